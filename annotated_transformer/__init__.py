@@ -1,0 +1,47 @@
+"""Attention, from RNN sequence-to-sequence to a complete, trainable Transformer.
+
+The modules stand in one order, the book's: each imports only from modules above it. Import what
+you need from the module that holds it, for example
+``from annotated_transformer.attention import ScaledDotProductAttention``.
+
+Conventions, everywhere:
+
+- Batch first: a batch of token ids is ``(batch, length)``, of vectors ``(batch, length, d_model)``.
+- A mask is boolean, and ``True`` means *may attend*.
+- The special tokens have the ids ``PAD = 0``, ``BOS = 1``, ``EOS = 2``, ``UNK = 3``.
+"""
+
+MODULES: dict[str, str | None] = {
+    "errors": None,
+    "hangul": None,
+    "lexicon": None,
+    "grammar": None,
+    "toy": "01_tokens_and_batches",
+    "corpora": "01_tokens_and_batches",
+    "tokens": "01_tokens_and_batches",
+    "batches": "01_tokens_and_batches",
+    "recurrent": None,
+    "seq2seq": None,
+    "soft_lookup": None,
+    "bahdanau": None,
+    "luong": None,
+    "attention": None,
+    "multi_head_attention": None,
+    "positional_encoding": None,
+    "masking": None,
+    "layers": None,
+    "transformer": None,
+    "capture": None,
+    "loss": None,
+    "schedule": None,
+    "averaging": None,
+    "training": None,
+    "decoding": None,
+    "alignment": None,
+    "evaluation": None,
+    "checkpoints": None,
+    "recipes": None,
+    "runs": None,
+    "cli": None,
+}
+"""Every module, in the order of the book, with the chapter that builds it (or ``None``)."""

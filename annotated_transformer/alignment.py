@@ -1,0 +1,62 @@
+"""Alignment: which source word belongs to which target word, and how well attention finds it."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from annotated_transformer.capture import Captured, capture_attention, join_calls
+from annotated_transformer.decoding import evaluating
+from annotated_transformer.errors import InputError
+
+Links = frozenset[tuple[int, int]]
+"""Gold links (source position, target position), both from 0."""
+
+
+def forced_attention(
+    model: torch.nn.Module, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
+) -> Captured:
+    """The attention of a model that is made to say the given translations.
+
+    ``tgt_in`` begins with ``BOS``, so row t of a cross-attention is what was attended to when
+    target token t was *predicted*, not when it was read.
+    """
+    with evaluating(model), capture_attention(model) as captured:
+        model(src, tgt_in)
+    return {name: [join_calls(calls)] for name, calls in captured.items()}
+
+
+def strongest_links(weights: Float[Tensor, "tgt src"], tgt_length: int, src_length: int) -> Links:
+    """Link every target token with the one source token that it attends to most."""
+    best = weights[:tgt_length, :src_length].argmax(dim=-1).tolist()
+    return frozenset((source, target) for target, source in enumerate(best))
+
+
+def alignment_error_rate(predicted: Sequence[Links], gold: Sequence[Links]) -> float:
+    """AER = 1 − 2 |A ∩ G| / (|A| + |G|), over all sentences together: 0 is perfect, 1 all wrong.
+
+    Target words that the gold alignment links to nothing (particles, say) have no right answer;
+    predicted links to them are left out of A.
+
+    Source: Och and Ney 2003, section 4.2, with every gold link sure.
+
+    >>> alignment_error_rate([frozenset({(0, 0), (1, 1), (1, 2)})], [frozenset({(0, 0), (2, 1)})])
+    0.5
+
+    Raises:
+        InputError: if there are not as many predicted as gold alignments, or no link at all.
+    """
+    if len(predicted) != len(gold):
+        raise InputError(
+            f"{len(predicted)} predicted alignments stand against {len(gold)} gold ones: "
+            "there must be one for each sentence."
+        )
+    hits = links = 0
+    for found, true in zip(predicted, gold, strict=True):
+        judged = {link for link in found if link[1] in {target for _, target in true}}
+        hits += len(judged & true)
+        links += len(judged) + len(true)
+    if links == 0:
+        raise InputError("there are 0 links to compare, at least 1 is needed.")
+    return 1 - 2 * hits / links

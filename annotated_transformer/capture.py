@@ -1,0 +1,63 @@
+"""Capture: read the attention weights of any model while it runs, without changing it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.soft_lookup import SoftLookup
+
+Captured = dict[str, list[Tensor]]
+"""For every attention of a model, by name, the weights (batch, heads, query, key) of each call."""
+
+
+@contextmanager
+def capture_attention(model: nn.Module) -> Iterator[Captured]:
+    """Collect the attention weights of everything that the model attends to inside the block.
+
+    The model runs as always, on its fused path; beside it, the weights are computed from the same
+    queries, keys and mask. They are cut from the gradient graph.
+
+    >>> from annotated_transformer.transformer import Transformer, TransformerConfig
+    >>> model = Transformer(TransformerConfig.tiny(10, 10))
+    >>> with capture_attention(model) as captured:
+    ...     _ = model(torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7]]))
+    >>> captured["decoder.1.cross_attention"][0].shape
+    torch.Size([1, 4, 2, 3])
+    """
+    captured: Captured = {}
+
+    def hook_for(name: str) -> Any:
+        def hook(module: SoftLookup, args: tuple[Any, ...], output: Tensor) -> None:
+            query, key, _, *mask = args
+            weights = module.weights(query, key, *mask).detach()
+            with_heads = weights if weights.dim() == 4 else weights.unsqueeze(1)
+            captured.setdefault(name, []).append(with_heads)
+
+        return hook
+
+    handles = [
+        module.register_forward_hook(hook_for(name.removesuffix(".attention")))
+        for name, module in model.named_modules()
+        if isinstance(module, SoftLookup)
+    ]
+    try:
+        yield captured
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def join_calls(
+    calls: Sequence[Float[Tensor, "batch heads _ _"]],
+) -> Float[Tensor, "batch heads query key"]:
+    """One matrix from the calls of a model that attends step by step: their rows, in order.
+
+    A query that came before a key existed gave it no weight: its row is filled with zeros.
+    """
+    longest = max(weights.size(-1) for weights in calls)
+    return torch.cat([F.pad(w, (0, longest - w.size(-1))) for w in calls], dim=-2)

@@ -1,0 +1,150 @@
+"""The command line: train, resume, translate, evaluate."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from annotated_transformer.corpora import load_corpus
+from annotated_transformer.errors import InputError
+from annotated_transformer.evaluation import Score, perplexity, score_translations
+from annotated_transformer.evaluation import translate as translate_texts
+from annotated_transformer.recipes import MODELS, preset
+from annotated_transformer.runs import Run
+from annotated_transformer.runs import train as train_run
+
+app = typer.Typer(
+    help="Train translation models from RNN to Transformer, and use them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+CorpusOption = Annotated[
+    str,
+    typer.Option(
+        help="toy (embedded English–Korean), multi30k (German–English, downloaded once), a folder "
+        "with train.SRC, train.TGT, val.SRC, … (plain or .gz), or a two-column TSV file."
+    ),
+]
+LanguagesOption = Annotated[
+    str | None, typer.Option(help="Source and target as SRC-TGT, for example de-en.")
+]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a training run.")]
+BeamOption = Annotated[int, typer.Option(min=1, help="Width of the beam; 1 is greedy search.")]
+AlphaOption = Annotated[float, typer.Option(help="Exponent of the length penalty.")]
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Show an error of the input as one sentence, and exit with code 2."""
+    try:
+        yield
+    except InputError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from error
+
+
+@app.command()
+def train(
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "transformer",
+    corpus: CorpusOption = "toy",
+    languages: LanguagesOption = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="How many steps; the preset decides if not given.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides the first weights and the order.")] = 0,
+    out: Annotated[Path, typer.Option(help="A new folder for the run.")] = Path("runs/latest"),
+) -> None:
+    """Train a model. Ctrl-C saves; 'resume' goes on from there."""
+    with one_sentence():
+        recipe = preset(model, corpus, languages=languages, seed=seed)
+        if steps is not None:
+            recipe = replace(recipe, steps=steps, warmup=min(recipe.warmup, steps // 4))
+        if Path(corpus).exists():
+            recipe = replace(recipe, corpus=str(Path(corpus).resolve()))
+        data = load_corpus(recipe.corpus, languages)
+        report(Run.create(out, recipe, data))
+
+
+@app.command()
+def resume(
+    run: RunArgument,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Train up to this step instead of the recipe's.")
+    ] = None,
+) -> None:
+    """Go on with a run that was interrupted, or that should be trained longer."""
+    with one_sentence():
+        opened = Run.open(run)
+        if steps is not None:
+            opened = replace(opened, recipe=replace(opened.recipe, steps=steps))
+            opened.write_recipe()
+        report(opened)
+
+
+def report(run: Run) -> None:
+    """Train a run to its end and say what to do next."""
+    if train_run(run):
+        typer.echo(f'Trained. Try: annotated-transformer translate {run.folder} "…"')
+    else:
+        typer.echo(f"Saved. Go on with: annotated-transformer resume {run.folder}")
+        raise typer.Exit(130)
+
+
+@app.command()
+def translate(
+    run: RunArgument,
+    text: Annotated[
+        str | None, typer.Argument(help="What to translate; standard input, line by line, if none.")
+    ] = None,
+    beam: BeamOption = 4,
+    alpha: AlphaOption = 0.6,
+) -> None:
+    """Translate a text, or every line of standard input."""
+    with one_sentence():
+        opened = Run.open(run)
+        model = opened.model()
+        lines = [text] if text is not None else [line.strip() for line in sys.stdin]
+        for translation in translate_texts(
+            model, lines, opened.src_vocabulary, opened.tgt_vocabulary, beam, alpha
+        ):
+            typer.echo(translation)
+
+
+@app.command()
+def evaluate(
+    run: RunArgument,
+    corpus: Annotated[
+        str | None, typer.Option(help="The corpus; the one trained on if not given.")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="The split; the corpus's first test split if not given.")
+    ] = None,
+    beam: BeamOption = 4,
+    alpha: AlphaOption = 0.6,
+) -> None:
+    """Score a model's translations of a split, with sacreBLEU's signatures."""
+    with one_sentence():
+        opened = Run.open(run)
+        model = opened.model()
+        data = load_corpus(corpus or opened.recipe.corpus, opened.recipe.languages)
+        pairs = data.split(split or data.test_split)
+        sources, references = (list(side) for side in zip(*pairs, strict=True))
+        translations = translate_texts(
+            model, sources, opened.src_vocabulary, opened.tgt_vocabulary, beam, alpha
+        )
+        typer.echo(f"{data.name} {split or data.test_split}: {len(pairs)} sentences, beam {beam}")
+        value = perplexity(model, opened.encode(pairs))
+        scores = score_translations(translations, references)
+        for score in [*scores, Score("perplexity", value, "teacher-forced, per target token")]:
+            typer.echo(str(score))
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,36 @@
+"""The loss: cross-entropy with label smoothing, summed over real tokens."""
+
+from collections.abc import Callable
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.tokens import PAD
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+"""From logits (batch, tgt, vocab) and targets (batch, tgt) to the loss summed over real tokens."""
+
+
+def smoothed_cross_entropy(
+    logits: Float[Tensor, "batch tgt vocab"],
+    target: Int[Tensor, "batch tgt"],
+    smoothing: float = 0.0,
+) -> Float[Tensor, ""]:
+    """−Σₜ Σᵥ q(v) log p(v), in nats, with q = (1 − ε) one-hot + ε uniform; padding left out.
+
+    It is a *sum*: divide by the number of real tokens once all of them are known, so that the
+    parts of a batch that was cut in pieces add up to the loss of the whole.
+
+    Source: Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4.
+
+    Raises:
+        InputError: if the smoothing is outside [0, 1).
+    """
+    if not 0 <= smoothing < 1:
+        raise InputError(f"smoothing is {smoothing}, it must be at least 0 and below 1.")
+    log_probs = logits.log_softmax(dim=-1)
+    surprise = -log_probs.gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    if smoothing:
+        surprise = (1 - smoothing) * surprise - smoothing * log_probs.mean(dim=-1)
+    return surprise.masked_fill(target == PAD, 0.0).sum()

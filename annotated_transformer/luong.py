@@ -1,0 +1,105 @@
+"""Luong attention: look at the source after the recurrent step, and let that decide the word."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.bahdanau import AdditiveAttention
+from annotated_transformer.batches import padding_mask
+from annotated_transformer.errors import InputError
+from annotated_transformer.recurrent import RecurrentLayer
+from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator, State
+from annotated_transformer.soft_lookup import SoftLookup
+from annotated_transformer.tokens import PAD
+
+
+@dataclass(frozen=True)
+class LuongConfig(RecurrentConfig):
+    """The sizes of a Luong model, and its score."""
+
+    score: str = "general"  # "dot", "general" or "concat"
+
+
+class DotAttention(SoftLookup):
+    """score(s, h) = sᵀ h: nothing of the score is trained. (Luong et al. 2015, section 3.1.)"""
+
+    def scores(
+        self, query: Float[Tensor, "*batch query d"], key: Float[Tensor, "*batch key d"]
+    ) -> Float[Tensor, "*batch query key"]:
+        """sᵀ h of every pair."""
+        return query @ key.transpose(-2, -1)
+
+
+class GeneralAttention(DotAttention):
+    """score(s, h) = sᵀ W_a h: the memory is first turned by a trained matrix.
+
+    Source: Luong et al. 2015, section 3.1.
+    """
+
+    def __init__(self, query_dim: int, memory_dim: int) -> None:
+        super().__init__()
+        self.key = nn.Linear(memory_dim, query_dim, bias=False)
+
+    def keys(self, memory: Float[Tensor, "*batch key memory"]) -> Float[Tensor, "*batch key d"]:
+        """W_a h of every source position."""
+        key: Tensor = self.key(memory)
+        return key
+
+
+def make_score(name: str, hidden_dim: int) -> SoftLookup:
+    """The attention with that score; ``concat`` is the additive score of Bahdanau.
+
+    Raises:
+        InputError: if the name is none of the three.
+    """
+    match name:
+        case "dot":
+            return DotAttention()
+        case "general":
+            return GeneralAttention(hidden_dim, hidden_dim)
+        case "concat":
+            return AdditiveAttention(hidden_dim, hidden_dim, hidden_dim)
+        case _:
+            raise InputError(f"score is {name!r}, it must be dot, general or concat.")
+
+
+class Luong(RecurrentTranslator):
+    """Encoder–decoder with global attention after the recurrent step.
+
+    s_t = f(s_{t−1}, y_{t−1}); c_t = Σⱼ α_{t,j} h_j with α_t = softmax(score(s_t, h)); the
+    attentional hidden state h̃_t = tanh(W_c [c_t; s_t]) gives the logits W h̃_t. The context does
+    not return into the recurrence (the paper's "input feeding" is left out), so all steps of
+    teacher forcing attend at once.
+
+    Source: Luong et al. 2015, sections 3 and 3.1.
+    """
+
+    def __init__(self, config: LuongConfig) -> None:
+        super().__init__(config)
+        d_model, hidden = config.d_model, config.hidden_dim
+        self.encoder = RecurrentLayer(config.cell, d_model, hidden)
+        self.decoder = RecurrentLayer(config.cell, d_model, hidden)
+        self.attention = make_score(config.score, hidden)
+        self.readout = nn.Linear(hidden + hidden, d_model)
+
+    def start(self, src: Int[Tensor, "batch src"]) -> State:
+        """Read the source sentences; give the state before the first target word."""
+        memory, last = self.encoder(self.dropout(self.src_embedding(src)), src != PAD)
+        return {
+            "memory": memory,
+            "keys": self.attention.keys(memory),
+            "mask": padding_mask(src)[:, 0],
+            "decoder": last,
+        }
+
+    def extend(
+        self, state: State, tokens: Int[Tensor, "batch tgt"]
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], State]:
+        """Read ``tokens``; give the logits of the token after each, and the new state."""
+        embedded = self.dropout(self.tgt_embedding(tokens))
+        hidden, last = self.decoder(embedded, tokens != PAD, state["decoder"])
+        context = self.attention(hidden, state["keys"], state["memory"], state["mask"])
+        attentional = torch.tanh(self.readout(torch.cat([context, hidden], dim=-1)))
+        return self.output(self.dropout(attentional)), {**state, "decoder": last}

@@ -1,0 +1,72 @@
+"""Positional encoding: telling attention, which knows no order, where each token stands."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from annotated_transformer.errors import InputError
+
+
+def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(the same).
+
+    i counts *pairs* of dimensions: a sine and a cosine of one frequency. Positions begin at 0.
+    Angles are in radians; the result is in float64, for the caller to round once.
+
+    Source: Vaswani et al. 2017, section 3.5.
+
+    >>> sinusoidal_encoding(2, 4).round(decimals=4)
+    tensor([[0.0000, 1.0000, 0.0000, 1.0000],
+            [0.8415, 0.5403, 0.0100, 1.0000]], dtype=torch.float64)
+
+    Raises:
+        InputError: if d_model is odd: a sine would have no cosine.
+    """
+    if d_model % 2:
+        raise InputError(f"d_model is {d_model}, it must be even: every sine needs its cosine.")
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    frequency = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angle = position * frequency
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+
+
+class PositionalEncoding(nn.Module):
+    """Adds to each embedding a vector for the position where its token stands."""
+
+    table: Tensor
+
+    def forward(
+        self, x: Float[Tensor, "batch time d_model"], start: int = 0
+    ) -> Float[Tensor, "batch time d_model"]:
+        """Add the vectors of positions ``start``, ``start + 1``, … to ``x``.
+
+        Raises:
+            InputError: if a position lies beyond the end of the table.
+        """
+        end = start + x.size(1)
+        if end > len(self.table):
+            raise InputError(
+                f"the sentence has {end} positions, the model knows {len(self.table)}: "
+                "shorten the sentence or build the model with a larger max_length."
+            )
+        return x + self.table[start:end].to(x.dtype)
+
+
+class SinusoidalPositionalEncoding(PositionalEncoding):
+    """The fixed sines and cosines of :func:`sinusoidal_encoding`; nothing is learned."""
+
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        table = sinusoidal_encoding(max_length, d_model)
+        self.register_buffer("table", table, persistent=False)
+
+
+class LearnedPositionalEncoding(PositionalEncoding):
+    """One learned vector per position; what comes after ``max_length`` has none.
+
+    Source: Gehring et al. 2017, section 3.1; compared in Vaswani et al. 2017, Table 3, row E.
+    """
+
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(max_length, d_model) * d_model**-0.5)

@@ -1,0 +1,222 @@
+"""Runs: a folder that holds a trained model and all that is needed to use it or to go on."""
+
+import csv
+import json
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from annotated_transformer.batches import Example
+from annotated_transformer.checkpoints import load_checkpoint, save_checkpoint, write_atomically
+from annotated_transformer.corpora import Corpus, TextPair, load_corpus
+from annotated_transformer.errors import InputError
+from annotated_transformer.evaluation import perplexity
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.recipes import MODELS, Recipe, TranslationModel
+from annotated_transformer.tokens import Vocabulary
+from annotated_transformer.training import Trainer, endless_batches
+
+COLUMNS = ("step", "seconds", "rate", "train_loss", "gradient_norm", "val_perplexity")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A folder with ``recipe.json``, the vocabularies, ``checkpoint.safetensors``, ``metrics.csv``.
+
+    The recipe says how the run is made, the checkpoint where it stands.
+    """
+
+    folder: Path
+    recipe: Recipe
+    src_vocabulary: Vocabulary
+    tgt_vocabulary: Vocabulary
+
+    @classmethod
+    def create(cls, folder: Path, recipe: Recipe, corpus: Corpus) -> "Run":
+        """Learn the vocabularies from the training split and begin a run in an empty folder.
+
+        Raises:
+            InputError: if there is something in the folder already.
+        """
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InputError(
+                f"{folder} is not empty: choose another place, or go on with "
+                f"'annotated-transformer resume {folder}'."
+            )
+        sources, targets = zip(*corpus.split("train"), strict=True)
+        if recipe.subwords:
+            src = tgt = Vocabulary.subwords(sources + targets, recipe.subwords)
+        else:
+            src, tgt = Vocabulary.words(sources), Vocabulary.words(targets)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "vocabulary.src.json").write_text(src.to_json(), encoding="utf-8")
+        (folder / "vocabulary.tgt.json").write_text(tgt.to_json(), encoding="utf-8")
+        run = cls(folder, recipe, src, tgt)
+        run.write_recipe()
+        return run
+
+    @classmethod
+    def open(cls, folder: Path) -> "Run":
+        """Open a run that was begun earlier.
+
+        Raises:
+            InputError: if the folder holds no run.
+        """
+        if not (folder / "recipe.json").is_file():
+            raise InputError(f"{folder} holds no run: there is no recipe.json in it.")
+        try:
+            recipe = Recipe(**json.loads((folder / "recipe.json").read_text(encoding="utf-8")))
+            src, tgt = (
+                Vocabulary.from_json((folder / name).read_text(encoding="utf-8"))
+                for name in ("vocabulary.src.json", "vocabulary.tgt.json")
+            )
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(f"{folder} holds a damaged run ({error}).") from error
+        return cls(folder, recipe, src, tgt)
+
+    def write_recipe(self) -> None:
+        """Write ``recipe.json``."""
+        text = json.dumps(asdict(self.recipe), indent=2, ensure_ascii=False)
+        write_atomically(self.folder / "recipe.json", text + "\n")
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the weights are."""
+        return self.folder / "checkpoint.safetensors"
+
+    def new_model(self) -> TranslationModel:
+        """The model with fresh weights, the same ones for the same seed."""
+        torch.manual_seed(self.recipe.seed)
+        config = self.recipe.make_config(len(self.src_vocabulary), len(self.tgt_vocabulary))
+        model: TranslationModel = MODELS[self.recipe.model][0](config)
+        return model
+
+    def model(self) -> TranslationModel:
+        """The trained model: the running average of its weights, ready to translate."""
+        model = self.new_model()
+        tensors, _ = load_checkpoint(self.checkpoint, prefix="average.")
+        if tensors.keys() != {name for name, _ in model.named_parameters()}:
+            raise InputError(f"{self.checkpoint} does not fit {self.folder / 'recipe.json'}.")
+        model.load_state_dict(tensors, strict=False)  # shared weights stand under one name only
+        model.eval()
+        return model
+
+    def encode(self, pairs: list[TextPair]) -> list[Example]:
+        """The ids of sentence pairs."""
+        sources, targets = zip(*pairs, strict=True)
+        return list(
+            zip(
+                self.src_vocabulary.encode_all(sources),
+                self.tgt_vocabulary.encode_all(targets),
+                strict=True,
+            )
+        )
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets, so that a step is never cut in two; a second Ctrl-C interrupts."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event  # only the main thread can be told of a signal
+        return
+
+    def stop(signum: int, frame: Any) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def train(run: Run, corpus: Corpus | None = None) -> bool:
+    """Train from where the run stands to the end of its recipe; say whether the end was reached.
+
+    A checkpoint is written at every validation, at the end and on Ctrl-C. A run that was
+    interrupted and resumed ends with the same weights as one that was not.
+    """
+    recipe = run.recipe
+    corpus = corpus or load_corpus(recipe.corpus, recipe.languages)
+    examples, val = run.encode(corpus.split("train")), run.encode(corpus.split("val"))
+    torch.set_float32_matmul_precision(recipe.matmul_precision)
+    model = run.new_model()
+    trainer = Trainer(
+        model,
+        partial(smoothed_cross_entropy, smoothing=recipe.smoothing),
+        recipe.make_schedule(),
+        clip=recipe.clip,
+        average_decay=recipe.average_decay,
+    )
+    seconds = 0.0
+    if run.checkpoint.exists():
+        tensors, progress = load_checkpoint(run.checkpoint)
+        trainer.load(tensors, int(progress["steps"]))
+        seconds = progress["seconds"]
+    metrics = Metrics(run.folder / "metrics.csv", trainer.steps)
+    average = deepcopy(model)
+    batches = endless_batches(examples, recipe.batch_tokens, recipe.seed, skip=trainer.steps)
+    start = time.monotonic() - seconds
+    losses: list[float] = []
+    norms: list[float] = []
+    bar = tqdm(total=recipe.steps, initial=trainer.steps, unit="step", dynamic_ncols=True)
+    with bar, asked_to_stop() as stop:
+        while trainer.steps < recipe.steps and not stop.is_set():
+            loss, norm = trainer.update([next(batches)])
+            losses.append(loss)
+            norms.append(norm)
+            bar.update()
+            if trainer.steps % recipe.validate_every == 0 or trainer.steps == recipe.steps:
+                average.load_state_dict(trainer.average.weights, strict=False)
+                row = {
+                    "step": trainer.steps,
+                    "seconds": round(time.monotonic() - start, 1),
+                    "rate": trainer.schedule(trainer.steps),
+                    "train_loss": sum(losses) / len(losses),
+                    "gradient_norm": sum(norms) / len(norms),
+                    "val_perplexity": perplexity(average, val),
+                }
+                metrics.write(row)
+                save(run, trainer, time.monotonic() - start)
+                bar.set_postfix(loss=row["train_loss"], val_ppl=row["val_perplexity"])
+                losses, norms = [], []
+        if losses:
+            save(run, trainer, time.monotonic() - start)
+    return trainer.steps >= recipe.steps
+
+
+def save(run: Run, trainer: Trainer, seconds: float) -> None:
+    """Write the checkpoint of a run."""
+    progress = {"steps": trainer.steps, "seconds": seconds}
+    save_checkpoint(run.checkpoint, trainer.tensors(), progress)
+
+
+class Metrics:
+    """The learning curve of a run, one row at a validation, in ``metrics.csv``."""
+
+    def __init__(self, path: Path, steps: int) -> None:
+        """Keep the rows up to ``steps``; those after the last checkpoint will be made again."""
+        self.path = path
+        rows = []
+        if path.exists():
+            with path.open(newline="", encoding="utf-8") as file:
+                rows = [row for row in csv.DictReader(file) if int(row["step"]) <= steps]
+        lines = [",".join(COLUMNS), *(",".join(row[c] for c in COLUMNS) for row in rows)]
+        write_atomically(path, "\n".join(lines) + "\n")
+
+    def write(self, row: dict[str, float]) -> None:
+        """Append one row."""
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)

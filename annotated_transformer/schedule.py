@@ -1,0 +1,52 @@
+"""Learning-rate schedules: functions from the step, counted from 1, to the rate."""
+
+from collections.abc import Callable
+
+from annotated_transformer.errors import InputError
+
+Schedule = Callable[[int], float]
+
+
+def paper_schedule(d_model: int, warmup: int = 4000, factor: float = 1.0) -> Schedule:
+    """rate = factor · d_model^(−1/2) · min(step^(−1/2), step · warmup^(−3/2)).
+
+    Linear growth for ``warmup`` steps, then decay with the square root of the step; the peak,
+    factor / √(d_model · warmup), is at step = warmup.
+
+    Source: Vaswani et al. 2017, section 5.3, equation 3 (there with factor 1).
+
+    >>> rate = paper_schedule(d_model=512, warmup=4000)
+    >>> f"{rate(1):.2e} {rate(4000):.2e} {rate(16000):.2e}"
+    '1.75e-07 6.99e-04 3.49e-04'
+
+    Raises:
+        InputError: if d_model or warmup is not positive.
+    """
+    if d_model < 1 or warmup < 1:
+        raise InputError(f"d_model={d_model} and warmup={warmup} must both be at least 1.")
+
+    def rate(step: int) -> float:
+        return float(factor * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
+
+    return rate
+
+
+def linear_schedule(peak: float, total: int, warmup: int = 0) -> Schedule:
+    """Linear growth to ``peak`` over ``warmup`` steps, then linear decay to 0 after ``total``.
+
+    >>> rate = linear_schedule(peak=1.0, total=10, warmup=2)
+    >>> [rate(step) for step in (1, 2, 6, 10)]
+    [0.5, 1.0, 0.5, 0.0]
+
+    Raises:
+        InputError: if ``warmup`` is not below ``total``.
+    """
+    if not 0 <= warmup < total:
+        raise InputError(f"warmup={warmup} must be at least 0 and below total={total}.")
+
+    def rate(step: int) -> float:
+        if step < warmup:
+            return peak * step / warmup
+        return peak * max(0.0, (total - step) / (total - warmup))
+
+    return rate

@@ -1,0 +1,68 @@
+"""Attention in general: a dictionary that is looked up softly.
+
+An ordinary dictionary returns the value of the one key that equals the query. A soft one returns
+a weighted mean of all values, with more weight where the key fits the query better.
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*batch query key"],
+    mask: Bool[Tensor, "*#batch #query #key"] | None = None,
+) -> Float[Tensor, "*batch query key"]:
+    """Softmax over the keys that a query may attend to: exp(scores) / Σ exp(scores).
+
+    Where ``mask`` is ``False`` the score becomes −∞ *before* the softmax, so the weight is exactly
+    0 and the rest sums to 1. A query that may attend to nothing gets weight 0 everywhere (an
+    undefined 0/0 otherwise), which is also what PyTorch's ``scaled_dot_product_attention`` does.
+
+    >>> scores = torch.tensor([[1.0, 1.0, 5.0]])
+    >>> masked_softmax(scores, torch.tensor([[True, True, False]]))
+    tensor([[0.5000, 0.5000, 0.0000]])
+    """
+    if mask is None:
+        return scores.softmax(dim=-1)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    weights = scores.masked_fill(~(mask | empty), -torch.inf).softmax(dim=-1)
+    return weights.masked_fill(empty, 0.0)
+
+
+class SoftLookup(nn.Module):
+    """The form that every attention of the course has: score, softmax, weighted sum.
+
+    output = Σⱼ αⱼ valueⱼ with α = softmax(score(query, keyⱼ)). A subclass says how a memory
+    becomes keys (:meth:`keys`, computed once per sentence) and how a query is scored against them
+    (:meth:`scores`).
+    """
+
+    def keys(self, memory: Float[Tensor, "*batch key memory"]) -> Float[Tensor, "*batch key d_k"]:
+        """What queries are compared with; the memory itself, unless a subclass projects it."""
+        return memory
+
+    def scores(
+        self, query: Float[Tensor, "*batch query d_q"], key: Float[Tensor, "*batch key d_k"]
+    ) -> Float[Tensor, "*batch query key"]:
+        """How well every key fits every query."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how to score.")
+
+    def weights(
+        self,
+        query: Float[Tensor, "*batch query d_q"],
+        key: Float[Tensor, "*batch key d_k"],
+        mask: Bool[Tensor, "*#batch #query #key"] | None = None,
+    ) -> Float[Tensor, "*batch query key"]:
+        """The attention weights α: not negative, and each row sums to 1."""
+        return masked_softmax(self.scores(query, key), mask)
+
+    def forward(
+        self,
+        query: Float[Tensor, "*batch query d_q"],
+        key: Float[Tensor, "*batch key d_k"],
+        value: Float[Tensor, "*batch key d_v"],
+        mask: Bool[Tensor, "*#batch #query #key"] | None = None,
+    ) -> Float[Tensor, "*batch query d_v"]:
+        """The weighted sum of the values, one for every query."""
+        return self.weights(query, key, mask) @ value

@@ -1,0 +1,118 @@
+"""Tokens: text in, integer ids out, and back."""
+
+from collections.abc import Iterable, Sequence
+
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from annotated_transformer.errors import InputError
+
+SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
+PAD, BOS, EOS, UNK = range(4)
+
+
+class Vocabulary:
+    """A fixed list of tokens, and the rule that cuts a text into them.
+
+    The first four ids are the same in every vocabulary: ``PAD`` fills up short sentences, ``BOS``
+    begins and ``EOS`` ends a sentence, ``UNK`` stands for whatever the vocabulary does not know.
+    Learn a vocabulary from the *training* texts alone: what it learned from the test texts it
+    would no longer meet as new.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Wrap a trained tokenizer. Use :meth:`words` or :meth:`subwords` to learn one.
+
+        Raises:
+            InputError: if the first four tokens are not the special tokens.
+        """
+        first = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIALS)))
+        if first != SPECIALS:
+            raise InputError(f"the first tokens are {first}, they must be {SPECIALS}.")
+        self._tokenizer = tokenizer
+
+    @classmethod
+    def words(cls, texts: Iterable[str]) -> "Vocabulary":
+        """Learn a vocabulary of whole words: whatever stands between two spaces.
+
+        >>> vocabulary = Vocabulary.words(["I am a student"])
+        >>> vocabulary.encode("I am a robot")
+        [4, 6, 5, 3]
+        >>> vocabulary.decode([4, 6, 5, 3])
+        'I am a <unk>'
+        """
+        tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
+        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        trainer = trainers.WordLevelTrainer(special_tokens=list(SPECIALS), show_progress=False)
+        tokenizer.train_from_iterator(texts, trainer)
+        return cls(tokenizer)
+
+    @classmethod
+    def subwords(cls, texts: Iterable[str], size: int = 8000) -> "Vocabulary":
+        """Learn at most ``size`` tokens by byte-pair encoding.
+
+        Begin with single characters; merge the most frequent pair of neighbours into a new token;
+        repeat. Frequent words become one token, rare words several, and no word is unknown whose
+        characters were seen. ``▁`` marks the beginning of a word.
+
+        Source: Sennrich et al. 2016, section 3.2.
+
+        Raises:
+            InputError: if ``size`` leaves no room for anything but the special tokens.
+        """
+        if size <= len(SPECIALS):
+            raise InputError(f"size is {size}, it must be larger than {len(SPECIALS)}.")
+        tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+        tokenizer.normalizer = normalizers.NFC()
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()]
+        )
+        tokenizer.decoder = decoders.Metaspace()
+        trainer = trainers.BpeTrainer(
+            vocab_size=size, special_tokens=list(SPECIALS), show_progress=False
+        )
+        tokenizer.train_from_iterator(texts, trainer)
+        return cls(tokenizer)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Vocabulary":
+        """Read what :meth:`to_json` wrote."""
+        return cls(Tokenizer.from_str(text))
+
+    def to_json(self) -> str:
+        """Write the whole vocabulary, rules and tokens, as JSON."""
+        return self._tokenizer.to_str(pretty=True)
+
+    def __len__(self) -> int:
+        return self._tokenizer.get_vocab_size()
+
+    def encode(self, text: str) -> list[int]:
+        """Cut ``text`` into tokens and give their ids, without ``BOS`` and ``EOS``.
+
+        A special token that is spelled out in the text is unknown: nothing that a reader types
+        can end a sentence.
+        """
+        return self.encode_all([text])[0]
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """:meth:`encode` for many texts at once, much faster."""
+        encodings = self._tokenizer.encode_batch(list(texts))
+        return [[i if i > EOS else UNK for i in encoding.ids] for encoding in encodings]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Put the text together again; ``PAD``, ``BOS`` and ``EOS`` are left out."""
+        shown = [i for i in ids if i not in (PAD, BOS, EOS)]
+        return self._tokenizer.decode(shown, skip_special_tokens=False)
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """The token of each id, as a string.
+
+        Raises:
+            InputError: if an id is outside the vocabulary.
+        """
+        tokens = []
+        for i in ids:
+            token = self._tokenizer.id_to_token(i) if i >= 0 else None
+            if token is None:
+                raise InputError(f"id {i} is outside the vocabulary of {len(self)} tokens.")
+            tokens.append(token)
+        return tokens
