@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
@@ -11,13 +12,13 @@ from annotated_transformer.errors import InputError
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that, whenever the machine stops, the old or the new one is there."""
+    """Write a text file so that, whenever the program stops, the old or the new one is there."""
     unfinished = path.with_name(path.name + ".unfinished")
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(path)
 
 
-def save_checkpoint(path: Path, tensors: dict[str, Tensor], progress: dict[str, float]) -> None:
+def save_checkpoint(path: Path, tensors: dict[str, Tensor], progress: dict[str, Any]) -> None:
     """Write tensors and, as JSON in the same file's header, the progress that belongs to them."""
     unfinished = path.with_name(path.name + ".unfinished")
     tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
@@ -25,7 +26,7 @@ def save_checkpoint(path: Path, tensors: dict[str, Tensor], progress: dict[str, 
     unfinished.replace(path)
 
 
-def load_checkpoint(path: Path, prefix: str = "") -> tuple[dict[str, Tensor], dict[str, float]]:
+def load_checkpoint(path: Path, prefix: str = "") -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read the tensors whose name begins with ``prefix``, without it, and the progress.
 
     Raises:
@@ -37,7 +38,7 @@ def load_checkpoint(path: Path, prefix: str = "") -> tuple[dict[str, Tensor], di
         with safe_open(path, framework="pt") as file:
             names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
             tensors = {name.removeprefix(prefix): file.get_tensor(name) for name in names}
-            progress: dict[str, float] = json.loads(file.metadata()["progress"])
+            progress: dict[str, Any] = json.loads(file.metadata()["progress"])
     except (SafetensorError, KeyError, TypeError) as error:
         raise InputError(f"{path} is not a checkpoint of a run ({error}).") from error
     return tensors, progress

@@ -41,10 +41,12 @@ AlphaOption = Annotated[float, typer.Option(help="Exponent of the length penalty
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """Show an error of the input as one sentence, and exit with code 2."""
+    """Show an error of the input, or of a file, as one sentence, and exit with code 2."""
     try:
         yield
-    except InputError as error:
+    except BrokenPipeError:
+        raise  # whoever read our output has seen enough: that is no error
+    except (InputError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from error
 
@@ -65,10 +67,8 @@ def train(
         recipe = preset(model, corpus, languages=languages, seed=seed)
         if steps is not None:
             recipe = replace(recipe, steps=steps, warmup=min(recipe.warmup, steps // 4))
-        if Path(corpus).exists():
-            recipe = replace(recipe, corpus=str(Path(corpus).resolve()))
-        data = load_corpus(recipe.corpus, languages)
-        report(Run.create(out, recipe, data))
+        data = load_corpus(corpus, languages)
+        report(Run.create(out, replace(recipe, corpus=data.name), data))
 
 
 @app.command()
@@ -83,6 +83,7 @@ def resume(
         opened = Run.open(run)
         if steps is not None:
             opened = replace(opened, recipe=replace(opened.recipe, steps=steps))
+            opened.recipe.make_schedule()  # a recipe that cannot be trained is not written
             opened.write_recipe()
         report(opened)
 
@@ -109,11 +110,23 @@ def translate(
     with one_sentence():
         opened = Run.open(run)
         model = opened.model()
-        lines = [text] if text is not None else [line.strip() for line in sys.stdin]
+        lines = [text] if text is not None else standard_input()
         for translation in translate_texts(
             model, lines, opened.src_vocabulary, opened.tgt_vocabulary, beam, alpha
         ):
             typer.echo(translation)
+
+
+def standard_input() -> list[str]:
+    """The lines of standard input.
+
+    Raises:
+        InputError: if they are not UTF-8.
+    """
+    try:
+        return [line.decode("utf-8").strip() for line in sys.stdin.buffer]
+    except UnicodeDecodeError as error:
+        raise InputError(f"standard input is not UTF-8 text ({error}).") from error
 
 
 @app.command()

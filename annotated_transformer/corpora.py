@@ -2,9 +2,9 @@
 
 import gzip
 import os
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from zlib import crc32
 
 import pooch
 import requests
@@ -44,12 +44,14 @@ class Corpus:
         """The pairs of one split.
 
         Raises:
-            InputError: if the corpus has no such split.
+            InputError: if the corpus has no such split, or nothing in it.
         """
         if name not in self.splits:
             raise InputError(
                 f"{self.name} has no split {name!r}; it has {', '.join(sorted(self.splits))}."
             )
+        if not self.splits[name]:
+            raise InputError(f"{self.name} has 0 pairs in its split {name!r}, it needs some.")
         return self.splits[name]
 
     @property
@@ -87,9 +89,7 @@ def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
             "toy",
             ("en", "ko"),
             {
-                name.replace("validation", "val"): [
-                    (" ".join(p.src), " ".join(p.tgt)) for p in pairs
-                ]
+                name: [(" ".join(p.src), " ".join(p.tgt)) for p in pairs]
                 for name, pairs in splits.items()
             },
         )
@@ -177,8 +177,8 @@ def read_folder(folder: Path, languages: str | None = None, name: str | None = N
 def _read_lines(path: Path) -> list[str]:
     content = path.read_bytes()
     try:
-        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as UTF-8 text ({error}).") from error
     return [line.strip() for line in text.removesuffix("\n").split("\n")]
 
@@ -193,7 +193,7 @@ def _pair_up(sources: list[str], targets: list[str], path: Path) -> list[TextPai
 
 
 def read_tsv(path: Path, languages: str | None = None) -> Corpus:
-    """Read a two-column, tab-separated UTF-8 file.
+    """Read a two-column, tab-separated UTF-8 file; blank lines are left out.
 
     A twentieth of the pairs, chosen by a hash of the source sentence, becomes ``val``, another
     ``test``: equal sources never stand on both sides.
@@ -203,12 +203,14 @@ def read_tsv(path: Path, languages: str | None = None) -> Corpus:
     """
     splits: dict[str, list[TextPair]] = {"train": [], "val": [], "test": []}
     for number, line in enumerate(_read_lines(path), start=1):
-        columns = line.split("\t")
+        if not line:
+            continue
+        columns = [column.strip() for column in line.split("\t")]
         if len(columns) != 2:
             raise InputError(f"{path}, line {number}: {len(columns)} columns, there must be 2.")
-        place = crc32(columns[0].encode()) % 20
+        place = zlib.crc32(columns[0].encode()) % 20
         split = {0: "val", 1: "test"}.get(place, "train")
-        splits[split].append((columns[0].strip(), columns[1].strip()))
+        splits[split].append((columns[0], columns[1]))
     if empty := [name for name, pairs in splits.items() if not pairs]:
         raise InputError(f"{path} is too small: nothing falls into {', '.join(empty)}.")
     source, _, target = (languages or "src-tgt").partition("-")

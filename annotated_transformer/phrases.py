@@ -62,13 +62,11 @@ def join(*parts: Phrase, korean: Sequence[int] = ()) -> Phrase:
         tgt += parts[number].tgt
     src: tuple[Token, ...] = ()
     links: list[tuple[int, int]] = []
-    depth = 0
     for part, start in zip(parts, starts, strict=True):
         offset = len(src)
         links += [(offset + i, start + j) for i, j in part.links]
         src += part.src
-        depth = max(depth, part.depth)
-    return Phrase(src, tgt, tuple(links), depth)
+    return Phrase(src, tgt, tuple(links), max([part.depth for part in parts]))
 
 
 def nest(phrase: Phrase) -> Phrase:

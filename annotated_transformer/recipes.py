@@ -37,14 +37,14 @@ class Recipe:
     clip: float = 1.0
     average_decay: float = 0.99
     validate_every: int = 250  # steps between two validations; a checkpoint is written at each
-    matmul_precision: str = "highest"  # "medium": products in bfloat16, sums in float32
     sizes: dict[str, Any] = field(default_factory=dict)  # what differs from the model's defaults
 
     def make_schedule(self) -> Schedule:
         """The learning rate at every step."""
         if self.schedule == "paper":
-            factor = self.peak_rate * self.warmup**0.5
-            return paper_schedule(d_model=1, warmup=self.warmup, factor=factor)
+            warmup = max(1, self.warmup)
+            factor = self.peak_rate * warmup**0.5
+            return paper_schedule(d_model=1, warmup=warmup, factor=factor)
         return linear_schedule(self.peak_rate, self.steps, self.warmup)
 
     def make_config(self, src_vocab: int, tgt_vocab: int) -> Any:
@@ -77,7 +77,6 @@ def preset(model: str, corpus: str, **changes: Any) -> Recipe:
             smoothing=0.1,
             average_decay=0.998,
             validate_every=500,
-            matmul_precision="highest",
             sizes=medium_sizes(model),
         )
     return replace(recipe, **changes)

@@ -46,8 +46,10 @@ class Run:
         """Learn the vocabularies from the training split and begin a run in an empty folder.
 
         Raises:
-            InputError: if there is something in the folder already.
+            InputError: if there is something in the folder already, or the corpus has no text to
+                train on or to validate with.
         """
+        corpus.split("val")  # a run that could never be validated is not begun
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError(
                 f"{folder} is not empty: choose another place, or go on with "
@@ -151,7 +153,6 @@ def train(run: Run, corpus: Corpus | None = None) -> bool:
     recipe = run.recipe
     corpus = corpus or load_corpus(recipe.corpus, recipe.languages)
     examples, val = run.encode(corpus.split("train")), run.encode(corpus.split("val"))
-    torch.set_float32_matmul_precision(recipe.matmul_precision)
     model = run.new_model()
     trainer = Trainer(
         model,
@@ -160,17 +161,15 @@ def train(run: Run, corpus: Corpus | None = None) -> bool:
         clip=recipe.clip,
         average_decay=recipe.average_decay,
     )
-    seconds = 0.0
+    seconds, losses, norms = 0.0, [], []
     if run.checkpoint.exists():
         tensors, progress = load_checkpoint(run.checkpoint)
         trainer.load(tensors, int(progress["steps"]))
-        seconds = progress["seconds"]
+        seconds, losses, norms = (progress[key] for key in ("seconds", "losses", "norms"))
     metrics = Metrics(run.folder / "metrics.csv", trainer.steps)
     average = deepcopy(model)
     batches = endless_batches(examples, recipe.batch_tokens, recipe.seed, skip=trainer.steps)
     start = time.monotonic() - seconds
-    losses: list[float] = []
-    norms: list[float] = []
     bar = tqdm(total=recipe.steps, initial=trainer.steps, unit="step", dynamic_ncols=True)
     with bar, asked_to_stop() as stop:
         while trainer.steps < recipe.steps and not stop.is_set():
@@ -189,17 +188,19 @@ def train(run: Run, corpus: Corpus | None = None) -> bool:
                     "val_perplexity": perplexity(average, val),
                 }
                 metrics.write(row)
-                save(run, trainer, time.monotonic() - start)
-                bar.set_postfix(loss=row["train_loss"], val_ppl=row["val_perplexity"])
                 losses, norms = [], []
+                save(run, trainer, time.monotonic() - start, losses, norms)
+                bar.set_postfix(loss=row["train_loss"], val_ppl=row["val_perplexity"])
         if losses:
-            save(run, trainer, time.monotonic() - start)
+            save(run, trainer, time.monotonic() - start, losses, norms)
     return trainer.steps >= recipe.steps
 
 
-def save(run: Run, trainer: Trainer, seconds: float) -> None:
-    """Write the checkpoint of a run."""
-    progress = {"steps": trainer.steps, "seconds": seconds}
+def save(
+    run: Run, trainer: Trainer, seconds: float, losses: list[float], norms: list[float]
+) -> None:
+    """Write the checkpoint of a run, with the losses and norms that are not yet in the metrics."""
+    progress = {"steps": trainer.steps, "seconds": seconds, "losses": losses, "norms": norms}
     save_checkpoint(run.checkpoint, trainer.tensors(), progress)
 
 

@@ -43,7 +43,9 @@ class Vocabulary:
         tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
         tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
         trainer = trainers.WordLevelTrainer(special_tokens=list(SPECIALS), show_progress=False)
-        tokenizer.train_from_iterator(texts, trainer)
+        # A special token spelled out in a text would be learned a second time.
+        words = (" ".join(w for w in text.split() if w not in SPECIALS) for text in texts)
+        tokenizer.train_from_iterator(words, trainer)
         return cls(tokenizer)
 
     @classmethod
@@ -75,8 +77,16 @@ class Vocabulary:
 
     @classmethod
     def from_json(cls, text: str) -> "Vocabulary":
-        """Read what :meth:`to_json` wrote."""
-        return cls(Tokenizer.from_str(text))
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            InputError: if it is anything else.
+        """
+        try:
+            tokenizer = Tokenizer.from_str(text)
+        except Exception as error:  # the library raises nothing narrower
+            raise InputError(f"this is not the JSON of a vocabulary ({error}).") from error
+        return cls(tokenizer)
 
     def to_json(self) -> str:
         """Write the whole vocabulary, rules and tokens, as JSON."""

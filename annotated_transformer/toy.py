@@ -25,7 +25,7 @@ from annotated_transformer.sampler import Sampler
 
 LONGEST = 40  # tokens a side, in the splits of longer and of deeper sentences
 _HELD_OUT = 10  # one template in so many is kept for the split "unseen"
-_PATIENCE = 60  # sentences tried for each one wanted
+_PATIENCE = 20  # draws for each sentence found, beyond 20,000, before giving up
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ EXAMPLES: tuple[Pair, ...] = tuple(_examples())
 
 
 def is_held_out(template: str) -> bool:
-    """Tell whether a template is kept out of the splits train, validation and test.
+    """Tell whether a template is kept out of the splits train, val and test.
 
     >>> is_held_out("PRO BE ART N")
     False
@@ -94,11 +94,11 @@ def toy_corpus(
     Args:
         pairs: size of the split "train", 20 to 1,000,000; every other has a twentieth of it.
         seed: of the random numbers.
-        max_length: most tokens on the longer side, 6 to 32.
+        max_length: most tokens on the longer side, 4 to 32.
         max_depth: deepest nesting of clauses and prepositional phrases, 0 to 3.
 
     Returns:
-        Splits without a sentence in common. "train", "validation" and "test" are drawn alike.
+        Splits without a sentence in common. "train", "val" and "test" are drawn alike.
         "unseen" has only templates that these three do not have. "longer" has sentences of more
         than `max_length` tokens and of no more than `max_depth`, "deeper" has sentences nested
         deeper than `max_depth`; both stop at 40 tokens.
@@ -109,7 +109,7 @@ def toy_corpus(
     """
     for name, value, low, high in (
         ("pairs", pairs, 20, 1_000_000),
-        ("max_length", max_length, 6, 32),
+        ("max_length", max_length, 4, 32),
         ("max_depth", max_depth, 0, 3),
     ):
         if not low <= value <= high:
@@ -134,7 +134,7 @@ def toy_corpus(
     rng.shuffle(seen)  # the first pairs drawn are the shorter ones
     return {
         "train": seen[2 * few :],
-        "validation": seen[:few],
+        "val": seen[:few],
         "test": seen[few : 2 * few],
         **found,
     }
@@ -146,17 +146,19 @@ def _draw(
     """Draw different sentences until each split has as many as it wants."""
     sampler = Sampler(rng)
     found: dict[str, dict[tuple[str, ...], Pair]] = {name: {} for name in wanted}
-    missing = sum(wanted.values())
-    for _ in range(_PATIENCE * missing):
+    missing, patience = sum(wanted.values()), 1000 * _PATIENCE
+    while missing and patience:
+        # The larger of two depths: deep sentences are often too long, and so come to be rarer.
         candidate = pair(sampler.sentence(max(rng.choices(depths, k=2)), rng.random()))
         name = split(candidate)
+        patience -= 1
         if len(found.get(name, ())) < wanted.get(name, 0) and candidate.src not in found[name]:
             found[name][candidate.src] = candidate
-            missing -= 1
-        if not missing:
-            return {name: list(sentences.values()) for name, sentences in found.items()}
-    counts = ", ".join(f"{len(found[name])} of {wanted[name]} {name}" for name in wanted)
-    raise InputError(
-        f"The grammar has too few different sentences within these bounds (found {counts}); "
-        "ask for fewer pairs, or for longer sentences."
-    )
+            missing, patience = missing - 1, patience + _PATIENCE
+    if missing:
+        counts = ", ".join(f"{len(found[name])} of {wanted[name]} {name}" for name in wanted)
+        raise InputError(
+            f"The grammar has too few sentences within these bounds (found {counts}); "
+            "ask for fewer pairs, or for another max_length or max_depth."
+        )
+    return {name: list(sentences.values()) for name, sentences in found.items()}

@@ -1,0 +1,67 @@
+# Every target sets up what it needs by itself; a second run does only what has changed.
+
+PYTHON ?= python3
+LOCK_PYTHON ?= /usr/bin/python3
+NOTEBOOKS ?= $(wildcard book/*.ipynb)
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+SITE := _build/html/index.html
+PAGES := _config.yml _toc.yml $(shell find book -type f -not -path '*/.*' -not -path '*/__pycache__/*')
+
+.DELETE_ON_ERROR:
+.PHONY: book test notebooks serve lint lock clean help
+
+## book: build the website into _build/html
+book: $(SITE)
+	@echo
+	@echo "The book is at file://$(abspath $(SITE))"
+
+## test: run everything: units, doctests, notebooks, the site in a browser
+test: $(INSTALLED)
+	$(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile
+
+## notebooks: run the notebooks again and store their outputs (NOTEBOOKS=book/x.ipynb for one)
+notebooks: $(INSTALLED)
+	$(BIN)/python tools/run_notebooks.py $(NOTEBOOKS)
+
+## serve: show the website on http://localhost:8000/
+serve: $(SITE)
+	$(BIN)/python -m http.server --bind localhost --directory _build/html 8000
+
+## lint: check style (ruff) and types (mypy)
+lint: $(INSTALLED)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+## lock: write requirements.txt from pyproject.toml (UPGRADE=1 takes newer versions)
+# Resolved by Debian's Python, the oldest that has to install it. A version of torch may come with a
+# label that only one index knows, such as "+cpu": it is taken off.
+lock:
+	$(LOCK_PYTHON) -m venv _build/lock
+	_build/lock/bin/python -m pip install --quiet --upgrade pip pip-tools
+	CUSTOM_COMPILE_COMMAND="make lock" _build/lock/bin/pip-compile $(if $(UPGRADE),--upgrade) \
+		--quiet --allow-unsafe --strip-extras --extra book --extra dev \
+		--no-emit-index-url --no-emit-find-links --output-file=requirements.txt pyproject.toml
+	sed -i 's/^\([^ #]*==[^ +]*\)+[^ ]*/\1/' requirements.txt
+
+## clean: remove the website and the virtual environment
+clean:
+	rm -rf _build $(VENV)
+
+## help: show this list
+help:
+	@awk -F ': ' '/^## / {printf "  make %-10s %s\n", substr($$1, 4), substr($$0, length($$1) + 3)}' Makefile
+
+$(INSTALLED): requirements.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --requirement requirements.txt
+	$(BIN)/python -m pip install --no-deps --editable .
+	touch $@
+
+# Built from nothing, because Sphinx warns of a page only when it reads it.
+$(SITE): $(INSTALLED) $(PAGES)
+	rm -rf _build
+	$(BIN)/jupyter-book build . -W -n --keep-going

@@ -1,0 +1,88 @@
+"""A site that asks no other host for anything, and its theme's faults cured."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.util.fileutil import copy_asset
+
+# The script, its fonts, and the TeX extensions that it loads when a formula asks for one.
+MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
+
+# What is wrong in the pages that the theme writes, and what stands there instead.
+CURES = {
+    # 1.5 MB that draw the icons a second time; the style sheet has them already.
+    r'<script defer src="[^"]*/fontawesome\.js[^"]*"></script>': "",
+    # A name that hides the text which the reader sees on the button.
+    r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"': r"\1",
+    r'<summary aria-label="Toggle hidden content">': "<summary>",
+    # The book's title stands outside every region of the page.
+    r'<div id="pst-primary-sidebar"': r'\g<0> role="region" aria-label="Book"',
+    # A list whose entries have a role that lists do not allow.
+    r' role="list"(?= class="citation-list")': "",
+    r'(<div class="citation"[^>]*?) role="doc-biblioentry"': r"\1",
+    # The corner of a pandas table is a header of nothing.
+    r"<th></th>": "<td></td>",
+}
+
+REDIRECT = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="0; url={page}">
+<title>{title}</title>
+</head>
+<body><main><a href="{page}">{title}</a></main></body>
+</html>
+"""
+
+
+def copy_mathjax(app: Sphinx) -> None:
+    """Put the parts of MathJax that the pages need beside the other static files."""
+    # The name of this package has hyphens, so that `import` cannot reach it.
+    source = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
+    for part in MATHJAX_PARTS:
+        target = Path(app.outdir) / "_static" / "mathjax" / part
+        folder = target if (source / part).is_dir() else target.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        copy_asset(source / part, folder)
+
+
+def drop_thebe(app: Sphinx, *_: object) -> None:
+    """Silence sphinx-thebe, which Jupyter Book always loads and which wants a remote kernel."""
+    for listeners in app.events.listeners.values():
+        for listener in list(listeners):
+            if listener.handler.__module__ == "sphinx_thebe":
+                app.disconnect(listener.id)
+
+
+def drop_thebe_style(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], *_: object
+) -> None:
+    """Do not ask for the style sheet of sphinx-thebe."""
+    context["css_files"] = [f for f in context["css_files"] if "thebe" not in str(f.filename)]
+
+
+def cure_pages(app: Sphinx, error: Exception | None) -> None:
+    """Cure the written pages, and let the root of the site lead to the front page."""
+    if error or app.builder.format != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        html = page.read_text(encoding="utf-8")
+        for fault, cure in CURES.items():
+            html = re.sub(fault, cure, html)
+        page.write_text(html, encoding="utf-8")
+    redirect = REDIRECT.format(page=f"{app.config.root_doc}.html", title=app.config.html_title)
+    (Path(app.outdir) / "index.html").write_text(redirect, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
+    app.config.mathjax_path = "mathjax/tex-chtml.js"
+    app.connect("config-inited", drop_thebe)
+    app.connect("builder-inited", copy_mathjax)
+    app.connect("html-page-context", drop_thebe_style)
+    app.connect("build-finished", cure_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,148 @@
+"""Open a page in a browser and list everything that is wrong with it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import BrowserContext, ConsoleMessage, Request, Response
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox",  # Chromium refuses to start for root otherwise
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",  # no other host can be reached
+]
+VIEWS: dict[str, dict[str, Any]] = {
+    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+}
+
+SETTLED = """async () => {
+    await window.MathJax?.startup?.promise;
+    await document.fonts.ready;
+}"""
+
+FORMULAS = r"""() => {
+    const found = [];
+    for (const error of document.querySelectorAll('mjx-merror'))
+        found.push('broken: ' + (error.getAttribute('title') || error.textContent));
+    for (const formula of document.querySelectorAll('.math'))
+        if (!formula.querySelector('mjx-container')) found.push('raw: ' + formula.textContent);
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const text = walker.currentNode;
+        if (text.parentElement.closest('pre, code, script, style, template, mjx-container, .math'))
+            continue;
+        if (/\\\(|\\\[|\$\$|\\begin\{|\\frac|\{[\w:]+\}`/.test(text.data))
+            found.push('raw: ' + text.data.trim());
+    }
+    return found;
+}"""
+
+IMAGES = r"""() => [...document.querySelectorAll('img, svg[role=img]')]
+    .filter(image => {
+        if (image.closest('[aria-hidden=true]')) return false;
+        const alt = (image.getAttribute('alt') ?? image.getAttribute('aria-label') ?? '').trim();
+        return alt === '' || /^[0-9a-f]{16,}$|\.(svg|png|jpe?g|gif|webp)$/i.test(alt);
+    })
+    .map(image => image.outerHTML.slice(0, 200))"""
+
+OVERFLOW = """() => {
+    const width = document.documentElement.clientWidth;
+    const found = [];
+    const page = document.scrollingElement.scrollWidth;
+    if (page > width) found.push(`the page is ${page} wide, the window ${width}`);
+    const scrolls = element => {
+        for (let e = element; e && !e.matches('article'); e = e.parentElement)
+            if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(e).overflowX)) return true;
+        return false;
+    };
+    for (const element of document.querySelectorAll('article *'))
+        if (element.getBoundingClientRect().right > width + 1 && !scrolls(element))
+            found.push('sticks out: ' + element.outerHTML.slice(0, 120));
+    return found;
+}"""
+
+SCRIPTS = {"formula": FORMULAS, "image without text": IMAGES, "overflow": OVERFLOW}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One fault of one page."""
+
+    page: str
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}: {self.kind}: {self.text}"
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep the test report free of one line per request."""
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Serve a folder on this machine and give its address."""
+    with ThreadingHTTPServer(("localhost", 0), partial(_QuietHandler, directory=folder)) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://localhost:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def problems(context: BrowserContext, base: str, path: str) -> list[Problem]:
+    """Open one page of the site that is served at `base`; list its problems."""
+    found: list[Problem] = []
+
+    def report(kind: str, text: str) -> None:
+        found.append(Problem(path, kind, text))
+
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            report("console", message.text)
+
+    def on_request(request: Request) -> None:
+        if not request.url.startswith((base, "data:", "blob:")):
+            report("foreign request", request.url)
+
+    def on_response(response: Response) -> None:
+        if response.status >= 400:
+            report("failed request", f"{response.status} {response.url}")
+
+    page = context.new_page()
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: report("script error", str(error)))
+    page.on("request", on_request)
+    page.on("requestfailed", lambda request: report("failed request", request.url))
+    page.on("response", on_response)
+    page.goto(base + path)
+    page.evaluate(SETTLED)
+    for kind, script in SCRIPTS.items():
+        for text in page.evaluate(script):
+            report(kind, text)
+    # Without `preload`, axe would ask for the style sheets of style sheets under wrong addresses.
+    options = {"preload": False, "resultTypes": ["violations"]}
+    for violation in Axe().run(page, options=options).response["violations"]:
+        if violation["impact"] in {"serious", "critical"}:
+            for node in violation["nodes"]:
+                report("accessibility", f"{violation['id']}: {node['html'][:300]}")
+    page.close()
+    return found

@@ -1,0 +1,110 @@
+from random import Random
+
+import pytest
+import torch
+from small_models import small_model
+
+from annotated_transformer.alignment import (
+    alignment_error_rate,
+    forced_attention,
+    strongest_links,
+)
+from annotated_transformer.capture import capture_attention, join_calls
+from annotated_transformer.decoding import greedy
+from annotated_transformer.errors import InputError
+from annotated_transformer.tokens import BOS, EOS
+
+CROSS = {
+    "bahdanau": ["attention"],
+    "luong": ["attention"],
+    "transformer": ["decoder.0.cross_attention", "decoder.1.cross_attention"],
+}
+SRC = torch.tensor([[4, 9, 6, 8, EOS]])
+
+
+@pytest.mark.parametrize("name", CROSS)
+def test_row_t_is_where_the_model_looked_when_it_said_token_t(name):
+    model = small_model(name)
+    with capture_attention(model) as captured:
+        said = greedy(model, SRC, extra_length=2)[0].tokens
+    forced = forced_attention(model, SRC, torch.tensor([[BOS, *said]]))
+    assert len(said) > 2
+    for cross in CROSS[name]:
+        [weights] = forced[cross]
+        assert weights.shape[-2:] == (len(said) + 1, 5)
+        assert weights.shape[0] == 1
+        steps = captured[cross]
+        for t in range(len(said)):
+            torch.testing.assert_close(weights[:, :, t], steps[t][:, :, 0])
+        assert (weights[:, :, 1:] - weights[:, :, :-1]).abs().max() > 1e-4
+        torch.testing.assert_close(weights[:, :, : len(steps)], join_calls(steps))
+
+
+@pytest.mark.parametrize("name", CROSS)
+def test_attention_is_read_without_dropout_and_the_model_left_as_it_was(name):
+    model = small_model(name, dropout=0.5).train()
+    tgt_in = torch.tensor([[BOS, 5, 6]])
+    first, second = (forced_attention(model, SRC, tgt_in) for _ in range(2))
+    for cross in CROSS[name]:
+        assert torch.equal(first[cross][0], second[cross][0])
+    assert model.training
+
+
+def test_a_model_without_attention():
+    assert forced_attention(small_model("seq2seq"), SRC, torch.tensor([[BOS, 5]])) == {}
+
+
+def test_strongest_links():
+    weights = torch.tensor([[0.1, 0.7, 0.2], [0.5, 0.1, 0.4], [0.1, 0.2, 0.7], [0.0, 0.0, 1.0]])
+    assert strongest_links(weights, 3, 3) == {(1, 0), (0, 1), (2, 2)}
+    assert strongest_links(weights, 4, 2) == {(1, 0), (0, 1), (1, 2), (0, 3)}  # not the third word
+
+
+def links(*pairs):
+    return frozenset(pairs)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "rate"),
+    [
+        ([links((0, 0), (1, 1))], [links((0, 0), (1, 1))], 0.0),
+        ([links((1, 0), (0, 1))], [links((0, 0), (1, 1))], 1.0),
+        # Target 2 is linked to nothing, so (0, 2) is not judged: 1 hit of 2 + 3 links.
+        ([links((0, 0), (1, 1), (0, 2))], [links((0, 0), (2, 1), (3, 1))], 1 - 2 / 5),
+        # Over all sentences together: 1 hit of 1 + 1 links, and 0 of 3 + 1.
+        (
+            [links((0, 0)), links((1, 0), (2, 0), (3, 0))],
+            [links((0, 0)), links((0, 0))],
+            1 - 2 / 6,
+        ),
+        ([links((4, 4))], [links((0, 0))], 1.0),
+    ],
+)
+def test_error_rate_counted_by_hand(predicted, gold, rate):
+    assert alignment_error_rate(predicted, gold) == pytest.approx(rate)
+
+
+def test_error_rate_equals_precision_and_recall_combined():
+    random = Random(0)
+
+    def alignments():
+        return [
+            frozenset((random.randrange(4), random.randrange(4)) for _ in range(5))
+            for _ in range(30)
+        ]
+
+    predicted, gold = alignments(), alignments()
+    truth = {(i, *link) for i, sentence in enumerate(gold) for link in sentence}
+    linked = {(i, t) for i, _, t in truth}
+    found = {(i, *link) for i, sentence in enumerate(predicted) for link in sentence}
+    found = {(i, s, t) for i, s, t in found if (i, t) in linked}
+    precision, recall = (len(found & truth) / len(side) for side in (found, truth))
+    f1 = 2 * precision * recall / (precision + recall)
+    assert alignment_error_rate(predicted, gold) == pytest.approx(1 - f1)
+
+
+def test_alignments_that_cannot_be_compared():
+    with pytest.raises(InputError, match="2 predicted alignments stand against 1 gold ones"):
+        alignment_error_rate([links(), links()], [links()])
+    with pytest.raises(InputError, match="there are 0 links to compare"):
+        alignment_error_rate([links((0, 0))], [links()])

@@ -1,0 +1,53 @@
+import pytest
+import torch
+from torch import nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from annotated_transformer.averaging import WeightAverage
+from annotated_transformer.errors import InputError
+
+
+def walk(decay, steps):
+    """The average, after the weights of a model were moved at random; the weights on the way."""
+    model = nn.Linear(3, 2).double()
+    average = WeightAverage(model, decay)
+    passed = [model.weight.detach().clone()]
+    for step in range(1, steps + 1):
+        with torch.no_grad():
+            model.weight += torch.randn(2, 3, dtype=torch.float64)
+        average.update(model, step)
+        passed.append(model.weight.detach().clone())
+    return average.weights["weight"], passed
+
+
+def test_equals_torch_where_the_decay_is_constant():
+    decay = 0.15  # below (1 + 1) / (10 + 1), so that the beginning does not differ
+    ours, passed = walk(decay, 20)
+    holder = nn.ParameterList([passed[0]])
+    theirs = AveragedModel(holder, multi_avg_fn=get_ema_multi_avg_fn(decay))
+    for weights in passed:
+        holder[0].data.copy_(weights)
+        theirs.update_parameters(holder)
+    torch.testing.assert_close(ours, theirs.module[0].data, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("decay", [0.5, 0.99])
+def test_equals_the_sum_written_out(decay):
+    ours, passed = walk(decay, 40)
+    decays = [min(decay, (1 + t) / (10 + t)) for t in range(1, 41)]
+    total, share = torch.zeros_like(ours), 1.0
+    for weights, beta in zip(reversed(passed[1:]), reversed(decays), strict=True):
+        total += share * (1 - beta) * weights
+        share *= beta
+    torch.testing.assert_close(ours, total + share * passed[0], rtol=0, atol=1e-12)
+
+
+def test_without_decay_the_average_is_the_model():
+    ours, passed = walk(0.0, 5)
+    assert torch.equal(ours, passed[-1])
+
+
+@pytest.mark.parametrize("decay", [-0.1, 1.0])
+def test_decay_outside_its_range(decay):
+    with pytest.raises(InputError, match=f"decay is {decay}, it must be at least 0 and below 1"):
+        WeightAverage(nn.Linear(1, 1), decay)

@@ -1,0 +1,80 @@
+import math
+
+import pytest
+import torch
+from oracles import assert_close, cell_of_torch, randomise
+from torch import nn
+
+from annotated_transformer.bahdanau import AdditiveAttention, Bahdanau, BidirectionalEncoder
+from annotated_transformer.errors import InputError
+from annotated_transformer.seq2seq import RecurrentConfig
+
+SRC = torch.tensor([[5, 6, 7, 8, 2], [5, 6, 2, 0, 0], [9, 2, 0, 0, 0]])
+TGT = torch.tensor([[1, 6, 7, 0], [1, 6, 7, 8], [1, 0, 0, 0]])
+
+
+def small(cell):
+    return randomise(Bahdanau(RecurrentConfig(10, 11, 4, 5, cell))).double()
+
+
+@torch.no_grad()
+def test_the_additive_score_is_the_formula_computed_number_by_number():
+    attention = randomise(AdditiveAttention(3, 4, 5)).double()
+    query, memory = torch.randn(2, 3, 3).double(), torch.randn(2, 6, 4).double()
+    scores = attention.scores(query, attention.keys(memory))
+    w_a = torch.cat([attention.query.weight, attention.key.weight], dim=1)  # W_a [s; h]
+    for b in range(2):
+        for i in range(3):
+            for j in range(6):
+                pair = torch.cat([query[b, i], memory[b, j]])
+                expected = sum(
+                    v * math.tanh(row.dot(pair))
+                    for v, row in zip(attention.v.weight[0], w_a, strict=True)
+                )
+                assert_close(scores[b, i, j], expected)
+
+
+@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
+def test_annotations_are_both_directions_side_by_side_and_the_first_summary_is_the_backward_one(name):
+    encoder = randomise(BidirectionalEncoder(name, 4, 5)).double()
+    x, is_word = torch.randn(3, 5, 4).double(), SRC != 0
+    memory, first = encoder(x, is_word)
+    for sentence, length in enumerate([5, 3, 2]):
+        for half, layer, order in (
+            (slice(0, 5), encoder.forwards, range(length)),
+            (slice(5, 10), encoder.backwards, reversed(range(length))),
+        ):
+            walk = cell_of_torch(layer.cell)
+            state = torch.zeros(5 * layer.cell.states).double()
+            for t in order:
+                state = walk(x[sentence, t], state)
+                assert_close(memory[sentence, t, half], state[:5])
+        assert_close(first[sentence], state[:5])
+
+
+@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
+def test_logits_are_those_of_a_plain_loop_over_each_sentence_alone(name):
+    model = small(name)
+    logits = model(SRC, TGT)
+    write, attention = cell_of_torch(model.decoder), model.attention
+    for sentence, length in enumerate([5, 3, 2]):
+        words = model.src_embedding.weight[SRC[sentence, :length]][None]
+        memory, first = model.encoder(words, torch.ones(1, length, dtype=torch.bool))
+        state = torch.tanh(model.bridge(first[0]))
+        for t, token in enumerate(TGT[sentence][TGT[sentence] != 0]):
+            # The state before the word asks; what it finds helps to form the state after.
+            fits = [
+                attention.v.weight[0]
+                @ torch.tanh(attention.query.weight @ state[:5] + attention.key.weight @ h)
+                for h in memory[0]
+            ]
+            context = nn.functional.softmax(torch.stack(fits), dim=0) @ memory[0]
+            word = model.tgt_embedding.weight[token]
+            state = write(torch.cat([word, context]), state)
+            inner = torch.tanh(model.readout(torch.cat([state[:5], context, word])))
+            assert_close(logits[sentence, t], model.output(inner))
+
+
+def test_an_unknown_cell_is_refused():
+    with pytest.raises(InputError, match="cell is 'tree', it must be one of rnn, gru, lstm"):
+        small("tree")

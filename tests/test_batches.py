@@ -1,0 +1,85 @@
+from itertools import pairwise
+from random import Random
+
+import pytest
+import torch
+from small_models import random_examples
+
+from annotated_transformer.batches import Batch, batches_by_tokens, pad, padding_mask
+from annotated_transformer.errors import InputError
+from annotated_transformer.tokens import BOS, EOS, PAD
+
+EXAMPLES = random_examples(500, longest=20, vocab=50)
+
+
+def positions(group):
+    """What a batch costs: its rows times its longer side."""
+    batch = Batch.of(group)
+    return max(batch.src.numel(), batch.tgt_in.numel(), batch.tgt_out.numel())
+
+
+def test_padding():
+    sequences = [src for src, _ in EXAMPLES]
+    padded = pad(sequences)
+    assert padded.shape == (500, 20)
+    assert padded.dtype == torch.long
+    mask = padding_mask(padded)
+    assert mask.shape == (500, 1, 1, 20)
+    for sequence, row, real in zip(sequences, padded, mask[:, 0, 0], strict=True):
+        assert row.tolist() == sequence + [PAD] * (20 - len(sequence))
+        assert real.tolist() == [i < len(sequence) for i in range(20)]
+
+
+def test_no_sequences():
+    with pytest.raises(InputError, match="there are 0 sequences"):
+        pad([])
+
+
+def test_the_decoder_is_asked_for_what_it_reads_one_position_later():
+    batch = Batch.of(EXAMPLES)
+    assert batch.tgt_in.shape == batch.tgt_out.shape
+    rows = zip(EXAMPLES, batch.src, batch.tgt_in, batch.tgt_out, strict=True)
+    for (src, tgt), src_row, in_row, out_row in rows:
+        assert src_row[src_row != PAD].tolist() == [*src, EOS]
+        assert in_row[in_row != PAD].tolist() == [BOS, *tgt]
+        assert out_row[out_row != PAD].tolist() == [*tgt, EOS]
+        assert in_row[1 : len(tgt) + 1].tolist() == out_row[: len(tgt)].tolist() == tgt
+    assert batch.num_tokens == sum(len(tgt) + 1 for _, tgt in EXAMPLES)
+
+
+@pytest.mark.parametrize("seed", [None, 0, 1])
+@pytest.mark.parametrize("max_tokens", [21, 64, 1000, 10**6])
+def test_every_example_once_and_never_over_budget(seed, max_tokens):
+    groups = batches_by_tokens(EXAMPLES, max_tokens, seed)
+    assert sorted(example for group in groups for example in group) == sorted(EXAMPLES)
+    assert all(group and positions(group) <= max_tokens for group in groups)
+
+
+def test_a_batch_is_closed_only_when_it_is_full():
+    for group, following in pairwise(batches_by_tokens(EXAMPLES, 200)):
+        assert positions([*group, following[0]]) > 200
+
+
+def test_the_seed_decides_the_order():
+    first, again, other, ordered = (batches_by_tokens(EXAMPLES, 200, s) for s in (1, 1, 2, None))
+    assert first == again
+    assert first != other
+    assert {map(str, group) for group in first} != {map(str, group) for group in other}
+    lengths = [len(tgt) for group in ordered for _, tgt in group]
+    assert lengths == sorted(lengths)
+    assert [len(group[0][1]) for group in first] != sorted(len(group[0][1]) for group in first)
+
+
+def test_grouping_by_length_saves_padding():
+    def padding(groups):
+        rows = [Batch.of(group).tgt_out for group in groups]
+        return sum((row == PAD).sum() for row in rows) / sum(row.numel() for row in rows)
+
+    shuffled = Random(0).sample(EXAMPLES, len(EXAMPLES))
+    at_random = [shuffled[i : i + 25] for i in range(0, len(shuffled), 25)]
+    assert padding(batches_by_tokens(EXAMPLES, 300, 0)) < padding(at_random) / 5
+
+
+def test_a_sentence_longer_than_the_budget():
+    with pytest.raises(InputError, match=r"a sentence has 8 tokens .* max_tokens=7"):
+        batches_by_tokens([([4], [5]), ([4] * 7, [5])], 7)

@@ -1,0 +1,173 @@
+"""The book keeps its rules, and every rule finds what breaks it."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import book_rules
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import run_notebooks  # noqa: E402
+
+NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
+PAGES = sorted((ROOT / "book").glob("*.md"))
+
+# The cells whose outputs are not compared: the notebook and the source of the cell, and why.
+IGNORED_OUTPUTS: dict[tuple[str, str], str] = {}
+
+RULES = [
+    book_rules.not_executed_in_order,
+    book_rules.empty_code_cells,
+    book_rules.stored_errors,
+    book_rules.stderr_outputs,
+    book_rules.machine_paths,
+    book_rules.images_without_text,
+]
+Rule = Callable[[NotebookNode], list[str]]
+
+
+def read(path: Path) -> NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_keeps_the_rule(path: Path, rule: Rule) -> None:
+    assert rule(read(path)) == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_stored_in_normal_form(path: Path) -> None:
+    notebook = read(path)
+    assert path.read_text(encoding="utf-8") == run_notebooks.text(run_notebooks.normalise(notebook))
+
+
+def test_every_ignored_output_is_listed_with_its_reason() -> None:
+    ignored = {
+        (path.stem, source)
+        for path in NOTEBOOKS
+        for source in book_rules.ignored_outputs(read(path))
+    }
+    assert ignored == IGNORED_OUTPUTS.keys()
+    assert all(IGNORED_OUTPUTS.values())
+
+
+@pytest.mark.parametrize("path", [*NOTEBOOKS, *PAGES], ids=lambda path: path.stem)
+def test_no_result_is_typed_in_prose(path: Path) -> None:
+    texts = [path.read_text(encoding="utf-8")]
+    if path.suffix == ".ipynb":
+        texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
+    assert [found for text in texts for found in book_rules.typed_decimals(text)] == []
+
+
+def cell(source: str = "1", count: int | None = 1, tags: list[str] | None = None, **output: object):
+    outputs = [new_output(**output)] if output else []
+    metadata = {"tags": tags or []}
+    return new_code_cell(source, execution_count=count, outputs=outputs, metadata=metadata)
+
+
+STDERR = {"output_type": "stream", "name": "stderr", "text": "UserWarning: careful"}
+STDOUT = {"output_type": "stream", "name": "stdout", "text": "saved in /home/ada/runs/1"}
+ERROR = {"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []}
+FIGURE = {"output_type": "display_data", "data": {"image/svg+xml": "<svg></svg>"}}
+TEMPORARY = {"output_type": "display_data", "data": {"text/html": "<p>/tmp/tmpab12/x</p>"}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "cells"),
+    [
+        (book_rules.not_executed_in_order, [cell(count=None)]),
+        (book_rules.not_executed_in_order, [cell(count=2), cell(count=1)]),
+        (book_rules.empty_code_cells, [cell(source=" \n")]),
+        (book_rules.stored_errors, [cell(**ERROR)]),
+        (book_rules.stderr_outputs, [cell(**STDERR)]),
+        (book_rules.machine_paths, [cell(**STDOUT)]),
+        (book_rules.machine_paths, [cell(**TEMPORARY)]),
+        (book_rules.images_without_text, [cell(**FIGURE)]),
+        (book_rules.ignored_outputs, [cell(tags=["nbval-ignore-output"])]),
+        (book_rules.ignored_outputs, [cell(source="# NBVAL_IGNORE_OUTPUT")]),
+    ],
+)
+def test_rule_finds_what_breaks_it(rule: Rule, cells: list[NotebookNode]) -> None:
+    assert rule(new_notebook(cells=cells))
+
+
+def test_rules_accept_a_good_notebook() -> None:
+    figure = cell(count=2, **FIGURE)
+    figure.metadata["mystnb"] = {"image": {"alt": "A rising line."}}
+    wanted = cell(count=3, tags=["raises-exception"], **ERROR)
+    path = cell(count=4, output_type="stream", name="stdout", text="book/x.ipynb https://a.b/tmp/x")
+    notebook = new_notebook(cells=[new_markdown_cell("Text"), cell(), figure, wanted, path])
+    assert [found for rule in RULES for found in rule(notebook)] == []
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "It reaches 38.4 BLEU.",
+        "| model | BLEU |\n|---|---|\n| small | 38.4 |",
+        "> It reaches 38.4.",
+        "- It reaches **38.4**.",
+        "```{note}\n:class: tip\nIt reaches 38.4.\n```",
+        ":::{note}\nIt reaches 38.4.\n:::",
+        "It reaches 38.4.\n\nIt is known {cite}`vaswani2017`.",
+    ],
+)
+def test_a_typed_decimal_is_found(markdown: str) -> None:
+    assert len(book_rules.typed_decimals(markdown)) == 1
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "It reaches 28.4 BLEU {cite}`vaswani2017`.",
+        "It reaches {glue:text}`bleu:.1f`.",
+        "The weight $0.5$ and `dropout=0.1`.",
+        "$$\n0.5 x\n$$",
+        "```python\nx = 0.5\n```",
+        "```{code-block} python\nx = 0.5\n```",
+        "Python 3.11 or PyTorch 2.6, as in Section 3.2 of the paper; release 1.2.3.",
+        "[the file](https://example.org/1.5) and [release 2.5](notation.md)",
+        "There are 12 heads. 3 of them look back.",
+    ],
+)
+def test_other_numbers_are_left_alone(markdown: str) -> None:
+    assert book_rules.typed_decimals(markdown) == []
+
+
+def write_notebook(path: Path, source: str) -> None:
+    notebook = new_notebook(cells=[new_code_cell(source, id="first")], metadata={"editor": "x"})
+    nbformat.write(notebook, path)
+
+
+def test_running_a_notebook_again_changes_no_byte(tmp_path: Path) -> None:
+    path = tmp_path / "x.ipynb"
+    write_notebook(path, "print('a')\nprint('b', flush=True)\n1 + 1")
+    assert run_notebooks.run(path) is None
+    first = path.read_bytes()
+    assert run_notebooks.run(path) is None
+    assert path.read_bytes() == first
+    (stored,) = read(path).cells
+    assert stored.id == "first"
+    assert [output.output_type for output in stored.outputs] == ["stream", "execute_result"]
+    assert b"version" not in first
+    assert b"editor" not in first
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [("import sys\nprint('careful', file=sys.stderr)", "careful"), ("1 / 0", "ZeroDivisionError")],
+)
+def test_a_notebook_that_warns_or_fails_is_not_stored(
+    tmp_path: Path, source: str, problem: str
+) -> None:
+    path = tmp_path / "x.ipynb"
+    write_notebook(path, source)
+    before = path.read_bytes()
+    assert problem in str(run_notebooks.run(path))
+    assert path.read_bytes() == before

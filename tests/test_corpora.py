@@ -1,0 +1,316 @@
+import gzip
+import hashlib
+import os
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain
+from threading import Thread
+
+import pooch
+import pytest
+
+from annotated_transformer import corpora
+from annotated_transformer.corpora import (
+    DATA_VARIABLE,
+    MULTI30K_COMMIT,
+    MULTI30K_SHA256,
+    MULTI30K_URL,
+    Corpus,
+    load_corpus,
+    multi30k_folder,
+    read_folder,
+    read_tsv,
+)
+from annotated_transformer.errors import InputError
+from annotated_transformer.toy import EXAMPLES, toy_corpus
+
+TEXT = {
+    "train.de": "Grüße!\nEin Hund läuft.\n\nZwei Katzen\n",
+    "train.en": "Greetings!\nA dog runs.\n\nTwo cats\n",
+    "val.de": "Eins\n",
+    "val.en": "One\n",
+    "test_2016_flickr.de": "Zwei\n",
+    "test_2016_flickr.en": "Two\n",
+}
+TRAIN = [("Grüße!", "Greetings!"), ("Ein Hund läuft.", "A dog runs."), ("Zwei Katzen", "Two cats")]
+
+
+def write(folder, texts, zipped=False):
+    folder.mkdir(exist_ok=True, parents=True)
+    for name, text in texts.items():
+        content = text.encode()
+        path = folder / (name + ".gz" if zipped else name)
+        path.write_bytes(gzip.compress(content, mtime=0) if zipped else content)
+    return folder
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_folder(tmp_path, zipped):
+    folder = write(tmp_path / "texts", TEXT | {"README.md": "about", "notes": "x"}, zipped)
+    corpus = load_corpus(str(folder))
+    assert corpus.name == str(folder)
+    assert corpus.languages == ("de", "en")
+    assert corpus.split("train") == TRAIN
+    assert corpus.splits.keys() == {"train", "val", "test_2016_flickr"}
+    assert corpus.test_split == "test_2016_flickr"
+    turned = load_corpus(str(folder), "en-de")
+    assert turned.languages == ("en", "de")
+    assert turned.split("train") == [(target, source) for source, target in TRAIN]
+
+
+def test_line_ends_and_byte_order_marks_are_no_text(tmp_path):
+    windows = {name: "\ufeff" + text.replace("\n", "\r\n") for name, text in TEXT.items()}
+    assert read_folder(write(tmp_path, windows)).split("train") == TRAIN
+
+
+def test_languages_are_chosen_among_several(tmp_path):
+    folder = write(tmp_path, TEXT | {"train.fr": "Salut !\nUn chien\n\nDeux chats\n"})
+    assert read_folder(folder, "fr-en").split("train")[0] == ("Salut !", "Greetings!")
+    with pytest.raises(InputError, match=r"has training text in de, en, fr: .*\(here None\)"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize("languages", ["de-fr", "de", "deen"])
+def test_wrong_languages(tmp_path, languages):
+    with pytest.raises(InputError, match=rf"text in de, en: .* \(here '{languages}'\) as SRC-TGT"):
+        read_folder(write(tmp_path, TEXT), languages)
+
+
+def test_a_folder_without_training_text(tmp_path):
+    with pytest.raises(InputError, match="has training text in no language"):
+        read_folder(write(tmp_path, {"val.de": "Eins\n", "val.en": "One\n"}))
+
+
+def test_files_of_different_length(tmp_path):
+    folder = write(tmp_path, TEXT | {"val.en": "One\nTwo\n"})
+    with pytest.raises(InputError, match=r"val\.en has 2 lines, its source 1"):
+        read_folder(folder)
+
+
+def test_bytes_that_are_not_utf8(tmp_path):
+    folder = write(tmp_path, TEXT)
+    (folder / "train.de").write_bytes("Grüße!".encode("latin-1"))
+    with pytest.raises(InputError, match=r"train\.de cannot be read as UTF-8 text"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "not zipped"])
+def test_a_damaged_archive(tmp_path, damage):
+    folder = write(tmp_path, {name: text * 50 for name, text in TEXT.items()}, zipped=True)
+    content = bytearray((folder / "train.en.gz").read_bytes())
+    content[20:30] = bytes(10)
+    bad = {"cut": bytes(content[:25]), "changed": bytes(content), "not zipped": b"A dog\n"}
+    (folder / "train.en.gz").write_bytes(bad[damage])
+    with pytest.raises(InputError, match=r"train\.en\.gz cannot be read"):
+        read_folder(folder)
+
+
+def test_every_single_byte_of_an_archive_counts(tmp_path):
+    folder = write(tmp_path, TEXT, zipped=True)
+    whole = (folder / "train.en.gz").read_bytes()
+    for i in range(10, len(whole)):  # the ten bytes before are the header
+        damaged = bytearray(whole)
+        damaged[i] ^= 0xFF
+        (folder / "train.en.gz").write_bytes(damaged)
+        with pytest.raises(InputError, match=r"train\.en\.gz cannot be read"):
+            read_folder(folder)
+
+
+def test_splits_that_are_not_there(tmp_path):
+    empty = {"val.de": "\n", "val.en": "\n"}
+    corpus = read_folder(write(tmp_path, {k: TEXT[k] for k in ("train.de", "train.en")} | empty))
+    with pytest.raises(InputError, match=r"has no split 'dev'; it has train, val\."):
+        corpus.split("dev")
+    with pytest.raises(InputError, match="has 0 pairs in its split 'val'"):
+        corpus.split("val")
+    with pytest.raises(InputError, match="has no test split; it has train, val"):
+        _ = corpus.test_split
+
+
+def tsv(path, lines):
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_tsv_file(tmp_path):
+    pairs = [(f"Quelle {i}", f"target {i}") for i in range(400)]
+    lines = [f"{s}{' ' * (i % 2)}\t{t}" for i, (s, t) in enumerate(pairs + pairs)]
+    corpus = load_corpus(str(tsv(tmp_path / "pairs.tsv", [*lines, "", ""])), "de-en")
+    assert corpus.languages == ("de", "en")
+    assert sorted(chain(*corpus.splits.values())) == sorted(pairs + pairs)
+    sizes = {name: len(split) for name, split in corpus.splits.items()}
+    assert all(20 <= sizes[name] <= 60 for name in ("val", "test"))
+    sources = {name: {source for source, _ in split} for name, split in corpus.splits.items()}
+    assert not sources["train"] & (sources["val"] | sources["test"])
+    assert not sources["val"] & sources["test"]
+
+
+@pytest.mark.parametrize(("line", "columns"), [("one", 1), ("a\tb\tc", 3), ("a\t", 1)])
+def test_a_tsv_line_without_two_columns(tmp_path, line, columns):
+    path = tsv(tmp_path / "pairs.tsv", ["a\tb", "", line])
+    with pytest.raises(InputError, match=rf"line 3: {columns} columns, there must be 2"):
+        read_tsv(path)
+
+
+@pytest.mark.parametrize("lines", [["a\tb"], []])
+def test_a_tsv_file_that_is_too_small(tmp_path, lines):
+    with pytest.raises(InputError, match="is too small: nothing falls into"):
+        read_tsv(tsv(tmp_path / "pairs.tsv", lines))
+
+
+def test_the_toy_corpus(monkeypatch):
+    small = toy_corpus(pairs=40)
+    monkeypatch.setattr(corpora, "toy_corpus", lambda: small)
+    corpus = load_corpus("toy")
+    assert corpus.languages == ("en", "ko")
+    assert corpus.splits.keys() == {"train", "val", "test", "unseen", "longer", "deeper"}
+    assert corpus.split("val") == [(" ".join(p.src), " ".join(p.tgt)) for p in small["val"]]
+    assert corpus.test_split == "test"
+    assert " ".join(EXAMPLES[0].src) == "I am a student"
+    with pytest.raises(InputError, match=r"languages is 'ko-en', the toy corpus has only 'en-ko'"):
+        load_corpus("toy", "ko-en")
+
+
+def test_a_corpus_that_does_not_exist(tmp_path):
+    with pytest.raises(InputError, match=r"there is no corpus '.*/none': give toy, multi30k, a"):
+        load_corpus(str(tmp_path / "none"))
+
+
+class Host:
+    """A host for the stand-in for Multi30k; first of all it gives ``answers``, if there are any."""
+
+    def __init__(self, folder):
+        self.folder, self.answers, self.requests = folder, [], []
+        host = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                host.requests.append(self.path)
+                path = host.folder / self.path.removeprefix("/")
+                content = path.read_bytes() if path.is_file() else None
+                status = 200 if content is not None else 404
+                if host.answers:
+                    status, content = host.answers.pop(0)
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(content or b"")
+
+            def log_message(self, *args):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/"
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    """The host; the package asks it, and knows the checksums of its files."""
+    host = Host(write(tmp_path / "host", TEXT, zipped=True))
+    checksums = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(host.folder.iterdir())
+    }
+    monkeypatch.setattr(corpora, "MULTI30K_URL", host.url)
+    monkeypatch.setattr(corpora, "MULTI30K_SHA256", checksums)
+    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
+    monkeypatch.delenv(DATA_VARIABLE, raising=False)
+    monkeypatch.setenv("NO_PROXY", "*")
+    thread = Thread(target=host.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield host
+    host.server.shutdown()
+    thread.join()
+    host.server.server_close()
+
+
+def kept(tmp_path):
+    return sorted(path.name for path in (tmp_path / "cache").rglob("*") if path.is_file())
+
+
+def test_multi30k_is_downloaded_once(host, tmp_path):
+    corpus = load_corpus("multi30k")
+    assert corpus == Corpus("multi30k", ("de", "en"), read_folder(host.folder).splits)
+    assert sorted(host.requests) == sorted(f"/{name}.gz" for name in TEXT)
+    assert kept(tmp_path) == sorted(f"{name}.gz" for name in TEXT)
+    host.requests.clear()
+    assert load_corpus("multi30k", "en-de").split("val") == [("One", "Eins")]
+    assert not host.requests
+
+
+@pytest.mark.parametrize("first", [(503, b""), (200, b"half a fi")])
+def test_a_failed_download_is_tried_again(host, first):
+    host.answers = [first]
+    assert load_corpus("multi30k").split("train") == TRAIN
+    assert len(host.requests) == len(TEXT) + 1
+
+
+def test_a_wrong_checksum_is_not_kept(host, tmp_path):
+    (host.folder / "train.de.gz").write_bytes(gzip.compress(b"something else"))
+    message = r"train\.de\.gz arrived with a wrong SHA-256 checksum and was not kept"
+    with pytest.raises(InputError, match=message):
+        load_corpus("multi30k")
+    assert host.requests.count("/train.de.gz") > 1
+    assert "train.de.gz" not in kept(tmp_path)
+
+
+def test_a_file_that_the_host_does_not_have(host):
+    (host.folder / "train.de.gz").unlink()
+    with pytest.raises(InputError, match=r"train\.de\.gz could not be downloaded \(HTTPError\)"):
+        load_corpus("multi30k")
+
+
+def test_a_dead_host(host, monkeypatch):
+    host.server.socket.close()
+    with pytest.raises(InputError, match=r"downloaded \(ConnectionError\): check the network, or"):
+        load_corpus("multi30k")
+
+
+def test_no_network(host, monkeypatch):
+    def no_network(*args, **kwargs):
+        raise OSError("Network is unreachable")
+
+    monkeypatch.setattr("socket.getaddrinfo", no_network)
+    with pytest.raises(InputError, match=r"check the network, or set ANNOTATED_TRANSFORMER_DATA"):
+        load_corpus("multi30k")
+
+
+def test_a_folder_of_ones_own_asks_no_host(host, tmp_path, monkeypatch):
+    write(tmp_path / "data" / "multi30k", TEXT, zipped=True)
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "data"))
+    assert load_corpus("multi30k").split("train") == TRAIN
+    (tmp_path / "data/multi30k/val.en.gz").unlink()
+    with pytest.raises(InputError, match=r"val\.en\.gz is missing: put it there, or unset ANNOT"):
+        load_corpus("multi30k")
+    assert not host.requests
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_file_that_was_damaged_later(host, tmp_path, monkeypatch, own):
+    folder = tmp_path / "cache" / "annotated-transformer" / "multi30k"
+    if own:
+        folder = tmp_path / "data" / "multi30k"
+        monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "data"))
+    write(folder, TEXT, zipped=True)
+    (folder / "val.de.gz").write_bytes(gzip.compress(b"something else"))
+    with pytest.raises(InputError, match=r"val\.de\.gz is damaged \(its SHA-256 is wrong\)"):
+        multi30k_folder()
+
+
+def test_multi30k_is_one_fixed_version():
+    assert MULTI30K_URL.startswith("https://")
+    assert MULTI30K_COMMIT in MULTI30K_URL
+    assert len(MULTI30K_COMMIT) == 40
+    assert all(len(checksum) == 64 for checksum in MULTI30K_SHA256.values())
+
+
+@pytest.mark.skipif(DATA_VARIABLE not in os.environ, reason=f"{DATA_VARIABLE} names no folder")
+def test_the_true_multi30k():
+    corpus = load_corpus("multi30k")
+    sizes = {name: len(pairs) for name, pairs in corpus.splits.items()}
+    assert sizes == {
+        "train": 29_000,
+        "val": 1_014,
+        "test_2016_flickr": 1_000,
+        "test_2017_flickr": 1_000,
+    }
+    assert corpus.test_split == "test_2016_flickr"

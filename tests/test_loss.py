@@ -1,0 +1,59 @@
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.tokens import PAD
+
+
+def random_case():
+    logits = 3 * torch.randn(4, 6, 9, dtype=torch.float64)
+    target = torch.randint(1, 9, (4, 6))
+    target[1, 3:] = PAD
+    target[3] = PAD
+    return logits.requires_grad_(), target
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_equals_torch(smoothing):
+    logits, target = random_case()
+    ours = smoothed_cross_entropy(logits, target, smoothing)
+    theirs = F.cross_entropy(
+        logits.flatten(0, 1),
+        target.flatten(),
+        ignore_index=PAD,
+        label_smoothing=smoothing,
+        reduction="sum",
+    )
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-10)
+    gradients = (torch.autograd.grad(loss, logits)[0] for loss in (ours, theirs))
+    torch.testing.assert_close(*gradients, rtol=0, atol=1e-10)
+
+
+def test_padding_costs_nothing():
+    logits, target = random_case()
+    smoothed_cross_entropy(logits, target, 0.1).backward()
+    assert (logits.grad[target == PAD] == 0).all()
+    assert (logits.grad[target != PAD] != 0).all()
+
+
+def test_parts_add_up_to_the_whole():
+    logits, target = random_case()
+    whole = smoothed_cross_entropy(logits, target, 0.1)
+    parts = [smoothed_cross_entropy(logits[i : i + 1], target[i : i + 1], 0.1) for i in range(4)]
+    torch.testing.assert_close(sum(parts), whole, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_knowing_nothing_costs_the_logarithm_of_the_vocabulary(smoothing):
+    loss = smoothed_cross_entropy(torch.zeros(2, 3, 50), torch.full((2, 3), 7), smoothing)
+    assert loss.item() / 6 == pytest.approx(math.log(50))
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 1.0])
+def test_smoothing_outside_its_range(smoothing):
+    with pytest.raises(InputError, match=f"smoothing is {smoothing}, it must be at least 0"):
+        smoothed_cross_entropy(torch.zeros(1, 1, 5), torch.ones(1, 1, dtype=torch.long), smoothing)

@@ -1,0 +1,77 @@
+import math
+
+import pytest
+import torch
+from oracles import assert_close, cell_of_torch, randomise
+from torch import nn
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.luong import DotAttention, GeneralAttention, Luong, LuongConfig, make_score
+
+SRC = torch.tensor([[5, 6, 7, 8, 2], [5, 6, 2, 0, 0], [9, 2, 0, 0, 0]])
+TGT = torch.tensor([[1, 6, 7, 0], [1, 6, 7, 8], [1, 0, 0, 0]])
+SCORES = ["dot", "general", "concat"]
+
+
+def small(cell="gru", score="general"):
+    return randomise(Luong(LuongConfig(10, 11, 4, 5, cell, score=score))).double()
+
+
+def by_hand(attention, s, h):
+    """The three scores of Luong et al. 2015, section 3.1, of one state and one annotation."""
+    if isinstance(attention, GeneralAttention):
+        turned = [sum(w * x for w, x in zip(row, h, strict=True)) for row in attention.key.weight]
+        return sum(a * b for a, b in zip(s, turned, strict=True))
+    if isinstance(attention, DotAttention):
+        return sum(a * b for a, b in zip(s, h, strict=True))
+    w_a = torch.cat([attention.query.weight, attention.key.weight], dim=1)
+    pair = torch.cat([s, h])
+    return sum(
+        v * math.tanh(row.dot(pair)) for v, row in zip(attention.v.weight[0], w_a, strict=True)
+    )
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("score", SCORES)
+def test_every_score_is_its_formula_computed_number_by_number(score):
+    attention = randomise(make_score(score, 5)).double()
+    query, memory = torch.randn(2, 3, 5).double(), torch.randn(2, 4, 5).double()
+    scores = attention.scores(query, attention.keys(memory))
+    for b in range(2):
+        for i in range(3):
+            for j in range(4):
+                assert_close(scores[b, i, j], by_hand(attention, query[b, i], memory[b, j]))
+
+
+def test_a_matrix_turns_states_of_one_width_to_queries_of_another():
+    attention = randomise(GeneralAttention(3, 5)).double()
+    query, memory = torch.randn(2, 4, 3).double(), torch.randn(2, 6, 5).double()
+    scores = attention.scores(query, attention.keys(memory))
+    assert_close(scores, query @ attention.key.weight @ memory.mT)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
+@pytest.mark.parametrize("score", SCORES)
+def test_logits_are_those_of_a_plain_loop_over_each_sentence_alone(score, name):
+    model = small(name, score)
+    logits = model(SRC, TGT)
+    read, write = cell_of_torch(model.encoder.cell), cell_of_torch(model.decoder.cell)
+    for sentence in range(3):
+        state, memory = torch.zeros(5 * model.encoder.cell.states).double(), []
+        for token in SRC[sentence][SRC[sentence] != 0]:
+            state = read(model.src_embedding.weight[token], state)
+            memory.append(state[:5])
+        for t, token in enumerate(TGT[sentence][TGT[sentence] != 0]):
+            state = write(model.tgt_embedding.weight[token], state)
+            fits = torch.stack([by_hand(model.attention, state[:5], h) for h in memory])
+            context = nn.functional.softmax(fits, dim=0) @ torch.stack(memory)
+            attentional = torch.tanh(model.readout(torch.cat([context, state[:5]])))
+            assert_close(logits[sentence, t], model.output(attentional))
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(InputError, match="score is 'location', it must be dot, general or concat"):
+        small(score="location")
+    with pytest.raises(InputError, match="cell is 'tree', it must be one of rnn, gru, lstm"):
+        small("tree")

@@ -1,0 +1,31 @@
+import pytest
+import torch
+
+from annotated_transformer.batches import padding_mask
+from annotated_transformer.masking import causal_mask, target_mask
+
+
+@pytest.mark.parametrize("length", [0, 1, 5])
+def test_a_position_sees_itself_and_what_came_before(length):
+    mask = causal_mask(length)
+    assert mask.shape == (1, 1, length, length)
+    for query in range(length):
+        for key in range(length):
+            assert mask[0, 0, query, key] == (key <= query)
+
+
+def test_the_target_mask_hides_the_future_and_padding():
+    tgt_in = torch.tensor([[1, 7, 8, 0], [1, 5, 0, 0], [1, 9, 4, 3]])
+    mask = target_mask(tgt_in)
+    assert mask.shape == (3, 1, 4, 4)
+    for sentence, tokens in enumerate(tgt_in.tolist()):
+        for query in range(4):
+            for key in range(4):
+                visible = key <= query and tokens[key] != 0
+                assert mask[sentence, 0, query, key] == visible
+
+
+def test_only_columns_of_padding_are_masked_so_every_query_keeps_a_key():
+    tgt_in = torch.tensor([[1, 7, 0, 0]])
+    assert target_mask(tgt_in).any(dim=-1).all()
+    assert padding_mask(tgt_in).tolist() == [[[[True, True, False, False]]]]

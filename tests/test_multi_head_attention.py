@@ -1,0 +1,102 @@
+import math
+
+import pytest
+import torch
+from oracles import (
+    BOTH_DTYPES,
+    BOTH_WAYS,
+    assert_close,
+    assert_same_gradients,
+    attention_pairs,
+    hidden,
+    randomise,
+    weigh,
+)
+from torch import nn
+
+from annotated_transformer.batches import padding_mask
+from annotated_transformer.errors import InputError
+from annotated_transformer.masking import causal_mask
+from annotated_transformer.multi_head_attention import MultiHeadAttention
+
+TOKENS = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 0, 0]])
+MASKS = {
+    "none": (None, {}),
+    "padding": (padding_mask(TOKENS), {"key_padding_mask": hidden(TOKENS != 0)}),
+    "causal": (causal_mask(5), {"attn_mask": hidden(causal_mask(5)[0, 0])}),
+    "both": (
+        causal_mask(5) & padding_mask(TOKENS),
+        {"attn_mask": hidden(causal_mask(5)[0, 0]), "key_padding_mask": hidden(TOKENS != 0)},
+    ),
+}
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("carry", BOTH_WAYS)
+@pytest.mark.parametrize("dtype", BOTH_DTYPES)
+@pytest.mark.parametrize(("mask", "masks_of_torch"), MASKS.values(), ids=MASKS)
+def test_it_is_that_of_torch(mask, masks_of_torch, dtype, carry, training):
+    ours = randomise(MultiHeadAttention(8, 4)).to(dtype).train(training)
+    theirs = randomise(nn.MultiheadAttention(8, 4, batch_first=True)).to(dtype).train(training)
+    pairs = list(attention_pairs(ours, theirs))
+    carry(pairs)
+    query, key, value = (torch.randn(2, 5, 8, dtype=dtype) for _ in range(3))
+    output = ours(query, key, value, mask)
+    expected, weights = theirs(query, key, value, **masks_of_torch, average_attn_weights=False)
+    assert_close(output, expected)
+    projected, _ = ours.project(key, value)
+    assert_close(ours.attention.weights(ours.split(ours.query(query)), projected, mask), weights)
+    weigh(output).backward()
+    weigh(expected).backward()
+    assert_same_gradients(pairs)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("d_k", "d_v"), [(3, 5), (5, 2), (16, 1), (None, 2), (5, None)])
+def test_widths_of_keys_and_values_are_free(d_k, d_v):
+    attention = randomise(MultiHeadAttention(6, 2, d_k, d_v)).double()
+    d_k, d_v = d_k or 3, d_v or 3
+    query, memory = torch.randn(2, 3, 6).double(), torch.randn(2, 4, 6).double()
+    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]], dtype=torch.bool)[:, None, None]
+
+    def head(layer, x, number, width):
+        rows = slice(number * width, (number + 1) * width)
+        return layer.weight[rows] @ x + layer.bias[rows]
+
+    output = attention(query, memory, memory, mask)
+    for b in range(2):
+        for t in range(3):
+            heads = []
+            for h in range(2):
+                q = head(attention.query, query[b, t], h, d_k)
+                seen = [memory[b, j] for j in range(4) if mask[b, 0, 0, j]]
+                fit = [math.exp(q.dot(head(attention.key, m, h, d_k)) / d_k**0.5) for m in seen]
+                values = [head(attention.value, m, h, d_v) for m in seen]
+                heads.append(sum(f / sum(fit) * v for f, v in zip(fit, values, strict=True)))
+            expected = attention.output.weight @ torch.cat(heads) + attention.output.bias
+            assert_close(output[b, t], expected)
+
+
+def test_attending_to_keys_and_values_projected_before_is_the_same():
+    attention = randomise(MultiHeadAttention(6, 2, 5, 4))
+    query, memory = torch.randn(2, 3, 6), torch.randn(2, 4, 6)
+    key, value = attention.project(memory, memory)
+    assert key.shape == (2, 2, 4, 5)
+    assert value.shape == (2, 2, 4, 4)
+    assert torch.equal(attention.attend(query, key, value), attention(query, memory, memory))
+
+
+def test_it_follows_a_permutation_of_the_words_and_ignores_one_of_the_memory():
+    attention = randomise(MultiHeadAttention(6, 3)).double()
+    x, order = torch.randn(2, 5, 6).double(), torch.randperm(5)
+    y, shuffled = attention(x, x, x), x[:, order]
+    assert_close(y[:, order], attention(shuffled, shuffled, shuffled))
+    assert_close(y, attention(x, shuffled, shuffled))
+    assert not torch.allclose(y, attention(x, shuffled, x))
+
+
+@pytest.mark.parametrize(("d_k", "d_v"), [(None, None), (2, None), (None, 2)])
+def test_a_width_that_the_heads_do_not_divide_is_refused(d_k, d_v):
+    with pytest.raises(InputError, match="d_model=7 is no multiple of num_heads=2"):
+        MultiHeadAttention(7, 2, d_k, d_v)
+    assert MultiHeadAttention(7, 2, 3, 3)(*[torch.randn(1, 2, 7)] * 3).shape == (1, 2, 7)

@@ -1,0 +1,270 @@
+"""The project keeps together: the lock, the order of the modules, the documents."""
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+import tomllib
+from importlib.metadata import distribution
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+import annotated_transformer
+from annotated_transformer import MODULES
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "annotated_transformer"
+SOURCES = sorted(PACKAGE.glob("*.py"))
+LONGEST = 160
+FOR_THE_BOOK_ONLY = [
+    "IPython",
+    "ipykernel",
+    "jupyter",
+    "jupyterlab",
+    "matplotlib",
+    "nbformat",
+    "pandas",
+]
+
+
+def imported_modules(source: str) -> set[str]:
+    """Return the names of our modules that a module of ours imports, absolutely or relatively."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(filter(None, ["annotated_transformer" * bool(node.level), node.module]))
+            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        parts = [name.split(".") for name in names]
+        found |= {p[1] for p in parts if p[0] == "annotated_transformer" and len(p) > 1}
+    return {name for name in found if (PACKAGE / f"{name}.py").exists()}
+
+
+def imported_packages(source: str) -> set[str]:
+    """Return the names of the packages that are imported as soon as the source is."""
+    found = set()
+    nodes: list[ast.AST] = [ast.parse(source)]
+    for node in nodes:
+        if not isinstance(node, ast.FunctionDef):
+            nodes += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(str(node.module).split(".")[0])
+    return found
+
+
+def lines_of_code(source: str) -> int:
+    """Count the lines that are neither blank, nor comments, nor docstrings."""
+    lines: set[int] = set()
+    skipped = {
+        tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    }  # fmt: skip
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in skipped:
+            lines |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(lines)
+
+
+# --- the modules --------------------------------------------------------------------------------
+
+
+def test_every_module_is_in_the_ordered_list() -> None:
+    assert {path.stem for path in SOURCES} - {"__init__", "__main__"} == set(MODULES)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_only_earlier_ones(name: str) -> None:
+    order = list(MODULES)
+    earlier = set(order[: order.index(name)])
+    imported = imported_modules((PACKAGE / f"{name}.py").read_text(encoding="utf-8"))
+    assert imported <= earlier
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import annotated_transformer.tokens",
+        "import annotated_transformer.tokens as t",
+        "from annotated_transformer import tokens",
+        "from annotated_transformer.tokens import PAD",
+        "from . import tokens",
+        "from .tokens import PAD",
+        "def late():\n    from .tokens import PAD",
+    ],
+)
+def test_every_form_of_import_is_seen(source: str) -> None:
+    assert imported_modules(source) == {"tokens"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_a_module_is_short(path: Path) -> None:
+    assert lines_of_code(path.read_text(encoding="utf-8")) <= LONGEST
+
+
+def test_lines_of_code_are_counted() -> None:
+    statement = "# comment\nx = (1,  # why\n     2)\n\n"
+    function = 'def f():\n    """Doc."""\n    return """a\nb"""\n'
+    source = f'"""Doc.\n\nstring."""\n\n{statement}{function}'
+    assert lines_of_code(source) == 5
+
+
+def test_every_chapter_that_is_named_exists_and_is_in_the_contents() -> None:
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    pages = {chapter["file"] for part in contents["parts"] for chapter in part["chapters"]}
+    chapters = {f"book/{chapter}" for chapter in MODULES.values() if chapter}
+    assert chapters <= pages
+    for page in pages:
+        assert (ROOT / f"{page}.ipynb").exists() or (ROOT / f"{page}.md").exists()
+
+
+def test_every_page_is_in_the_contents() -> None:
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    pages = {chapter["file"] for part in contents["parts"] for chapter in part["chapters"]}
+    files = {
+        f"book/{path.stem}"
+        for path in (ROOT / "book").iterdir()
+        if path.suffix in {".ipynb", ".md"}
+    }
+    assert files == pages | {contents["root"]}
+
+
+# --- what installing the package needs -----------------------------------------------------------
+
+
+def test_only_a_function_may_import_what_the_package_does_not_need() -> None:
+    source = "import a.b\nfrom c import d\nif x:\n    import e\ndef f():\n    import g\n"
+    assert imported_packages(source) == {"a", "c", "e"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_a_module_imports_only_what_the_package_depends_on(path: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {Requirement(line).name for line in project["dependencies"]}
+    allowed = declared | {"annotated_transformer"} | sys.stdlib_module_names
+    assert imported_packages(path.read_text(encoding="utf-8")) <= allowed
+
+
+def test_the_package_imports_without_what_only_the_book_needs() -> None:
+    program = (
+        "import sys, importlib\n"
+        f"sys.modules.update(dict.fromkeys({FOR_THE_BOOK_ONLY!r}))\n"
+        f"for name in {list(MODULES)!r}:\n"
+        "    importlib.import_module('annotated_transformer.' + name)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_types_and_shapes_are_checked_while_tests_run() -> None:
+    """Without the hook of jaxtyping, every other test would check less than it says."""
+    module = __import__("annotated_transformer.tokens").tokens
+    assert type(module.__spec__.loader).__module__.startswith("jaxtyping")
+    assert Path(annotated_transformer.__file__).parent == PACKAGE
+
+
+# --- the lock ------------------------------------------------------------------------------------
+
+
+def requirements(lock: str) -> list[str]:
+    """Return the lines of a lock that say something to pip."""
+    return [
+        line for line in lock.splitlines() if line.strip() and not line.lstrip().startswith("#")
+    ]
+
+
+def not_portable(lock: str) -> list[str]:
+    """Return the lines that are not an exact, public version: they do not install everywhere."""
+    exact = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!]+")
+    return [line for line in requirements(lock) if not exact.fullmatch(line)]
+
+
+LOCK = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+
+
+def test_the_lock_holds_exact_public_versions_and_nothing_else() -> None:
+    assert not_portable(LOCK) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch==2.13.0+cpu",
+        "torch>=2.13",
+        "torch",
+        "--index-url https://example.org/simple",
+        "--find-links wheels",
+        "torch @ file:///wheels/torch.whl",
+        "./wheels/torch.whl",
+        "-e .",
+    ],
+)
+def test_a_line_that_does_not_install_everywhere_is_found(line: str) -> None:
+    assert not_portable(f"# lock\n{line}\nnumpy==2.0.0\n    # via torch\n") == [line]
+
+
+def test_the_lock_satisfies_every_direct_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    direct = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    locked = {
+        canonicalize_name(name): version
+        for name, version in (line.split("==") for line in requirements(LOCK))
+    }
+    for requirement in map(Requirement, direct):
+        version = locked.get(canonicalize_name(requirement.name))
+        assert version, f"{requirement.name} is not in requirements.txt: run `make lock`"
+        assert requirement.specifier.contains(version), f"{requirement} is locked at {version}"
+
+
+def test_the_lock_installs_on_the_oldest_python() -> None:
+    """A lock resolved by a newer Python than Debian 12's may name packages that refuse it."""
+    packages = map(distribution, (line.split("==")[0] for line in requirements(LOCK)))
+    needs = {package.name: package.metadata["Requires-Python"] or "" for package in packages}
+    assert [name for name in needs if "3.11.2" not in SpecifierSet(needs[name])] == []
+
+
+# --- the documents -------------------------------------------------------------------------------
+
+
+def quick_start(readme: str) -> list[str]:
+    """Return the `make` commands of the first shell block after the heading "Quick start"."""
+    block = re.search(r"(?ims)^#+ quick start$.*?^```(?:bash|sh|console|shell)\n(.*?)^```", readme)
+    lines = block.group(1).splitlines() if block else []
+    return [line.split("#")[0].strip() for line in lines if line.startswith("make ")]
+
+
+def test_continuous_integration_runs_the_commands_of_the_readme() -> None:
+    commands = quick_start((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert commands == ["make book", "make test"]
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert [line for line in script if line in commands] == commands
+
+
+def test_the_quick_start_is_found() -> None:
+    other = "# x\n\n```sh\nmake no\n```\n\n"
+    readme = f"{other}## Quick start\n\nDo:\n\n```sh\ncd x\nmake a  # why\nmake b\n```\n"
+    assert quick_start(readme) == ["make a", "make b"]
+
+
+def test_make_help_lists_every_target() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.M)
+    assert phony
+    assert set(re.findall(r"^## (\w+): ", makefile, re.M)) == set(phony.group(1).split())

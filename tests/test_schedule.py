@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+import torch
+from torch.optim.lr_scheduler import LambdaLR
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.schedule import linear_schedule, paper_schedule
+
+
+@pytest.mark.parametrize(("d_model", "warmup", "factor"), [(512, 4000, 1.0), (64, 1, 0.5)])
+def test_the_formula_of_the_paper(d_model, warmup, factor):
+    rate = paper_schedule(d_model, warmup, factor)
+    steps = np.arange(1, 9001)
+    paper = factor / np.sqrt(d_model) * np.minimum(steps**-0.5, steps * warmup**-1.5)
+    np.testing.assert_allclose([rate(int(step)) for step in steps], paper, rtol=1e-12)
+    assert 1 + np.argmax([rate(int(step)) for step in steps]) == warmup
+    assert rate(warmup) == pytest.approx(factor / (d_model * warmup) ** 0.5)
+
+
+@pytest.mark.parametrize("warmup", [0, 1, 30, 99])
+def test_two_straight_lines(warmup):
+    rate = linear_schedule(2e-3, 100, warmup)
+    corners = ([0, warmup, 100], [0.0, 2e-3, 0.0]) if warmup else ([0, 100], [2e-3, 0.0])
+    steps = range(1, 101)
+    np.testing.assert_allclose([rate(step) for step in steps], np.interp(steps, *corners))
+    assert rate(150) == 0.0
+
+
+@pytest.mark.parametrize("rate", [paper_schedule(16, 3), linear_schedule(0.1, 10, 3)])
+def test_a_schedule_fits_the_scheduler_of_torch(rate):
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    scheduler = LambdaLR(optimizer, lambda steps_taken: rate(steps_taken + 1))
+    for step in range(1, 11):
+        assert optimizer.param_groups[0]["lr"] == pytest.approx(rate(step))
+        optimizer.step()
+        scheduler.step()
+
+
+@pytest.mark.parametrize(("d_model", "warmup"), [(0, 10), (512, 0)])
+def test_paper_schedule_out_of_range(d_model, warmup):
+    with pytest.raises(InputError, match=f"d_model={d_model} and warmup={warmup} must both be"):
+        paper_schedule(d_model, warmup)
+
+
+@pytest.mark.parametrize("warmup", [-1, 10])
+def test_linear_schedule_out_of_range(warmup):
+    with pytest.raises(InputError, match=f"warmup={warmup} must be at least 0 and below total=10"):
+        linear_schedule(1.0, 10, warmup)

@@ -1,0 +1,164 @@
+"""The website: it builds without a warning, and every page of it is sound in a browser."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import CHROMIUM, FLAGS, VIEWS, Problem, problems, serve
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The attributes by which a page loads something. A plain link loads nothing.
+LOADING = {
+    "script": "src",
+    "link": "href",
+    "img": "src",
+    "source": "src",
+    "iframe": "src",
+    "embed": "src",
+    "object": "data",
+    "video": "src",
+    "audio": "src",
+}
+LOADING_RELATIONS = {"stylesheet", "preload", "prefetch", "modulepreload", "icon", "preconnect"}
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The website, built from nothing; or the one that the variable SITE names."""
+    if "SITE" in os.environ:
+        return Path(os.environ["SITE"]).resolve()
+    output = tmp_path_factory.mktemp("site")
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", ROOT]
+    options = ["--path-output", output, "-W", "-n", "--keep-going"]
+    build = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    assert build.returncode == 0, build.stdout + build.stderr
+    return output / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    if not CHROMIUM.exists():
+        message = f"there is no {CHROMIUM}: apt-get install chromium"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def foreign_loads(html: str) -> list[str]:
+    """Return the addresses on other hosts from which a page would load something."""
+    found = []
+    for tag in BeautifulSoup(html, "lxml").find_all(list(LOADING)):
+        address = tag.get(LOADING[tag.name], "")
+        loads = tag.name != "link" or LOADING_RELATIONS & set(tag.get("rel", []))
+        if loads and re.match(r"(https?:)?//", address):
+            found.append(address)
+    return found
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_the_root_opens_the_front_page(site: Path, browser: Browser, served: bool) -> None:
+    """From a server, and as a file that a reader clicks on."""
+    with serve(site) as address, browser.new_page() as page:
+        page.goto((address if served else f"{site.as_uri()}/") + "index.html")
+        page.wait_for_url("**/book/index.html")
+        page.wait_for_selector("mjx-container")
+
+
+def test_no_page_loads_anything_from_another_host(site: Path) -> None:
+    found = {
+        f"{path.relative_to(site)}: {address}"
+        for path in site.rglob("*.html")
+        for address in foreign_loads(path.read_text(encoding="utf-8"))
+    }
+    for path in site.rglob("*.css"):
+        for address in re.findall(r"url\(['\"]?((?:https?:)?//[^)]*)\)", path.read_text("utf-8")):
+            found.add(f"{path.relative_to(site)}: {address}")
+    assert not found
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_page_is_sound(site: Path, browser: Browser, view: str) -> None:
+    found: list[Problem] = []
+    with serve(site) as base, browser.new_context(**VIEWS[view]) as context:
+        pages = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
+        pages = [page for page in pages if page != "index.html" and not page.startswith("_static/")]
+        assert "book/index.html" in pages
+        for page in pages:
+            found += problems(context, base, page)
+    assert not found, "\n".join(str(problem) for problem in found)
+
+
+SOUND = (
+    '<h1>A page</h1><p>A word and <span class="math"><mjx-container></mjx-container></span>.</p>'
+)
+FAULTS = {
+    "a console error": ("console", "<script>console.error('no')</script>"),
+    "a script error": ("script error", "<script>missing()</script>"),
+    "a missing file": ("failed request", '<script src="missing.js"></script>'),
+    "another host": ("foreign request", '<script src="https://example.org/x.js"></script>'),
+    "a broken formula": ("formula", "<mjx-merror>Undefined control sequence</mjx-merror>"),
+    "a formula not rendered": ("formula", r'<span class="math">\(x\)</span>'),
+    "a formula left raw": ("formula", "<p>$$ x $$</p>"),
+    "a role left raw": ("formula", "<p>{glue:text}`loss`</p>"),
+    "no alt text": ("image without text", '<img src="data:,">'),
+    "a file name as alt text": (
+        "image without text",
+        '<img src="data:," alt="_images/figure.svg">',
+    ),
+    "a wide page": ("overflow", '<div style="width: 2000px">wide</div>'),
+    "content that is cut off": (
+        "overflow",
+        '<div style="overflow: hidden"><article><p style="width: 2000px">wide</p></article></div>',
+    ),
+    "low contrast": ("accessibility", '<p style="color: #ccc; background: #fff">pale</p>'),
+}
+
+
+def write_page(folder: Path, body: str) -> None:
+    html = (
+        '<!doctype html><html lang="en"><head><title>A page</title><link rel="icon" href="data:,">'
+    )
+    (folder / "page.html").write_text(f"{html}</head><body><main>{body}</main></body></html>")
+
+
+def test_a_sound_page_has_no_problem(tmp_path: Path, browser: Browser) -> None:
+    write_page(tmp_path, SOUND)
+    with serve(tmp_path) as base, browser.new_context() as context:
+        assert problems(context, base, "page.html") == []
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found(tmp_path: Path, browser: Browser, fault: str) -> None:
+    kind, body = FAULTS[fault]
+    write_page(tmp_path, SOUND + body)
+    with serve(tmp_path) as base, browser.new_context() as context:
+        assert kind in {problem.kind for problem in problems(context, base, "page.html")}
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<script src="https://example.org/x.js"></script>',
+        '<img src="//example.org/x.png">',
+        '<link rel="stylesheet" href="https://example.org/x.css">',
+    ],
+)
+def test_a_load_from_another_host_is_found(html: str) -> None:
+    assert foreign_loads(html)
+
+
+def test_links_load_nothing() -> None:
+    links = '<a href="https://example.org"></a><link rel="canonical" href="https://example.org">'
+    assert not foreign_loads(links)

@@ -1,0 +1,79 @@
+import math
+
+import pytest
+import torch
+from oracles import assert_close, weigh
+
+from annotated_transformer.soft_lookup import SoftLookup, masked_softmax
+
+
+class Product(SoftLookup):
+    """The simplest score of all."""
+
+    def scores(self, query, key):
+        return query @ key.transpose(-2, -1)
+
+
+def mask_with_an_empty_row():
+    mask = torch.rand(2, 3, 4, 5) < 0.6
+    mask[0, 0, 0] = False
+    mask[1, 2, 3] = True
+    return mask
+
+
+def test_masked_softmax_is_a_softmax_over_the_keys_that_may_be_seen():
+    scores, mask = torch.randn(2, 3, 4, 5).double() * 5, mask_with_an_empty_row()
+    weights = masked_softmax(scores, mask)
+    for i in torch.cartesian_prod(torch.arange(2), torch.arange(3), torch.arange(4)).tolist():
+        row, seen = scores[*i].tolist(), mask[*i].tolist()
+        exponentials = [math.exp(s) if may else 0.0 for s, may in zip(row, seen, strict=True)]
+        total = sum(exponentials) or 1.0
+        expected = torch.tensor([e / total for e in exponentials], dtype=torch.float64)
+        assert_close(weights[*i], expected)
+    assert torch.equal(masked_softmax(scores), scores.softmax(dim=-1))
+
+
+def test_hidden_keys_weigh_exactly_nothing_and_rows_sum_to_one():
+    scores, mask = torch.randn(2, 3, 4, 5), mask_with_an_empty_row()
+    weights = masked_softmax(scores, mask)
+    assert torch.equal(weights[~mask], torch.zeros(int((~mask).sum())))
+    assert (weights >= 0).all()
+    assert_close(weights.sum(dim=-1), mask.any(dim=-1).float())
+
+
+def test_a_row_that_sees_nothing_gives_zeros_and_finite_gradients():
+    scores = torch.randn(1, 2, 3, requires_grad=True)
+    mask = torch.tensor([[[False, False, False], [True, True, False]]])
+    weigh(masked_softmax(scores, mask)).backward()
+    assert torch.equal(scores.grad[0, 0], torch.zeros(3))
+    assert scores.grad[0, 1, 2] == 0
+    assert scores.grad.isfinite().all()
+    assert scores.grad[0, 1, :2].abs().min() > 0
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1, 5), (2, 1, 1, 5), (1, 1, 4, 5), (2, 3, 4, 5)])
+def test_a_mask_is_spread_over_the_axes_that_it_does_not_have(shape):
+    scores, mask = torch.randn(2, 3, 4, 5), torch.rand(shape) < 0.7
+    mask[..., 0] = True
+    assert torch.equal(masked_softmax(scores, mask), masked_softmax(scores, mask.expand(2, 3, 4, 5)))
+
+
+def test_a_lookup_is_the_mean_of_the_values_by_weight():
+    query, key, value = (torch.randn(2, n, 6).double() for n in (3, 5, 5))
+    mask = torch.rand(2, 3, 5) < 0.7
+    attention = Product()
+    output, weights = attention(query, key, value, mask), attention.weights(query, key, mask)
+    for b in range(2):
+        for q in range(3):
+            expected = sum(weights[b, q, k] * value[b, k] for k in range(5))
+            assert_close(output[b, q], expected)
+
+
+def test_a_query_that_fits_one_key_alone_finds_its_value():
+    key, value = torch.eye(4), torch.randn(4, 3)
+    assert_close(Product()(1000 * key, key, value), value)
+
+
+def test_the_general_form_does_not_know_how_to_score():
+    with pytest.raises(NotImplementedError, match="SoftLookup does not say how to score"):
+        SoftLookup()(torch.ones(1, 1, 2), torch.ones(1, 1, 2), torch.ones(1, 1, 2))

@@ -1,0 +1,131 @@
+import json
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from tokenizers import Tokenizer, models
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+
+TEXTS = [
+    "Grüße aus Köln!",
+    "Der Weg ist 3,5 km lang (ungefähr).",
+    "»Wirklich?«, fragt sie; er nickt.",
+    "It's an ice-cream shop, isn't it?",
+    "나는 학생이다.",
+]
+LEARN = {"words": Vocabulary.words, "subwords": Vocabulary.subwords}
+both = pytest.mark.parametrize("learn", LEARN.values(), ids=LEARN)
+
+
+@pytest.mark.parametrize("size", [5, 70, 8000])
+@pytest.mark.parametrize("text", [*TEXTS, " ".join(TEXTS), "gekünstelt, (5)?!", ""])
+def test_subwords_lose_nothing(text, size):
+    vocabulary = Vocabulary.subwords(TEXTS, size)
+    ids = vocabulary.encode(text)
+    assert UNK not in ids
+    assert vocabulary.decode(ids) == text
+    assert vocabulary.decode([BOS, *ids, EOS, PAD, PAD]) == text
+
+
+def test_fewer_tokens_with_more_merges():
+    few, many = (Vocabulary.subwords(TEXTS, size) for size in (70, 8000))
+    assert len(few) < len(many)
+    assert all(len(many.encode(text)) < len(few.encode(text)) for text in TEXTS)
+    assert many.tokens(many.encode("Köln")) == ["▁Köln"]
+
+
+def test_every_merge_joins_the_most_frequent_pair():
+    texts = ["low lower lowest", "new newer newest low low", "wide wider widest new"]
+    merges = json.loads(Vocabulary.subwords(texts, 40).to_json())["model"]["merges"]
+    words = {word: ["▁", *word] for text in texts for word in text.split()}
+    counts = Counter(word for text in texts for word in text.split())
+    assert len(merges) > 10
+    for merge in merges:
+        pairs = Counter()
+        for word, parts in words.items():
+            for pair in pairwise(parts):
+                pairs[pair] += counts[word]
+        assert pairs[tuple(merge)] == max(pairs.values())
+        for word, parts in words.items():
+            i, merged = 0, []
+            while i < len(parts):
+                step = 2 if parts[i : i + 2] == list(merge) else 1
+                merged.append("".join(parts[i : i + step]))
+                i += step
+            words[word] = merged
+    vocabulary = Vocabulary.subwords(texts, 40)
+    for word, parts in words.items():
+        assert vocabulary.tokens(vocabulary.encode(word)) == parts
+
+
+def test_composed_and_decomposed_letters_are_the_same():
+    vocabulary = Vocabulary.subwords(TEXTS)
+    assert vocabulary.encode("Gru\u0308\u00dfe") == vocabulary.encode("Gr\u00fc\u00dfe")
+
+
+@both
+def test_specials_come_first(learn):
+    vocabulary = learn(TEXTS)
+    assert tuple(vocabulary.tokens([PAD, BOS, EOS, UNK])) == SPECIALS
+    assert (PAD, BOS, EOS, UNK) == (0, 1, 2, 3)
+    assert len(set(vocabulary.tokens(range(len(vocabulary))))) == len(vocabulary)
+
+
+@both
+@pytest.mark.parametrize("special", SPECIALS)
+def test_nothing_typed_becomes_a_special_token(learn, special):
+    vocabulary = learn([*TEXTS, f"ein {special} Wort"])
+    for text in (special, f"Der {special} Weg", f"Der{special}", f"{special}{special} Weg"):
+        assert not {PAD, BOS, EOS} & set(vocabulary.encode(text))
+    assert vocabulary.encode(special) == [UNK]
+
+
+@both
+def test_only_what_was_given_is_learned(learn):
+    vocabulary = learn(["ein Hund", "eine Katze"])
+    assert UNK in vocabulary.encode("ein Xylofon")
+    learned = set("".join(vocabulary.tokens(range(4, len(vocabulary)))))
+    assert learned <= set("ein Hundeine Katze▁")
+
+
+def test_an_unknown_letter_is_unknown_in_its_place():
+    vocabulary = Vocabulary.subwords(["ein Hund"])
+    assert vocabulary.decode(vocabulary.encode("ein qHund")) == "ein <unk>Hund"
+
+
+def test_words_are_what_stands_between_spaces():
+    vocabulary = Vocabulary.words(["나 는 학생 이다", "그 는 학생 이다"])
+    assert vocabulary.tokens(vocabulary.encode("그 는  학생")) == ["그", "는", "학생"]
+    assert vocabulary.decode(vocabulary.encode("나 는 학생 이다")) == "나 는 학생 이다"
+
+
+@both
+def test_learning_and_storing_are_repeatable(learn):
+    vocabulary = learn(TEXTS)
+    again = Vocabulary.from_json(vocabulary.to_json())
+    assert again.to_json() == vocabulary.to_json() == learn(TEXTS).to_json()
+    assert again.encode_all(TEXTS) == [vocabulary.encode(text) for text in TEXTS]
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", "no JSON"])
+def test_json_of_something_else(text):
+    with pytest.raises(InputError, match="this is not the JSON of a vocabulary"):
+        Vocabulary.from_json(text)
+
+
+def test_a_tokenizer_without_specials():
+    with pytest.raises(InputError, match=r"the first tokens are \('a', 'b', None, None\)"):
+        Vocabulary(Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a")))
+
+
+def test_no_room_for_tokens():
+    with pytest.raises(InputError, match="size is 4, it must be larger than 4"):
+        Vocabulary.subwords(TEXTS, 4)
+
+
+@pytest.mark.parametrize("bad", [-1, 6, 1000])
+def test_an_id_outside_the_vocabulary(bad):
+    with pytest.raises(InputError, match=f"id {bad} is outside the vocabulary of 6 tokens"):
+        Vocabulary.words(["ein Hund"]).tokens([4, bad])

@@ -1,0 +1,177 @@
+from copy import deepcopy
+from functools import partial
+from itertools import islice
+
+import pytest
+import torch
+from small_models import random_examples, small_model
+from torch.nn import functional as F
+
+from annotated_transformer.batches import Batch, batches_by_tokens
+from annotated_transformer.decoding import greedy
+from annotated_transformer.errors import InputError
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.recipes import MODELS
+from annotated_transformer.schedule import paper_schedule
+from annotated_transformer.training import Trainer, endless_batches
+
+EXAMPLES = random_examples(24)
+PARTS = [Batch.of(EXAMPLES[i:j]) for i, j in ((0, 1), (1, 4), (4, 24))]
+WHOLE = Batch.of(EXAMPLES)
+SMOOTHED = partial(smoothed_cross_entropy, smoothing=0.1)
+RATE = paper_schedule(d_model=16, warmup=3, factor=0.02)
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+def weights(model):
+    return {name: p.detach().clone() for name, p in model.named_parameters()}
+
+
+def assert_same_weights(first, second, tolerance):
+    assert first.keys() == second.keys()
+    for name, tensor in first.items():
+        torch.testing.assert_close(tensor, second[name], rtol=0, atol=tolerance, msg=name)
+
+
+@every_model
+def test_unequal_parts_are_one_big_batch(name):
+    model = small_model(name)
+    before = weights(model)
+    whole, parts = Trainer(model, SMOOTHED, RATE), Trainer(deepcopy(model), SMOOTHED, RATE)
+    for _ in range(4):
+        assert whole.update([WHOLE]) == pytest.approx(parts.update(PARTS), rel=1e-12)
+    assert all((p != before[n]).any() for n, p in model.named_parameters() if p.grad.any())
+    assert_same_weights(weights(model), weights(parts.model), 1e-10)
+
+
+@every_model
+@pytest.mark.parametrize("clip", [0.05, 1e6])
+def test_steps_equal_those_of_torch(name, clip):
+    model = small_model(name)
+    trainer = Trainer(model, SMOOTHED, RATE, clip=clip)
+    reference = deepcopy(model)
+    adam = torch.optim.Adam(
+        reference.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9, foreach=False
+    )
+    for step in range(1, 6):
+        batch = PARTS[step % 3]
+        loss = F.cross_entropy(
+            reference(batch.src, batch.tgt_in).transpose(1, 2),
+            batch.tgt_out,
+            ignore_index=0,
+            label_smoothing=0.1,
+        )
+        adam.zero_grad()
+        loss.backward()
+        squares = sum((p.grad**2).sum() for p in reference.parameters())
+        norm = torch.nn.utils.clip_grad_norm_(reference.parameters(), clip)
+        assert norm.item() == pytest.approx(squares.item() ** 0.5)
+        adam.param_groups[0]["lr"] = RATE(step)
+        adam.step()
+        assert trainer.update([batch]) == pytest.approx((loss.item(), norm.item()), rel=1e-9)
+    assert trainer.steps == 5
+    assert_same_weights(weights(model), weights(reference), 1e-10)
+
+
+def test_the_average_follows_every_step():
+    model = small_model("seq2seq")
+    trainer = Trainer(model, SMOOTHED, RATE, average_decay=0.25)
+    expected = weights(model)
+    for step in range(1, 6):
+        trainer.update([WHOLE])
+        decay = min(0.25, (1 + step) / (10 + step))
+        for name, p in model.named_parameters():
+            expected[name] = decay * expected[name] + (1 - decay) * p.detach()
+    assert_same_weights(trainer.average.weights, expected, 1e-12)
+
+
+@every_model
+def test_one_batch_can_be_learned_by_heart(name):
+    examples = random_examples(5, longest=4)
+    sizes = {"d_model": 32} | ({"d_ff": 64} if name == "transformer" else {"hidden_dim": 32})
+    model = small_model(name, **sizes)
+    trainer = Trainer(
+        model, smoothed_cross_entropy, lambda step: 1e-2 if name == "transformer" else 2e-2
+    )
+    batch = Batch.of(examples)
+    for _ in range(60):
+        loss, _ = trainer.update([batch])
+    assert loss < 0.1
+    assert [h.tokens for h in greedy(model, batch.src)] == [tgt for _, tgt in examples]
+
+
+@every_model
+@pytest.mark.parametrize("steps", [0, 3])
+def test_going_on_is_exact_to_the_bit(name, steps):
+    def begin():
+        torch.manual_seed(1)
+        return Trainer(small_model(name, dropout=0.3), SMOOTHED, RATE, average_decay=0.9)
+
+    straight, first, second = begin(), begin(), begin()
+    torch.manual_seed(2)
+    history = [straight.update(PARTS) for _ in range(6)]
+    torch.manual_seed(2)
+    for _ in range(steps):
+        first.update(PARTS)
+    saved = {name: tensor.clone() for name, tensor in first.tensors().items()}
+    torch.manual_seed(3)
+    second.load(saved, steps)
+    assert [second.update(PARTS) for _ in range(6 - steps)] == history[steps:]
+    assert second.steps == 6
+    ours, theirs = second.tensors(), straight.tensors()
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(tensor, theirs[key]) for key, tensor in ours.items())
+
+
+def test_a_step_without_targets():
+    trainer = Trainer(small_model("seq2seq"), SMOOTHED, RATE)
+    with pytest.raises(InputError, match="the 0 parts have 0 target tokens"):
+        trainer.update([])
+
+
+@pytest.mark.parametrize("poison", [float("nan"), float("inf")])
+def test_a_training_that_diverged(poison):
+    model = small_model("seq2seq")
+    trainer = Trainer(model, SMOOTHED, RATE)
+    trainer.update([WHOLE])
+    with torch.no_grad():
+        model.output.bias[5] = poison
+    before = weights(model)
+    with pytest.raises(InputError, match=r"after step 1 the loss is .* lower the learning rate"):
+        trainer.update([WHOLE])
+    unchanged = [
+        torch.equal(p.nan_to_num(), before[n].nan_to_num()) for n, p in weights(model).items()
+    ]
+    assert all(unchanged)
+
+
+def listed(batch):
+    return [batch.src.tolist(), batch.tgt_in.tolist(), batch.tgt_out.tolist()]
+
+
+def test_every_epoch_has_every_example_once():
+    per_epoch = len(batches_by_tokens(EXAMPLES, 40))
+    stream = endless_batches(EXAMPLES, 40, seed=5)
+    epochs = [[listed(b) for b in islice(stream, per_epoch)] for _ in range(3)]
+    for epoch in epochs:
+        pairs = [
+            ([i for i in s if i > 2], [i for i in t if i > 2])
+            for src, _, tgt_out in epoch
+            for s, t in zip(src, tgt_out, strict=True)
+        ]
+        assert sorted(pairs) == sorted(EXAMPLES)
+    assert epochs[0] != epochs[1] != epochs[2]
+
+
+@pytest.mark.parametrize("skip", [0, 1, 5, 6, 7, 20])
+def test_skipped_batches_change_no_later_one(skip):
+    whole = [listed(b) for b in islice(endless_batches(EXAMPLES, 40, seed=5), skip + 9)]
+    rest = [listed(b) for b in islice(endless_batches(EXAMPLES, 40, seed=5, skip=skip), 9)]
+    assert rest == whole[skip:]
+    other = [listed(b) for b in islice(endless_batches(EXAMPLES, 40, seed=6, skip=skip), 9)]
+    assert rest != other
+
+
+def test_nothing_to_train_on():
+    with pytest.raises(InputError, match="there are 0 examples to train on"):
+        next(endless_batches([], 40, seed=0))

@@ -1,0 +1,142 @@
+"""What every translation model of the course promises, whatever it is made of."""
+
+import pytest
+import torch
+from oracles import assert_close, randomise
+from small_models import small_model
+
+from annotated_transformer.decoding import StepwiseModel, select
+from annotated_transformer.tokens import PAD
+
+SRC = torch.tensor([[5, 6, 7, 8, 9, 2], [5, 6, 2, 0, 0, 0], [4, 10, 9, 2, 0, 0]])
+TGT = torch.tensor([[1, 6, 7, 0, 0], [1, 6, 7, 8, 9], [1, 4, 3, 5, 0]])
+FULL = torch.tensor([[1, 6, 7, 4, 10], [1, 6, 7, 8, 9], [1, 4, 3, 5, 5]])
+
+VARIANTS = {
+    **{f"seq2seq {cell}": ("seq2seq", {"cell": cell}) for cell in ("rnn", "gru", "lstm")},
+    **{f"bahdanau {cell}": ("bahdanau", {"cell": cell}) for cell in ("rnn", "gru", "lstm")},
+    **{f"luong {score}": ("luong", {"score": score}) for score in ("dot", "general", "concat")},
+    "luong lstm": ("luong", {"cell": "lstm"}),
+    **{f"transformer {norm}": ("transformer", {"norm": norm}) for norm in ("post", "pre")},
+    "transformer learned": ("transformer", {"positions": "learned"}),
+    "transformer wide": ("transformer", {"d_k": 5, "d_v": 3, "share_embeddings": False}),
+}
+every_model = pytest.mark.parametrize("variant", VARIANTS)
+
+
+def build(variant, **changes):
+    name, settings = VARIANTS[variant]
+    return randomise(small_model(name, **settings, **changes))
+
+
+def wider(tokens, columns):
+    return torch.nn.functional.pad(tokens, (0, columns), value=PAD)
+
+
+@every_model
+@pytest.mark.parametrize(("training", "dropout"), [(False, 0.3), (True, 0.0), (True, 0.3)])
+def test_a_future_target_token_changes_no_earlier_logit(variant, training, dropout):
+    model = build(variant, dropout=dropout).train(training)
+
+    def logits(tgt):
+        torch.manual_seed(3)  # with the same random numbers, dropout drops the same
+        return model(SRC, tgt)
+
+    before = logits(FULL)
+    for t in range(1, FULL.size(1)):
+        changed = FULL.clone()
+        changed[:, t:] = 4 + (changed[:, t:] - 3) % 7
+        assert (changed != FULL)[:, t:].all()
+        after = logits(changed)
+        assert_close(after[:, :t], before[:, :t], 1e-12)
+        assert (after[:, t] - before[:, t]).abs().amax(dim=-1).min() > 1e-4
+
+
+@every_model
+def test_the_source_and_the_target_so_far_do_change_the_logits(variant):
+    model, src, tgt = build(variant), SRC.clone(), FULL.clone()
+    src[:, 0], tgt[:, 0] = 6, 4
+    for other in (model(src, FULL), model(SRC, tgt)):
+        assert (other - model(SRC, FULL)).abs().amax(dim=-1).min() > 1e-9
+
+
+@every_model
+@pytest.mark.parametrize("training", [True, False])
+def test_padding_changes_nothing(variant, training):
+    model = build(variant).train(training)
+    logits = model(SRC, TGT)
+    assert_close(model(wider(SRC, 3), TGT), logits, 1e-12)
+    assert_close(model(SRC, wider(TGT, 2))[:, : TGT.size(1)], logits, 1e-12)
+
+
+@every_model
+def test_a_batch_equals_its_sentences_one_by_one(variant):
+    model = build(variant)
+    logits = model(SRC, TGT)
+    for sentence in range(len(SRC)):
+        src, tgt = (tokens[sentence][tokens[sentence] != PAD] for tokens in (SRC, TGT))
+        assert_close(logits[sentence, : len(tgt)], model(src[None], tgt[None])[0], 1e-12)
+
+
+@every_model
+def test_no_gradient_comes_from_padding(variant):
+    model = build(variant)
+    for src, tgt in ((SRC, TGT), (wider(SRC, 2), wider(TGT, 3))):
+        model.zero_grad()
+        model(src, tgt)[tgt != PAD].square().sum().backward()
+        gradients = [p.grad.clone() for p in model.parameters()]
+        if tgt is TGT:
+            expected = gradients
+    for gradient, one in zip(gradients, expected, strict=True):
+        assert_close(gradient, one)
+
+
+@every_model
+def test_step_by_step_equals_all_at_once(variant):
+    model = build(variant)
+    logits, state = model(SRC, FULL), model.start(SRC)
+    for t in range(FULL.size(1)):
+        step, state = model.step(state, FULL[:, t])
+        assert_close(step, logits[:, t], 1e-12)
+
+
+@every_model
+def test_states_are_rows_that_can_be_chosen_repeated_and_kept(variant):
+    model = build(variant)
+    assert isinstance(model, StepwiseModel)
+    rows = torch.tensor([2, 0, 2, 1])
+    logits, state = model(SRC, FULL), model.start(SRC)
+    for t in range(3):
+        assert {tensor.size(0) for tensor in state.values()} == {3}
+        chosen, _ = model.step(select(state, rows), FULL[rows, t])
+        assert_close(chosen, logits[rows, t], 1e-12)
+        few, _ = model.step(select(state, torch.tensor([False, True, False])), FULL[1:2, t])
+        assert_close(few, logits[1:2, t], 1e-12)
+        # A step changes no state that it was given: a beam may go on from it twice.
+        before = {name: tensor.clone() for name, tensor in state.items()}
+        _, following = model.step(state, FULL[:, t])
+        assert before.keys() == state.keys() == following.keys()
+        assert all(torch.equal(before[name], state[name]) for name in before)
+        state = following
+
+
+@every_model
+def test_every_parameter_is_learned(variant):
+    model = build(variant)
+    model(SRC, FULL).square().sum().backward()
+    # Adding one number to all scores of a query changes no weight: key biases learn nothing.
+    deaf = {n for n, p in model.named_parameters() if p.grad is None or p.grad.abs().max() < 1e-10}
+    assert all(name.endswith("attention.key.bias") for name in deaf)
+
+
+@pytest.mark.parametrize("variant", [name for name in VARIANTS if "transformer" in name])
+def test_without_positions_a_transformer_takes_its_source_for_a_bag_of_words(variant):
+    model, order = build(variant, share_embeddings=False) if "wide" not in variant else build(
+        variant
+    ), torch.tensor([3, 1, 4, 0, 2])  # fmt: skip
+    src, shuffled = SRC[:1, :5], SRC[:1, :5][:, order]
+    assert (model(src, FULL[:1]) - model(shuffled, FULL[:1])).abs().max() > 1e-6
+    with torch.no_grad():
+        model.src_embedding.positions.table.zero_()
+    assert_close(model.encode(src)[:, order], model.encode(shuffled), 1e-12)
+    assert_close(model(src, FULL[:1]), model(shuffled, FULL[:1]), 1e-12)

@@ -1,0 +1,80 @@
+"""Run notebooks from the first cell to the last and store their outputs in one normal form.
+
+The same code gives the same bytes: no times, no versions, no split streams. A notebook that writes
+to the standard error stream fails, because a reader should meet no warning.
+
+    python tools/run_notebooks.py book/01_tokens_and_batches.ipynb
+"""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).resolve().parent.parent
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python", "pygments_lexer": "ipython3"},
+}
+KEPT_CELL_METADATA = {"jupyter", "mystnb", "tags"}
+
+
+def normalise(notebook: NotebookNode) -> NotebookNode:
+    """Return the notebook with nothing in it that an editor, a machine or a clock has put there."""
+    notebook = nbformat.from_dict(notebook)
+    notebook.metadata = nbformat.from_dict(METADATA)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    for cell in notebook.cells:
+        cell.metadata = {k: v for k, v in cell.metadata.items() if k in KEPT_CELL_METADATA}
+    nbformat.validate(notebook)
+    return notebook
+
+
+def text(notebook: NotebookNode) -> str:
+    """Return the notebook as it stands in its file."""
+    return nbformat.writes(notebook).rstrip("\n") + "\n"
+
+
+def run(path: Path) -> str | None:
+    """Execute one notebook and store it; return what went wrong, if anything did."""
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(
+        notebook,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--log-level=ERROR"],
+        timeout=1200,
+    )
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        return f"{path}: {error}"
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if output.get("name") == "stderr":
+                return f"{path}: cell {cell.execution_count} writes to stderr:\n{output.text}"
+    path.write_text(text(normalise(notebook)), encoding="utf-8")
+    return None
+
+
+def main(paths: list[Path]) -> int:
+    """Execute the notebooks, two at a time; return the exit status."""
+    os.environ["PYTHONPATH"] = str(ROOT)
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # the debugger's warning on start
+    failures = 0
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        for path, problem in zip(paths, pool.map(run, paths), strict=True):
+            print(problem or f"{path}: stored")
+            failures += problem is not None
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main([Path(argument) for argument in sys.argv[1:]]))
