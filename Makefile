@@ -25,6 +25,7 @@ test: $(INSTALLED)
 ## notebooks: run the notebooks again and store their outputs (NOTEBOOKS=book/x.ipynb for one)
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/run_notebooks.py $(NOTEBOOKS)
+	$(BIN)/python tools/readme_picture.py
 
 ## serve: show the website on http://localhost:8000/
 serve: $(SITE)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from inspect import signature
 from typing import Any
 
 import torch
@@ -32,16 +33,18 @@ def capture_attention(model: nn.Module) -> Iterator[Captured]:
     captured: Captured = {}
 
     def hook_for(name: str) -> Any:
-        def hook(module: SoftLookup, args: tuple[Any, ...], output: Tensor) -> None:
-            query, key, _, *mask = args
-            weights = module.weights(query, key, *mask).detach()
+        def hook(
+            module: SoftLookup, args: tuple[Any, ...], kwargs: dict[str, Any], output: Tensor
+        ) -> None:
+            call = signature(module.forward).bind(*args, **kwargs).arguments
+            weights = module.weights(call["query"], call["key"], call.get("mask")).detach()
             with_heads = weights if weights.dim() == 4 else weights.unsqueeze(1)
             captured.setdefault(name, []).append(with_heads)
 
         return hook
 
     handles = [
-        module.register_forward_hook(hook_for(name.removesuffix(".attention")))
+        module.register_forward_hook(hook_for(name.removesuffix(".attention")), with_kwargs=True)
         for name, module in model.named_modules()
         if isinstance(module, SoftLookup)
     ]

@@ -8,12 +8,12 @@ follows the verb in English stands before it in Korean, in reverse.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from annotated_transformer.hangul import attach, final
 from annotated_transformer.lexicon import Adjective, Verb
-from annotated_transformer.morphology import COPULA, EXISTENTIAL, VERB, Token, ending
+from annotated_transformer.morphology import ADJECTIVE, COPULA, EXISTENTIAL, VERB, Token, ending
 from annotated_transformer.nominals import VERY, Nominal, marked
 from annotated_transformer.phrases import Phrase, join, nest, word
 
@@ -64,54 +64,58 @@ def action(verb: Verb, *complements: Phrase, modal: str = "", negated: bool = Fa
 
     "gives the book to the child at the school" → 학교 에서 아이 에게 책 을 주
     """
+    return partial(_action, verb, complements, modal, negated)
+
+
+def _action(
+    verb: Verb, complements: tuple[Phrase, ...], modal: str, negated: bool, agreement: str
+) -> Body:
+    body = _verb(verb, modal, negated, agreement)
     mirrored = range(len(complements), -1, -1)
-
-    def predicate(agreement: str) -> Body:
-        body = _verb(verb, modal, negated, agreement)
-        return body._replace(phrase=join(body.phrase, *complements, korean=mirrored))
-
-    return predicate
+    return body._replace(phrase=join(body.phrase, *complements, korean=mirrored))
 
 
 def state(adjective: Adjective, very: bool = False, negated: bool = False) -> Predicate:
-    """An adjective as predicate: "is not big" → 크 지 않."""
-    stem = word(adjective.english, "ADJ", Token(adjective.korean, adjective.english))
-    phrase = join(VERY, stem) if very else stem
+    """Make a predicate of an adjective: "is not big" → 크 지 않."""
+    return partial(_state, adjective, very, negated)
+
+
+@cache
+def _state(adjective: Adjective, very: bool, negated: bool, agreement: str) -> Body:
+    stem = adjective.korean
+    phrase = word(adjective.english, "ADJ", Token(stem, adjective.english))
+    if very:
+        phrase = join(VERY, phrase)
     if negated:
-        denied = ending(adjective.korean, adjective.stem, "NEGATED")
-        phrase = join(word("not", "NOT", denied, Token("않", "not")), phrase, korean=(1, 0))
-    last = "않" if negated else adjective.korean
-
-    def predicate(agreement: str) -> Body:
-        return Body(join(word(_BE[agreement], "BE"), phrase), last, adjective.stem)
-
-    return predicate
+        not_ = word("not", "NOT", ending(stem, ADJECTIVE, "NEGATED"), Token("않", "not"))
+        phrase, stem = join(not_, phrase, korean=(1, 0)), "않"
+    return Body(join(word(_BE[agreement], "BE"), phrase), stem, ADJECTIVE)
 
 
 def identity(nominal: Nominal, negated: bool = False) -> Predicate:
-    """A noun as predicate: "is a student" → 학생 이; "is not a student" → 학생 이 아니."""
+    """Make a predicate of a noun: "is a student" → 학생 이; "is not a student" → 학생 이 아니."""
+    return partial(_identity, nominal, negated)
 
-    def predicate(agreement: str) -> Body:
-        if negated:
-            src = (Token(_BE[agreement], "BE"), Token("not", "NOT"))
-            not_be = Phrase(src, (_NOT_BE,), ((0, 0), (1, 0)))
-            phrase = join(not_be, marked(nominal, "COMPLEMENT"), korean=(1, 0))
-            return Body(phrase, _NOT_BE.form, COPULA)
-        be = word(_BE[agreement], "BE", _COPULA)
-        return Body(join(be, nominal.phrase, korean=(1, 0)), _COPULA.form, COPULA)
 
-    return predicate
+def _identity(nominal: Nominal, negated: bool, agreement: str) -> Body:
+    if negated:
+        src = (Token(_BE[agreement], "BE"), Token("not", "NOT"))
+        not_be = Phrase(src, (_NOT_BE,), ((0, 0), (1, 0)))
+        phrase = join(not_be, marked(nominal, "COMPLEMENT"), korean=(1, 0))
+        return Body(phrase, _NOT_BE.form, COPULA)
+    be = word(_BE[agreement], "BE", _COPULA)
+    return Body(join(be, nominal.phrase, korean=(1, 0)), _COPULA.form, COPULA)
 
 
 def both(first: Predicate, second: Predicate) -> Predicate:
     """Join two predicates of one subject: "sleep and eat" → 자 고 먹."""
+    return partial(_both, first, second)
 
-    def predicate(agreement: str) -> Body:
-        start, end = first(agreement), second(agreement)
-        both_ = word("and", "AND", ending(start.stem, start.kind, "AND"))
-        return end._replace(phrase=join(start.phrase, both_, end.phrase))
 
-    return predicate
+def _both(first: Predicate, second: Predicate, agreement: str) -> Body:
+    start, end = first(agreement), second(agreement)
+    and_ = word("and", "AND", ending(start.stem, start.kind, "AND"))
+    return end._replace(phrase=join(start.phrase, and_, end.phrase))
 
 
 def _embedded(

@@ -29,7 +29,7 @@ def use_course_style() -> None:
             "svg.hashsalt": "annotated-transformer",
             "font.family": fonts,
             "font.size": 12,
-            "figure.figsize": (6, 3.5),
+            "figure.figsize": (5.2, 3.2),
             "figure.constrained_layout.use": True,
             "axes.prop_cycle": cycler(color=COLOURS),
             "axes.spines.top": False,

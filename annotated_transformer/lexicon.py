@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from annotated_transformer.morphology import ADJECTIVE, VERB
-
 Kinds = frozenset[str]
 
 
@@ -38,7 +36,6 @@ class Verb:
     subjects: Kinds
     objects: Kinds = frozenset()
     place: bool = False
-    stem: str = VERB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +45,6 @@ class Adjective:
     english: str
     korean: str
     subjects: Kinds
-    stem: str = ADJECTIVE
 
 
 def _kinds(names: str) -> Kinds:

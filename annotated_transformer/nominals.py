@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from annotated_transformer.lexicon import ANIMATE, Adjective, Noun
-from annotated_transformer.morphology import Token, ending, particle
+from annotated_transformer.morphology import ADJECTIVE, Token, ending, particle
 from annotated_transformer.phrases import Phrase, join, nest, word
 
 
@@ -82,7 +82,7 @@ def noun_phrase(
     phrase = word(noun.plural if plural else noun.english, "N", *tokens)
     if adjective:
         stem = Token(adjective.korean, adjective.english)
-        close = Phrase(tgt=(ending(adjective.korean, adjective.stem, "ADNOMINAL"),))
+        close = Phrase(tgt=(ending(adjective.korean, ADJECTIVE, "ADNOMINAL"),))
         phrase = join(word(adjective.english, "ADJ", stem), close, phrase)
     if very:
         phrase = join(VERY, phrase)

@@ -5,7 +5,7 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, dataclass
@@ -217,7 +217,7 @@ class Metrics:
         lines = [",".join(COLUMNS), *(",".join(row[c] for c in COLUMNS) for row in rows)]
         write_atomically(path, "\n".join(lines) + "\n")
 
-    def write(self, row: dict[str, float]) -> None:
+    def write(self, row: Mapping[str, int | float]) -> None:
         """Append one row."""
         with self.path.open("a", newline="", encoding="utf-8") as file:
             csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)

@@ -58,11 +58,11 @@ class Sampler:
         """
         self.richness = richness
         self.used.clear()
-        subject = self._subject(ANIMATE, depth)
+        subject = self._topic(depth)
         adverbial = depth > 0 and self._perhaps(0.3)
         main = clauses.statement(subject, self._predicate(subject, depth, says=not adverbial))
         if adverbial:
-            subject = self._subject(ANIMATE, depth - 1)
+            subject = self._topic(depth - 1)
             predicate = self._predicate(subject, depth - 1)
             add = self.rng.choice((clauses.because, clauses.if_))
             main = add(main, subject, predicate)
@@ -83,12 +83,17 @@ class Sampler:
 
     # Noun phrases: `depth` is what remains, `free` whether a clause may stand inside (rule 2).
 
+    def _topic(self, depth: int) -> Nominal:
+        """The subject of a clause of its own: somebody, or a thing now and then."""
+        if self.rng.random() < 0.07:
+            return self._nominal(lexicon.THINGS, depth, free=True)
+        return self._subject(ANIMATE, depth)
+
     def _subject(self, kinds: lexicon.Kinds, depth: int) -> Nominal:
-        """A noun phrase or pronoun; a thing now and then."""
+        """A noun phrase or pronoun that may be the subject of a verb."""
         if "person" in kinds and self.rng.random() < 0.3:
             return PRONOUNS[self.rng.choice(_PEOPLE)]
-        thing = kinds == ANIMATE and self.rng.random() < 0.1
-        return self._nominal(lexicon.THINGS if thing else kinds, depth, free=True)
+        return self._nominal(kinds, depth, free=True)
 
     def _object(self, kinds: lexicon.Kinds, depth: int, free: bool, subject: Nominal) -> Nominal:
         """A noun phrase or pronoun; "I see us" is avoided."""
@@ -185,7 +190,7 @@ class Sampler:
         place = verb.place and self._perhaps(0.3)
         complements = []
         if pattern == "clausal":
-            speaker = self._subject(ANIMATE, depth - 1)
+            speaker = self._topic(depth - 1)
             complements.append(clauses.that(speaker, self._predicate(speaker, depth - 1)))
         if verb.objects:
             last = pattern == "transitive" and not place

@@ -35,7 +35,9 @@ def test_the_additive_score_is_the_formula_computed_number_by_number():
 
 
 @pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
-def test_annotations_are_both_directions_side_by_side_and_the_first_summary_is_the_backward_one(name):
+def test_annotations_are_the_states_of_both_directions_side_by_side(
+    name,
+):
     encoder = randomise(BidirectionalEncoder(name, 4, 5)).double()
     x, is_word = torch.randn(3, 5, 4).double(), SRC != 0
     memory, first = encoder(x, is_word)

@@ -44,7 +44,8 @@ def test_notebook_keeps_the_rule(path: Path, rule: Rule) -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_is_stored_in_normal_form(path: Path) -> None:
     notebook = read(path)
-    assert path.read_text(encoding="utf-8") == run_notebooks.text(run_notebooks.normalise(notebook))
+    normal = run_notebooks.text(run_notebooks.normalise(notebook))
+    assert path.read_text(encoding="utf-8") == normal, "run `make notebooks`"
 
 
 def test_every_ignored_output_is_listed_with_its_reason() -> None:

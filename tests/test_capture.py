@@ -43,7 +43,9 @@ def test_every_attention_is_shown_and_its_rows_are_weights(name):
         seen = padding_mask(key).expand(matrix.shape)
         if key is TGT:
             seen = seen & torch.ones(4, 4, dtype=torch.bool).tril()
-        assert_close(matrix.masked_fill(~seen, 0.0).sum(dim=-1), torch.ones(matrix.shape[:3]).double())
+        assert_close(
+            matrix.masked_fill(~seen, 0.0).sum(dim=-1), torch.ones(matrix.shape[:3]).double()
+        )
         assert (matrix[seen] > 0).all()
         assert (matrix[~seen] == 0).all()
         assert matrix.std(dim=-1).max() > 1e-3
@@ -54,10 +56,9 @@ def test_the_weights_are_those_that_torch_gives():
     ours = randomise(ours)
     to_theirs(attention_pairs(ours, theirs))
     x = torch.randn(2, 6, 8)
-    weights = shown(ours, lambda: ours(x, x, x, padding_mask(SRC)))[""]
-    _, expected = theirs(
-        x, x, x, key_padding_mask=hidden(SRC != 0), average_attn_weights=False
-    )  # fmt: skip
+    weights = shown(ours, lambda: ours(x, x, x, padding_mask(SRC)))["attention"]
+    masks = {"key_padding_mask": hidden(SRC != 0)}
+    _, expected = theirs(x, x, x, **masks, average_attn_weights=False)
     assert_close(weights, expected)
 
 
@@ -108,3 +109,4 @@ def test_a_mask_given_by_name_is_seen_too():
         attention(value=x, key=x, query=x, mask=mask)
     for weights in captured[""]:
         assert torch.equal(weights, attention.weights(x, x, mask)[:, None])
+    assert len(captured[""]) == 2

@@ -240,7 +240,7 @@ def lively(name):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter *= 2.5
-        model.output.bias[EOS] += 2
+        model.output.bias[EOS] += 1
     return model
 
 

@@ -22,16 +22,16 @@ LENGTHS = [4, 6, 1]
 
 
 def packed(layer, x, lengths):
-    """The library's way to leave padding out: output, and state h (or h and c side by side)."""
+    """The library's way to leave padding out."""
     sequence = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
     output, state = layer(sequence)
     return pad_packed_sequence(output, batch_first=True)[0], state
 
 
-def side_by_side(state, direction=0):
-    return torch.cat([part[direction] for part in state], dim=-1) if isinstance(state, tuple) else (
-        state[direction]
-    )  # fmt: skip
+def side_by_side(state, direction):
+    """The library keeps h and c of an LSTM apart."""
+    parts = state if isinstance(state, tuple) else (state,)
+    return torch.cat([part[direction] for part in parts], dim=-1)
 
 
 @pytest.mark.parametrize("name", LAYERS)

@@ -38,7 +38,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [Path(sys.executable).with_name("jupyter-book"), "build", ROOT]
     options = ["--path-output", output, "-W", "-n", "--keep-going"]
     build = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    assert build.returncode == 0, build.stdout + build.stderr
+    if build.returncode:
+        pytest.fail(f"the book does not build:\n{build.stderr}", pytrace=False)
     return output / "_build" / "html"
 
 

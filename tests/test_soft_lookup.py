@@ -55,7 +55,9 @@ def test_a_row_that_sees_nothing_gives_zeros_and_finite_gradients():
 def test_a_mask_is_spread_over_the_axes_that_it_does_not_have(shape):
     scores, mask = torch.randn(2, 3, 4, 5), torch.rand(shape) < 0.7
     mask[..., 0] = True
-    assert torch.equal(masked_softmax(scores, mask), masked_softmax(scores, mask.expand(2, 3, 4, 5)))
+    assert torch.equal(
+        masked_softmax(scores, mask), masked_softmax(scores, mask.expand(2, 3, 4, 5))
+    )
 
 
 def test_a_lookup_is_the_mean_of_the_values_by_weight():

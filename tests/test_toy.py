@@ -11,8 +11,9 @@ import pytest
 from jaxtyping import config
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.lexicon import LEXICON, Lexicon
+from annotated_transformer.lexicon import ANIMATE, LEXICON, Lexicon
 from annotated_transformer.morphology import GLOSSES
+from annotated_transformer.nominals import noun_phrase
 from annotated_transformer.sampler import Sampler
 from annotated_transformer.toy import EXAMPLES, LONGEST, is_held_out, toy_corpus
 from annotated_transformer.toy import pair as pair_of
@@ -160,30 +161,57 @@ def test_examples():
     assert not any(is_held_out(pair.template) for pair in EXAMPLES)
 
 
-def test_examples_can_be_drawn():
-    words = Lexicon(
-        some(LEXICON.nouns, "student", "robot", "order", "bed", "tree", "park"),
-        some(LEXICON.verbs, "obey", "see"),
-        some(LEXICON.adjectives, "wise", "big", "important"),
-    )
-    sampler = Sampler(Random(0), words)
-    drawn = {pair_of(sampler.sentence(1, 0.0)) for _ in range(10_000)}
-    assert drawn.issuperset(EXAMPLES)
+class Partial(Sampler):
+    """A sampler partial to the words of the examples, which chance alone would seldom bring."""
+
+    def _pick(self, words):
+        favourites = [w for w in words if w.english in ("student", "robot", "obey", "order")]
+        return self.rng.choice(favourites or words)
 
 
-ONE_OF_EACH = Lexicon(
-    tuple({noun.kind: noun for noun in LEXICON.nouns}.values()),
-    some(LEXICON.verbs, "see", "obey", "run", "work", "give", "think"),
-    some(LEXICON.adjectives, "happy", "big", "good", "important"),
-)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda pair: pair.src[-1])
+def test_examples_can_be_drawn(example):
+    sampler = Partial(Random(1))
+    drawn = (pair_of(sampler.sentence(example.depth, 0.0)) for _ in range(200_000))
+    assert example in drawn
+
+
+class Dull(Sampler):
+    """A sampler that leaves only the structure of sentences to chance, so that they return."""
+
+    def _pick(self, words):
+        return words[0]
+
+    def _perhaps(self, weight=1.0):
+        return self.rng.random() < 0.4
+
+    def _simple(self, noun, determiner=""):
+        return noun_phrase(noun)
+
+    def _topic(self, depth):
+        return self._nominal(ANIMATE, depth, free=True)
+
+    def _subject(self, kinds, depth):
+        return self._nominal(kinds, depth, free=True)
+
+    def _object(self, kinds, depth, free, subject):
+        return self._nominal(kinds & ANIMATE, depth, free)
+
+    def _pattern(self, kind, says):
+        patterns = ("intransitive", "transitive", "clausal")[: 2 + says]
+        return self.rng.choice(patterns) if kind in ANIMATE else "state"
+
+    def _auxiliary(self):
+        return "", False
 
 
 def test_english_to_korean_is_a_function():
-    # So few words that most sentences come more than once, by whatever derivation there is.
-    sampler, rng = Sampler(Random(0), ONE_OF_EACH), Random(1)
-    korean, again = {}, 0
-    for _ in range(15_000):
-        drawn = pair_of(sampler.sentence(rng.choice((0, 1, 2, 3)), 0.7 * rng.random()))
+    nouns = some(LEXICON.nouns, "man", "woman", "tree", "park")
+    verbs, adjectives = some(LEXICON.verbs, "see", "run", "say"), some(LEXICON.adjectives, "big")
+    words = Lexicon(nouns, verbs, adjectives)
+    sampler, korean, again = Dull(Random(0), words), {}, 0
+    for _ in range(20_000):
+        drawn = pair_of(sampler.sentence(sampler.rng.choice((0, 1, 1, 2)), 1.0))
         translation = drawn.tgt, drawn.gloss, drawn.alignment, drawn.depth
         again += drawn.src in korean
         assert korean.setdefault(drawn.src, translation) == translation, " ".join(drawn.src)
@@ -243,6 +271,17 @@ def test_homographs_are_told_apart(everything):
     assert glosses["을"] == {"OBJECT", "PROSPECTIVE"}
     assert glosses["이"] == glosses["가"] == {"SUBJECT", "COMPLEMENT"}
     assert glosses["내"] == {"I", "my"}
+
+
+def test_only_the_living_and_robots_act(everything):
+    """Whoever stands before a verb, with nothing between, is its subject."""
+    things = {n.english for n in LEXICON.nouns if n.kind not in ANIMATE}
+    verbs = ("VI", "VT", "VD", "VS")
+    for pair in everything:
+        categories = pair.template.split()
+        for i in range(1, len(categories) - 3):
+            if categories[i : i + 2] == ["THAT", "ART"] and categories[i + 3] in verbs:
+                assert pair.src[i + 2] not in things, " ".join(pair.src)
 
 
 def test_particles_agree_with_the_last_letter(everything):

@@ -143,7 +143,7 @@ def test_unusable_configurations_are_refused(monkeypatch):
         Transformer(TransformerConfig(11, 13))
     with pytest.raises(InputError, match="the sentence has 5 positions, the model knows 4"):
         small(max_length=4)(SRC, TGT)
-    # The check of types, which runs in tests alone, would refuse these values before the model does.
+    # The check of types, which runs in tests alone, would refuse them before the model does.
     monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
     with pytest.raises(InputError, match="positions is 'none', it must be one of sinusoidal, lear"):
         small(positions="none")
