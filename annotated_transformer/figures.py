@@ -14,7 +14,8 @@ def use_course_style() -> None:
     imported here, so that the package itself does not need them.
     """
     import matplotlib.pyplot as plt
-    from matplotlib import cycler, font_manager
+    from cycler import cycler
+    from matplotlib import font_manager
     from matplotlib_inline.backend_inline import set_matplotlib_formats
 
     fonts = ["DejaVu Sans"]
@@ -23,7 +24,7 @@ def use_course_style() -> None:
         font_manager.fontManager.addfont(font)
         fonts.append("NanumGothic")
     # SVG is the same to the byte only with a fixed salt for its ids and without the date.
-    set_matplotlib_formats("svg", metadata={"Date": None})
+    set_matplotlib_formats("svg", metadata={"Date": None})  # type: ignore[no-untyped-call]
     plt.rcParams.update(
         {
             "svg.hashsalt": "annotated-transformer",

@@ -1,11 +1,10 @@
 """Runs: a folder that holds a trained model and all that is needed to use it or to go on."""
 
-import csv
 import json
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, dataclass
@@ -22,11 +21,10 @@ from annotated_transformer.corpora import Corpus, TextPair, load_corpus
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.metrics import Metrics
 from annotated_transformer.recipes import MODELS, Recipe, TranslationModel
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.training import Trainer, endless_batches
-
-COLUMNS = ("step", "seconds", "rate", "train_loss", "gradient_norm", "val_perplexity")
 
 
 @dataclass(frozen=True)
@@ -202,22 +200,3 @@ def save(
     """Write the checkpoint of a run, with the losses and norms that are not yet in the metrics."""
     progress = {"steps": trainer.steps, "seconds": seconds, "losses": losses, "norms": norms}
     save_checkpoint(run.checkpoint, trainer.tensors(), progress)
-
-
-class Metrics:
-    """The learning curve of a run, one row at a validation, in ``metrics.csv``."""
-
-    def __init__(self, path: Path, steps: int) -> None:
-        """Keep the rows up to ``steps``; those after the last checkpoint will be made again."""
-        self.path = path
-        rows = []
-        if path.exists():
-            with path.open(newline="", encoding="utf-8") as file:
-                rows = [row for row in csv.DictReader(file) if int(row["step"]) <= steps]
-        lines = [",".join(COLUMNS), *(",".join(row[c] for c in COLUMNS) for row in rows)]
-        write_atomically(path, "\n".join(lines) + "\n")
-
-    def write(self, row: Mapping[str, int | float]) -> None:
-        """Append one row."""
-        with self.path.open("a", newline="", encoding="utf-8") as file:
-            csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)

@@ -15,17 +15,10 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
-from annotated_transformer import clauses, lexicon
+from annotated_transformer import clauses, lexicon, nominals
 from annotated_transformer.clauses import Predicate, action
 from annotated_transformer.lexicon import AGENT, ANIMATE, FIXED, GOODS, HUMAN, LANDMARKS, RULE
-from annotated_transformer.nominals import (
-    PRONOUNS,
-    Nominal,
-    coordinate,
-    located,
-    marked,
-    noun_phrase,
-)
+from annotated_transformer.nominals import PRONOUNS, Nominal, marked
 from annotated_transformer.phrases import Phrase
 
 T = TypeVar("T")
@@ -62,10 +55,9 @@ class Sampler:
         adverbial = depth > 0 and self._perhaps(0.3)
         main = clauses.statement(subject, self._predicate(subject, depth, says=not adverbial))
         if adverbial:
-            subject = self._topic(depth - 1)
-            predicate = self._predicate(subject, depth - 1)
             add = self.rng.choice((clauses.because, clauses.if_))
-            main = add(main, subject, predicate)
+            subject = self._topic(depth - 1)
+            main = add(main, subject, self._predicate(subject, depth - 1))
         return clauses.fused(main)
 
     def _perhaps(self, weight: float) -> bool:
@@ -111,7 +103,7 @@ class Sampler:
             others = [fellow for fellow in fellows if fellow is not noun]
             more = self.rng.sample(others, min(len(others), 1 + self._perhaps(0.5)))
             if more:
-                return coordinate(*map(self._simple, (noun, *more)))
+                return nominals.coordinate(*map(self._simple, (noun, *more)))
         every = self.rng.random() < 0.08
         return self._modified(self._simple(noun, "every" if every else ""), depth, free)
 
@@ -122,14 +114,13 @@ class Sampler:
             choices = ("the", "the", "my") if plural else ("the", "the", "a", "a", "my")
             own = noun.kind != "person"  # "my man" says more than it seems
             determiner = self.rng.choice(choices if own else choices[:-1])
-        return noun_phrase(noun, determiner, plural, *self._adjective(noun))
+        return nominals.noun_phrase(noun, determiner, plural, *self._adjective(noun))
 
     def _adjective(self, noun: lexicon.Noun) -> tuple[lexicon.Adjective | None, bool]:
         """Perhaps an adjective, perhaps "very" before it."""
-        if self._perhaps(0.35):
-            adjective = self._pick(lexicon.adjectives_of(self.words, noun.kind))
-            return adjective, self._perhaps(0.3)
-        return None, False
+        if not self._perhaps(0.35):
+            return None, False
+        return self._pick(lexicon.adjectives_of(self.words, noun.kind)), self._perhaps(0.3)
 
     def _modified(self, nominal: Nominal, depth: int, free: bool) -> Nominal:
         """A noun, perhaps with something after it (rule 1)."""
@@ -151,7 +142,7 @@ class Sampler:
         flat = preposition in ("on", "under") or nominal.kind == "furniture"
         kinds = FIXED - lexicon.PLACE if flat else LANDMARKS if nominal.kind in LANDMARKS else FIXED
         ground = self._simple(self._pick(lexicon.nouns_of(self.words, kinds)))
-        return located(nominal, preposition, self._modified(ground, depth, free))
+        return nominals.located(nominal, preposition, self._modified(ground, depth, free))
 
     def _related(self, nominal: Nominal, depth: int, free: bool) -> Nominal:
         return clauses.relative(nominal, self._predicate(nominal, depth))
@@ -167,6 +158,8 @@ class Sampler:
         return clauses.relative(nominal, predicate, subject)
 
     def _given(self, nominal: Nominal, depth: int, free: bool) -> Nominal:
+        if self.rng.random() < 0.2:
+            return clauses.given(nominal, PRONOUNS["it"])
         return clauses.given(nominal, self._object(AGENT, depth, free, nominal))
 
     # Predicates
@@ -197,8 +190,7 @@ class Sampler:
             thing = self._object(verb.objects, depth, free and last, subject)
             complements.append(marked(thing, "OBJECT"))
         if pattern == "ditransitive":
-            receiver = self._object(HUMAN, depth, free, subject)
-            complements.append(marked(receiver, "TO", "to"))
+            complements.append(marked(self._object(HUMAN, depth, free, subject), "TO", "to"))
         if place:
             where = self._simple(self._pick(lexicon.nouns_of(self.words, lexicon.PLACE)))
             complements.append(marked(self._modified(where, depth, free), "AT", "at"))
@@ -207,9 +199,8 @@ class Sampler:
     def _profession(self, agreement: str, depth: int, free: bool) -> Nominal:
         """What somebody is: "a poet that the king likes", or in the plural "poets"."""
         noun = self._pick(lexicon.nouns_of(self.words, lexicon.PROFESSION))
-        plural = agreement == "plural"
-        determiner = "" if plural else "a"
-        nominal = noun_phrase(noun, determiner, plural, *self._adjective(noun), counted=False)
+        determiner, plural = ("", True) if agreement == "plural" else ("a", False)
+        nominal = nominals.noun_phrase(noun, determiner, plural, *self._adjective(noun), False)
         if free and depth and self.rng.random() < 0.5:
             return self._object_related(nominal, depth - 1, free)
         return nominal

@@ -33,8 +33,10 @@ def test_masked_softmax_is_a_softmax_over_the_keys_that_may_be_seen():
     assert torch.equal(masked_softmax(scores), scores.softmax(dim=-1))
 
 
-def test_hidden_keys_weigh_exactly_nothing_and_rows_sum_to_one():
-    scores, mask = torch.randn(2, 3, 4, 5), mask_with_an_empty_row()
+@pytest.mark.parametrize("level", [0, -1e6])
+def test_hidden_keys_weigh_exactly_nothing_and_rows_sum_to_one(level):
+    # Where all scores are very low, a large negative number would not hide: only −∞ does.
+    scores, mask = torch.randn(2, 3, 4, 5) + level, mask_with_an_empty_row()
     weights = masked_softmax(scores, mask)
     assert torch.equal(weights[~mask], torch.zeros(int((~mask).sum())))
     assert (weights >= 0).all()
@@ -44,7 +46,8 @@ def test_hidden_keys_weigh_exactly_nothing_and_rows_sum_to_one():
 def test_a_row_that_sees_nothing_gives_zeros_and_finite_gradients():
     scores = torch.randn(1, 2, 3, requires_grad=True)
     mask = torch.tensor([[[False, False, False], [True, True, False]]])
-    weigh(masked_softmax(scores, mask)).backward()
+    with torch.autograd.set_detect_anomaly(True):  # no undefined number on the way either
+        weigh(masked_softmax(scores, mask)).backward()
     assert torch.equal(scores.grad[0, 0], torch.zeros(3))
     assert scores.grad[0, 1, 2] == 0
     assert scores.grad.isfinite().all()

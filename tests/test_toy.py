@@ -162,11 +162,17 @@ def test_examples():
 
 
 class Partial(Sampler):
-    """A sampler partial to the words of the examples, which chance alone would seldom bring."""
+    """A sampler partial to what the examples are made of, which chance alone would seldom bring."""
 
     def _pick(self, words):
         favourites = [w for w in words if w.english in ("student", "robot", "obey", "order")]
         return self.rng.choice(favourites or words)
+
+    def _pattern(self, kind, says):
+        return "identity" if kind == "person" else "transitive" if kind in ANIMATE else "state"
+
+    def _auxiliary(self):
+        return self.rng.choice(("", "must")), False
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda pair: pair.src[-1])

@@ -108,6 +108,21 @@ def test_layers_start_from_weights_of_their_own():
     assert len({tuple(p.flatten().tolist()) for p in matrices}) == len(matrices)
 
 
+def counted_by_hand(c):
+    """Weights and biases, added up from the equations of the paper."""
+    d_k, d_v = c.d_k or c.d_model // c.num_heads, c.d_v or c.d_model // c.num_heads
+    into_heads = (c.d_model + 1) * c.num_heads * (2 * d_k + d_v)
+    attention = into_heads + (c.num_heads * d_v + 1) * c.d_model
+    feed_forward = (c.d_model + 1) * c.d_ff + (c.d_ff + 1) * c.d_model
+    norm = 2 * c.d_model
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = 2 * attention + feed_forward + 3 * norm
+    final_norms = 2 * norm if c.norm == "pre" else 0
+    shared_embedding, bias_of_the_logits = c.tgt_vocab * c.d_model, c.tgt_vocab
+    layers = c.num_layers * (encoder_layer + decoder_layer)
+    return layers + final_norms + shared_embedding + bias_of_the_logits
+
+
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("row", TABLE_3, ids=lambda row: f"{row['row']} {row['changes']}")
 def test_parameters_are_as_many_as_table_3_prints(row, norm):
@@ -115,6 +130,7 @@ def test_parameters_are_as_many_as_table_3_prints(row, norm):
     with torch.device("meta"):
         model = Transformer(TransformerConfig.base(37_000, 37_000, norm=norm, **changes))
     counted, printed = sum(p.numel() for p in model.parameters()), float(row["printed_millions"])
+    assert counted == counted_by_hand(model.config)
     residual = counted / 1e6 - printed
     assert abs(residual) < 0.065 * printed, (
         f"row {row['row']} {changes}: {counted / 1e6:.1f} M against {printed:.0f} M printed, "

@@ -92,6 +92,24 @@ def test_no_gradient_comes_from_padding(variant):
 
 
 @every_model
+def test_gradients_are_those_of_finite_differences(variant):
+    model, tiny = build(variant), 1e-6
+    parameters = list(model.parameters())
+    directions = [torch.randn_like(parameter) for parameter in parameters]
+
+    def loss_after(distance):
+        with torch.no_grad():
+            for parameter, direction in zip(parameters, directions, strict=True):
+                parameter += distance * direction
+        return model(SRC, FULL).sin().sum()
+
+    gradients = torch.autograd.grad(loss_after(0), parameters)
+    slope = sum((g * v).sum() for g, v in zip(gradients, directions, strict=True)).item()
+    rise = (loss_after(tiny) - loss_after(-2 * tiny)).item()
+    assert rise / (2 * tiny) == pytest.approx(slope, rel=1e-5)
+
+
+@every_model
 def test_step_by_step_equals_all_at_once(variant):
     model = build(variant)
     logits, state = model(SRC, FULL), model.start(SRC)
