@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from annotated_transformer.batches import Example
@@ -44,8 +46,8 @@ class Run:
         """Learn the vocabularies from the training split and begin a run in an empty folder.
 
         Raises:
-            InputError: if there is something in the folder already, or the corpus has no text to
-                train on or to validate with.
+            InputError: if there is something in the folder already, the corpus has no text to
+                train on or to validate with, or a sentence is too long for the model or a batch.
         """
         corpus.split("val")  # a run that could never be validated is not begun
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -58,10 +60,11 @@ class Run:
             src = tgt = Vocabulary.subwords(sources + targets, recipe.subwords)
         else:
             src, tgt = Vocabulary.words(sources), Vocabulary.words(targets)
+        run = cls(folder, recipe, src, tgt)
+        run.check_lengths(corpus)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "vocabulary.src.json").write_text(src.to_json(), encoding="utf-8")
         (folder / "vocabulary.tgt.json").write_text(tgt.to_json(), encoding="utf-8")
-        run = cls(folder, recipe, src, tgt)
         run.write_recipe()
         return run
 
@@ -105,11 +108,36 @@ class Run:
         """The trained model: the running average of its weights, ready to translate."""
         model = self.new_model()
         tensors, _ = load_checkpoint(self.checkpoint, prefix="average.")
-        if tensors.keys() != {name for name, _ in model.named_parameters()}:
-            raise InputError(f"{self.checkpoint} does not fit {self.folder / 'recipe.json'}.")
+        self.check_names(tensors, model, "")
         model.load_state_dict(tensors, strict=False)  # shared weights stand under one name only
         model.eval()
         return model
+
+    def check_names(self, tensors: dict[str, Tensor], model: nn.Module, prefix: str) -> None:
+        """Make sure that a checkpoint belongs to the model.
+
+        Raises:
+            InputError: if the names under ``prefix`` are not those of the model's parameters.
+        """
+        found = {name.removeprefix(prefix) for name in tensors if name.startswith(prefix)}
+        if found != {name for name, _ in model.named_parameters()}:
+            raise InputError(f"{self.checkpoint} does not fit {self.folder / 'recipe.json'}.")
+
+    def check_lengths(self, corpus: Corpus) -> None:
+        """Make sure that every sentence fits, before hours are spent on training.
+
+        Raises:
+            InputError: if a sentence pair is longer than a batch, or than the model can read.
+        """
+        config = self.recipe.make_config(len(self.src_vocabulary), len(self.tgt_vocabulary))
+        longest = min(self.recipe.batch_tokens, getattr(config, "max_length", sys.maxsize)) - 1
+        for split in ("train", "val"):
+            for number, (src, tgt) in enumerate(self.encode(corpus.split(split)), start=1):
+                if max(len(src), len(tgt)) > longest:
+                    raise InputError(
+                        f"pair {number} of {split} has {max(len(src), len(tgt))} tokens on its "
+                        f"longer side, this recipe takes {longest}: shorten it or leave it out."
+                    )
 
     def encode(self, pairs: list[TextPair]) -> list[Example]:
         """The ids of sentence pairs."""
@@ -162,6 +190,7 @@ def train(run: Run, corpus: Corpus | None = None) -> bool:
     seconds, losses, norms = 0.0, [], []
     if run.checkpoint.exists():
         tensors, progress = load_checkpoint(run.checkpoint)
+        run.check_names(tensors, model, "model.")
         trainer.load(tensors, int(progress["steps"]))
         seconds, losses, norms = (progress[key] for key in ("seconds", "losses", "norms"))
     metrics = Metrics(run.folder / "metrics.csv", trainer.steps)

@@ -42,7 +42,9 @@ class Vocabulary:
         """
         tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
         tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-        trainer = trainers.WordLevelTrainer(special_tokens=list(SPECIALS), show_progress=False)
+        trainer = trainers.WordLevelTrainer(
+            vocab_size=2**31, special_tokens=list(SPECIALS), show_progress=False
+        )
         # A special token spelled out in a text would be learned a second time.
         words = (" ".join(w for w in text.split() if w not in SPECIALS) for text in texts)
         tokenizer.train_from_iterator(words, trainer)
@@ -50,11 +52,12 @@ class Vocabulary:
 
     @classmethod
     def subwords(cls, texts: Iterable[str], size: int = 8000) -> "Vocabulary":
-        """Learn at most ``size`` tokens by byte-pair encoding.
+        """Learn ``size`` tokens by byte-pair encoding, or fewer if the text has no more to join.
 
         Begin with single characters; merge the most frequent pair of neighbours into a new token;
         repeat. Frequent words become one token, rare words several, and no word is unknown whose
-        characters were seen. ``▁`` marks the beginning of a word.
+        characters were seen. ``▁`` marks the beginning of a word. Every character of the texts is
+        kept, even if there are more than ``size``.
 
         Source: Sennrich et al. 2016, section 3.2.
 
@@ -109,7 +112,12 @@ class Vocabulary:
         return [[i if i > EOS else UNK for i in encoding.ids] for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Put the text together again; ``PAD``, ``BOS`` and ``EOS`` are left out."""
+        """Put the text together again; ``PAD``, ``BOS`` and ``EOS`` are left out.
+
+        Raises:
+            InputError: if an id is outside the vocabulary.
+        """
+        self.tokens(ids)
         shown = [i for i in ids if i not in (PAD, BOS, EOS)]
         return self._tokenizer.decode(shown, skip_special_tokens=False)
 
@@ -121,7 +129,7 @@ class Vocabulary:
         """
         tokens = []
         for i in ids:
-            token = self._tokenizer.id_to_token(i) if i >= 0 else None
+            token = self._tokenizer.id_to_token(i) if 0 <= i < len(self) else None
             if token is None:
                 raise InputError(f"id {i} is outside the vocabulary of {len(self)} tokens.")
             tokens.append(token)

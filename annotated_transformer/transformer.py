@@ -38,6 +38,16 @@ class TransformerConfig:
     max_length: int = 1024  # positions that the model knows
     share_embeddings: bool = True  # source and target embeddings too, not only target and logits
 
+    def __post_init__(self) -> None:
+        """Refuse a size that no model can have.
+
+        Raises:
+            InputError: if a size is below 1.
+        """
+        for name in ("src_vocab", "tgt_vocab", "d_model", "num_layers", "num_heads", "d_ff"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}, it must be at least 1.")
+
     @classmethod
     def tiny(cls, src_vocab: int, tgt_vocab: int, **changes: Any) -> "TransformerConfig":
         """A model that learns a small corpus in a minute on one CPU core."""

@@ -234,9 +234,9 @@ def test_the_model_is_left_as_it_was(search, training):
     assert torch.is_grad_enabled()
 
 
-def lively(name):
+def lively(name, **changes):
     """A random model whose translations are neither all alike nor all endless."""
-    model = small_model(name)
+    model = small_model(name, **changes)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter *= 2.5
@@ -260,10 +260,12 @@ SRC = Batch.of(random_examples(6)).src
 SRC_LISTS = [[i for i in row if i != PAD] for row in SRC.tolist()]
 
 
-@every_model
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_cached_equals_the_whole_prefix_recomputed(name, beam_size):
-    model = lively(name)
+@pytest.mark.parametrize(
+    ("name", "changes"), [*((name, {}) for name in MODELS), ("transformer", {"norm": "pre"})]
+)
+def test_cached_equals_the_whole_prefix_recomputed(name, changes, beam_size):
+    model = lively(name, **changes)
     log_probs = log_probs_of(model)
     expected = [beam_of_one_sentence(log_probs, src, beam_size, 0.6, 5) for src in SRC_LISTS]
     assert_same(beam_search(model, SRC, beam_size, 0.6, 5), expected)

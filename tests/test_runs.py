@@ -35,7 +35,7 @@ SIZES = dict.fromkeys(MODELS, RECURRENT) | {
 
 def recipe(model="seq2seq", **changes):
     settings = {"steps": 12, "batch_tokens": 40, "validate_every": 5, "warmup": 4}
-    return Recipe(model, "letters", sizes=SIZES[model], **settings | changes)
+    return Recipe(model, "letters", **settings | {"sizes": SIZES[model]} | changes)
 
 
 def begin(folder, model="seq2seq", **changes):
@@ -265,3 +265,30 @@ def test_a_checkpoint_of_another_model(tmp_path):
     (run.folder / "recipe.json").write_text(json.dumps(settings | {"model": "bahdanau"}))
     with pytest.raises(InputError, match=r"checkpoint\.safetensors does not fit .*recipe\.json"):
         Run.open(run.folder).model()
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "longest"),
+    [("seq2seq", {"batch_tokens": 6}, 5), ("transformer", {"sizes": "max_length"}, 3)],
+)
+def test_a_sentence_that_does_not_fit_is_named_before_anything_is_written(
+    tmp_path, model, changes, longest
+):
+    if "sizes" in changes:
+        changes = {"sizes": SIZES[model] | {"max_length": 4}}
+    with pytest.raises(
+        InputError, match=rf"pair \d+ of train has {longest + 1} tokens .* takes {longest}"
+    ):
+        begin(tmp_path / "run", model, **changes)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+    run = begin(tmp_path / "run", "seq2seq")
+    other = begin(tmp_path / "other", "bahdanau")
+    train(other, CORPUS)
+    other.checkpoint.rename(run.checkpoint)
+    with pytest.raises(InputError, match="does not fit"):
+        run.model()
+    with pytest.raises(InputError, match="does not fit"):
+        train(run, CORPUS)

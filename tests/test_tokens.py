@@ -129,3 +129,17 @@ def test_no_room_for_tokens():
 def test_an_id_outside_the_vocabulary(bad):
     with pytest.raises(InputError, match=f"id {bad} is outside the vocabulary of 6 tokens"):
         Vocabulary.words(["ein Hund"]).tokens([4, bad])
+
+
+@pytest.mark.parametrize("wrong", [-1, 9999, 2**40])
+def test_an_id_outside_the_vocabulary_is_refused(wrong):
+    vocabulary = Vocabulary.words(TEXTS)
+    for method in (vocabulary.decode, vocabulary.tokens):
+        with pytest.raises(InputError, match=f"id {wrong} is outside the vocabulary"):
+            method([4, wrong])
+
+
+def test_a_vocabulary_of_words_forgets_none():
+    words = [f"word{i}" for i in range(40_000)]
+    vocabulary = Vocabulary.words([" ".join(words)])
+    assert len(vocabulary) == len(words) + len(SPECIALS)

@@ -165,3 +165,9 @@ def test_unusable_configurations_are_refused(monkeypatch):
         small(positions="none")
     with pytest.raises(InputError, match="norm is 'none', it must be 'post' or 'pre'"):
         small(norm="none")
+
+
+@pytest.mark.parametrize("name", ["src_vocab", "d_model", "num_layers", "num_heads", "d_ff"])
+def test_a_size_below_one_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} is 0, it must be at least 1"):
+        TransformerConfig.tiny(10, 10, **{name: 0})
