@@ -75,7 +75,12 @@ def train(
 def resume(
     run: RunArgument,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Train up to this step instead of the recipe's.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Train up to this step instead of the recipe's; a linear decay of the rate is "
+            "stretched to it.",
+        ),
     ] = None,
 ) -> None:
     """Go on with a run that was interrupted, or that should be trained longer."""

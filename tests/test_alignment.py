@@ -2,7 +2,6 @@ from random import Random
 
 import pytest
 import torch
-from small_models import small_model
 
 from annotated_transformer.alignment import (
     alignment_error_rate,
@@ -13,6 +12,7 @@ from annotated_transformer.capture import capture_attention, join_calls
 from annotated_transformer.decoding import greedy
 from annotated_transformer.errors import InputError
 from annotated_transformer.tokens import BOS, EOS
+from small_models import small_model
 
 CROSS = {
     "bahdanau": ["attention"],

@@ -2,11 +2,11 @@ import math
 
 import pytest
 import torch
-from oracles import BOTH_DTYPES, assert_close, randomise, weigh
 
 from annotated_transformer.attention import ScaledDotProductAttention, SelfAttention
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.soft_lookup import SoftLookup
+from oracles import BOTH_DTYPES, assert_close, randomise, weigh
 
 
 def masks():

@@ -3,11 +3,11 @@ from random import Random
 
 import pytest
 import torch
-from small_models import random_examples
 
 from annotated_transformer.batches import Batch, batches_by_tokens, pad, padding_mask
 from annotated_transformer.errors import InputError
 from annotated_transformer.tokens import BOS, EOS, PAD
+from small_models import random_examples
 
 EXAMPLES = random_examples(500, longest=20, vocab=50)
 

@@ -1,18 +1,17 @@
 """The book keeps its rules, and every rule finds what breaks it."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import book_rules
 import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+import book_rules
+import run_notebooks
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-import run_notebooks  # noqa: E402
 
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 PAGES = sorted((ROOT / "book").glob("*.md"))

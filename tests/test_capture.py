@@ -1,13 +1,13 @@
 import pytest
 import torch
-from oracles import assert_close, attention_pairs, hidden, randomise, to_theirs
-from small_models import small_model
 from torch import nn
 
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import padding_mask
 from annotated_transformer.capture import capture_attention, join_calls
 from annotated_transformer.multi_head_attention import MultiHeadAttention
+from oracles import assert_close, attention_pairs, hidden, randomise, to_theirs
+from small_models import small_model
 
 SRC = torch.tensor([[5, 6, 7, 8, 9, 2], [5, 6, 2, 0, 0, 0]])
 TGT = torch.tensor([[1, 6, 7, 4], [1, 8, 9, 0]])

@@ -5,7 +5,6 @@ from itertools import product
 
 import pytest
 import torch
-from small_models import random_examples, small_model
 from torch import nn
 
 from annotated_transformer.batches import Batch
@@ -22,6 +21,7 @@ from annotated_transformer.decoding import (
 from annotated_transformer.errors import InputError
 from annotated_transformer.recipes import MODELS
 from annotated_transformer.tokens import BOS, EOS, PAD
+from small_models import random_examples, small_model
 
 VOCAB = 6
 WORDS = [i for i in range(VOCAB) if i not in (PAD, BOS, EOS)]

@@ -4,13 +4,13 @@ from random import Random
 import pytest
 import sacrebleu
 import torch
-from small_models import VOCAB, random_examples, small_model
 from torch import nn
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, perplexity, score_translations, translate
 from annotated_transformer.recipes import MODELS
 from annotated_transformer.tokens import BOS, EOS, Vocabulary
+from small_models import VOCAB, random_examples, small_model
 
 EXAMPLES = random_examples(20)
 

@@ -2,6 +2,13 @@ from contextlib import nullcontext
 
 import pytest
 import torch
+from torch import nn
+
+from annotated_transformer.batches import padding_mask
+from annotated_transformer.errors import InputError
+from annotated_transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
+from annotated_transformer.masking import causal_mask, target_mask
+from annotated_transformer.multi_head_attention import MultiHeadAttention
 from oracles import (
     BOTH_DTYPES,
     BOTH_WAYS,
@@ -12,13 +19,6 @@ from oracles import (
     randomise,
     weigh,
 )
-from torch import nn
-
-from annotated_transformer.batches import padding_mask
-from annotated_transformer.errors import InputError
-from annotated_transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
-from annotated_transformer.masking import causal_mask, target_mask
-from annotated_transformer.multi_head_attention import MultiHeadAttention
 
 SRC = torch.tensor([[5, 6, 7, 8, 2], [5, 6, 2, 0, 0]])
 TGT = torch.tensor([[1, 6, 7, 0], [1, 6, 7, 8]])

@@ -2,7 +2,6 @@ import math
 
 import pytest
 import torch
-from oracles import assert_close, cell_of_torch, randomise
 from torch import nn
 
 from annotated_transformer.errors import InputError
@@ -13,6 +12,7 @@ from annotated_transformer.luong import (
     LuongConfig,
     make_score,
 )
+from oracles import assert_close, cell_of_torch, randomise
 
 SRC = torch.tensor([[5, 6, 7, 8, 2], [5, 6, 2, 0, 0], [9, 2, 0, 0, 0]])
 TGT = torch.tensor([[1, 6, 7, 0], [1, 6, 7, 8], [1, 0, 0, 0]])

@@ -2,6 +2,12 @@
 
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
+from transformers import GenerationConfig, MarianConfig, MarianMTModel
+
+from annotated_transformer.decoding import beam_search, greedy
+from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.transformer import Transformer, TransformerConfig
 from oracles import (
     BOTH_DTYPES,
     BOTH_WAYS,
@@ -11,12 +17,6 @@ from oracles import (
     to_theirs,
     weigh,
 )
-from torch.nn.functional import cross_entropy
-from transformers import GenerationConfig, MarianConfig, MarianMTModel
-
-from annotated_transformer.decoding import beam_search, greedy
-from annotated_transformer.tokens import BOS, EOS, PAD
-from annotated_transformer.transformer import Transformer, TransformerConfig
 
 VOCAB = 17
 SRC = torch.tensor([[5, 6, 7, 8, 9, 2], [5, 6, 2, 0, 0, 0], [12, 11, 10, 9, 2, 0]])

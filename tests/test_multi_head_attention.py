@@ -2,6 +2,12 @@ import math
 
 import pytest
 import torch
+from torch import nn
+
+from annotated_transformer.batches import padding_mask
+from annotated_transformer.errors import InputError
+from annotated_transformer.masking import causal_mask
+from annotated_transformer.multi_head_attention import MultiHeadAttention
 from oracles import (
     BOTH_DTYPES,
     BOTH_WAYS,
@@ -12,12 +18,6 @@ from oracles import (
     randomise,
     weigh,
 )
-from torch import nn
-
-from annotated_transformer.batches import padding_mask
-from annotated_transformer.errors import InputError
-from annotated_transformer.masking import causal_mask
-from annotated_transformer.multi_head_attention import MultiHeadAttention
 
 TOKENS = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 0, 0]])
 MASKS = {

@@ -2,7 +2,6 @@ import math
 
 import pytest
 import torch
-from oracles import assert_close
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.positional_encoding import (
@@ -10,6 +9,7 @@ from annotated_transformer.positional_encoding import (
     SinusoidalPositionalEncoding,
     sinusoidal_encoding,
 )
+from oracles import assert_close
 
 
 @pytest.mark.parametrize("d_model", [2, 10, 64])

@@ -19,6 +19,7 @@ from packaging.utils import canonicalize_name
 
 import annotated_transformer
 from annotated_transformer import MODULES
+from readme_picture import PICTURE, picture
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "annotated_transformer"
@@ -131,6 +132,18 @@ def test_every_chapter_that_is_named_exists_and_is_in_the_contents() -> None:
     assert chapters <= pages
     for page in pages:
         assert (ROOT / f"{page}.ipynb").exists() or (ROOT / f"{page}.md").exists()
+
+
+def test_the_table_of_the_readme_names_every_module() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.split("| chapter | modules |")[1].split("\n\n")[0]
+    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(MODULES)
+
+
+def test_the_picture_of_the_readme_is_the_figure_of_the_chapter() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"]({PICTURE.relative_to(ROOT)})" in readme
+    assert PICTURE.read_text(encoding="utf-8") == picture()
 
 
 def test_every_page_is_in_the_contents() -> None:

@@ -1,5 +1,10 @@
 import pytest
 import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.recurrent import RecurrentLayer, make_cell
 from oracles import (
     BOTH_DTYPES,
     BOTH_WAYS,
@@ -11,11 +16,6 @@ from oracles import (
     to_ours,
     weigh,
 )
-from torch import nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
-
-from annotated_transformer.errors import InputError
-from annotated_transformer.recurrent import RecurrentLayer, make_cell
 
 LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 LENGTHS = [4, 6, 1]

@@ -1,9 +1,9 @@
 import pytest
 import torch
-from oracles import assert_close, cell_of_torch, randomise
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator, Seq2Seq
+from oracles import assert_close, cell_of_torch, randomise
 
 SRC = torch.tensor([[5, 6, 7, 8, 2], [5, 6, 2, 0, 0], [9, 2, 0, 0, 0]])
 TGT = torch.tensor([[1, 6, 7, 0], [1, 6, 7, 8], [1, 0, 0, 0]])

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import CHROMIUM, FLAGS, VIEWS, Problem, problems, serve
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, sync_playwright
+
+from browser import CHROMIUM, FLAGS, VIEWS, Problem, problems, serve
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -2,9 +2,9 @@ import math
 
 import pytest
 import torch
-from oracles import assert_close, weigh
 
 from annotated_transformer.soft_lookup import SoftLookup, masked_softmax
+from oracles import assert_close, weigh
 
 
 class Product(SoftLookup):

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from oracles import assert_close
 
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.soft_lookup import masked_softmax
+from oracles import assert_close
 
 RECORDS = Path(__file__).parent.parent / "book" / "records"
 

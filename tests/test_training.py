@@ -4,7 +4,6 @@ from itertools import islice
 
 import pytest
 import torch
-from small_models import random_examples, small_model
 from torch.nn import functional as F
 
 from annotated_transformer.batches import Batch, batches_by_tokens
@@ -14,6 +13,7 @@ from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.recipes import MODELS
 from annotated_transformer.schedule import linear_schedule, paper_schedule
 from annotated_transformer.training import Trainer, endless_batches
+from small_models import random_examples, small_model
 
 EXAMPLES = random_examples(24)
 PARTS = [Batch.of(EXAMPLES[i:j]) for i, j in ((0, 1), (1, 4), (4, 24))]

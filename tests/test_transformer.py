@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.masking import causal_mask
+from annotated_transformer.transformer import Embedding, Transformer, TransformerConfig
 from oracles import (
     BOTH_DTYPES,
     BOTH_WAYS,
@@ -16,11 +21,6 @@ from oracles import (
     stack_pairs,
     weigh,
 )
-from torch import nn
-
-from annotated_transformer.errors import InputError
-from annotated_transformer.masking import causal_mask
-from annotated_transformer.transformer import Embedding, Transformer, TransformerConfig
 
 RECORDS = Path(__file__).parent.parent / "book" / "records"
 TABLE_3 = list(csv.DictReader((RECORDS / "table3.csv").read_text().splitlines()))

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from oracles import assert_close, randomise
-from small_models import small_model
 
 from annotated_transformer.decoding import StepwiseModel, select
 from annotated_transformer.tokens import PAD
+from oracles import assert_close, randomise
+from small_models import small_model
 
 SRC = torch.tensor([[5, 6, 7, 8, 9, 2], [5, 6, 2, 0, 0, 0], [4, 10, 9, 2, 0, 0]])
 TGT = torch.tensor([[1, 6, 7, 0, 0], [1, 6, 7, 8, 9], [1, 4, 3, 5, 0]])
