@@ -48,6 +48,7 @@ MODULES: dict[str, str | None] = {
     "evaluation": None,
     "checkpoints": None,
     "metrics": None,
+    "interruption": None,
     "recipes": None,
     "runs": None,
     "cli": None,

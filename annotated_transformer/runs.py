@@ -1,17 +1,12 @@
 """Runs: a folder that holds a trained model and all that is needed to use it or to go on."""
 
 import json
-import signal
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +17,7 @@ from annotated_transformer.checkpoints import load_checkpoint, save_checkpoint, 
 from annotated_transformer.corpora import Corpus, TextPair, load_corpus
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
+from annotated_transformer.interruption import asked_to_stop
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.metrics import Metrics
 from annotated_transformer.recipes import MODELS, Recipe, TranslationModel
@@ -149,25 +145,6 @@ class Run:
                 strict=True,
             )
         )
-
-
-@contextmanager
-def asked_to_stop() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets, so that a step is never cut in two; a second Ctrl-C interrupts."""
-    event = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield event  # only the main thread can be told of a signal
-        return
-
-    def stop(signum: int, frame: Any) -> None:
-        event.set()
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield event
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def train(run: Run, corpus: Corpus | None = None) -> bool:
