@@ -51,6 +51,7 @@ MODULES: dict[str, str | None] = {
     "interruption": None,
     "recipes": None,
     "runs": None,
+    "training_runs": None,
     "cli": None,
 }
 """Every module, in the order of the book, with the chapter that builds it (or ``None``)."""

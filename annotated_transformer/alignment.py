@@ -6,12 +6,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from annotated_transformer.batches import Batch, Example
 from annotated_transformer.capture import Captured, capture_attention, join_calls
+from annotated_transformer.corpora import Links
 from annotated_transformer.decoding import evaluating
 from annotated_transformer.errors import InputError
-
-Links = frozenset[tuple[int, int]]
-"""Gold links (source position, target position), both from 0."""
 
 
 def forced_attention(
@@ -39,7 +38,7 @@ def alignment_error_rate(predicted: Sequence[Links], gold: Sequence[Links]) -> f
     Target words that the gold alignment links to nothing (particles, say) have no right answer;
     predicted links to them are left out of A.
 
-    Source: Och and Ney 2003, section 4.2, with every gold link sure.
+    Source: Och and Ney 2003, section 5, with every gold link sure.
 
     >>> alignment_error_rate([frozenset({(0, 0), (1, 1), (1, 2)})], [frozenset({(0, 0), (2, 1)})])
     0.5
@@ -60,3 +59,29 @@ def alignment_error_rate(predicted: Sequence[Links], gold: Sequence[Links]) -> f
     if links == 0:
         raise InputError("there are 0 links to compare, at least 1 is needed.")
     return 1 - 2 * hits / links
+
+
+def alignment_errors(
+    model: torch.nn.Module,
+    examples: Sequence[Example],
+    gold: Sequence[Links],
+    batch_size: int = 100,
+) -> dict[str, float]:
+    """The alignment error rate of every attention to the source, heads averaged.
+
+    The model is made to say the right translations. The end symbol of the source is left out.
+
+    Raises:
+        InputError: if there are not as many examples as gold alignments.
+    """
+    found: dict[str, list[Links]] = {}
+    for start in range(0, len(examples), batch_size):
+        part = examples[start : start + batch_size]
+        batch = Batch.of(part)
+        for name, [weights] in forced_attention(model, batch.src, batch.tgt_in).items():
+            if "self_attention" not in name:
+                found.setdefault(name, []).extend(
+                    strongest_links(matrix, len(tgt), len(src))
+                    for matrix, (src, tgt) in zip(weights.mean(dim=1), part, strict=True)
+                )
+    return {name: alignment_error_rate(links, gold) for name, links in found.items()}

@@ -17,7 +17,8 @@ class ScaledDotProductAttention(SoftLookup):
     gradient nearly zero.
 
     ``forward`` calls PyTorch's fused ``scaled_dot_product_attention``, which never holds the
-    weights; :meth:`weights` computes them one operation at a time. The tests prove both equal.
+    weights; :meth:`weights` computes them one operation at a time. The tests hold both
+    equal.
 
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     """

@@ -66,6 +66,9 @@ class Exercise:
                 return Verdict("wrong", sentence)
         rows = zip(self.cases, answers, self.results(self.reference), strict=True)
         case, got, want = next(row for row in rows if not equal(row[1], row[2]))
+        if isinstance(got, Tensor) != isinstance(want, Tensor):
+            kinds = type(got).__name__, type(want).__name__
+            return Verdict("wrong", "it gives a {}; a {} is asked for.".format(*kinds))
         arguments = ", ".join(map(show, case))
         return Verdict("wrong", f"for {arguments} it gives {show(got)}; right is {show(want)}.")
 
@@ -75,15 +78,18 @@ class Exercise:
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Whether two results are the same, up to rounding; lists and tuples are the same thing."""
+    """Whether two results are the same, up to rounding.
+
+    Lists and tuples are the same thing, and so are a number and a tensor that holds just it.
+    """
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         if a.shape != b.shape or (a.dtype == torch.bool) != (b.dtype == torch.bool):
             return False
         return torch.allclose(a.double(), b.double(), rtol=1e-4, atol=1e-6, equal_nan=True)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(equal(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, int | float) and isinstance(b, int | float):
-        return equal(torch.tensor(a), torch.tensor(b))
+    if all(isinstance(x, int | float) or (isinstance(x, Tensor) and not x.dim()) for x in (a, b)):
+        return equal(torch.as_tensor(a), torch.as_tensor(b))
     return type(a) is type(b) and bool(a == b)
 
 

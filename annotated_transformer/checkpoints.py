@@ -1,6 +1,8 @@
 """Checkpoints: all that a training needs to go on, in one file that is never half-written."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +34,33 @@ def load_checkpoint(path: Path, prefix: str = "") -> tuple[dict[str, Tensor], di
     Raises:
         InputError: if there is no such file or it is no checkpoint.
     """
+    with _opened(path) as file:
+        names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
+        tensors = {name.removeprefix(prefix): file.get_tensor(name) for name in names}
+        return tensors, _progress(file)
+
+
+def load_progress(path: Path) -> dict[str, Any]:
+    """Read the progress alone.
+
+    Raises:
+        InputError: if there is no such file or it is no checkpoint.
+    """
+    with _opened(path) as file:
+        return _progress(file)
+
+
+def _progress(file: Any) -> dict[str, Any]:
+    progress: dict[str, Any] = json.loads(file.metadata()["progress"])
+    return progress
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     if not path.is_file():
         raise InputError(f"there is no checkpoint {path}: the run has not saved one yet.")
     try:
         with safe_open(path, framework="pt") as file:
-            names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
-            tensors = {name.removeprefix(prefix): file.get_tensor(name) for name in names}
-            progress: dict[str, Any] = json.loads(file.metadata()["progress"])
-    except (SafetensorError, KeyError, TypeError) as error:
+            yield file
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a checkpoint of a run ({error}).") from error
-    return tensors, progress

@@ -4,18 +4,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from annotated_transformer.corpora import load_corpus
+from annotated_transformer.alignment import alignment_errors
+from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, perplexity, score_translations
 from annotated_transformer.evaluation import translate as translate_texts
 from annotated_transformer.recipes import MODELS, preset
 from annotated_transformer.runs import Run
-from annotated_transformer.runs import train as train_run
+from annotated_transformer.training_runs import train as train_run
 
 app = typer.Typer(
     help="Train translation models from RNN to Transformer, and use them.",
@@ -60,7 +62,10 @@ def train(
         int | None, typer.Option(min=1, help="How many steps; the preset decides if not given.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides the first weights and the order.")] = 0,
-    out: Annotated[Path, typer.Option(help="A new folder for the run.")] = Path("runs/latest"),
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A new folder for the run; runs/MODEL-CORPUS-NUMBER if not given."),
+    ] = None,
 ) -> None:
     """Train a model. Ctrl-C saves; 'resume' goes on from there."""
     with one_sentence():
@@ -68,7 +73,13 @@ def train(
         if steps is not None:
             recipe = replace(recipe, steps=steps, warmup=min(recipe.warmup, steps // 4))
         data = load_corpus(corpus, languages)
-        report(Run.create(out, replace(recipe, corpus=data.name), data))
+        folder = out or free_folder(f"{model}-{Path(data.name).stem}")
+        report(Run.create(folder, replace(recipe, corpus=data.name), data), data)
+
+
+def free_folder(name: str) -> Path:
+    """The first of runs/name-1, runs/name-2, … that does not exist."""
+    return next(path for i in count(1) if not (path := Path("runs", f"{name}-{i}")).exists())
 
 
 @app.command()
@@ -87,15 +98,13 @@ def resume(
     with one_sentence():
         opened = Run.open(run)
         if steps is not None:
-            opened = replace(opened, recipe=replace(opened.recipe, steps=steps))
-            opened.recipe.make_schedule()  # a recipe that cannot be trained is not written
-            opened.write_recipe()
-        report(opened)
+            opened = opened.prolonged(steps)
+        report(opened, load_corpus(opened.recipe.corpus, opened.recipe.languages))
 
 
-def report(run: Run) -> None:
+def report(run: Run, corpus: Corpus) -> None:
     """Train a run to its end and say what to do next."""
-    if train_run(run):
+    if train_run(run, corpus):
         typer.echo(f'Trained. Try: annotated-transformer translate {run.folder} "…"')
     else:
         typer.echo(f"Saved. Go on with: annotated-transformer resume {run.folder}")
@@ -159,7 +168,13 @@ def evaluate(
         typer.echo(f"{data.name} {split or data.test_split}: {len(pairs)} sentences, beam {beam}")
         value = perplexity(model, opened.encode(pairs))
         scores = score_translations(translations, references)
-        for score in [*scores, Score("perplexity", value, "teacher-forced, per target token")]:
+        scores.append(Score("perplexity", value, "teacher-forced, per target token"))
+        if gold := data.alignments.get(split or data.test_split):
+            errors = alignment_errors(model, opened.encode(pairs), gold)
+            scores += [
+                Score("AER", error, f"{name}, mean of heads") for name, error in errors.items()
+            ]
+        for score in scores:
             typer.echo(str(score))
 
 

@@ -3,7 +3,7 @@
 import gzip
 import os
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pooch
@@ -14,6 +14,9 @@ from annotated_transformer.toy import toy_corpus
 
 TextPair = tuple[str, str]
 """A sentence and its translation."""
+
+Links = frozenset[tuple[int, int]]
+"""Links between words (source position, target position), both from 0."""
 
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
 MULTI30K_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
@@ -39,6 +42,7 @@ class Corpus:
     name: str
     languages: tuple[str, str]
     splits: dict[str, list[TextPair]]
+    alignments: dict[str, list[Links]] = field(default_factory=dict)  # gold, where it is known
 
     def split(self, name: str) -> list[TextPair]:
         """The pairs of one split.
@@ -92,6 +96,7 @@ def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
                 name: [(" ".join(p.src), " ".join(p.tgt)) for p in pairs]
                 for name, pairs in splits.items()
             },
+            {name: [pair.alignment for pair in pairs] for name, pairs in splits.items()},
         )
     if corpus == "multi30k":
         return read_folder(multi30k_folder(), languages or "de-en", "multi30k")

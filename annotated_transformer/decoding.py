@@ -46,8 +46,8 @@ class Hypothesis:
     """A translation: its tokens without ``BOS`` and ``EOS``, and how likely the model finds it."""
 
     tokens: list[int]
-    log_prob: float  # Σₜ log p(yₜ | y₁ … yₜ₋₁, src) in nats, EOS included
-    score: float  # log_prob divided by the length penalty
+    log_prob: float  # Σₜ log p(yₜ | y₁ … yₜ₋₁, src) in nats, that of EOS included if it ended
+    score: float  # log_prob divided by the length penalty; greedy search has none
 
 
 def length_penalty(length: int, alpha: float) -> float:
@@ -60,7 +60,7 @@ def length_penalty(length: int, alpha: float) -> float:
 
 @contextmanager
 def evaluating(model: Switchable) -> Iterator[None]:
-    """No dropout and no gradients inside the block; afterwards the model is as it was before."""
+    """No dropout and no gradients inside the block; afterwards the model trains again if it did."""
     was_training = model.training
     model.train(False)
     try:
@@ -71,7 +71,13 @@ def evaluating(model: Switchable) -> Iterator[None]:
 
 
 def next_log_probs(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
-    """Log-probabilities of the next token; ``PAD`` and ``BOS`` are never produced."""
+    """Log-probabilities of the next token among all but ``PAD`` and ``BOS``, never produced.
+
+    Raises:
+        InputError: if a logit is not a number.
+    """
+    if logits.isnan().any():
+        raise InputError("a logit is nan, it must be a number: the model's weights are broken.")
     logits = logits.clone()
     logits[:, [PAD, BOS]] = -torch.inf
     return logits.log_softmax(dim=-1)

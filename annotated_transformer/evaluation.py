@@ -55,6 +55,7 @@ def translate(
     ids = src_vocabulary.encode_all(texts)
     order = sorted((i for i in range(len(ids)) if ids[i]), key=lambda i: len(ids[i]))
     translations = [""] * len(texts)
+    # What takes the place of the target is only the number of the text, so that it is not lost.
     for group in batches_by_tokens([(ids[i], [i]) for i in order], max_tokens):
         src = Batch.of(group).src
         if beam_size == 1:

@@ -10,8 +10,9 @@ from annotated_transformer.errors import InputError
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head₁, …, head_h) W^O.
 
-    headᵢ = Attention(Q Wᵢ^Q, K Wᵢ^K, V Wᵢ^V). The matrices of all heads stand side by side in one:
-    Wᵢ^Q is rows i·d_k to (i+1)·d_k of ``query.weight``. The work is done in three steps, *project*,
+    headᵢ = Attention(Q Wᵢ^Q, K Wᵢ^K, V Wᵢ^V). The matrices of all heads stand in one: the transpose
+    of Wᵢ^Q is rows (i−1)·d_k to i·d_k of ``query.weight``, counted from 0. Unlike in the paper,
+    every product has a bias. The work is done in three steps, *project*,
     *attend*, *merge*, so that a decoder can keep what it has projected once.
 
     Source: Vaswani et al. 2017, section 3.2.2.
@@ -23,9 +24,13 @@ class MultiHeadAttention(nn.Module):
         """Make a layer of ``num_heads`` heads; d_k and d_v are d_model / num_heads unless given.
 
         Raises:
-            InputError: if d_k or d_v is not given and d_model is no multiple of num_heads.
+            InputError: if a size is below 1, or d_k or d_v is not given and d_model is no multiple
+                of num_heads.
         """
         super().__init__()
+        for name, size in {"num_heads": num_heads, "d_k": d_k, "d_v": d_v}.items():
+            if size is not None and size < 1:
+                raise InputError(f"{name} is {size}, it must be at least 1.")
         if (d_k is None or d_v is None) and d_model % num_heads:
             raise InputError(
                 f"d_model={d_model} is no multiple of num_heads={num_heads}: "

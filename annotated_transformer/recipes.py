@@ -39,8 +39,35 @@ class Recipe:
     validate_every: int = 250  # steps between two validations; a checkpoint is written at each
     sizes: dict[str, Any] = field(default_factory=dict)  # what differs from the model's defaults
 
+    def __post_init__(self) -> None:
+        """Refuse a recipe that cannot be trained.
+
+        Raises:
+            InputError: if a setting has a value that makes no sense.
+        """
+        requirements = {
+            "model": (self.model in MODELS, f"one of {', '.join(MODELS)}"),
+            "schedule": (self.schedule in ("paper", "linear"), "'paper' or 'linear'"),
+            "steps": (self.steps >= 1, "at least 1"),
+            "batch_tokens": (self.batch_tokens >= 2, "at least 2"),
+            "validate_every": (self.validate_every >= 1, "at least 1"),
+            "subwords": (self.subwords >= 0, "at least 0"),
+            "warmup": (self.warmup >= 0, "at least 0"),
+            "peak_rate": (self.peak_rate > 0, "above 0"),
+            "clip": (self.clip > 0, "above 0"),
+            "smoothing": (0 <= self.smoothing < 1, "at least 0 and below 1"),
+            "average_decay": (0 <= self.average_decay < 1, "at least 0 and below 1"),
+        }
+        for name, (fine, requirement) in requirements.items():
+            if not fine:
+                raise InputError(f"{name} is {getattr(self, name)!r}, it must be {requirement}.")
+
     def make_schedule(self) -> Schedule:
-        """The learning rate at every step."""
+        """The learning rate at every step.
+
+        Raises:
+            InputError: if a linear schedule has no steps left after its warm-up.
+        """
         if self.schedule == "paper":
             warmup = max(1, self.warmup)
             factor = self.peak_rate * warmup**0.5
@@ -52,7 +79,6 @@ class Recipe:
         return MODELS[self.model][1](src_vocab, tgt_vocab, **self.sizes)
 
 
-SMALL_TRANSFORMER = {"d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 256, "dropout": 0.0}
 MEDIUM_TRANSFORMER = {"d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512, "dropout": 0.15}
 
 
@@ -62,8 +88,6 @@ def preset(model: str, corpus: str, **changes: Any) -> Recipe:
     Raises:
         InputError: if there is no such model.
     """
-    if model not in MODELS:
-        raise InputError(f"model is {model!r}, it must be one of {', '.join(MODELS)}.")
     recipe = Recipe(model, corpus, sizes=small_sizes(model))
     if corpus != "toy":
         recipe = replace(
@@ -83,9 +107,13 @@ def preset(model: str, corpus: str, **changes: Any) -> Recipe:
 
 
 def small_sizes(model: str) -> dict[str, Any]:
-    """Sizes that learn the toy corpus in about a minute."""
+    """Sizes for the toy corpus."""
     if model == "transformer":
-        return SMALL_TRANSFORMER | {"norm": "pre", "share_embeddings": False}
+        tiny = TransformerConfig.tiny(1, 2)
+        sizes = {
+            name: getattr(tiny, name) for name in ("d_model", "num_layers", "num_heads", "d_ff")
+        }
+        return sizes | {"dropout": 0.0, "norm": "pre", "share_embeddings": False}
     return {"d_model": 64, "hidden_dim": 128}
 
 

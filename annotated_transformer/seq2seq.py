@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.errors import require_dropout, require_sizes
 from annotated_transformer.recurrent import RecurrentLayer
 from annotated_transformer.tokens import PAD
 
@@ -23,6 +24,15 @@ class RecurrentConfig:
     hidden_dim: int = 128  # the width of the recurrent state h
     cell: str = "gru"  # "rnn", "gru" or "lstm"
     dropout: float = 0.0  # on the embeddings and before the logits
+
+    def __post_init__(self) -> None:
+        """Refuse a size that no model can have.
+
+        Raises:
+            InputError: if a size is below 1, or the dropout outside [0, 1).
+        """
+        require_sizes(self, "src_vocab", "tgt_vocab", "d_model", "hidden_dim")
+        require_dropout(self.dropout)
 
 
 class RecurrentTranslator(nn.Module):

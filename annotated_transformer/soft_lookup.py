@@ -54,7 +54,7 @@ class SoftLookup(nn.Module):
         key: Float[Tensor, "*batch key d_k"],
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query key"]:
-        """The attention weights α: not negative, and each row sums to 1."""
+        """The attention weights α: not negative; a row that sees any key sums to 1."""
         return masked_softmax(self.scores(query, key), mask)
 
     def forward(

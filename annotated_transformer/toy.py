@@ -98,7 +98,8 @@ def toy_corpus(
         max_depth: deepest nesting of clauses and prepositional phrases, 0 to 3.
 
     Returns:
-        Splits without a sentence in common. "train", "val" and "test" are drawn alike.
+        Splits without a sentence in common. "train", "val" and "test" are drawn alike, but that
+        "train" begins with those of `EXAMPLES` that are within the bounds.
         "unseen" has only templates that these three do not have. "longer" has sentences of more
         than `max_length` tokens and of no more than `max_depth`, "deeper" has sentences nested
         deeper than `max_depth`; both stop at 40 tokens.
@@ -127,13 +128,14 @@ def toy_corpus(
             return "longer"
         return "unseen" if is_held_out(candidate.template) else "seen"
 
+    known = [example for example in EXAMPLES if split(example) == "seen"]
     rng = Random(seed)
-    found = _draw(rng, shallow, split, {"seen": pairs + 2 * few, "unseen": few, "longer": few})
-    found |= _draw(rng, deep, split, {"deeper": few})
+    wanted = {"seen": pairs + 2 * few - len(known), "unseen": few, "longer": few}
+    found = _draw(rng, shallow, split, wanted) | _draw(rng, deep, split, {"deeper": few})
     seen = found.pop("seen")
     rng.shuffle(seen)  # the first pairs drawn are the shorter ones
     return {
-        "train": seen[2 * few :],
+        "train": [*known, *seen[2 * few :]],
         "val": seen[:few],
         "test": seen[few : 2 * few],
         **found,
@@ -146,11 +148,12 @@ def _draw(
     """Draw different sentences until each split has as many as it wants."""
     sampler = Sampler(rng)
     found: dict[str, dict[tuple[str, ...], Pair]] = {name: {} for name in wanted}
+    examples = {example.src for example in EXAMPLES}
     missing, patience = sum(wanted.values()), 1000 * _PATIENCE
     while missing and patience:
         # The larger of two depths: deep sentences are often too long, and so come to be rarer.
         candidate = pair(sampler.sentence(max(rng.choices(depths, k=2)), rng.random()))
-        name = split(candidate)
+        name = "" if candidate.src in examples else split(candidate)
         patience -= 1
         if len(found.get(name, ())) < wanted.get(name, 0) and candidate.src not in found[name]:
             found[name][candidate.src] = candidate

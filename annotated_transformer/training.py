@@ -86,7 +86,7 @@ class Trainer:
         if not (total < float("inf") and norm < float("inf")):
             raise InputError(
                 f"after step {self.steps} the loss is {total} and the gradient's norm {norm}: "
-                "training diverged, lower the learning rate."
+                "training diverged, lower the learning rate (peak_rate in a recipe)."
             )
         self.steps += 1
         for group in self.optimizer.param_groups:

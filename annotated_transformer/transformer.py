@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.batches import padding_mask
-from annotated_transformer.errors import InputError
+from annotated_transformer.errors import InputError, require_dropout, require_sizes
 from annotated_transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Norm, Residual
 from annotated_transformer.masking import target_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
@@ -42,11 +42,12 @@ class TransformerConfig:
         """Refuse a size that no model can have.
 
         Raises:
-            InputError: if a size is below 1.
+            InputError: if a size is below 1, or the dropout outside [0, 1).
         """
-        for name in ("src_vocab", "tgt_vocab", "d_model", "num_layers", "num_heads", "d_ff"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}, it must be at least 1.")
+        sizes = ["src_vocab", "tgt_vocab", "d_model", "num_layers", "num_heads", "d_ff"]
+        chosen = [name for name in ("d_k", "d_v") if getattr(self, name) is not None]
+        require_sizes(self, *sizes, *chosen, "max_length")
+        require_dropout(self.dropout)
 
     @classmethod
     def tiny(cls, src_vocab: int, tgt_vocab: int, **changes: Any) -> "TransformerConfig":
@@ -73,7 +74,8 @@ class Embedding(nn.Module):
     """Token embeddings times √d_model, plus positions, then dropout.
 
     The weights are drawn from N(0, 1/d_model), which suits them as the matrix before the softmax;
-    the factor √d_model brings the embeddings back to variance 1, the size of the positions.
+    the factor √d_model brings the embeddings back to variance 1, so that the sinusoids, whose mean
+    square is 1/2, do not drown them.
 
     Source: Vaswani et al. 2017, sections 3.4, 3.5 and 5.4.
     """

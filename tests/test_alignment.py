@@ -5,13 +5,16 @@ import torch
 
 from annotated_transformer.alignment import (
     alignment_error_rate,
+    alignment_errors,
     forced_attention,
     strongest_links,
 )
+from annotated_transformer.batches import Batch
 from annotated_transformer.capture import capture_attention, join_calls
 from annotated_transformer.decoding import greedy
 from annotated_transformer.errors import InputError
 from annotated_transformer.tokens import BOS, EOS
+from annotated_transformer.transformer import Transformer, TransformerConfig
 from small_models import small_model
 
 CROSS = {
@@ -108,3 +111,26 @@ def test_alignments_that_cannot_be_compared():
         alignment_error_rate([links(), links()], [links()])
     with pytest.raises(InputError, match="there are 0 links to compare"):
         alignment_error_rate([links((0, 0))], [links()])
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 100])
+def test_alignment_errors_are_those_of_each_sentence_by_itself(batch_size):
+    torch.manual_seed(0)
+    model = Transformer(TransformerConfig.tiny(12, 12))
+    examples = [([5, 6, 7], [8, 9]), ([5], [6, 7, 8, 9]), ([4, 8], [5]), ([9, 9, 4, 5], [11, 10])]
+    gold = [
+        frozenset({(0, 0), (2, 1)}),
+        frozenset({(0, 3)}),
+        frozenset({(1, 0)}),
+        frozenset({(3, 1)}),
+    ]
+    errors = alignment_errors(model, examples, gold, batch_size)
+    assert errors.keys() == {"decoder.0.cross_attention", "decoder.1.cross_attention"}
+    for name, error in errors.items():
+        links = []
+        for src, tgt in examples:
+            batch = Batch.of([(src, tgt)])
+            heads = forced_attention(model, batch.src, batch.tgt_in)[name][0][0]
+            mean = sum(heads) / len(heads)
+            links.append(frozenset((int(mean[t, : len(src)].argmax()), t) for t in range(len(tgt))))
+        assert error == pytest.approx(alignment_error_rate(links, gold), abs=1e-12)

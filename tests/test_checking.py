@@ -26,6 +26,7 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
     ],
     "perplexity_of_two": [
         lambda a, b: torch.tensor([*a, *b]).mean().exp().item(),
+        lambda a, b: torch.tensor([*a, *b]).mean().exp(),
         lambda a, b: math.prod(math.exp(x) for x in [*a, *b]) ** (1 / len([*a, *b])),
     ],
     "mean_surprise": [
@@ -99,3 +100,8 @@ def test_a_verdict_shows_itself_in_html_without_trusting_the_answer() -> None:
     shown = exercises.shift(raises)._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;" in shown
+
+
+def test_a_list_in_place_of_a_tensor_is_told() -> None:
+    verdict = exercises.count_tokens(lambda ids: (ids != 0).sum(1).tolist())
+    assert verdict.mistake == "it gives a list; a Tensor is asked for."

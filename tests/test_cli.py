@@ -67,8 +67,8 @@ def trained(tsv, tmp_path_factory):
 def test_training_needs_nothing_but_the_name_of_the_model(model):
     result = call("train", "--model", model, "--steps", 1)
     assert result.exit_code == 0, result.output
-    assert "Trained. Try: annotated-transformer translate runs/latest" in result.stdout
-    run = Run.open(Path("runs/latest"))
+    assert f"Trained. Try: annotated-transformer translate runs/{model}-toy-1" in result.stdout
+    run = Run.open(Path(f"runs/{model}-toy-1"))
     assert (run.recipe.model, run.recipe.corpus, run.recipe.seed) == (model, "toy", 0)
     assert call("translate", run.folder, "I am a student").exit_code == 0
 
@@ -80,7 +80,10 @@ def test_any_number_of_steps_can_be_trained(tsv, corpus, steps):
         "train", "--model", "luong", "--corpus", tsv if corpus == "tsv" else "toy", "--steps", steps
     )
     assert result.exit_code == 0, result.output
-    assert load_checkpoint(Path("runs/latest/checkpoint.safetensors"))[1]["steps"] == steps
+    assert (
+        load_checkpoint(next(Path("runs").glob("luong-*-1")) / "checkpoint.safetensors")[1]["steps"]
+        == steps
+    )
 
 
 def test_a_run_remembers_how_it_was_made(trained, tsv):
@@ -92,7 +95,7 @@ def test_a_run_remembers_how_it_was_made(trained, tsv):
 def test_a_folder_named_like_a_corpus_is_not_taken_for_it(tmp_path):
     (tmp_path / "toy").mkdir()
     assert call("train", "--model", "luong", "--steps", 1).exit_code == 0
-    assert Run.open(tmp_path / "runs/latest").recipe.corpus == "toy"
+    assert Run.open(tmp_path / "runs/luong-toy-1").recipe.corpus == "toy"
 
 
 def test_resume(tsv, tmp_path):
@@ -211,3 +214,23 @@ def test_help_from_the_shell():
         assert "RUN" in text or name == "train"
     assert all(model in call("train", "--help").stdout for model in MODELS)
     assert done.stderr == ""
+
+
+def test_a_second_run_has_a_folder_of_its_own():
+    for number in (1, 2):
+        assert call("train", "--model", "luong", "--steps", 1).exit_code == 0
+        assert Path(f"runs/luong-toy-{number}/metrics.csv").exists()
+
+
+def test_attention_is_scored_against_the_gold_alignment():
+    call("train", "--model", "luong", "--steps", 1, "--out", "run")
+    shown = call("evaluate", "run", "--beam", 1).stdout
+    assert re.search(r"^AER 0\.\d\d  attention, mean of heads$", shown, re.MULTILINE)
+
+
+def test_a_run_is_not_trained_backwards(tsv):
+    call("train", "--model", "luong", "--corpus", tsv, "--steps", 4, "--out", "run")
+    result = call("resume", "run", "--steps", 2)
+    assert result.exit_code == 2
+    assert "stands at step 4, it cannot be trained up to step 2" in result.stderr
+    assert Run.open(Path("run")).recipe.steps == 4

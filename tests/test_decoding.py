@@ -317,3 +317,8 @@ def test_out_of_range():
     for search in (greedy, beam_search):
         with pytest.raises(InputError, match="extra_length is -1, it must be at least 0"):
             search(Table(), padded(SOURCES), extra_length=-1)
+
+
+def test_weights_that_are_no_numbers_are_told():
+    with pytest.raises(InputError, match="a logit is nan"):
+        next_log_probs(torch.tensor([[0.0, 1.0, 2.0, float("nan")]]))

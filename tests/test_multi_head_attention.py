@@ -100,3 +100,11 @@ def test_a_width_that_the_heads_do_not_divide_is_refused(d_k, d_v):
     with pytest.raises(InputError, match="d_model=7 is no multiple of num_heads=2"):
         MultiHeadAttention(7, 2, d_k, d_v)
     assert MultiHeadAttention(7, 2, 3, 3)(*[torch.randn(1, 2, 7)] * 3).shape == (1, 2, 7)
+
+
+@pytest.mark.parametrize(
+    "sizes", [{"num_heads": 0}, {"num_heads": 2, "d_k": 0}, {"num_heads": 2, "d_v": -1}]
+)
+def test_a_size_below_one_is_refused(sizes):
+    with pytest.raises(InputError, match=r"is (0|-1), it must be at least 1"):
+        MultiHeadAttention(8, **sizes)

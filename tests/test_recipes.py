@@ -47,3 +47,24 @@ def test_a_schedule_without_warm_up_begins_at_its_peak(schedule):
 def test_a_model_that_is_unknown():
     with pytest.raises(InputError, match="model is 'lstm', it must be one of seq2seq, bahdanau"):
         preset("lstm", "toy")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("model", "gpt"),
+        ("schedule", "cosine"),
+        ("steps", 0),
+        ("batch_tokens", 1),
+        ("validate_every", 0),
+        ("subwords", -1),
+        ("warmup", -1),
+        ("peak_rate", 0.0),
+        ("clip", 0.0),
+        ("smoothing", 1.0),
+        ("average_decay", 1.0),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(name, value):
+    with pytest.raises(InputError, match=f"{name} is {value!r}, it must be"):
+        preset("luong", "toy", **{name: value}) if name != "model" else preset(value, "toy")

@@ -11,14 +11,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-from annotated_transformer import runs
+from annotated_transformer import training_runs
 from annotated_transformer.checkpoints import load_checkpoint
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.errors import InputError
 from annotated_transformer.recipes import MODELS, Recipe
-from annotated_transformer.runs import Run, train
+from annotated_transformer.runs import Run
 from annotated_transformer.tokens import UNK
 from annotated_transformer.training import Trainer
+from annotated_transformer.training_runs import train
 
 LETTERS = "abcdefgh"
 PAIRS = [
@@ -106,7 +107,7 @@ def test_the_learning_curve(tmp_path):
         assert float(row["rate"]) == run.recipe.make_schedule()(int(row["step"]))
         assert 0 < float(row["train_loss"]) < 5
         assert float(row["gradient_norm"]) > 0
-    value = runs.perplexity(run.model(), run.encode(CORPUS.split("val")))
+    value = training_runs.perplexity(run.model(), run.encode(CORPUS.split("val")))
     assert float(rows[-1]["val_perplexity"]) == pytest.approx(value, rel=1e-6)
 
 
@@ -138,7 +139,7 @@ def test_interrupted_and_resumed_is_not_interrupted(tmp_path, monkeypatch, model
 def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
     straight, run = begin(tmp_path / "straight"), begin(tmp_path / "run")
     train(straight, CORPUS)
-    save = runs.save_checkpoint
+    save = training_runs.save_checkpoint
 
     def killed(path, tensors, progress):
         if progress["steps"] == 10:
@@ -146,7 +147,7 @@ def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(tmp_path, monkey
         save(path, tensors, progress)
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "save_checkpoint", killed)
+        patch.setattr(training_runs, "save_checkpoint", killed)
         with pytest.raises(SystemExit, match="killed between"):
             train(run, CORPUS)
     assert [row["step"] for row in curve(run)] == ["5", "10"]
@@ -291,4 +292,38 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     with pytest.raises(InputError, match="does not fit"):
         run.model()
     with pytest.raises(InputError, match="does not fit"):
+        train(run, CORPUS)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": "foo"}, "model is 'foo', it must be one of"),
+        ({"sizes": {"width": 3}}, "unexpected keyword argument 'width'"),
+        ({"schedule": "cosine"}, "schedule is 'cosine', it must be 'paper' or 'linear'"),
+        ({"colour": "red"}, "unexpected keyword argument 'colour'"),
+    ],
+)
+def test_a_damaged_recipe_is_told(tmp_path, change, message):
+    run = begin(tmp_path / "run")
+    path = run.folder / "recipe.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(InputError, match=f"holds a damaged run .*{message}"):
+        Run.open(run.folder)
+
+
+def test_a_checkpoint_of_another_size_is_refused(tmp_path):
+    run = begin(tmp_path / "run")
+    train(run, CORPUS)
+    larger = replace(run, recipe=replace(run.recipe, sizes=RECURRENT | {"hidden_dim": 9}))
+    with pytest.raises(InputError, match="does not fit"):
+        larger.model()
+
+
+@pytest.mark.parametrize("table", ["", "step,seconds\n5,1\n", "half a row"])
+def test_a_damaged_learning_curve_is_told(tmp_path, table):
+    run = begin(tmp_path / "run")
+    train(run, CORPUS)
+    (run.folder / "metrics.csv").write_text(table)
+    with pytest.raises(InputError, match=r"metrics\.csv is not a learning curve"):
         train(run, CORPUS)

@@ -58,3 +58,16 @@ def test_what_recurrent_models_share_is_no_model_by_itself():
 def test_an_unknown_cell_is_refused():
     with pytest.raises(InputError, match="cell is 'tree', it must be one of rnn, gru, lstm"):
         small("tree")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"hidden_dim": 0}, "hidden_dim is 0"),
+        ({"d_model": -1}, "d_model is -1"),
+        ({"dropout": 1.0}, "dropout is 1.0"),
+    ],
+)
+def test_a_configuration_that_no_model_can_have_is_refused(wrong, message):
+    with pytest.raises(InputError, match=f"{message}, it must be at least"):
+        RecurrentConfig(10, 10, **wrong)

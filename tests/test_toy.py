@@ -141,7 +141,7 @@ def test_arguments_out_of_range(arguments, message):
 
 
 def test_a_space_too_small_is_reported():
-    with pytest.raises(InputError, match=r"too few sentences .* of 5500 seen"):
+    with pytest.raises(InputError, match=r"too few sentences .* of 5499 seen"):
         toy_corpus(5000, max_length=4, max_depth=0)
 
 
@@ -323,3 +323,12 @@ def test_reordering_grows_with_length(corpus):
         for low in (0, 6, 12, 18)
     ]
     assert all(shorter < longer for shorter, longer in pairwise(crossings))
+
+
+@pytest.mark.parametrize(("max_length", "expected"), [(18, 2), (11, 1)])
+def test_the_examples_are_learned_from_and_stand_in_no_other_split(max_length, expected):
+    splits = toy_corpus(pairs=100, max_length=max_length)
+    assert splits["train"][:expected] == list(EXAMPLES[:expected])
+    assert len(splits["train"]) == 100
+    others = [pair.src for name, pairs in splits.items() for pair in pairs][expected:]
+    assert not {example.src for example in EXAMPLES} & set(others)
