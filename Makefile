@@ -11,7 +11,7 @@ SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 .DELETE_ON_ERROR:
-.PHONY: book test notebooks serve lint lock clean help
+.PHONY: book test notebooks records portability serve lint lock clean help
 
 ## book: build the website into _build/html
 book: $(SITE)
@@ -26,6 +26,15 @@ test: $(INSTALLED)
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/run_notebooks.py $(NOTEBOOKS)
 	$(BIN)/python tools/readme_picture.py
+
+## records: train what takes longer than a chapter has (over an hour; only what is missing is made)
+records: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/make_records.py
+
+## portability: run the notebooks as on an older processor, and with two threads
+portability: $(INSTALLED)
+	ATEN_CPU_CAPABILITY=default $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
+	ANNOTATED_TRANSFORMER_THREADS=2 $(BIN)/pytest --nbval --nbval-current-env book
 
 ## serve: show the website on http://localhost:8000/
 serve: $(SITE)

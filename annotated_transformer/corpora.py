@@ -6,7 +6,6 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pooch
 import requests
 
 from annotated_transformer.errors import InputError
@@ -120,6 +119,8 @@ def multi30k_folder() -> Path:
     Raises:
         InputError: if a file is missing or damaged, or the download fails.
     """
+    import pooch  # here, because its import warns in a notebook without ipywidgets
+
     given = os.environ.get(DATA_VARIABLE)
     folder = Path(given or pooch.os_cache("annotated-transformer")) / "multi30k"
     for name, checksum in MULTI30K_SHA256.items():
@@ -136,6 +137,8 @@ def multi30k_folder() -> Path:
 
 
 def _download(name: str, checksum: str, folder: Path) -> None:
+    import pooch
+
     files = pooch.create(
         path=folder, base_url=MULTI30K_URL, registry={name: checksum}, retry_if_failed=3
     )

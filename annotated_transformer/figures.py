@@ -1,7 +1,15 @@
 """Figures: the one look that all plots of the book share."""
 
+import math
+from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
+
+from annotated_transformer.errors import InputError
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 """Colours that readers with any colour vision can tell apart (Okabe and Ito 2008)."""
@@ -37,3 +45,80 @@ def use_course_style() -> None:
             "axes.spines.right": False,
         }
     )
+
+
+def require_attention(
+    weights: Float[Tensor, "..."],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    gold: Collection[tuple[int, int]] = (),
+) -> None:
+    """Refuse what is not one attention matrix, or one for each head, over these words.
+
+    ``weights`` is (query, key) or (heads, query, key); there is a word in ``rows`` for each query
+    and one in ``columns`` for each key. A query attends with weights that sum to 1, or with zeros
+    where it may attend to nothing. A gold link is (position in columns, position in rows).
+
+    Raises:
+        InputError: if the words, the weights or the links are not like this.
+    """
+    words = (len(rows), len(columns))
+    if not all(words):
+        raise InputError(f"there are {words[0]} rows and {words[1]} columns, both need a word.")
+    shape = tuple(weights.shape)
+    if len(shape) not in (2, 3) or shape[-2:] != words or not shape[0]:
+        raise InputError(
+            f"the weights have the shape {shape}; for {words[0]} rows and {words[1]} columns it "
+            f"must be {words} or (heads, {words[0]}, {words[1]})."
+        )
+    for weight in weights.flatten().tolist():
+        if not 0 <= weight < math.inf:
+            raise InputError(f"a weight is {weight:g}, it must be finite and not negative.")
+    for number, total in enumerate(weights.double().sum(dim=-1).flatten().tolist()):
+        if total and abs(total - 1) > 0.01:
+            raise InputError(
+                f"the weights of row {number % words[0]} sum to {total:.3g}; they must sum to 1, "
+                "or be all 0."
+            )
+    for source, target in gold:
+        if not (0 <= source < words[1] and 0 <= target < words[0]):
+            raise InputError(
+                f"the gold link {source, target} is outside of {words[1]} columns and "
+                f"{words[0]} rows."
+            )
+
+
+def heat_map(
+    ax: Any,
+    weights: Float[Tensor, "..."],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    gold: Collection[tuple[int, int]] | None = None,
+) -> None:
+    """Draw one attention matrix (query, key) for print: rows downwards, columns across.
+
+    White is 0 and dark blue is 1, in every figure. Gold links (position in ``columns``, position
+    in ``rows``) are outlined. The labels of the axes are left to the caller.
+
+    Raises:
+        InputError: if there are heads, or if `require_attention` refuses the weights.
+    """
+    from matplotlib.patches import Rectangle
+
+    if weights.dim() != 2:
+        raise InputError(
+            f"the weights have the shape {tuple(weights.shape)}, it must be (query, key): "
+            "choose a head, or take their mean."
+        )
+    require_attention(weights, rows, columns, gold or ())
+    ax.pcolormesh(
+        weights.detach().cpu().numpy(), cmap="Blues", vmin=0, vmax=1, edgecolor="lightgrey"
+    )
+    for source, target in gold or ():
+        corner = (source + 0.06, target + 0.06)
+        ax.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=COLOURS[1], linewidth=2.5))
+    ax.set_yticks([row + 0.5 for row in range(len(rows))], rows)
+    slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks([column + 0.5 for column in range(len(columns))], columns, **slanted)
+    ax.set_aspect("equal")
+    ax.invert_yaxis()

@@ -1,7 +1,8 @@
 """The dictionary of the toy corpus: words, their translations, and what goes with what.
 
 Nouns fall into kinds. Verbs and adjectives say which kinds they go with, so that poets may be sad
-and cakes sweet, not the reverse. No stem is irregular, but for the spelling that `attach` knows.
+and cakes sweet, not the reverse. Every stem takes its endings regularly here,
+but for the spelling that `attach` knows.
 """
 
 from collections.abc import Iterable
@@ -74,8 +75,8 @@ _NOUNS = {
     "text": "book 책, letter 편지",
     "thing": "ball 공, bag 가방, picture 그림, key 열쇠",
     "furniture": "table 탁자, chair 의자, bed 침대",
-    "landmark": "tree 나무, house 집, bridge 다리",
-    "place": "school 학교, park 공원, market 시장, garden 정원, library 도서관",
+    "landmark": "tree 나무, house 집, tower 탑",
+    "place": "school 학교, park 공원, store 가게, garden 정원, library 도서관",
     "rule": "order 명령, rule 규칙, law 법",
 }
 

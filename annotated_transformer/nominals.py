@@ -1,6 +1,6 @@
 """Noun phrases of the synchronous grammar: nouns, pronouns, "and", prepositions, case.
 
-In English what modifies a noun follows it; in Korean everything stands before the noun.
+In English phrases and clauses follow the noun; in Korean everything stands before it.
 
     the cat on the table        탁자 위 의 고양이       (table top OF cat)
 """

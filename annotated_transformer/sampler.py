@@ -8,7 +8,8 @@ it by four rules of attachment:
 2. "to", "at" and the "and" before a verb belong to the nearest verb before them: no clause stands
    between a verb and one of these.
 3. "because" and "if" belong to the main clause and come once.
-4. In "see and eat" only the second verb has an auxiliary, so that "must see and eat" cannot arise.
+4. In "see and eat" no verb has an auxiliary: before the first in English, and after the last in
+   Korean, it would seem to belong to both.
 """
 
 from collections.abc import Callable, Sequence
@@ -167,13 +168,16 @@ class Sampler:
     def _predicate(self, subject: Nominal, depth: int, says: bool = True) -> Predicate:
         """One predicate, or two joined by "and" (rules 2 and 4); `says` lets it be "say that"."""
         if self._perhaps(0.2):
-            first = self._single(subject, depth, free=False, says=False)
-            return clauses.both(first, self._single(subject, depth, free=True, says=says))
-        return self._single(subject, depth, free=True, says=says)
+            first = self._single(subject, depth, free=False, says=False, plain=True)
+            second = self._single(subject, depth, free=True, says=says, plain=True)
+            return clauses.both(first, second)
+        return self._single(subject, depth, free=True, says=says, plain=False)
 
-    def _single(self, subject: Nominal, depth: int, free: bool, says: bool) -> Predicate:
+    def _single(
+        self, subject: Nominal, depth: int, free: bool, says: bool, plain: bool
+    ) -> Predicate:
         pattern = self._pattern(subject.kind, says and depth > 0)
-        modal, negated = self._auxiliary() if free else ("", False)
+        modal, negated = ("", False) if plain else self._auxiliary()
         if pattern == "state":
             adjective = self._pick(lexicon.adjectives_of(self.words, subject.kind))
             return clauses.state(adjective, not negated and self._perhaps(0.3), negated)

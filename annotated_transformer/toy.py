@@ -1,9 +1,9 @@
 """The toy English-Korean corpus: sentence pairs with gold word alignments, made on the spot.
 
 A hand-written synchronous grammar translates while it generates. English is subject-verb-object and
-modifies nouns behind them, Korean is subject-object-verb and modifies in front, and clauses nest:
-the longer the sentence, the farther the words move. Each English sentence has one Korean
-translation, each Korean morpheme an English gloss, and each link between the two is known.
+puts phrases and clauses behind nouns, Korean is subject-object-verb and puts them in front, and
+clauses nest: the longer the sentence, the farther the words move. Each English sentence has one
+Korean translation, each Korean morpheme an English gloss, and each link between the two is known.
 
     I think that he is a doctor
     나 는   그 가        의사   라고      생각하 ㄴ다

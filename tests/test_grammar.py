@@ -154,10 +154,10 @@ SENTENCES = [
         "소녀는 그녀에게 그림을 보여주어야 한다",
     ),
     (
-        statement(the("man"), do("buy", the("cake"), at=the("market"))),
-        "the man buys the cake at the market",
-        "남자 는 시장 에서 케이크 를 사 ㄴ다",
-        "남자는 시장에서 케이크를 산다",
+        statement(the("man"), do("buy", the("cake"), at=the("store"))),
+        "the man buys the cake at the store",
+        "남자 는 가게 에서 케이크 를 사 ㄴ다",
+        "남자는 가게에서 케이크를 산다",
     ),
     # noun phrases
     (

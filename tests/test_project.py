@@ -23,7 +23,7 @@ from readme_picture import PICTURE, picture
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "annotated_transformer"
-SOURCES = sorted(PACKAGE.glob("*.py"))
+SOURCES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 160
 FOR_THE_BOOK_ONLY = [
     "IPython",
@@ -49,7 +49,17 @@ def imported_modules(source: str) -> set[str]:
             continue
         parts = [name.split(".") for name in names]
         found |= {p[1] for p in parts if p[0] == "annotated_transformer" and len(p) > 1}
-    return {name for name in found if (PACKAGE / f"{name}.py").exists()}
+    return found & {module_of(path) for path in SOURCES}
+
+
+def module_of(path: Path) -> str:
+    """Return the name of the module that a file belongs to; a folder is one module."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def name_of(path: Path) -> str:
+    """Return the name of a file, as pytest shows it."""
+    return path.relative_to(PACKAGE).with_suffix("").as_posix()
 
 
 def imported_packages(source: str) -> set[str]:
@@ -86,15 +96,24 @@ def lines_of_code(source: str) -> int:
 
 
 def test_every_module_is_in_the_ordered_list() -> None:
-    assert {path.stem for path in SOURCES} - {"__init__", "__main__"} == set(MODULES)
+    assert set(map(module_of, SOURCES)) - {"__init__", "__main__"} == set(MODULES)
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_imports_only_earlier_ones(name: str) -> None:
     order = list(MODULES)
     earlier = set(order[: order.index(name)])
-    imported = imported_modules((PACKAGE / f"{name}.py").read_text(encoding="utf-8"))
-    assert imported <= earlier
+    for path in SOURCES:
+        if module_of(path) == name:
+            itself = {name} if path.parent != PACKAGE else set()
+            assert imported_modules(path.read_text(encoding="utf-8")) <= earlier | itself
+
+
+def test_a_folder_is_one_module() -> None:
+    inside = [path for path in SOURCES if path.parent != PACKAGE]
+    assert PACKAGE / "exercises" / "__init__.py" in inside
+    assert {module_of(path) for path in inside} == {"exercises"}
+    assert imported_modules("from annotated_transformer.exercises.cases import x") == {"exercises"}
 
 
 @pytest.mark.parametrize(
@@ -113,7 +132,7 @@ def test_every_form_of_import_is_seen(source: str) -> None:
     assert imported_modules(source) == {"tokens"}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_a_module_is_short(path: Path) -> None:
     assert lines_of_code(path.read_text(encoding="utf-8")) <= LONGEST
 
@@ -165,7 +184,7 @@ def test_only_a_function_may_import_what_the_package_does_not_need() -> None:
     assert imported_packages(source) == {"a", "c", "e"}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_a_module_imports_only_what_the_package_depends_on(path: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {Requirement(line).name for line in project["dependencies"]}

@@ -4,14 +4,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from browser import CHROMIUM, FLAGS, VIEWS, Problem, problems, serve
+from browser import VIEWS, Problem, problems, serve
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,20 +41,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if build.returncode:
         pytest.fail(f"the book does not build:\n{build.stderr}", pytrace=False)
     return output / "_build" / "html"
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    if not CHROMIUM.exists():
-        message = f"there is no {CHROMIUM}: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 def foreign_loads(html: str) -> list[str]:

@@ -1,10 +1,16 @@
-"""What the lecture notes print that the course grew from, computed by our code."""
+"""The notes that the course grew from: what they print, computed by our code, and their table."""
 
 import csv
+import re
+import subprocess
+import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
+from bs4 import BeautifulSoup
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.positional_encoding import sinusoidal_encoding
@@ -81,3 +87,278 @@ def test_in_512_dimensions_distance_grows_up_to_an_offset_of_43():
     grows = from_the_first.diff() > 0
     assert grows[:43].all()
     assert not grows[43]
+
+
+# --- the examined sources ------------------------------------------------------------------------
+
+BOOK = RECORDS.parent
+COLUMNS = ["document", "line", "says", "verdict", "why", "part", "chapter", "cell"]
+VERDICTS = ["right", "loose", "wrong"]
+CONF = """
+import sys
+
+sys.path.insert(0, {extensions!r})
+extensions = ["myst_nb", "sphinxcontrib.bibtex", "sources_page"]
+bibtex_bibfiles = ["references.bib"]
+bibtex_reference_style = "author_year"
+myst_enable_extensions = ["deflist", "dollarmath"]
+nb_execution_mode = "off"
+"""
+
+
+def source_rows():
+    with (BOOK / "sources.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+ROWS = source_rows()
+CITED = {"verdict": "right", "why": "So it is {cite}`graves2012`."}
+OPEN = dict.fromkeys(COLUMNS, "") | {"document": "d", "line": "1", "says": "s", "part": "II"}
+
+
+def references(folder):
+    return set(re.findall(r"@\w+\{(\w+),", (folder / "references.bib").read_text("utf-8")))
+
+
+def faults_of_cell(folder, chapter, tag):
+    """Why that cell decides nothing: a deciding cell is there once, can be seen, and shows it."""
+    path = folder / f"{chapter}.ipynb"
+    if not path.exists():
+        return [f"there is no chapter {chapter}"]
+    cells = nbformat.read(path, as_version=4).cells
+    cells = [cell for cell in cells if tag in cell.metadata.get("tags", [])]
+    if len(cells) != 1:
+        return [f"{chapter} has {len(cells)} cells tagged {tag}"]
+    (cell,) = cells
+    if cell.cell_type != "code" or {"remove-cell", "remove_cell"} & set(cell.metadata.tags):
+        return [f"{tag} is not on a code cell of the page"]
+    if not cell.outputs and not re.search(r"^\s*assert\b", cell.source, re.M):
+        return [f"the cell {tag} has neither an assert nor an output"]
+    return []
+
+
+def faults_of_row(row, folder):
+    found = []
+    cited = {
+        key for keys in re.findall(r"\{cite\}`([^`]*)`", row["why"]) for key in keys.split(",")
+    }
+    found += [f"cites {key}, which is not in the references" for key in cited - references(folder)]
+    if not row["document"] or not row["says"] or not re.fullmatch(r"[1-9]\d*", row["line"]):
+        found.append("does not say what stands where")
+    if row["part"] not in {"I", "II", "III"}:
+        found.append(f"belongs to part {row['part']!r}")
+    if any(row[column].count("$") % 2 for column in ("says", "why")):
+        found.append("has half a formula")
+    if bool(row["chapter"]) != bool(row["cell"]):
+        found.append("names a chapter or a cell without the other")
+    if row["verdict"]:
+        if row["verdict"] not in VERDICTS:
+            found.append(f"has the verdict {row['verdict']!r}")
+        if not row["why"]:
+            found.append("does not say why")
+        if not row["cell"] and not cited:
+            found.append("is decided neither by a cell nor by a citation")
+    elif row["part"] == "I" or row["why"] or row["cell"]:
+        found.append("has no verdict")
+    if row["cell"] and not re.fullmatch(r"decides-[a-z]+(-[a-z]+)*", row["cell"]):
+        found.append(f"names the cell {row['cell']!r}")
+    return found
+
+
+def test_the_rows_stand_in_the_order_of_the_documents_of_the_page():
+    assert list(ROWS[0]) == COLUMNS
+    page = (BOOK / "sources.md").read_text(encoding="utf-8")
+    table = page.split("| --- | --- |\n")[1].split("\n\n")[0]
+    documents = [line.split("|")[1].strip() for line in table.splitlines()]
+    assert list(dict.fromkeys(row["document"] for row in ROWS)) == documents
+    places = [(documents.index(row["document"]), int(row["line"])) for row in ROWS]
+    assert places == sorted(places)
+
+
+def test_no_row_stands_twice():
+    assert len({(row["document"], row["line"], row["says"]) for row in ROWS}) == len(ROWS)
+
+
+def test_every_row_is_complete():
+    faults = [(row["document"], row["line"], faults_of_row(row, BOOK)) for row in ROWS]
+    assert [fault for fault in faults if fault[2]] == []
+
+
+DECIDED = sorted({(row["chapter"], row["cell"]) for row in ROWS if row["cell"]})
+
+
+@pytest.mark.parametrize(("chapter", "cell"), DECIDED, ids=lambda name: name)
+def test_the_cell_that_decides_is_there(chapter, cell):
+    assert faults_of_cell(BOOK, chapter, cell) == []
+
+
+def test_every_cell_that_says_it_decides_does():
+    tags = [
+        (path.stem, tag)
+        for path in BOOK.glob("*.ipynb")
+        for cell in nbformat.read(path, as_version=4).cells
+        for tag in cell.metadata.get("tags", [])
+        if tag.startswith("decides-")
+    ]
+    assert set(tags) <= set(DECIDED)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"line": "x"},
+        {"line": "0"},
+        {"says": ""},
+        {"says": "half a $formula"},
+        {"part": "IV"},
+        {"part": "I"},
+        {"why": "No verdict."},
+        {"cell": "decides-x", "chapter": "02_x"},
+        CITED | {"verdict": "true"},
+        CITED | {"why": ""},
+        CITED | {"why": "Nobody says so."},
+        CITED | {"why": "So it is {cite}`nobody1900`."},
+        CITED | {"why": "So it is {cite}`graves2012,nobody1900`."},
+        CITED | {"cell": "decides-x"},
+        CITED | {"chapter": "02_x"},
+        CITED | {"cell": "x", "chapter": "02_x"},
+    ],
+)
+def test_a_row_that_is_not_complete_is_found(changes):
+    assert faults_of_row(OPEN | changes, BOOK) != []
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, CITED, CITED | {"part": "I", "cell": "decides-x", "chapter": "02_x"}]
+)
+def test_a_complete_row_has_no_fault(changes):
+    assert faults_of_row(OPEN | changes, BOOK) == []
+
+
+def write_chapter(folder, chapter, cells):
+    cells = [new_markdown_cell(f"# {chapter}"), *cells]
+    metadata = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), folder / f"{chapter}.ipynb")
+
+
+def tagged(*tags, source="assert True", **more):
+    return new_code_cell(source, metadata={"tags": list(tags)}, **more)
+
+
+@pytest.mark.parametrize(
+    ("cells", "fault"),
+    [
+        ([], "0 cells"),
+        ([tagged("decides-y")], "0 cells"),
+        ([tagged("decides-x"), tagged("decides-x")], "2 cells"),
+        ([new_markdown_cell("x", metadata={"tags": ["decides-x"]})], "not on a code cell"),
+        ([tagged("decides-x", "remove-cell")], "not on a code cell"),
+        ([tagged("decides-x", source="x = 1  # assert it")], "neither an assert nor an output"),
+    ],
+)
+def test_a_cell_that_decides_nothing_is_found(tmp_path, cells, fault):
+    assert faults_of_cell(tmp_path, "02_x", "decides-x") == ["there is no chapter 02_x"]
+    write_chapter(tmp_path, "02_x", cells)
+    (found,) = faults_of_cell(tmp_path, "02_x", "decides-x")
+    assert fault in found
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        tagged("decides-x", "hide-cell"),
+        tagged("decides-x", source="1", outputs=[new_output("stream", text="1")]),
+    ],
+)
+def test_a_cell_that_asserts_or_shows_something_decides(tmp_path, cell):
+    write_chapter(tmp_path, "02_x", [cell])
+    assert faults_of_cell(tmp_path, "02_x", "decides-x") == []
+
+
+# --- their page ----------------------------------------------------------------------------------
+
+
+def build(folder, chapters):
+    """Build the real page and its real table, beside chapters that hold nothing but the tags."""
+    for name in ("sources.md", "sources.csv", "references.bib"):
+        (folder / name).write_bytes((BOOK / name).read_bytes())
+    for chapter, tags in chapters.items():
+        write_chapter(folder, chapter, [tagged(tag) for tag in tags])
+    pages = "\n".join(["sources", "references", *chapters])
+    (folder / "index.md").write_text(f"# Index\n\n```{{toctree}}\n{pages}\n```\n")
+    (folder / "references.md").write_text("# References\n\n```{bibliography}\n```\n")
+    (folder / "conf.py").write_text(CONF.format(extensions=str(BOOK / "_ext")))
+    command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", folder]
+    return subprocess.run([*command, folder / "html"], capture_output=True, text=True, check=False)
+
+
+def all_tags():
+    chapters = {}
+    for chapter, tag in DECIDED:
+        chapters.setdefault(chapter, []).append(tag)
+    return chapters
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sources")
+    result = build(folder, all_tags())
+    assert result.returncode == 0, result.stderr
+    return {
+        path.name: BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+        for path in (folder / "html").glob("*.html")
+    }
+
+
+def examined(page):
+    """The rows of the tables of the three parts."""
+    return page.select("section[id^=part-] section table tbody tr")
+
+
+def test_the_page_shows_every_row_of_the_file(site):
+    shown = examined(site["sources.html"])
+    assert len(shown) == len(ROWS)
+    in_order = sorted(ROWS, key=lambda row: row["part"])  # I, II, III, and the sort is stable
+    for row, written in zip(shown, in_order, strict=True):
+        cells = [cell.get_text() for cell in row.select("td")]
+        assert cells[0] == written["line"]
+        if written["part"] == "I":
+            assert cells[1] == written["verdict"]
+        assert ("$" in row.get_text(), "{cite}" in row.get_text()) == (False, False)
+        formulas = (written["says"] + written["why"]).count("$") // 2
+        assert len(row.select("span.math")) == formulas
+
+
+def test_every_decided_row_links_to_its_cell(site):
+    shown = examined(site["sources.html"])
+    in_order = sorted(ROWS, key=lambda row: row["part"])
+    for row, written in zip(shown, in_order, strict=True):
+        links = [link["href"] for link in row.select("a[href*=decides-]")]
+        target = f"{written['chapter']}.html#{written['cell']}"
+        assert links == ([target] if written["cell"] else [])
+        if links:
+            (cell,) = site[f"{written['chapter']}.html"].select(f"#{written['cell']}")
+            assert "assert" in cell.get_text()
+
+
+def test_the_verdicts_are_counted(site):
+    (table,) = site["sources.html"].select("#how-to-read-the-tables table")
+    counts = [[cell.get_text() for cell in row.select("td")] for row in table.select("tr")[1:]]
+    for part, *numbers in counts:
+        verdicts = [row["verdict"] for row in ROWS if part in (row["part"], "all")]
+        expected = [*(verdicts.count(verdict) for verdict in [*VERDICTS, ""]), len(verdicts)]
+        assert numbers == [str(number) for number in expected]
+    assert [part for part, *_ in counts] == ["I", "II", "III", "all"]
+
+
+def test_an_unknown_tag_is_reported_and_a_missing_chapter_named(tmp_path):
+    chapters = all_tags()
+    unknown = chapters["02_seq2seq"].pop()
+    del chapters["04_luong"]
+    result = build(tmp_path, chapters)
+    assert result.returncode != 0
+    assert f"no cell of 02_seq2seq has the tag {unknown}" in result.stderr
+    assert "04_luong" not in result.stderr
+    html = (tmp_path / "html" / "sources.html").read_text(encoding="utf-8")
+    assert "Decided in chapter 4." in html
+    assert "04_luong.html" not in html

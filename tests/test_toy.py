@@ -182,6 +182,15 @@ def test_examples_can_be_drawn(example):
     assert example in drawn
 
 
+def test_no_auxiliary_stands_beside_a_verb_after_and(everything):
+    """It would seem to belong to both verbs: before "and" in English, at the end in Korean."""
+    assert any("and" in pair.src for pair in everything)
+    for pair in everything:
+        assert not {("and", word) for word in ("must", "can", "do", "does")} & set(
+            pairwise(pair.src)
+        )
+
+
 class Dull(Sampler):
     """A sampler that leaves only the structure of sentences to chance, so that they return."""
 

@@ -1,19 +1,23 @@
-"""The exercises of the book, in the order of its chapters."""
+"""Chapter 1: tokens and batches."""
 
 import math
-from collections.abc import Sequence
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.batches import pad
 from annotated_transformer.checking import Exercise
+from annotated_transformer.exercises.cases import normal
 from annotated_transformer.tokens import BOS, EOS, PAD
 
-# Chapter 1: tokens and batches
+
+def _count_tokens(ids: Int[Tensor, "batch length"]) -> Int[Tensor, " batch"]:
+    return (ids != PAD).sum(dim=-1)
+
 
 count_tokens = Exercise(
-    reference=lambda ids: (ids != PAD).sum(1),
+    reference=_count_tokens,
     mistakes={
         "you count padding too.": lambda ids: torch.full((len(ids),), ids.size(1)),
         "you count the padding instead of the tokens.": lambda ids: (ids == PAD).sum(1),
@@ -21,11 +25,16 @@ count_tokens = Exercise(
         "you add up the ids; compare them with PAD first.": lambda ids: ids.sum(1),
         "you give one number for the whole batch.": lambda ids: (ids != PAD).sum(),
     },
-    cases=[(pad([[5, 6], [7]]),), (pad([[4], [9, 8, 2, 5], [6, 2]]),)],
+    cases=[(pad([[5, 6, 4], [7]]),), (pad([[4], [9, 8, 2, 5], [6, 2]]),)],
 )
 
+
+def _shift(sentence: list[int]) -> tuple[list[int], list[int]]:
+    return [BOS, *sentence], [*sentence, EOS]
+
+
 shift = Exercise(
-    reference=lambda y: ([BOS, *y], [*y, EOS]),
+    reference=_shift,
     mistakes={
         "the two are not shifted: the decoder would read the word that it must say.": (
             lambda y: ([BOS, *y, EOS], [BOS, *y, EOS])
@@ -43,12 +52,17 @@ shift = Exercise(
 )
 
 
-def _mean(numbers: Sequence[float]) -> float:
+def _perplexity_of_two(first: list[float], second: list[float]) -> float:
+    surprises = first + second
+    return math.exp(sum(surprises) / len(surprises))
+
+
+def _mean(numbers: list[float]) -> float:
     return sum(numbers) / len(numbers)
 
 
 perplexity_of_two = Exercise(
-    reference=lambda a, b: math.exp(_mean(a + b)),
+    reference=_perplexity_of_two,
     mistakes={
         "you average two perplexities; average the surprises of all tokens first.": (
             lambda a, b: (math.exp(_mean(a)) + math.exp(_mean(b))) / 2
@@ -68,17 +82,20 @@ perplexity_of_two = Exercise(
 )
 
 
-def _surprise(logits: Tensor, target: Tensor) -> Tensor:
-    return -logits.log_softmax(-1).gather(-1, target.unsqueeze(-1)).squeeze(-1)
+def _mean_surprise(
+    logits: Float[Tensor, "batch length vocab"], target: Int[Tensor, "batch length"]
+) -> Float[Tensor, ""]:
+    return _surprise(logits, target)[target != PAD].mean()
 
 
-def _random_logits(target: Tensor, seed: int) -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*target.shape, 8, generator=generator), target
+def _surprise(
+    logits: Float[Tensor, "batch length vocab"], target: Int[Tensor, "batch length"]
+) -> Float[Tensor, "batch length"]:
+    return -logits.log_softmax(dim=-1).gather(-1, target.unsqueeze(-1)).squeeze(-1)
 
 
 mean_surprise = Exercise(
-    reference=lambda z, y: _surprise(z, y)[y != PAD].mean(),
+    reference=_mean_surprise,
     mistakes={
         "the padding is set to 0 but still counted: the mean is too low.": (
             lambda z, y: (_surprise(z, y) * (y != PAD)).mean()
@@ -93,7 +110,7 @@ mean_surprise = Exercise(
         "this is the surprise at the padding.": lambda z, y: _surprise(z, y)[y == PAD].mean(),
     },
     cases=[
-        _random_logits(torch.tensor([[5, 2, 0, 0], [3, 6, 7, 2]]), seed=0),
-        _random_logits(torch.tensor([[2, 0], [4, 2], [5, 2]]), seed=1),
+        (normal(2, 4, 8, seed=0), pad([[5, 2], [3, 6, 7, 2]])),
+        (normal(3, 2, 8, seed=1, dtype=torch.float32), pad([[2], [4, 2], [5, 2]])),
     ],
 )

@@ -1,0 +1,111 @@
+"""Experiments on the toy corpus: train a small model for a minute, and measure what it can do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+
+from annotated_transformer.batches import Batch, Example
+from annotated_transformer.decoding import StepwiseModel, greedy
+from annotated_transformer.errors import InputError
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.schedule import linear_schedule
+from annotated_transformer.tokens import Vocabulary
+from annotated_transformer.toy import Pair, toy_corpus
+from annotated_transformer.training import Trainer, endless_batches
+
+EDGES = (4, 7, 10, 13, 16, 19)
+"""Where the bins of sentence length begin that the book uses: 4 to 6 morphemes, 7 to 9, …"""
+
+
+@dataclass(frozen=True)
+class ToyTask:
+    """English to Korean on the toy corpus: its sentence pairs, and the numbers of their words."""
+
+    pairs: dict[str, list[Pair]]
+    src_vocabulary: Vocabulary
+    tgt_vocabulary: Vocabulary
+
+    @classmethod
+    def of(cls, pairs: dict[str, list[Pair]]) -> "ToyTask":
+        """Learn both vocabularies from the split ``train``."""
+        train = pairs["train"]
+        return cls(
+            pairs,
+            Vocabulary.words(" ".join(pair.src) for pair in train),
+            Vocabulary.words(" ".join(pair.tgt) for pair in train),
+        )
+
+    @classmethod
+    def make(cls) -> "ToyTask":
+        """The task of the book: the corpus as :func:`toy_corpus` makes it."""
+        return cls.of(toy_corpus())
+
+    def examples(self, split: str) -> list[Example]:
+        """The pairs of a split as ids.
+
+        Raises:
+            InputError: if there is no such split.
+        """
+        if split not in self.pairs:
+            raise InputError(f"split is {split!r}, it must be one of {', '.join(self.pairs)}.")
+        pairs = self.pairs[split]
+        src = self.src_vocabulary.encode_all([" ".join(pair.src) for pair in pairs])
+        tgt = self.tgt_vocabulary.encode_all([" ".join(pair.tgt) for pair in pairs])
+        return list(zip(src, tgt, strict=True))
+
+
+def train_briefly(
+    model: torch.nn.Module,
+    examples: Sequence[Example],
+    steps: int = 800,
+    rate: float = 4e-3,
+    seed: int = 0,
+    batch_tokens: int = 512,
+) -> list[float]:
+    """Train a small model as the chapters do; give the loss per token at every step.
+
+    Adam with a linear decay to 0 over all steps. Its ε of 1e-6 is larger than usual: with it, and
+    in float64, the same training gives the same figures on other machines.
+    """
+    trainer = Trainer(model, smoothed_cross_entropy, linear_schedule(rate, steps), eps=1e-6)
+    batches = endless_batches(examples, batch_tokens, seed)
+    return [trainer.update([next(batches)])[0] for _ in range(steps)]
+
+
+def exactly_right(
+    model: StepwiseModel, examples: Sequence[Example], batch_size: int = 100
+) -> list[bool]:
+    """For each example, whether greedy search gives its translation, token for token."""
+    by_length = sorted(range(len(examples)), key=lambda i: len(examples[i][0]))
+    right = [False] * len(examples)
+    for start in range(0, len(by_length), batch_size):
+        part = by_length[start : start + batch_size]
+        found = greedy(model, Batch.of([examples[i] for i in part]).src)
+        for i, hypothesis in zip(part, found, strict=True):
+            right[i] = hypothesis.tokens == examples[i][1]
+    return right
+
+
+def share_by_length(
+    right: Sequence[bool], examples: Sequence[Example], edges: Sequence[int] = EDGES
+) -> list[float]:
+    """The share that is right among the examples of each bin of target lengths.
+
+    Bin i holds the lengths from ``edges[i]`` up to, but not including, ``edges[i + 1]``.
+
+    >>> examples = [([5], [5]), ([5], [5, 6]), ([5], [5, 6, 7])]
+    >>> share_by_length([True, False, True], examples, edges=(1, 3, 4))
+    [0.5, 1.0]
+
+    Raises:
+        InputError: if a bin is empty.
+    """
+    shares = []
+    for low, high in pairwise(edges):
+        hits = [r for r, (_, tgt) in zip(right, examples, strict=True) if low <= len(tgt) < high]
+        if not hits:
+            raise InputError(f"0 sentences have {low} to {high - 1} tokens, a bin needs 1 or more.")
+        shares.append(sum(hits) / len(hits))
+    return shares

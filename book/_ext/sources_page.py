@@ -1,0 +1,132 @@
+"""The page of the examined sources: tables made from the CSV file that stands beside it.
+
+A row names the cell that decides it by the cell's tag, ``decides-…``. The written page of the
+chapter has that tag as an anchor, and the row links to it.
+"""
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+PARTS = ("I", "II", "III")
+VERDICTS = ("right", "loose", "wrong")
+OPEN = "open"  # what the page prints where the file has no verdict yet
+PREFIX = "decides-"
+
+Cell = list[nodes.Node]
+logger = logging.getLogger(__name__)
+
+
+def table(columns: dict[str, int], body: Iterable[list[Cell]]) -> nodes.table:
+    """Build a table of paragraphs from the names and widths of its columns, and its rows."""
+
+    def row(cells: Iterable[Cell]) -> nodes.row:
+        return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
+
+    group = nodes.tgroup(
+        "",
+        *(nodes.colspec(colwidth=width) for width in columns.values()),
+        nodes.thead("", row([nodes.Text(name)] for name in columns)),
+        nodes.tbody("", *map(row, body)),
+        cols=len(columns),
+    )
+    classes = ["sources", "colwidths-given"] + ["examined"] * ("why" in columns)
+    return nodes.table("", group, classes=classes)
+
+
+class SourcesDirective(SphinxDirective):
+    """What both directives share: the rows of the file beside the page."""
+
+    def rows(self) -> list[dict[str, str]]:
+        """Read the file, and have the page written anew when it changes."""
+        path = Path(self.env.doc2path(self.env.docname)).with_suffix(".csv")
+        self.env.note_dependency(str(path))
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+
+class SourcesCounts(SourcesDirective):
+    """How many rows of each part have each verdict."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one table."""
+        counts = Counter((row["part"], row["verdict"] or OPEN) for row in self.rows())
+        kinds = [*VERDICTS, OPEN]
+        body = [[part, *(counts[part, kind] for kind in kinds)] for part in PARTS]
+        body.append(["all", *(sum(column) for column in list(zip(*body, strict=True))[1:])])
+        cells = ([[nodes.Text(str(entry))] for entry in (*row, sum(row[1:]))] for row in body)
+        return [table({"part": 10, **dict.fromkeys(kinds, 19), "all": 14}, cells)]
+
+
+class SourcesTable(SourcesDirective):
+    """The rows of one part: a section with a table for each document."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the sections."""
+        part = self.arguments[0]
+        rows = [row for row in self.rows() if row["part"] == part]
+        columns = {"line": 7, "verdict": 11, "what it says": 41, "why": 41}
+        if not any(row["verdict"] for row in rows):
+            columns = {"line": 14, "what it says": 86}
+        sections = []
+        for document, group in groupby(rows, lambda row: row["document"]):
+            body = ([self.cell(name, row) for name in columns] for row in group)
+            title = nodes.title("", document[0].upper() + document[1:])
+            section = nodes.section("", title, table(columns, body))
+            section["ids"] = [nodes.make_id(f"part {part} {document}")]
+            self.state.document.note_explicit_target(section)
+            sections.append(section)
+        return sections
+
+    def cell(self, column: str, row: dict[str, str]) -> Cell:
+        """Write what stands in one column of one row."""
+        if column == "line":
+            return [nodes.Text(row["line"])]
+        if column == "verdict":
+            verdict = row["verdict"] or OPEN
+            return [nodes.inline("", verdict, classes=[f"verdict-{verdict}"])]
+        if column == "what it says":
+            return self.parse_inline(row["says"])[0]
+        why = self.parse_inline(row["why"])[0]
+        if row["cell"]:
+            why = [*why, nodes.Text(" "), self.link(row["chapter"], row["cell"])]
+        return why
+
+    def link(self, chapter: str, tag: str) -> nodes.Node:
+        """Link to the deciding cell; a chapter that is not in the contents yet is only named."""
+        text = f"Decided in chapter {int(chapter.split('_')[0])}."
+        docname = str(Path(self.env.docname).with_name(chapter))
+        if docname not in self.env.found_docs:
+            return nodes.Text(text)
+        path = self.env.doc2path(docname)
+        self.env.note_dependency(path)
+        cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
+        if not any(tag in cell["metadata"].get("tags", []) for cell in cells):
+            message = "no cell of %s has the tag %s"
+            logger.warning(message, chapter, tag, location=self.get_location())
+        return nodes.reference("", text, refuri=f"{chapter}.html#{tag}", internal=True)
+
+
+def name_cells(_app: Sphinx, doctree: nodes.document) -> None:
+    """Give each cell that decides something its tag as an anchor."""
+    for cell in doctree.findall(nodes.container):
+        classes = (name.removeprefix("tag_") for name in cell["classes"])
+        cell["ids"] += [name for name in classes if name.startswith(PREFIX)]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
+    app.add_directive("sources-counts", SourcesCounts)
+    app.add_directive("sources-table", SourcesTable)
+    app.connect("doctree-read", name_cells)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,392 @@
+"""The exercises tell right from wrong, and one mistake from another."""
+
+import csv
+import importlib
+import inspect
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from annotated_transformer import exercises
+from annotated_transformer.checking import Exercise, Failure, equal
+from annotated_transformer.exercises import cases
+from annotated_transformer.exercises.cases import normal, random_cases
+from mutate_exercises import mutants
+
+ALL: dict[str, Exercise] = {name: getattr(exercises, name) for name in exercises.__all__}
+MISTAKES = [(name, sentence) for name, e in ALL.items() for sentence in e.mistakes]
+
+
+def decode_with_lists(next_logits: Any, bos: int, eos: int, limit: int) -> list[int]:
+    tokens = [bos]
+    while len(tokens) < limit + 1:
+        logits = next_logits(tokens).tolist()
+        tokens.append(max(range(len(logits)), key=logits.__getitem__))
+        if tokens[-1] == eos:
+            return tokens[1:-1]
+    return tokens[1:]
+
+
+def decode_with_tensors(next_logits: Any, bos: int, eos: int, limit: int) -> list[Tensor]:
+    tokens = [torch.tensor(bos)]
+    for _ in range(limit):
+        tokens.append(next_logits(tokens).softmax(-1).topk(1).indices[0])
+    said = tokens[1:]
+    return next((said[:i] for i, token in enumerate(said) if token == eos), said)
+
+
+def accuracy_with_counts(said: Any, right: Any, edges: list[int]) -> list[float]:
+    good, all_ = Counter[int](), Counter[int]()
+    for x, y in zip(said, right, strict=True):
+        for i in range(len(edges) - 1):
+            if len(y) in range(edges[i], edges[i + 1]):
+                all_[i] += 1
+                good[i] += x == y
+    return [good[i] / all_[i] for i in range(len(edges) - 1)]
+
+
+def accuracy_with_tensors(said: Any, right: Any, edges: list[int]) -> list[Tensor]:
+    lengths = torch.tensor([len(y) for y in right])
+    exact = torch.tensor([" ".join(x) == " ".join(y) for x, y in zip(said, right, strict=True)])
+    return [
+        exact[(a <= lengths) & (lengths < b)].float().mean() for a, b in itertools.pairwise(edges)
+    ]
+
+
+def reverse_with_gather(ids: Tensor) -> Tensor:
+    position, length = torch.arange(ids.size(1)), (ids != 0).sum(1, keepdim=True)
+    source = torch.where(position < length, length - 1 - position, position)
+    return ids.gather(1, source)
+
+
+def additive_with_loops(s: Tensor, h: Tensor, W_s: Tensor, W_h: Tensor, v: Tensor) -> Tensor:
+    scores = torch.zeros(len(s), s.size(1), h.size(1))
+    for b, q, k in itertools.product(*map(range, scores.shape)):
+        scores[b, q, k] = v.dot(torch.tanh(W_s.mv(s[b, q]) + W_h.mv(h[b, k])))
+    return scores
+
+
+def kernel_regression(query: Tensor, keys: Tensor, values: Tensor, width: float) -> Tensor:
+    result = []
+    for q in query.tolist():
+        weights = [math.exp(-(((q - k) / width) ** 2) / 2) for k in keys.tolist()]
+        pairs = zip(weights, values.tolist(), strict=True)
+        result.append(sum(w * v for w, v in pairs) / sum(weights))
+    return torch.tensor(result)
+
+
+# Right answers that are written differently from the reference.
+OTHERS: dict[str, list[Callable[..., Any]]] = {
+    "count_tokens": [
+        lambda ids: torch.tensor([sum(i != 0 for i in row) for row in ids.tolist()]),
+        lambda ids: ids.size(1) - (ids == 0).float().sum(-1),
+    ],
+    "shift": [
+        lambda y: [[1, *y], [*y, 2]],
+        lambda y: ((1, *y), (*y, 2)),
+    ],
+    "perplexity_of_two": [
+        lambda a, b: torch.tensor([*a, *b]).mean().exp().item(),
+        lambda a, b: torch.tensor([*a, *b]).mean().exp(),
+        lambda a, b: math.prod(math.exp(x) for x in [*a, *b]) ** (1 / len([*a, *b])),
+    ],
+    "mean_surprise": [
+        lambda z, y: F.cross_entropy(z.flatten(0, 1), y.flatten(), ignore_index=0),
+        lambda z, y: F.cross_entropy(z.double().transpose(1, 2), y, ignore_index=0),
+        lambda z, y: F.cross_entropy(z.transpose(1, 2), y, ignore_index=0).item(),
+    ],
+    "gru_update": [
+        lambda z, new, old: new + z * (old - new),
+        lambda z, new, old: torch.lerp(new, old, z),
+    ],
+    "last_states": [
+        lambda x, n: torch.stack([row[length - 1] for row, length in zip(x, n, strict=True)]),
+        lambda x, n: x.gather(1, (n - 1)[:, None, None].expand(-1, 1, x.size(2)))[:, 0],
+        lambda x, n: torch.einsum("bth,bt->bh", x, F.one_hot(n - 1, x.size(1)).to(x)),
+    ],
+    "greedy_decode": [decode_with_lists, decode_with_tensors],
+    "exact_accuracy_by_length": [accuracy_with_counts, accuracy_with_tensors],
+    "reverse_padded": [
+        reverse_with_gather,
+        lambda ids: torch.tensor(
+            [[i for i in row[::-1] if i] + [0] * row.count(0) for row in ids.tolist()]
+        ),
+    ],
+    "context_vector": [
+        lambda w, v: torch.einsum("...qk,...kd->...qd", w, v),
+        lambda w, v: (w.unsqueeze(-1) * v.unsqueeze(-3)).sum(-2),
+        torch.matmul,
+    ],
+    "attention_weights": [
+        lambda e, mask: torch.where(mask, e, -1e9).softmax(2),
+        lambda e, mask: e.exp() * mask / (e.exp() * mask).sum(-1, keepdim=True),
+    ],
+    "additive_scores": [
+        additive_with_loops,
+        lambda s, h, W_s, W_h, v: torch.einsum(
+            "bqkd,d->bqk",
+            torch.tanh(F.linear(s, W_s)[:, :, None] + F.linear(h, W_h)[:, None]),
+            v,
+        ),
+    ],
+    "alignment_error": [
+        lambda a, g: (
+            1
+            - sum(2 * (link in g) for link in a)
+            / (len(g) + sum(any(t == true for _, true in g) for _, t in a))
+        ),
+        lambda a, g: torch.tensor(
+            len({link for link in a if link[1] in [t for _, t in g]} ^ g)
+            / (len({link for link in a if link[1] in [t for _, t in g]}) + len(g))
+        ),
+    ],
+    "nadaraya_watson": [
+        kernel_regression,
+        lambda q, k, v, width: torch.einsum(
+            "nm,m->n", F.softmax(-0.5 * ((q[:, None] - k[None]) / width).square(), -1), v
+        ),
+    ],
+    "dot_scores": [
+        lambda s, h: torch.einsum("...qd,...kd->...qk", s, h),
+        lambda s, h: (s[..., :, None, :] * h[..., None, :, :]).sum(-1),
+    ],
+    "general_scores": [
+        lambda s, h, W: torch.einsum("...qs,sh,...kh->...qk", s, W, h),
+        lambda s, h, W: s @ (h @ W.T).mT,
+    ],
+    "attentional_state": [
+        lambda c, s, W: F.linear(torch.cat((c, s), 2), W).tanh(),
+        lambda c, s, W: (
+            c.new_tensor([[W.mv(torch.cat([c[b, t], s[b, t]])).tolist() for t in range(c.size(1))]
+            for b in range(len(c))]).tanh()
+        ),
+    ],
+    "score_parameters": [
+        lambda score, d_s, d_h, d: {"dot": 0, "general": d_s * d_h, "concat": d * (d_s + d_h + 1)}[
+            score
+        ],
+        lambda score, d_s, d_h, d: float(
+            sum(
+                p.numel()
+                for p in {
+                    "dot": [],
+                    "general": [torch.ones(d_s, d_h)],
+                    "concat": [torch.ones(d, d_s), torch.ones(d, d_h), torch.ones(d)],
+                }[score]
+            )
+        ),
+    ],
+    "luong_context": [
+        lambda s, h: torch.einsum("ts,sd->td", F.softmax(s[1:] @ h.T, dim=1), h),
+        lambda s, h: torch.stack([h.T @ (h @ state).softmax(0) for state in s][1:]),
+    ],
+}  # fmt: skip
+
+
+def converted(function: Callable[..., Any], dtype: torch.dtype) -> Callable[..., Any]:
+    """The same function, computed in one type of floating point."""
+
+    def answer(*arguments: Any) -> Any:
+        return function(
+            *(
+                a.to(dtype) if isinstance(a, Tensor) and a.is_floating_point() else a
+                for a in arguments
+            )
+        )
+
+    return answer
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_right_answers_are_right_however_they_are_written(name: str) -> None:
+    reference = ALL[name].reference
+    dtypes = [converted(reference, dtype) for dtype in (torch.float32, torch.float64)]
+    for answer in [reference, *dtypes, *OTHERS[name]]:
+        verdict = ALL[name](answer)
+        assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(("name", "sentence"), MISTAKES)
+def test_every_mistake_is_told_by_its_own_name(name: str, sentence: str) -> None:
+    exercise = ALL[name]
+    verdict = exercise(exercise.mistakes[sentence])
+    assert not verdict.passed
+    assert verdict.mistake == sentence
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_two_mistakes_give_the_same(name: str) -> None:
+    results = [ALL[name].results(mistaken) for mistaken in ALL[name].mistakes.values()]
+    assert not any(equal(a, b) for a, b in itertools.combinations(results, 2))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_mistake_gives_something_in_one_case_at_least(name: str) -> None:
+    """Otherwise every function that raises would be told by its name."""
+    for mistaken in ALL[name].mistakes.values():
+        assert not all(isinstance(result, Failure) for result in ALL[name].results(mistaken))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_exercise_knows_five_mistakes(name: str) -> None:
+    assert len(ALL[name].mistakes) >= 5
+    assert all(sentence.endswith(".") for sentence in ALL[name].mistakes)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_empty_answer_is_not_attempted(name: str) -> None:
+    assert repr(ALL[name](lambda *_: None)) == "not attempted"
+
+
+def test_every_exercise_of_a_chapter_is_listed() -> None:
+    assert {name for name, e in vars(exercises).items() if isinstance(e, Exercise)} == set(ALL)
+
+
+# --- the cases -----------------------------------------------------------------------------------
+
+
+def axes(name: str) -> list[dict[str, set[int]]]:
+    """The sizes that each axis of the signature has, in every case.
+
+    Axes that stand under ``*batch`` are called ``*0``, ``*1``, …
+    """
+    parameters = inspect.signature(ALL[name].reference).parameters.values()
+    found = []
+    for case in ALL[name].cases:
+        sizes: dict[str, set[int]] = {}
+        for parameter, argument in zip(parameters, case, strict=True):
+            if isinstance(argument, Tensor):
+                names = parameter.annotation.dim_str.split()
+                if names[0].startswith("*"):
+                    more = argument.dim() - len(names) + 1
+                    names[:1] = [f"*{i}" for i in range(more)]
+                for axis, size in zip(names, argument.shape, strict=True):
+                    sizes.setdefault(axis, set()).add(size)
+        found.append(sizes)
+    return found
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_axis_has_a_size_of_its_own(name: str) -> None:
+    """A result along a wrong axis then has a wrong shape, or cannot be computed."""
+    for sizes in axes(name):
+        sizes.pop("1", None)  # the mask has an axis of size 1, the same for every query
+        assert all(len(found) == 1 for found in sizes.values())
+        different = [size for [size] in sizes.values()]
+        assert len(set(different)) == len(different)
+        assert 1 not in different
+
+
+@pytest.mark.parametrize("name", ["context_vector", "dot_scores", "general_scores"])
+def test_where_any_batch_is_promised_there_is_none_one_and_two(name: str) -> None:
+    assert [sum(axis[0] == "*" for axis in sizes) for sizes in axes(name)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_floating_point_comes_in_both_precisions(name: str) -> None:
+    found = {
+        argument.dtype
+        for case in ALL[name].cases
+        for argument in case
+        if isinstance(argument, Tensor) and argument.is_floating_point()
+    }
+    assert found in ({torch.float32, torch.float64}, set())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_right_results_are_finite_numbers(name: str) -> None:
+    for result in ALL[name].results(ALL[name].reference):
+        assert not isinstance(result, Failure)
+        if isinstance(result, Tensor):
+            assert result.isfinite().all()
+
+
+def test_every_mask_hides_something_and_leaves_something() -> None:
+    for _, mask in exercises.attention_weights.cases:
+        assert mask.any(-1).all()
+        assert (~mask).any(-1).all()
+
+
+def test_random_cases_repeat_and_differ_from_each_other() -> None:
+    first, second = random_cases("... q d", "q"), random_cases("... q d", "q")
+    assert equal(first, second)
+    assert not equal(normal(2, 3, seed=0), normal(2, 3, seed=1))
+    assert [x.dtype for x, _ in first] == [torch.float64, torch.float32, torch.float64]
+
+
+def test_the_generator_of_the_reader_is_left_as_it_is() -> None:
+    before = torch.get_rng_state()
+    for exercise in ALL.values():
+        exercise(exercise.reference)
+        exercise(next(iter(exercise.mistakes.values())))
+    for module in (cases, exercises.bahdanau, exercises.seq2seq, exercises.tokens_and_batches):
+        importlib.reload(module)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+# --- what readers write --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda s, h: torch.bmm(s, h.transpose(1, 2)),
+        lambda s, h: torch.einsum("bqd,bkd->bqk", s, h),
+        lambda s, h: s @ h.permute(0, 2, 1),
+    ],
+)
+def test_a_score_for_one_batch_axis_only_is_told(answer: Callable[..., Any]) -> None:
+    assert "count the axes from the end" in exercises.dot_scores(answer).mistake
+
+
+def test_a_score_for_one_sentence_only_is_told() -> None:
+    assert (
+        "one sentence only"
+        in exercises.dot_scores(lambda s, h: torch.einsum("qd,kd->qk", s, h)).mistake
+    )
+
+
+def test_an_endless_loop_over_a_model_ends_in_a_verdict() -> None:
+    def forgets_everything(next_logits: Any, bos: int, eos: int, limit: int) -> None:
+        tokens = [bos]
+        while True:
+            tokens.append(int(next_logits(tokens).argmin()))
+
+    assert exercises.greedy_decode(forgets_everything).mistake == (
+        "it raises RuntimeError: the sentence has 21 tokens and does not end."
+    )
+
+
+def test_ids_written_into_the_answer_are_told() -> None:
+    def always_two(next_logits: Any, bos: int, eos: int, limit: int) -> list[int]:
+        return decode_with_lists(next_logits, 1, 2, limit)
+
+    assert "bos=6" in exercises.greedy_decode(always_two).mistake
+
+
+# --- mutants -------------------------------------------------------------------------------------
+
+
+EQUIVALENT = Path(__file__).parent / "equivalent_mutants.csv"
+ROWS = list(csv.DictReader(EQUIVALENT.read_text(encoding="utf-8").splitlines()))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_broken_reference_is_judged_wrong_unless_it_is_equivalent(name: str) -> None:
+    judged = list(mutants(name))
+    assert judged
+    right = [mutant.change for mutant in judged if mutant.told == "judged right"]
+    assert sorted(right) == sorted(row["change"] for row in ROWS if row["exercise"] == name)
+
+
+def test_every_equivalent_mutant_has_a_reason_and_an_exercise() -> None:
+    assert {row["exercise"] for row in ROWS} <= set(ALL)
+    assert all(row["reason"] for row in ROWS)

@@ -1,0 +1,78 @@
+"""The experiments of the chapters train what they say and count what they say."""
+
+import pytest
+import torch
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.experiments import (
+    ToyTask,
+    exactly_right,
+    share_by_length,
+    train_briefly,
+)
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.toy import EXAMPLES
+from annotated_transformer.training import endless_batches
+from small_models import random_examples, small_model
+
+
+def tiny_task() -> ToyTask:
+    return ToyTask.of({"train": list(EXAMPLES)})
+
+
+def test_a_task_numbers_the_words_of_its_training_split() -> None:
+    task = tiny_task()
+    for pair, (src, tgt) in zip(EXAMPLES, task.examples("train"), strict=True):
+        assert task.src_vocabulary.tokens(src) == list(pair.src)
+        assert task.tgt_vocabulary.tokens(tgt) == list(pair.tgt)
+
+
+def test_an_unknown_split_is_told() -> None:
+    with pytest.raises(InputError, match=r"split is 'dev', it must be one of train\."):
+        tiny_task().examples("dev")
+
+
+def test_training_is_that_of_torch_adam_with_a_linear_decay() -> None:
+    """The same steps with torch's own optimizer and scheduler, written out."""
+    examples = random_examples(20)
+    ours = small_model("seq2seq").double()
+    theirs = small_model("seq2seq").double()
+    theirs.load_state_dict(ours.state_dict())
+    losses = train_briefly(ours, examples, steps=6, rate=0.01, seed=3, batch_tokens=40)
+    optimizer = torch.optim.Adam(theirs.parameters(), lr=0.01, betas=(0.9, 0.98), eps=1e-6)
+    decay = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - (step + 1) / 6)
+    batches = endless_batches(examples, 40, 3)
+    for loss in losses:
+        batch = next(batches)
+        optimizer.zero_grad()
+        mean = smoothed_cross_entropy(theirs(batch.src, batch.tgt_in), batch.tgt_out)
+        mean = mean / batch.num_tokens
+        mean.backward()
+        torch.nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
+        optimizer.step()
+        decay.step()
+        assert loss == pytest.approx(mean.item(), rel=1e-6)
+    for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.allclose(p, q, rtol=1e-5, atol=1e-8)
+
+
+def test_a_model_that_has_learned_its_examples_is_exactly_right() -> None:
+    examples = random_examples(6)
+    model = small_model("bahdanau").double()
+    before = exactly_right(model, examples)
+    train_briefly(model, examples, steps=150, rate=0.02)
+    assert not all(before)
+    assert all(exactly_right(model, examples, batch_size=4))
+
+
+def test_the_verdicts_come_in_the_order_of_the_examples() -> None:
+    examples = random_examples(6)
+    model = small_model("bahdanau").double()
+    train_briefly(model, examples, steps=150, rate=0.02)
+    spoiled = [(src, [*tgt, 5] if i in (1, 4) else tgt) for i, (src, tgt) in enumerate(examples)]
+    assert exactly_right(model, spoiled) == [i not in (1, 4) for i in range(6)]
+
+
+def test_an_empty_bin_is_told() -> None:
+    with pytest.raises(InputError, match="0 sentences have 2 to 3 tokens, a bin needs 1 or more"):
+        share_by_length([True], [([5], [5])], edges=(2, 4))

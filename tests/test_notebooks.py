@@ -1,0 +1,31 @@
+"""What the first cell of every chapter does."""
+
+import pytest
+import torch
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.notebooks import THREADS, set_up_notebook
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("value", "threads"), [(None, 1), ("2", 2)])
+def test_a_notebook_uses_as_many_threads_as_the_environment_says(monkeypatch, value, threads):
+    monkeypatch.delenv(THREADS, raising=False)
+    if value:
+        monkeypatch.setenv(THREADS, value)
+    torch.set_num_threads(3 - threads)
+    set_up_notebook()
+    assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "two", ""])
+def test_another_number_of_threads_is_refused(monkeypatch, value):
+    monkeypatch.setenv(THREADS, value)
+    with pytest.raises(InputError, match="must be a number of at least 1"):
+        set_up_notebook()

@@ -1,0 +1,129 @@
+"""Break every reference of the exercises in every small way, and see what the checks say.
+
+    .venv/bin/python tools/mutate_exercises.py            one line for every broken reference
+    .venv/bin/python tools/mutate_exercises.py shift      … of one exercise
+
+The ways are those of Cosmic Ray (another operator, another number, a loop that does not run) and
+four of our own, which it does not know: a function is not called, `@` becomes `*`, a list lacks an
+entry, two parameters change places. A mutant that is judged right must be equivalent: it stands
+with its reason in tests/equivalent_mutants.csv, and tests/test_exercises.py compares.
+"""
+
+import ast
+import inspect
+import itertools
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cosmic_ray import plugins
+from cosmic_ray.mutating import mutate_code
+
+from annotated_transformer import exercises
+from annotated_transformer.checking import Exercise, Verdict
+
+# The first two write random numbers. Whether equal numbers are identical is Python's affair.
+LEFT_OUT = ("VariableReplacer", "VariableInserter", "_Is", "_IsNot")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A reference that was broken in one place."""
+
+    exercise: str
+    change: str  # the lines that are not in the reference
+    verdict: Verdict
+
+    @property
+    def told(self) -> str:
+        """How the check told it: "by name", "by case", or "judged right"."""
+        if self.verdict.passed:
+            return "judged right"
+        named = self.verdict.mistake in getattr(exercises, self.exercise).mistakes
+        return "by name" if named else "by case"
+
+
+def plain_source(exercise: Exercise) -> str:
+    """The source of a reference without the types of its parameters."""
+    tree = ast.parse(inspect.getsource(exercise.reference))
+    [function] = tree.body
+    assert isinstance(function, ast.FunctionDef)
+    function.returns = None
+    for argument in function.args.args:
+        argument.annotation = None
+    return ast.unparse(tree)
+
+
+def mutants_by_cosmic_ray(source: str) -> Iterator[str]:
+    """What every operator of Cosmic Ray makes of the source, at every place."""
+    for name in plugins.operator_names():
+        if not name.endswith(LEFT_OUT):
+            for place in itertools.count():
+                code = mutate_code(source, plugins.get_operator(name)(), place)
+                if code is None:
+                    break
+                yield code
+
+
+def splice(source: str, node: ast.expr | ast.arg, new: ast.expr | ast.arg) -> str:
+    """The source with a node replaced; `ast.unparse` has put every statement on one line."""
+    lines = source.splitlines()
+    line = lines[node.lineno - 1]
+    text = ast.unparse(new) if isinstance(new, ast.arg) else f"({ast.unparse(new)})"
+    lines[node.lineno - 1] = line[: node.col_offset] + text + line[node.end_col_offset :]
+    return "\n".join(lines)
+
+
+def mutants_of_our_own(source: str) -> Iterator[str]:
+    """A function not called, `@` as `*`, a list less one entry, two parameters swapped."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name("torch" | "math")), args=[first, *_]):
+                yield splice(source, node, first)
+            case ast.Call(func=ast.Attribute(value=receiver)):
+                yield splice(source, node, receiver)
+            case ast.BinOp(left, ast.MatMult(), right):
+                yield splice(source, node, ast.BinOp(left, ast.Mult(), right))
+            case ast.List(elts=entries):
+                for entry in entries:
+                    others = [other for other in entries if other is not entry]
+                    yield splice(source, node, ast.List(others))
+            case ast.arguments(args=parameters):
+                for a, b in itertools.combinations(parameters, 2):
+                    yield splice(splice(source, b, a), a, b)
+
+
+def mutants(name: str) -> Iterator[Mutant]:
+    """Every mutant of the reference of an exercise, judged."""
+    exercise = getattr(exercises, name)
+    source = plain_source(exercise)
+    made = itertools.chain(mutants_by_cosmic_ray(source), mutants_of_our_own(source))
+    for code in dict.fromkeys(filter(None, map(tidy, made))):
+        names = dict(vars(sys.modules[exercise.reference.__module__]))
+        exec(compile(code, name, "exec"), names)
+        changed = [line.strip() for line in code.splitlines() if line not in source.splitlines()]
+        verdict = exercise(names[exercise.reference.__name__])
+        yield Mutant(name, "; ".join(changed), verdict)
+
+
+def tidy(code: str) -> str | None:
+    """The code as Python itself writes it, or None if it is not Python."""
+    try:
+        return ast.unparse(ast.parse(code))
+    except SyntaxError:
+        return None
+
+
+def main() -> None:
+    """Write what every mutant was told, then the totals."""
+    totals: Counter[str] = Counter()
+    for name in sys.argv[1:] or exercises.__all__:
+        for mutant in mutants(name):
+            totals[mutant.told] += 1
+            print(f"{name} | {mutant.change} | {mutant.told} | {mutant.verdict.mistake}")
+    print(f"{totals.total()} tried:", ", ".join(f"{n} {told}" for told, n in totals.items()))
+
+
+if __name__ == "__main__":
+    main()
