@@ -1,8 +1,9 @@
 """Experiments on the toy corpus: train a small model for a minute, and measure what it can do."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, TypeVar
 
 import torch
 
@@ -14,6 +15,8 @@ from annotated_transformer.schedule import linear_schedule
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus
 from annotated_transformer.training import Trainer, endless_batches
+
+Model = TypeVar("Model", bound=torch.nn.Module)
 
 EDGES = (4, 7, 10, 13, 16, 19)
 """Where the bins of sentence length begin that the book uses: 4 to 6 morphemes, 7 to 9, …"""
@@ -41,6 +44,22 @@ class ToyTask:
     def make(cls) -> "ToyTask":
         """The task of the book: the corpus as :func:`toy_corpus` makes it."""
         return cls.of(toy_corpus())
+
+    def build(
+        self, model: Callable[..., Model], config: Callable[..., Any], seed: int = 0, **choices: Any
+    ) -> Model:
+        """A new model for the task, in float64, with the random weights of that seed.
+
+        The weights are *drawn* in float64. Drawn in float32, they would be rounded differently by
+        other processors, and training would enlarge the difference until figures change.
+        """
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            torch.manual_seed(seed)
+            return model(config(len(self.src_vocabulary), len(self.tgt_vocabulary), **choices))
+        finally:
+            torch.set_default_dtype(before)
 
     def examples(self, split: str) -> list[Example]:
         """The pairs of a split as ids.

@@ -97,7 +97,8 @@ def heat_map(
 ) -> None:
     """Draw one attention matrix (query, key) for print: rows downwards, columns across.
 
-    White is 0 and dark blue is 1, in every figure. Gold links (position in ``columns``, position
+    White is 0 and dark blue is 1, in every figure; weights are rounded to two decimals, so that
+    the figure is the same on every machine. Gold links (position in ``columns``, position
     in ``rows``) are outlined. The labels of the axes are left to the caller.
 
     Raises:
@@ -112,7 +113,11 @@ def heat_map(
         )
     require_attention(weights, rows, columns, gold or ())
     ax.pcolormesh(
-        weights.detach().cpu().numpy(), cmap="Blues", vmin=0, vmax=1, edgecolor="lightgrey"
+        weights.detach().cpu().numpy().round(2),
+        cmap="Blues",
+        vmin=0,
+        vmax=1,
+        edgecolor="lightgrey",
     )
     for source, target in gold or ():
         corner = (source + 0.06, target + 0.06)

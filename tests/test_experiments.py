@@ -11,6 +11,7 @@ from annotated_transformer.experiments import (
     train_briefly,
 )
 from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.toy import EXAMPLES
 from annotated_transformer.training import endless_batches
 from small_models import random_examples, small_model
@@ -25,6 +26,27 @@ def test_a_task_numbers_the_words_of_its_training_split() -> None:
     for pair, (src, tgt) in zip(EXAMPLES, task.examples("train"), strict=True):
         assert task.src_vocabulary.tokens(src) == list(pair.src)
         assert task.tgt_vocabulary.tokens(tgt) == list(pair.tgt)
+
+
+def test_a_model_is_built_in_float64_from_its_seed() -> None:
+    task = tiny_task()
+    one, same, other = (
+        task.build(Seq2Seq, RecurrentConfig, seed, d_model=5, hidden_dim=3) for seed in (1, 1, 2)
+    )
+    assert torch.get_default_dtype() == torch.float32
+    assert one.src_embedding.weight.shape == (len(task.src_vocabulary), 5)
+    assert one.output.weight.shape == (len(task.tgt_vocabulary), 5)
+    for p, q, r in zip(one.parameters(), same.parameters(), other.parameters(), strict=True):
+        assert p.dtype == torch.float64
+        assert not torch.equal(p, p.float().double())  # drawn in float64, not only stored
+        assert torch.equal(p, q)
+        assert not torch.equal(p, r)
+
+
+def test_a_model_that_cannot_be_built_leaves_the_precision_as_it_was() -> None:
+    with pytest.raises(InputError, match="d_model is 0"):
+        tiny_task().build(Seq2Seq, RecurrentConfig, d_model=0)
+    assert torch.get_default_dtype() == torch.float32
 
 
 def test_an_unknown_split_is_told() -> None:

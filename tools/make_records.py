@@ -66,9 +66,7 @@ def task() -> ToyTask:
 def build(name: str, seed: int = 0, **sizes: int) -> Any:
     """Return an untrained model of Part I, in float64."""
     model, config, choices = MODELS[name]
-    torch.manual_seed(seed)
-    vocabularies = len(task().src_vocabulary), len(task().tgt_vocabulary)
-    return model(config(*vocabularies, **choices, **sizes)).double()
+    return task().build(model, config, seed, **choices, **sizes)
 
 
 def operations(model: Any, length: int = 12) -> int:
