@@ -12,12 +12,12 @@ from annotated_transformer.tokens import PAD
 
 
 class AdditiveAttention(SoftLookup):
-    """score(s, h) = v_aᵀ tanh(W_a [s; h]): a small network judges how well s and h fit.
+    """score(s, h) = v_aᵀ tanh(W_s s + W_h h): a small network judges how well s and h fit.
 
-    W_a [s; h] = W_s s + W_h h, so the keys W_h h are computed once per sentence and only W_s s at
-    every step.
+    The keys W_h h are computed once per sentence, and only W_s s at every step. It is the same as
+    v_aᵀ tanh(W_a [s; h]) with W_a = [W_s W_h], as many texts write it.
 
-    Source: Bahdanau et al. 2015, section 3.1 and appendix A.1.2.
+    Source: Bahdanau et al. 2015, section 3.1 and appendix A.1.2 (W_a and U_a there).
     """
 
     def __init__(self, query_dim: int, memory_dim: int, hidden_dim: int) -> None:

@@ -105,6 +105,12 @@ alignment_error = Exercise(
         "this is large where the links are good; the error is 1 minus it.": (
             lambda a, g: 1 - _error(_judged(a, g), g)
         ),
+        "you leave out every wrong link; only a target without gold has no right answer.": (
+            lambda a, g: _error(a & g, g)
+        ),
+        "you divide by the first size and add the second; put brackets around the divisor.": (
+            lambda a, g: 1 - 2 * len(a & g) / len(_judged(a, g)) + len(g)
+        ),
         "you count the wrong links; the error is a share.": (lambda a, g: len(_judged(a, g) ^ g)),
     },
     cases=[

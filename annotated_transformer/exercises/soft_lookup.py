@@ -77,6 +77,12 @@ attention_weights = Exercise(
             lambda e, mask: e * mask / (e * mask).sum(-1, keepdim=True)
         ),
         "the exponentials are not divided by their sum.": lambda e, mask: e.exp() * mask,
+        "these are still scores: the softmax is missing.": (
+            lambda e, mask: e.masked_fill(~mask, -torch.inf)
+        ),
+        "0 · ∞ is nan: fill the places that are masked, instead of adding a product.": (
+            lambda e, mask: (e + ~mask * -torch.inf).softmax(-1)
+        ),
         "these are logarithms of the weights: softmax is asked for, not log_softmax.": (
             lambda e, mask: e.masked_fill(~mask, -torch.inf).log_softmax(-1)
         ),
@@ -126,6 +132,17 @@ nadaraya_watson = Exercise(
         ),
         "the weights are not divided by their sum.": (
             lambda q, k, v, width: (-_squares(q, k) / (2 * width**2)).exp() @ v
+        ),
+        "you take a softmax of the kernel: it has its exponential already; divide by its sum.": (
+            lambda q, k, v, width: (-_squares(q, k) / (2 * width**2)).exp().softmax(1) @ v
+        ),
+        "you divide by the sum over all queries; each query has a sum of its own.": (
+            lambda q, k, v, width: (
+                (-_squares(q, k) / (2 * width**2)).flatten().softmax(0).view(len(q), len(k)) @ v
+            )
+        ),
+        "you divide by the number of keys, not by the sum of their weights.": (
+            lambda q, k, v, width: (-_squares(q, k) / (2 * width**2)).exp() @ v / len(k)
         ),
         "you take the value of the nearest key; all keys have a say.": (
             lambda q, k, v, width: v[_squares(q, k).argmin(1)]
