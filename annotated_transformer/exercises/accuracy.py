@@ -43,6 +43,11 @@ def _words_right(said: Sentences, right: Sentences) -> list[float]:
     return [sum(x == y for x, y in zip(*pair, strict=False)) / len(pair[1]) for pair in pairs]
 
 
+def _begun(said: Sentences, right: Sentences) -> list[float]:
+    pairs = zip(said, right, strict=True)
+    return [float(all(x == y for x, y in zip(*pair, strict=False))) for pair in pairs]
+
+
 def _by_length(said: Sentences, right: Sentences, edges: list[int]) -> list[float]:
     return _shares(_lengths(right), _exact(said, right), edges)
 
@@ -60,6 +65,9 @@ exact_accuracy_by_length = Exercise(
         ),
         "you count right words; a sentence is right only as a whole.": (
             lambda said, right, edges: _shares(_lengths(right), _words_right(said, right), edges)
+        ),
+        "you compare only as far as the shorter sentence goes; both must end there.": (
+            lambda said, right, edges: _shares(_lengths(right), _begun(said, right), edges)
         ),
         "the upper edge is counted too: a sentence can fall into two bins.": (
             lambda said, right, edges: _shares(_lengths(right), _exact(said, right), edges, last=1)

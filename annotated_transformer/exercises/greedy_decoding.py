@@ -86,6 +86,11 @@ greedy_decode = Exercise(
                 _decode(f, bos, limit, eos, read=lambda tokens: tokens[-1:]), eos
             )
         ),
+        "you never show the model what it has said: it reads BOS alone at every step.": (
+            lambda f, bos, eos, limit: _without(
+                _decode(f, bos, limit, eos, read=lambda tokens: tokens[:1]), eos
+            )
+        ),
         "you hide BOS from the model; every sentence begins with it.": (
             lambda f, bos, eos, limit: _without(
                 _decode(f, bos, limit, eos, read=lambda tokens: tokens[1:]), eos

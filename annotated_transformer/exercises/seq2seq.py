@@ -38,6 +38,9 @@ gru_update = Exercise(
             lambda z, new, old: new
         ),
         "you return the old state: no word is ever read.": lambda z, new, old: old,
+        "update is a gate already; you applied σ to it once more.": (
+            lambda z, new, old: (1 - z.sigmoid()) * new + z.sigmoid() * old
+        ),
         "you round the gate to 0 or 1; it mixes.": (
             lambda z, new, old: torch.where(z > 0.5, old, new)
         ),
@@ -62,6 +65,9 @@ last_states = Exercise(
         "you take the last position; in a short sentence that is padding.": (lambda x, n: x[:, -1]),
         "one too far: positions count from 0, so the last word stands at length − 1.": (
             lambda x, n: x[torch.arange(len(n)), n]
+        ),
+        "one too far, but for the longest sentences: the last word stands at length − 1.": (
+            lambda x, n: x[torch.arange(len(n)), n.clamp(max=x.size(1) - 1)]
         ),
         "one too early: the last word stands at length − 1.": (
             lambda x, n: x[torch.arange(len(n)), n - 2]
@@ -107,6 +113,11 @@ reverse_padded = Exercise(
         "nothing is reversed.": lambda ids: ids.clone(),
         "the padding is gone: a batch must remain a rectangle.": (
             lambda ids: [words[::-1] for words in _words(ids)]
+        ),
+        "words stand in the padding: it must stay as long as it was.": (
+            lambda ids: torch.stack(
+                [row[((row != PAD).sum() - 1 - torch.arange(len(row))).clamp(min=0)] for row in ids]
+            )
         ),
         "you sort; the ids say nothing about the order of the words.": (
             lambda ids: ids.sort(1, descending=True).values
