@@ -124,7 +124,7 @@ def test_greedy_search_finds_what_marian_generates(half_trained):
     longest = (SRC != PAD).sum(dim=1) + 10
     expected = generated(theirs, SRC, num_beams=1, max_new_tokens=int(longest.max()))
     assert found == [s[:n] for s, n in zip(expected, longest.tolist(), strict=True)]
-    assert len({token for tokens in found for token in tokens}) > 5
+    assert len({token for tokens in found for token in tokens}) > 2  # no trivial sentences
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 5])
