@@ -87,20 +87,23 @@ def train_briefly(
 
     Adam with a linear decay to 0 over all steps. Its ε of 1e-6 is larger than usual: with it, and
     in float64, the same training gives the same figures on other machines.
+
+    Raises:
+        InputError: if the rate is not positive, or there are no steps or no examples.
     """
+    if rate <= 0 or steps < 1:
+        raise InputError(f"rate={rate} must be above 0 and steps={steps} at least 1.")
     trainer = Trainer(model, smoothed_cross_entropy, linear_schedule(rate, steps), eps=1e-6)
     batches = endless_batches(examples, batch_tokens, seed)
     return [trainer.update([next(batches)])[0] for _ in range(steps)]
 
 
-def exactly_right(
-    model: StepwiseModel, examples: Sequence[Example], batch_size: int = 100
-) -> list[bool]:
+def exactly_right(model: StepwiseModel, examples: Sequence[Example]) -> list[bool]:
     """For each example, whether greedy search gives its translation, token for token."""
     by_length = sorted(range(len(examples)), key=lambda i: len(examples[i][0]))
     right = [False] * len(examples)
-    for start in range(0, len(by_length), batch_size):
-        part = by_length[start : start + batch_size]
+    for start in range(0, len(by_length), 100):
+        part = by_length[start : start + 100]
         found = greedy(model, Batch.of([examples[i] for i in part]).src)
         for i, hypothesis in zip(part, found, strict=True):
             right[i] = hypothesis.tokens == examples[i][1]
@@ -119,8 +122,10 @@ def share_by_length(
     [0.5, 1.0]
 
     Raises:
-        InputError: if a bin is empty.
+        InputError: if a bin is empty, or if there are not as many verdicts as examples.
     """
+    if len(right) != len(examples):
+        raise InputError(f"{len(right)} verdicts stand against {len(examples)} examples.")
     shares = []
     for low, high in pairwise(edges):
         hits = [r for r, (_, tgt) in zip(right, examples, strict=True) if low <= len(tgt) < high]

@@ -68,6 +68,10 @@ def attention_explorer(
         InputError: if there is nothing to show, if the layers differ in shape, or if
             `annotated_transformer.figures.require_attention` refuses the weights.
     """
+    if not isinstance(weights, Tensor | Mapping):
+        raise InputError(
+            f"weights is a {type(weights).__name__}, it must be a tensor or a mapping of tensors."
+        )
     layers = {"": weights} if isinstance(weights, Tensor) else dict(weights)
     if not layers:
         raise InputError("weights is an empty mapping, it must hold at least one layer.")
@@ -75,7 +79,7 @@ def attention_explorer(
     if len(shapes) > 1:
         raise InputError(f"the layers have the shapes {sorted(shapes)}, it must be the same one.")
     (shape,) = shapes
-    links = frozenset(gold or ())
+    links = frozenset((source, target) for source, target in gold or ())
     for layer in layers.values():
         require_attention(layer, rows, columns, links)
     heads = shape[0] if len(shape) == 3 else 1

@@ -65,6 +65,9 @@ def require_attention(
     words = (len(rows), len(columns))
     if not all(words):
         raise InputError(f"there are {words[0]} rows and {words[1]} columns, both need a word.")
+    for word in (*rows, *columns):
+        if not isinstance(word, str):
+            raise InputError(f"the word {word!r} is a {type(word).__name__}, it must be a string.")
     shape = tuple(weights.shape)
     if len(shape) not in (2, 3) or shape[-2:] != words or not shape[0]:
         raise InputError(

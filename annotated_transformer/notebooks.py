@@ -14,7 +14,7 @@ THREADS = "ANNOTATED_TRANSFORMER_THREADS"
 def set_up_notebook() -> None:
     """Draw in the style of the course, on one thread unless ``THREADS`` is set.
 
-    The stored outputs come out again with any number of threads; one is enough for the small
+    The stored outputs also come out with two (``make portability``); one is enough for the small
     models, and lets the tests run two notebooks at once.
 
     Raises:

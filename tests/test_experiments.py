@@ -84,7 +84,7 @@ def test_a_model_that_has_learned_its_examples_is_exactly_right() -> None:
     before = exactly_right(model, examples)
     train_briefly(model, examples, steps=150, rate=0.02)
     assert not all(before)
-    assert all(exactly_right(model, examples, batch_size=4))
+    assert all(exactly_right(model, examples))
 
 
 def test_the_verdicts_come_in_the_order_of_the_examples() -> None:
@@ -93,6 +93,17 @@ def test_the_verdicts_come_in_the_order_of_the_examples() -> None:
     train_briefly(model, examples, steps=150, rate=0.02)
     spoiled = [(src, [*tgt, 5] if i in (1, 4) else tgt) for i, (src, tgt) in enumerate(examples)]
     assert exactly_right(model, spoiled) == [i not in (1, 4) for i in range(6)]
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(0.0, 1), (-1.0, 1), (0.1, 0)])
+def test_an_impossible_training_is_told(rate: float, steps: int) -> None:
+    with pytest.raises(InputError, match=rf"rate={rate} must be above 0 and steps={steps}"):
+        train_briefly(small_model("seq2seq"), random_examples(2), steps, rate)
+
+
+def test_verdicts_without_examples_are_told() -> None:
+    with pytest.raises(InputError, match="2 verdicts stand against 1 examples"):
+        share_by_length([True, False], [([5], [5])], edges=(1, 2))
 
 
 def test_an_empty_bin_is_told() -> None:

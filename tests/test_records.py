@@ -3,15 +3,17 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import make_records
+from annotated_transformer.errors import InputError
 from make_records import MODELS, RATES, RECORDS, SEEDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,25 +83,80 @@ def test_a_row_comes_out_again(name: str, call: str) -> None:
         assert again[column] == pytest.approx(float(stored[column]), abs=0.1), column
 
 
-def test_times_are_ratios_to_a_peer_in_the_same_process() -> None:
-    again = remade("time_steps('seq2seq, GRU', repeats=1)")
-    stored = rows_of("part1_times")
-    assert [row["model"] for row in stored] == list(MODELS)
-    assert list(stored[0]) == list(again)
-    assert again["ratio_to_gru"] == 1
-    assert all(float(row["milliseconds"]) > 0 for row in stored)
+class FakeTrainer:
+    """Needs 10 ms of the fake clock for a step of the GRU and 20 ms for one of another model."""
+
+    clock = 0.0
+    calls: ClassVar[list[str]] = []
+
+    def __init__(self, name: str, *_: object) -> None:
+        self.name = name
+
+    def update(self, parts: list[object]) -> None:
+        FakeTrainer.clock += 0.01 if self.name == "seq2seq, GRU" else 0.02
+        FakeTrainer.calls.append(self.name)
+
+
+def test_a_time_is_that_of_a_step_and_stands_beside_the_gru_in_the_same_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class NoTask:
+        def examples(self, split: str) -> list[tuple[list[int], list[int]]]:
+            return [([5], [6])]
+
+    monkeypatch.setattr(make_records, "task", NoTask)
+    monkeypatch.setattr(make_records, "build", lambda name: name)
+    monkeypatch.setattr(make_records, "Trainer", FakeTrainer)
+    monkeypatch.setattr(make_records.time, "process_time", lambda: FakeTrainer.clock)
+    row = make_records.time_steps("Bahdanau", repeats=2)
+    assert row == {"model": "Bahdanau", "milliseconds": 20.0, "ratio_to_gru": 2.0}
+    assert FakeTrainer.calls == (["Bahdanau"] * 5 + ["seq2seq, GRU"] * 5) * 2
+    assert list(row) == list(rows_of("part1_times")[0])
+
+
+def test_the_times_are_those_of_every_model() -> None:
+    rows = rows_of("part1_times")
+    assert [row["model"] for row in rows] == list(MODELS)
+    (itself,) = (row for row in rows if row["model"] == "seq2seq, GRU")
+    assert float(itself["ratio_to_gru"]) == pytest.approx(1, abs=0.1)
+    assert all(float(row["milliseconds"]) > 0 for row in rows)
 
 
 def row_for(model: str, seed: int) -> dict[str, Any]:
     return {"model": model, "seed": seed, "process": os.getpid()}
 
 
-def test_only_missing_rows_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECORD_WORKERS", "1")
+def test_only_missing_rows_are_made_and_all_stand_in_the_order_of_the_tasks(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    first = make_records.extend(path, row_for, [("a", 0)], ["model", "seed"])
-    both = make_records.extend(path, row_for, [("a", 0), ("b", 1)], ["model", "seed"])
+    keys = ["model", "seed"]
+    first = make_records.extend(path, row_for, [("b", 1)], keys, workers=1)
+    both = make_records.extend(path, row_for, [("a", 0), ("b", 1)], keys, workers=1)
     assert [row["model"] for row in both] == ["a", "b"]
-    assert both[0]["process"] == str(first[0]["process"])
+    assert both[1]["process"] == str(first[0]["process"])
     with path.open(newline="", encoding="utf-8") as file:
-        assert len(list(csv.DictReader(file))) == 2
+        assert [row["model"] for row in csv.DictReader(file)] == ["a", "b"]
+
+
+def test_rows_of_other_versions_are_not_mixed(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    make_records.write(path, [row_for("a", 0)])
+    path.with_suffix(".json").write_text('{"torch": "1.0"}')
+    with pytest.raises(InputError, match=r"x\.csv was made with .*delete it first"):
+        make_records.extend(path, row_for, [("a", 0), ("b", 1)], ["model", "seed"])
+
+
+def test_the_committed_records_are_complete_and_making_them_again_changes_no_byte(
+    tmp_path: Path,
+) -> None:
+    for path in RECORDS.iterdir():
+        shutil.copy(path, tmp_path)
+    assert make_records.main(tmp_path) == 0
+    for path in RECORDS.iterdir():
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def test_the_chosen_runs_are_marked_by_the_tool() -> None:
+    rows = rows_of("part1")
+    assert make_records.mark_chosen(rows) == [
+        {**row, "chosen": row["chosen"] == "True"} for row in rows
+    ]

@@ -7,9 +7,9 @@ made. A row that is already there is kept; delete a table to make it anew.
 """
 
 import csv
+import io
 import json
 import multiprocessing
-import os
 import platform
 import statistics
 import sys
@@ -25,6 +25,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.alignment import alignment_errors
 from annotated_transformer.bahdanau import Bahdanau
+from annotated_transformer.checkpoints import write_atomically
+from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.experiments import (
     EDGES,
@@ -33,11 +35,19 @@ from annotated_transformer.experiments import (
     share_by_length,
     train_briefly,
 )
+from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
+from annotated_transformer.training import Trainer, endless_batches
 
 RECORDS = Path(__file__).resolve().parent.parent / "book" / "records"
 COMMAND = "make records"
+HERE = {
+    "command": COMMAND,
+    "python": platform.python_version(),
+    "torch": torch.__version__.split("+")[0],
+    "machine": f"{platform.machine()}, one thread a run",
+}
 STEPS = 2000
 RATES = (2e-3, 4e-3, 8e-3)  # tried for every model, with seed 0
 SEEDS = (0, 1, 2)
@@ -111,22 +121,33 @@ def best_rate(rows: Iterable[Row], name: str) -> float:
 
 
 def time_steps(name: str, repeats: int = 20) -> Row:
-    """Time one training step of every model against that of the GRU, in turns."""
+    """Time one training step of a model against one of the GRU, in turns."""
     torch.set_num_threads(1)
-    examples = task().examples("train")
-    seconds: dict[str, list[float]] = {"seq2seq, GRU": [], name: []}
-    models = {other: build(other) for other in seconds}
+    batches = endless_batches(task().examples("train"), max_tokens=512, seed=0)
+    trainers = [
+        Trainer(build(other), smoothed_cross_entropy, lambda step: 1e-6)
+        for other in (name, "seq2seq, GRU")
+    ]
+    seconds: list[list[float]] = [[], []]
     for _ in range(repeats):
-        for other, model in models.items():
+        parts = [[next(batches)] for _ in range(5)]
+        for trainer, times in zip(trainers, seconds, strict=True):
             start = time.process_time()
-            train_briefly(model, examples, steps=5, rate=1e-6)
-            seconds[other].append((time.process_time() - start) / 5)
-    median = {other: statistics.median(times) for other, times in seconds.items()}
+            for part in parts:
+                trainer.update(part)
+            times.append((time.process_time() - start) / len(parts))
+    ours, gru = map(statistics.median, seconds)
     return {
         "model": name,
-        "milliseconds": round(1000 * median[name], 1),
-        "ratio_to_gru": round(median[name] / median["seq2seq, GRU"], 2),
+        "milliseconds": round(1000 * ours, 1),
+        "ratio_to_gru": round(ours / gru, 2),
     }
+
+
+def mark_chosen(rows: list[Row]) -> list[Row]:
+    """Tell for every row whether its rate is the one that was chosen for its model."""
+    best = {name: best_rate(rows, name) for name in {row["model"] for row in rows}}
+    return [{**row, "chosen": float(row["rate"]) == best[row["model"]]} for row in rows]
 
 
 def read(path: Path) -> list[Row]:
@@ -139,17 +160,12 @@ def read(path: Path) -> list[Row]:
 
 def write(path: Path, rows: list[Row]) -> None:
     """Write a table, and beside it how it was made."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    made = {
-        "command": COMMAND,
-        "python": platform.python_version(),
-        "torch": torch.__version__.split("+")[0],
-        "machine": f"{platform.machine()}, one thread a run",
-    }
-    path.with_suffix(".json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_atomically(path, text.getvalue())
+    write_atomically(path.with_suffix(".json"), json.dumps(HERE, indent=2) + "\n")
 
 
 def _call(work: tuple[Callable[..., Row], tuple[Any, ...]]) -> Row:
@@ -158,36 +174,54 @@ def _call(work: tuple[Callable[..., Row], tuple[Any, ...]]) -> Row:
 
 
 def extend(
-    path: Path, function: Callable[..., Row], tasks: list[tuple[Any, ...]], keys: list[str]
+    path: Path,
+    function: Callable[..., Row],
+    tasks: list[tuple[Any, ...]],
+    keys: list[str],
+    finish: Callable[[list[Row]], list[Row]] = list,
+    workers: int = 2,
 ) -> list[Row]:
-    """Make the rows that are missing, two at a time, and store each as soon as it is there."""
+    """Make the rows that are missing, and store each as soon as it is there.
+
+    Raises:
+        InputError: if the rows that are there were made with other versions.
+    """
     rows = read(path)
-    done = {tuple(str(row[key]) for key in keys) for row in rows}
+
+    def key(row: Row) -> tuple[str, ...]:
+        return tuple(str(row[name]) for name in keys)
+
+    done = set(map(key, rows))
     missing = [t for t in tasks if tuple(map(str, t)) not in done]
-    workers = int(os.environ.get("RECORD_WORKERS", "2"))
+    if not missing:
+        return rows
+    if rows and (made := json.loads(path.with_suffix(".json").read_text())) != HERE:
+        raise InputError(f"{path.name} was made with {made}, here is {HERE}: delete it first.")
+    order = [tuple(map(str, t)) for t in tasks]
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        for row in pool.imap(_call, [(function, t) for t in missing]):
+        for row in pool.imap_unordered(_call, [(function, t) for t in missing]):
             rows.append(row)
-            write(path, rows)
+            # Rows of other tasks come first, as they were; then these, in the order of the tasks.
+            rows.sort(key=lambda row: order.index(key(row)) if key(row) in order else -1)
+            write(path, finish(rows))
     return rows
 
 
-def main() -> int:
+def main(records: Path = RECORDS) -> int:
     """Make what is missing of all records."""
-    path = RECORDS / "part1.csv"
+    path = records / "part1.csv"
     keys = ["model", "rate", "seed"]
     trials = [(name, rate, SEEDS[0]) for name in MODELS for rate in RATES]
-    rows = extend(path, train_and_measure, trials, keys)
+    rows = extend(path, train_and_measure, trials, keys, mark_chosen)
     best = {name: best_rate(rows, name) for name in MODELS}
     again = [(name, rate, seed) for name, rate in best.items() for seed in SEEDS[1:]]
-    rows = extend(path, train_and_measure, again, keys)
-    write(path, [{**row, "chosen": float(row["rate"]) == best[row["model"]]} for row in rows])
+    extend(path, train_and_measure, trials + again, keys, mark_chosen)
     gru = [("seq2seq, GRU", RATES[1], SEEDS[0], *budget) for budget in BUDGETS + WIDTHS]
     keys += ["steps", "hidden_dim"]
-    extend(RECORDS / "seq2seq_budgets.csv", train_and_measure, gru, keys)
+    extend(records / "seq2seq_budgets.csv", train_and_measure, gru, keys)
+    # One at a time: nothing else may run beside what is timed.
     times = [(name,) for name in MODELS]
-    os.environ["RECORD_WORKERS"] = "1"  # nothing else may run beside what is timed
-    extend(RECORDS / "part1_times.csv", time_steps, times, ["model"])
+    extend(records / "part1_times.csv", time_steps, times, ["model"], workers=1)
     return 0
 
 
