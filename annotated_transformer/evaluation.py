@@ -53,17 +53,29 @@ def translate(
     A beam of 1 is greedy search. An empty text has an empty translation.
     """
     ids = src_vocabulary.encode_all(texts)
-    order = sorted((i for i in range(len(ids)) if ids[i]), key=lambda i: len(ids[i]))
-    translations = [""] * len(texts)
+    found = translate_ids(model, ids, beam_size, alpha, max_tokens)
+    return [tgt_vocabulary.decode(tokens) for tokens in found]
+
+
+def translate_ids(
+    model: StepwiseModel,
+    sources: Sequence[list[int]],
+    beam_size: int = 1,
+    alpha: float = 0.6,
+    max_tokens: int = 2048,
+) -> list[list[int]]:
+    """Translate sentences given as ids, like :func:`translate`, into ids."""
+    order = sorted((i for i in range(len(sources)) if sources[i]), key=lambda i: len(sources[i]))
+    translations: list[list[int]] = [[] for _ in sources]
     # What takes the place of the target is only the number of the text, so that it is not lost.
-    for group in batches_by_tokens([(ids[i], [i]) for i in order], max_tokens):
+    for group in batches_by_tokens([(sources[i], [i]) for i in order], max_tokens):
         src = Batch.of(group).src
         if beam_size == 1:
             hypotheses = greedy(model, src)
         else:
             hypotheses = beam_search(model, src, beam_size, alpha)
         for (_, [i]), hypothesis in zip(group, hypotheses, strict=True):
-            translations[i] = tgt_vocabulary.decode(hypothesis.tokens)
+            translations[i] = hypothesis.tokens
     return translations
 
 

@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 import torch
 
-from annotated_transformer.batches import Batch, Example
-from annotated_transformer.decoding import StepwiseModel, greedy
+from annotated_transformer.batches import Example
+from annotated_transformer.decoding import StepwiseModel
 from annotated_transformer.errors import InputError
+from annotated_transformer.evaluation import translate_ids
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.schedule import linear_schedule
 from annotated_transformer.tokens import Vocabulary
@@ -100,14 +101,8 @@ def train_briefly(
 
 def exactly_right(model: StepwiseModel, examples: Sequence[Example]) -> list[bool]:
     """For each example, whether greedy search gives its translation, token for token."""
-    by_length = sorted(range(len(examples)), key=lambda i: len(examples[i][0]))
-    right = [False] * len(examples)
-    for start in range(0, len(by_length), 100):
-        part = by_length[start : start + 100]
-        found = greedy(model, Batch.of([examples[i] for i in part]).src)
-        for i, hypothesis in zip(part, found, strict=True):
-            right[i] = hypothesis.tokens == examples[i][1]
-    return right
+    found = translate_ids(model, [src for src, _ in examples])
+    return [tokens == tgt for tokens, (_, tgt) in zip(found, examples, strict=True)]
 
 
 def share_by_length(

@@ -213,8 +213,7 @@ def main(records: Path = RECORDS) -> int:
     keys = ["model", "rate", "seed"]
     trials = [(name, rate, SEEDS[0]) for name in MODELS for rate in RATES]
     rows = extend(path, train_and_measure, trials, keys, mark_chosen)
-    best = {name: best_rate(rows, name) for name in MODELS}
-    again = [(name, rate, seed) for name, rate in best.items() for seed in SEEDS[1:]]
+    again = [(name, best_rate(rows, name), seed) for name in MODELS for seed in SEEDS[1:]]
     extend(path, train_and_measure, trials + again, keys, mark_chosen)
     gru = [("seq2seq, GRU", RATES[1], SEEDS[0], *budget) for budget in BUDGETS + WIDTHS]
     keys += ["steps", "hidden_dim"]
