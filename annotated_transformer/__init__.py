@@ -28,6 +28,7 @@ MODULES: dict[str, str | None] = {
     "checking": None,
     "exercises": "01_tokens_and_batches",
     "figures": None,
+    "diagrams": None,
     "explorer": None,
     "notebooks": None,
     "recurrent": "02_seq2seq",

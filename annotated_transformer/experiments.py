@@ -22,6 +22,9 @@ Model = TypeVar("Model", bound=torch.nn.Module)
 EDGES = (4, 7, 10, 13, 16, 19)
 """Where the bins of sentence length begin that the book uses: 4 to 6 morphemes, 7 to 9, …"""
 
+BINS = tuple(f"{low}–{high - 1}" for low, high in pairwise(EDGES))
+"""The same bins as labels: 4–6, 7–9, …"""
+
 
 @dataclass(frozen=True)
 class ToyTask:
@@ -128,3 +131,13 @@ def share_by_length(
             raise InputError(f"0 sentences have {low} to {high - 1} tokens, a bin needs 1 or more.")
         shares.append(sum(hits) / len(hits))
     return shares
+
+
+def spread(values: Sequence[float]) -> str:
+    """The mean of several runs, then the lowest and the highest, in per cent.
+
+    >>> spread([0.5, 0.75, 1.0])
+    '75% (50–100%)'
+    """
+    mean = sum(values) / len(values)
+    return f"{mean:.0%} ({100 * min(values):.0f}–{max(values):.0%})"

@@ -4,8 +4,6 @@ import csv
 import importlib
 import inspect
 import itertools
-import math
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,182 +11,16 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from annotated_transformer import exercises
 from annotated_transformer.checking import Exercise, Failure, equal
 from annotated_transformer.exercises import cases
 from annotated_transformer.exercises.cases import normal, random_cases
 from mutate_exercises import mutants
+from other_answers import OTHERS, decode_with_lists
 
 ALL: dict[str, Exercise] = {name: getattr(exercises, name) for name in exercises.__all__}
 MISTAKES = [(name, sentence) for name, e in ALL.items() for sentence in e.mistakes]
-
-
-def decode_with_lists(next_logits: Any, bos: int, eos: int, limit: int) -> list[int]:
-    tokens = [bos]
-    while len(tokens) < limit + 1:
-        logits = next_logits(tokens).tolist()
-        tokens.append(max(range(len(logits)), key=logits.__getitem__))
-        if tokens[-1] == eos:
-            return tokens[1:-1]
-    return tokens[1:]
-
-
-def decode_with_tensors(next_logits: Any, bos: int, eos: int, limit: int) -> list[Tensor]:
-    tokens = [torch.tensor(bos)]
-    for _ in range(limit):
-        tokens.append(next_logits(tokens).softmax(-1).topk(1).indices[0])
-    said = tokens[1:]
-    return next((said[:i] for i, token in enumerate(said) if token == eos), said)
-
-
-def accuracy_with_counts(said: Any, right: Any, edges: list[int]) -> list[float]:
-    good, all_ = Counter[int](), Counter[int]()
-    for x, y in zip(said, right, strict=True):
-        for i in range(len(edges) - 1):
-            if len(y) in range(edges[i], edges[i + 1]):
-                all_[i] += 1
-                good[i] += x == y
-    return [good[i] / all_[i] for i in range(len(edges) - 1)]
-
-
-def accuracy_with_tensors(said: Any, right: Any, edges: list[int]) -> list[Tensor]:
-    lengths = torch.tensor([len(y) for y in right])
-    exact = torch.tensor([" ".join(x) == " ".join(y) for x, y in zip(said, right, strict=True)])
-    return [
-        exact[(a <= lengths) & (lengths < b)].float().mean() for a, b in itertools.pairwise(edges)
-    ]
-
-
-def reverse_with_gather(ids: Tensor) -> Tensor:
-    position, length = torch.arange(ids.size(1)), (ids != 0).sum(1, keepdim=True)
-    source = torch.where(position < length, length - 1 - position, position)
-    return ids.gather(1, source)
-
-
-def additive_with_loops(s: Tensor, h: Tensor, W_s: Tensor, W_h: Tensor, v: Tensor) -> Tensor:
-    scores = torch.zeros(len(s), s.size(1), h.size(1))
-    for b, q, k in itertools.product(*map(range, scores.shape)):
-        scores[b, q, k] = v.dot(torch.tanh(W_s.mv(s[b, q]) + W_h.mv(h[b, k])))
-    return scores
-
-
-def kernel_regression(query: Tensor, keys: Tensor, values: Tensor, width: float) -> Tensor:
-    result = []
-    for q in query.tolist():
-        weights = [math.exp(-(((q - k) / width) ** 2) / 2) for k in keys.tolist()]
-        pairs = zip(weights, values.tolist(), strict=True)
-        result.append(sum(w * v for w, v in pairs) / sum(weights))
-    return torch.tensor(result)
-
-
-# Right answers that are written differently from the reference.
-OTHERS: dict[str, list[Callable[..., Any]]] = {
-    "count_tokens": [
-        lambda ids: torch.tensor([sum(i != 0 for i in row) for row in ids.tolist()]),
-        lambda ids: ids.size(1) - (ids == 0).float().sum(-1),
-    ],
-    "shift": [
-        lambda y: [[1, *y], [*y, 2]],
-        lambda y: ((1, *y), (*y, 2)),
-    ],
-    "perplexity_of_two": [
-        lambda a, b: torch.tensor([*a, *b]).mean().exp().item(),
-        lambda a, b: torch.tensor([*a, *b]).mean().exp(),
-        lambda a, b: math.prod(math.exp(x) for x in [*a, *b]) ** (1 / len([*a, *b])),
-    ],
-    "mean_surprise": [
-        lambda z, y: F.cross_entropy(z.flatten(0, 1), y.flatten(), ignore_index=0),
-        lambda z, y: F.cross_entropy(z.double().transpose(1, 2), y, ignore_index=0),
-        lambda z, y: F.cross_entropy(z.transpose(1, 2), y, ignore_index=0).item(),
-    ],
-    "gru_update": [
-        lambda z, new, old: new + z * (old - new),
-        lambda z, new, old: torch.lerp(new, old, z),
-    ],
-    "last_states": [
-        lambda x, n: torch.stack([row[length - 1] for row, length in zip(x, n, strict=True)]),
-        lambda x, n: x.gather(1, (n - 1)[:, None, None].expand(-1, 1, x.size(2)))[:, 0],
-        lambda x, n: torch.einsum("bth,bt->bh", x, F.one_hot(n - 1, x.size(1)).to(x)),
-    ],
-    "greedy_decode": [decode_with_lists, decode_with_tensors],
-    "exact_accuracy_by_length": [accuracy_with_counts, accuracy_with_tensors],
-    "reverse_padded": [
-        reverse_with_gather,
-        lambda ids: torch.tensor(
-            [[i for i in row[::-1] if i] + [0] * row.count(0) for row in ids.tolist()]
-        ),
-    ],
-    "context_vector": [
-        lambda w, v: torch.einsum("...qk,...kd->...qd", w, v),
-        lambda w, v: (w.unsqueeze(-1) * v.unsqueeze(-3)).sum(-2),
-        torch.matmul,
-    ],
-    "attention_weights": [
-        lambda e, mask: torch.where(mask, e, -1e9).softmax(2),
-        lambda e, mask: e.exp() * mask / (e.exp() * mask).sum(-1, keepdim=True),
-    ],
-    "additive_scores": [
-        additive_with_loops,
-        lambda s, h, W_s, W_h, v: torch.einsum(
-            "bqkd,d->bqk",
-            torch.tanh(F.linear(s, W_s)[:, :, None] + F.linear(h, W_h)[:, None]),
-            v,
-        ),
-    ],
-    "alignment_error": [
-        lambda a, g: (
-            1
-            - sum(2 * (link in g) for link in a)
-            / (len(g) + sum(any(t == true for _, true in g) for _, t in a))
-        ),
-        lambda a, g: torch.tensor(
-            len({link for link in a if link[1] in [t for _, t in g]} ^ g)
-            / (len({link for link in a if link[1] in [t for _, t in g]}) + len(g))
-        ),
-    ],
-    "nadaraya_watson": [
-        kernel_regression,
-        lambda q, k, v, width: torch.einsum(
-            "nm,m->n", F.softmax(-0.5 * ((q[:, None] - k[None]) / width).square(), -1), v
-        ),
-    ],
-    "dot_scores": [
-        lambda s, h: torch.einsum("...qd,...kd->...qk", s, h),
-        lambda s, h: (s[..., :, None, :] * h[..., None, :, :]).sum(-1),
-    ],
-    "general_scores": [
-        lambda s, h, W: torch.einsum("...qs,sh,...kh->...qk", s, W, h),
-        lambda s, h, W: s @ (h @ W.T).mT,
-    ],
-    "attentional_state": [
-        lambda c, s, W: F.linear(torch.cat((c, s), 2), W).tanh(),
-        lambda c, s, W: (
-            c.new_tensor([[W.mv(torch.cat([c[b, t], s[b, t]])).tolist() for t in range(c.size(1))]
-            for b in range(len(c))]).tanh()
-        ),
-    ],
-    "score_parameters": [
-        lambda score, d_s, d_h, d: {"dot": 0, "general": d_s * d_h, "concat": d * (d_s + d_h + 1)}[
-            score
-        ],
-        lambda score, d_s, d_h, d: float(
-            sum(
-                p.numel()
-                for p in {
-                    "dot": [],
-                    "general": [torch.ones(d_s, d_h)],
-                    "concat": [torch.ones(d, d_s), torch.ones(d, d_h), torch.ones(d)],
-                }[score]
-            )
-        ),
-    ],
-    "luong_context": [
-        lambda s, h: torch.einsum("ts,sd->td", F.softmax(s[1:] @ h.T, dim=1), h),
-        lambda s, h: torch.stack([h.T @ (h @ state).softmax(0) for state in s][1:]),
-    ],
-}  # fmt: skip
 
 
 def converted(function: Callable[..., Any], dtype: torch.dtype) -> Callable[..., Any]:

@@ -1,0 +1,98 @@
+"""The records of Part I: recurrent translators, without attention and with it."""
+
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import record_runs
+from annotated_transformer.bahdanau import Bahdanau
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.luong import Luong, LuongConfig
+from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
+from annotated_transformer.training import Trainer, endless_batches
+from record_runs import RATES, SEEDS, STEPS, best_rate, mark_chosen, operations, task
+from record_tables import Row, extend
+
+BUDGETS = ((500, 128), (1000, 128), (2000, 128), (4000, 128), (8000, 128))  # steps, hidden_dim
+WIDTHS = ((2000, 32), (2000, 64), (2000, 256))
+
+MODELS: dict[str, tuple[Any, Any, dict[str, str]]] = {
+    "seq2seq, RNN": (Seq2Seq, RecurrentConfig, {"cell": "rnn"}),
+    "seq2seq, LSTM": (Seq2Seq, RecurrentConfig, {"cell": "lstm"}),
+    "seq2seq, GRU": (Seq2Seq, RecurrentConfig, {"cell": "gru"}),
+    "Bahdanau": (Bahdanau, RecurrentConfig, {}),
+    "Luong, dot": (Luong, LuongConfig, {"score": "dot"}),
+    "Luong, general": (Luong, LuongConfig, {"score": "general"}),
+    "Luong, concat": (Luong, LuongConfig, {"score": "concat"}),
+}
+
+
+def build(name: str, seed: int = 0, **sizes: int) -> Any:
+    """Return an untrained model of Part I, in float64."""
+    model, config, choices = MODELS[name]
+    return task().build(model, config, seed, **choices, **sizes)
+
+
+def train_and_measure(
+    name: str, rate: float, seed: int, steps: int = STEPS, hidden_dim: int = 128
+) -> Row:
+    """Train one model and measure everything that its table tells."""
+    torch.set_num_threads(1)
+    model = build(name, seed, hidden_dim=hidden_dim)
+    tokens = torch.full((1, 12), 5)
+    counted = operations(model, tokens, tokens)
+    attention = "" if "seq2seq" in name else "attention"
+    measured = record_runs.train_and_measure(model, attention, rate, seed, steps)
+    return {
+        "model": name,
+        "rate": rate,
+        "seed": seed,
+        "steps": steps,
+        "hidden_dim": hidden_dim,
+        "parameters": measured["parameters"],
+        "operations": counted,
+        **measured,
+    }
+
+
+def time_steps(name: str, repeats: int = 20) -> Row:
+    """Time one training step of a model against one of the GRU, in turns."""
+    torch.set_num_threads(1)
+    batches = endless_batches(task().examples("train"), max_tokens=512, seed=0)
+    trainers = [
+        Trainer(build(other), smoothed_cross_entropy, lambda step: 1e-6)
+        for other in (name, "seq2seq, GRU")
+    ]
+    seconds: list[list[float]] = [[], []]
+    for _ in range(repeats):
+        parts = [[next(batches)] for _ in range(5)]
+        for trainer, times in zip(trainers, seconds, strict=True):
+            start = time.process_time()
+            for part in parts:
+                trainer.update(part)
+            times.append((time.process_time() - start) / len(parts))
+    ours, gru = map(statistics.median, seconds)
+    return {
+        "model": name,
+        "milliseconds": round(1000 * ours, 1),
+        "ratio_to_gru": round(ours / gru, 2),
+    }
+
+
+def make(records: Path) -> None:
+    """Make what is missing of the records of Part I."""
+    path = records / "part1.csv"
+    keys = ["model", "rate", "seed"]
+    trials = [(name, rate, SEEDS[0]) for name in MODELS for rate in RATES]
+    rows = extend(path, train_and_measure, trials, keys, mark_chosen)
+    again = [(name, best_rate(rows, name), seed) for name in MODELS for seed in SEEDS[1:]]
+    extend(path, train_and_measure, trials + again, keys, mark_chosen)
+    gru = [("seq2seq, GRU", RATES[1], SEEDS[0], *budget) for budget in BUDGETS + WIDTHS]
+    keys += ["steps", "hidden_dim"]
+    extend(records / "seq2seq_budgets.csv", train_and_measure, gru, keys)
+    # One at a time: nothing else may run beside what is timed.
+    times = [(name,) for name in MODELS]
+    extend(records / "part1_times.csv", time_steps, times, ["model"], workers=1)

@@ -1,0 +1,96 @@
+"""The records of Part II: Transformers that differ in one thing, and what heads cost."""
+
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+import record_runs
+from annotated_transformer.luong import DotAttention
+from annotated_transformer.multi_head_attention import MultiHeadAttention
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from record_runs import RATES, SEEDS, STEPS, best_rate, mark_chosen, operations, task
+from record_tables import Row, extend
+
+MODELS: dict[str, dict[str, Any]] = {
+    "sinusoidal": {},
+    "learned": {"positions": "learned"},
+    "none": {"positions": "learned"},
+    "unscaled": {},
+    "1 head": {"num_heads": 1},
+    "2 heads": {"num_heads": 2},
+    "8 heads": {"num_heads": 8},
+}
+HEADS = (1, 2, 4, 8, 16)
+D_MODEL, SENTENCES, POSITIONS = 512, 10, 32
+
+
+def unscale(model: nn.Module) -> None:
+    """Let every attention of the model compare with plain dot products, not divided by √d_k."""
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.attention = DotAttention()
+
+
+def build(name: str, seed: int = 0) -> Transformer:
+    """Return an untrained Transformer of Part II, in float64: 4 heads and sinusoids, or but one."""
+    model = task().build(
+        Transformer, TransformerConfig.tiny, seed, norm="pre", dropout=0.0, max_length=128,
+        **MODELS[name],
+    )  # fmt: skip
+    if name == "unscaled":
+        unscale(model)
+    if name == "none":
+        for embedding in (model.src_embedding, model.tgt_embedding):
+            nn.init.zeros_(embedding.positions.table.requires_grad_(False))
+    return model
+
+
+def train_and_measure(name: str, rate: float, seed: int, steps: int = STEPS) -> Row:
+    """Train one Transformer; its alignment is that of the last layer, the mean of the heads."""
+    torch.set_num_threads(1)
+    model = build(name, seed)
+    last = f"decoder.{model.config.num_layers - 1}.cross_attention"
+    measured = record_runs.train_and_measure(model, last, rate, seed, steps)
+    return {"model": name, "rate": rate, "seed": seed, "steps": steps, **measured}
+
+
+def time_heads(num_heads: int, repeats: int = 40) -> Row:
+    """Time a layer of so many heads, forwards and backwards, in turns with one of a single head."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    x = torch.randn(SENTENCES, POSITIONS, D_MODEL)
+    layers = [MultiHeadAttention(D_MODEL, heads) for heads in (num_heads, 1)]
+    seconds: list[list[float]] = [[], []]
+    for _ in range(repeats):
+        for layer, times in zip(layers, seconds, strict=True):
+            start = time.process_time()
+            layer(x, x, x).sum().backward()
+            times.append(time.process_time() - start)
+    ours, one = map(statistics.median, seconds)
+    layer = layers[0]
+    unscale(layer)  # written out: the fused attention hides its products from the counter
+    return {
+        "num_heads": num_heads,
+        "d_k": D_MODEL // num_heads,
+        "parameters": sum(p.numel() for p in layer.parameters()),
+        "operations": operations(layer, x, x, x),
+        "milliseconds": round(1000 * ours, 1),
+        "ratio_to_one": round(ours / one, 2),
+    }
+
+
+def make(records: Path) -> None:
+    """Make what is missing of the records of Part II."""
+    path = records / "part2.csv"
+    keys = ["model", "rate", "seed"]
+    trials = [(name, rate, SEEDS[0]) for name in MODELS for rate in RATES]
+    rows = extend(path, train_and_measure, trials, keys, mark_chosen)
+    again = [(name, best_rate(rows, name), seed) for name in MODELS for seed in SEEDS[1:]]
+    extend(path, train_and_measure, trials + again, keys, mark_chosen)
+    # One at a time: nothing else may run beside what is timed.
+    heads = [(number,) for number in HEADS]
+    extend(records / "heads_cost.csv", time_heads, heads, ["num_heads"], workers=1)
