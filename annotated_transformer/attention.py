@@ -13,8 +13,8 @@ class ScaledDotProductAttention(SoftLookup):
     """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V.
 
     The scores are divided by √d_k because a dot product of two vectors of d_k independent numbers
-    of variance 1 has variance d_k; without it the softmax of long vectors is nearly hard, and its
-    gradient nearly zero.
+    of variance 1 has variance d_k; without it the softmax of long vectors is nearly hard, and for
+    most queries its gradient is nearly zero.
 
     ``forward`` calls PyTorch's fused ``scaled_dot_product_attention``, which never holds the
     weights; :meth:`weights` computes them one operation at a time. The tests hold both
