@@ -102,6 +102,17 @@ def resume(
         report(opened, load_corpus(opened.recipe.corpus, opened.recipe.languages))
 
 
+@app.command()
+def export(
+    run: RunArgument,
+    folder: Annotated[Path, typer.Argument(help="A new folder for the model.")],
+) -> None:
+    """Write what it takes to translate into a folder of its own, with half the bits."""
+    with one_sentence():
+        exported = Run.open(run).export(folder)
+        typer.echo(f'Exported. Try: annotated-transformer translate {exported.folder} "…"')
+
+
 def report(run: Run, corpus: Corpus) -> None:
     """Train a run to its end and say what to do next."""
     if train_run(run, corpus):

@@ -9,7 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.batches import Example
-from annotated_transformer.checkpoints import load_checkpoint, load_progress, write_atomically
+from annotated_transformer.checkpoints import (
+    load_checkpoint,
+    load_progress,
+    save_checkpoint,
+    write_atomically,
+)
 from annotated_transformer.corpora import Corpus, TextPair
 from annotated_transformer.errors import InputError
 from annotated_transformer.recipes import MODELS, Recipe, TranslationModel
@@ -37,11 +42,7 @@ class Run:
                 train on or to validate with, or a sentence is too long for the model or a batch.
         """
         corpus.split("val")  # a run that could never be validated is not begun
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError(
-                f"{folder} is not empty: choose another place, or go on with "
-                f"'annotated-transformer resume {folder}'."
-            )
+        require_empty(folder, f", or go on with 'annotated-transformer resume {folder}'")
         sources, targets = zip(*corpus.split("train"), strict=True)
         if recipe.subwords:
             src = tgt = Vocabulary.subwords(sources + targets, recipe.subwords)
@@ -49,10 +50,7 @@ class Run:
             src, tgt = Vocabulary.words(sources), Vocabulary.words(targets)
         run = cls(folder, recipe, src, tgt)
         run.check_lengths(corpus)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "vocabulary.src.json").write_text(src.to_json(), encoding="utf-8")
-        (folder / "vocabulary.tgt.json").write_text(tgt.to_json(), encoding="utf-8")
-        run.write_recipe()
+        run.write_description()
         return run
 
     @classmethod
@@ -74,6 +72,30 @@ class Run:
         except (OSError, ValueError, TypeError) as error:
             raise InputError(f"{folder} holds a damaged run ({error}).") from error
         return cls(folder, recipe, src, tgt)
+
+    def write_description(self) -> None:
+        """Write the vocabularies and the recipe, everything but the weights."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name, vocabulary in (("src", self.src_vocabulary), ("tgt", self.tgt_vocabulary)):
+            path = self.folder / f"vocabulary.{name}.json"
+            path.write_text(vocabulary.to_json(), encoding="utf-8")
+        self.write_recipe()
+
+    def export(self, folder: Path) -> "Run":
+        """Write what it takes to translate into an empty folder: no state of the training.
+
+        The weights are the running average, in half precision (16 bits instead of 32).
+
+        Raises:
+            InputError: if there is something in the folder already, or no checkpoint yet.
+        """
+        require_empty(folder)
+        tensors, progress = load_checkpoint(self.checkpoint, prefix="average.")
+        exported = replace(self, folder=folder)
+        exported.write_description()
+        half = {f"average.{name}": tensor.half() for name, tensor in tensors.items()}
+        save_checkpoint(exported.checkpoint, half, {"steps": progress["steps"]})
+        return exported
 
     def write_recipe(self) -> None:
         """Write ``recipe.json``."""
@@ -139,6 +161,11 @@ class Run:
         found = {
             n.removeprefix(prefix): t.shape for n, t in tensors.items() if n.startswith(prefix)
         }
+        if not found:
+            raise InputError(
+                f"{self.checkpoint} holds no weights '{prefix}…': it was exported to translate "
+                "with, its training cannot go on."
+            )
         if found != {name: parameter.shape for name, parameter in model.named_parameters()}:
             raise InputError(f"{self.checkpoint} does not fit {self.folder / 'recipe.json'}.")
 
@@ -168,3 +195,13 @@ class Run:
                 strict=True,
             )
         )
+
+
+def require_empty(folder: Path, otherwise: str = "") -> None:
+    """Make sure that a folder can be filled: that it does not exist, or is empty.
+
+    Raises:
+        InputError: if it holds something, or is a file.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} is not empty: choose another place{otherwise}.")

@@ -1,5 +1,6 @@
 """Right answers to the exercises that are written differently from the references."""
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -7,9 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
+from annotated_transformer.batches import padding_mask
+from annotated_transformer.exercises.diagnosis import SRC, TGT_IN
+from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 
@@ -84,6 +88,66 @@ def shift_found_by_least_squares(k: int, d: int) -> Tensor:
     table = sinusoidal_encoding(500, d)
     here = torch.arange(10, 490)
     return torch.linalg.lstsq(table[here], table[here + k]).solution.T
+
+
+def adam_of_torch(
+    gradients: Tensor, rate: float, beta1: float, beta2: float, eps: float
+) -> Tensor:
+    weights = torch.zeros_like(gradients[0]).requires_grad_()
+    adam = torch.optim.Adam([weights], lr=rate, betas=(beta1, beta2), eps=eps)
+    for gradient in gradients:
+        before = weights.detach().clone()
+        weights.grad = gradient.clone()
+        adam.step()
+    return weights.detach() - before
+
+
+def accumulate_in_a_loop(sums: Tensor, tokens: Tensor, every: int) -> list[Tensor]:
+    found, gradient, count = [], 0, 0
+    for i, (part, number) in enumerate(zip(sums, tokens, strict=True), start=1):
+        gradient, count = gradient + part, count + number
+        if i % every == 0 or i == len(sums):
+            found.append(gradient / count)
+            gradient, count = 0, 0
+    return found
+
+
+def hides_the_future_by_gradient(model: Any) -> bool:
+    model.eval()
+    seen: list[Tensor] = []
+
+    def watch(module: Any, inputs: Any, output: Tensor) -> None:
+        seen.append(output)
+
+    handle = model.tgt_embedding.positions.register_forward_hook(watch)
+    model.src_embedding(SRC)
+    logits = model.decode(TGT_IN, model.encode(SRC), padding_mask(SRC))
+    handle.remove()
+    read = seen[-1]
+    for t in range(4):
+        (slope,) = torch.autograd.grad(logits[:, t].abs().sum(), read, retain_graph=True)
+        if slope[:, t + 1 :].any():
+            return False
+    return True
+
+
+def steps_of(model: Any) -> list[Tensor]:
+    state, logits = model.start(SRC), []
+    for t in range(TGT_IN.size(1)):
+        step, state = model.step(state, TGT_IN[:, t])
+        logits.append(step)
+    return logits
+
+
+def norms_by_hand(model: Any) -> bool:
+    x = torch.linspace(-1, 3, 8, dtype=torch.float64).square()
+    right = []
+    for part in model.modules():
+        if isinstance(part, nn.LayerNorm):
+            centred = x - x.mean()
+            normal = centred / torch.sqrt((centred**2).mean() + part.eps)
+            right.append(torch.allclose(part(x), normal * part.weight + part.bias))
+    return all(right)
 
 
 OTHERS: dict[str, list[Callable[..., Any]]] = {
@@ -406,5 +470,217 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             ).softmax(-1),
             v.unflatten(-1, (h, -1)),
         ).flatten(2),
+    ],
+    "extend_beam": [
+        lambda p, q, size: [
+            (b, v)
+            for _, b, v in sorted(
+                (-float(p[b] + q[b, v]), b, v) for b in range(len(p)) for v in range(q.size(1))
+            )[:size]
+        ],
+        lambda p, q, size: torch.stack(
+            torch.unravel_index((p.unsqueeze(1) + q).flatten().topk(size).indices, q.shape), -1
+        ).tolist(),
+    ],
+    "penalised": [
+        lambda p, n, a: p * math.pow(6 / (5 + n), a),
+        lambda p, n, a: p / ((5 + n) ** a / 6**a),
+        lambda p, n, a: torch.tensor(p).double() / math.exp(a * math.log((5 + n) / 6)),
+    ],
+    "tempered": [
+        lambda z, T: torch.exp(z / T - torch.logsumexp(z / T, dim=1, keepdim=True)),
+        lambda z, T: F.normalize(z.softmax(1) ** (1 / T), p=1, dim=1),
+    ],
+    "positions_read": [
+        lambda n, cached: sum(1 if cached else t for t in range(1, n + 1)),
+        lambda n, cached: float(n) if cached else n * (n + 1) / 2,
+    ],
+    "cached_numbers": [
+        lambda N, h, d, src, tgt: sum(
+            2 * torch.empty(h, length, d).numel() for length in (src, tgt) for _ in range(N)
+        ),
+        lambda N, h, d, src, tgt: 2 * N * (h * d) * src + 2 * N * (h * d) * tgt,
+    ],
+    "keep_rows": [
+        lambda tokens, cache, row, token: (
+            torch.column_stack([tokens.index_select(0, row), token]),
+            cache.index_select(0, row),
+        ),
+        lambda tokens, cache, row, token: (
+            torch.stack([torch.cat([tokens[r], t[None]]) for r, t in zip(row, token, strict=True)]),
+            torch.stack([cache[r] for r in row]),
+        ),
+    ],
+    "attention_operations": [
+        lambda n, d: 4 * n * d * (2 * d + n),
+        lambda n, d: float(sum([2 * n * d * d] * 4 + [2 * n * d * n] * 2)),
+    ],
+    "break_even": [
+        lambda gates, d: max(gates, 2) * d - 2 * d,
+        lambda gates, d: max((4 * gates * d * d - 8 * d * d) / (4 * d), 0),
+    ],
+    "wasted_pairs": [
+        lambda ns: sum(max(ns) ** 2 - n**2 for n in ns) / len(ns) / max(ns) ** 2,
+        lambda ns: 1 - torch.tensor(ns).double().div(max(ns)).square().mean(),
+    ],
+    "window": [
+        lambda n, r: torch.ones(n, n).tril(r // 2).triu(-(r // 2)).bool(),
+        lambda n, r: torch.tensor([[abs(i - j) <= r / 2 for j in range(n)] for i in range(n)]),
+    ],
+    "layers_needed": [
+        lambda n, k: (-(-(n - 1) // (k - 1)), min(m for m in range(n) if k**m >= n)),
+        lambda n, k: [len(range(1, n, k - 1)), sum(k**m < n for m in range(n))],
+    ],
+    "path_length": [
+        lambda reads: next(
+            m for m in range(99) if torch.linalg.matrix_power(reads.double(), m).all()
+        ),
+        lambda reads: sum(
+            not torch.linalg.matrix_power(reads.double(), m).all() for m in range(len(reads))
+        ),
+    ],
+    "smoothed_targets": [
+        lambda y, V, s: torch.full((len(y), V), s / V).scatter(1, y[:, None], 1 - s + s / V),
+        lambda y, V, s: torch.lerp(torch.eye(V)[y], torch.full((len(y), V), 1 / V), s),
+    ],
+    "lowest_loss": [
+        lambda s, V: torch.distributions.Categorical(
+            torch.tensor([1 - s + s / V] + [s / V] * (V - 1), dtype=torch.float64)
+        ).entropy(),
+        lambda s, V: F.cross_entropy(
+            torch.tensor([math.log(1 + (1 - s) * V / s)] + [0.0] * (V - 1)),
+            torch.tensor(0),
+            label_smoothing=s,
+        ),
+    ],
+    "paper_rate": [
+        lambda t, d, w: t / w / math.sqrt(d * w) if t < w else 1 / math.sqrt(d * t),
+        lambda t, d, w: torch.tensor([t**-0.5, t * w**-1.5]).min() / d**0.5,
+    ],
+    "adam_update": [adam_of_torch],
+    "clip_together": [
+        lambda gs, c: [
+            g / torch.stack([h.square().sum() for h in gs]).sum().sqrt().div(c).clamp(min=1)
+            for g in gs
+        ],
+        lambda gs, c: [g * (c / max(c, torch.cat([h.flatten() for h in gs]).norm())) for g in gs],
+    ],
+    "accumulate": [
+        lambda s, n, k: [
+            s[i : i + k].sum(0) / n[i : i + k].sum() for i in range(0, len(s), k)
+        ],
+        accumulate_in_a_loop,
+    ],
+    "tied_logits": [
+        lambda x, E: F.linear(x, E),
+        lambda x, E: torch.einsum("btd,vd->btv", x, E),
+        lambda x, E: torch.stack([x @ e for e in E], dim=-1),
+    ],
+    "run_stacks": [
+        lambda x, y, encoder, decoder: functools.reduce(
+            lambda states, layer: layer(states, functools.reduce(lambda s, f: f(s), encoder, x)),
+            decoder,
+            y,
+        ),
+    ],
+    "encoder_block": [
+        lambda X, Q, K, V, to_out, W_1, W_2: (
+            lambda M: F.layer_norm(M + F.linear(torch.relu(M @ W_1), W_2.T), M.shape[1:])
+        )(
+            F.layer_norm(
+                X + F.scaled_dot_product_attention(X @ Q, X @ K, X @ V) @ to_out, X.shape[1:]
+            )
+        ),
+    ],
+    "first_loss": [
+        lambda vocab, variance: torch.tensor(vocab).double().log() + 0.5 * variance,
+        lambda vocab, variance: math.log(vocab * math.exp(variance / 2)),
+    ],
+    "transformer_parameters": [
+        lambda vocab, num_layers, d, d_ff: (
+            num_layers * (12 * d * (d + 1) + 2 * (2 * d * d_ff + d_ff + d) + 10 * d)
+            + vocab * d
+            + vocab
+        ),
+    ],
+    "make_stack": [
+        lambda make, n: tuple(make() for _ in range(n)),
+        lambda make, n: [make() for _ in torch.arange(n)],
+    ],
+    "repeats_itself": [
+        lambda m: bool((m.eval()(SRC, TGT_IN) == m(SRC, TGT_IN)).all()),
+        lambda m: torch.allclose(*(m.train(False)(SRC, TGT_IN) for _ in range(2))),
+    ],
+    "hides_the_future": [
+        lambda m: all(
+            torch.allclose(m.eval()(SRC, TGT_IN[:, :t]), m(SRC, TGT_IN)[:, :t])
+            for t in range(1, 6)
+        ),
+        hides_the_future_by_gradient,
+    ],
+    "ignores_padding": [
+        lambda m: torch.allclose(m.eval()(SRC[1:], TGT_IN[1:]), m(SRC[1:, :4], TGT_IN[1:])),
+        lambda m: bool(
+            (m.eval()(SRC, TGT_IN) - m(F.pad(SRC, (0, 1)), TGT_IN)).abs().max() < 1e-6
+        ),
+    ],
+    "steps_agree": [
+        lambda m: all(
+            torch.allclose(a, b)
+            for a, b in zip(
+                steps_of(m.eval()), m(SRC, TGT_IN).unbind(1), strict=True
+            )
+        ),
+    ],
+    "layers_differ": [
+        lambda m: all(
+            len({tuple(layer.self_attention.query.weight.flatten().tolist()) for layer in stack})
+            == len(stack)
+            for stack in (m.encoder, m.decoder)
+        ),
+        lambda m: len(numbers := [p for p in m.parameters() if p.dim() > 1])
+        == len({p.sum().item() for p in numbers}),
+    ],
+    "norms_agree": [norms_by_hand],
+    "feed_forward": [
+        lambda x, W, b, V, c: F.linear(F.relu(F.linear(x, W.T, b)), V.T, c),
+        lambda x, W, b, V, c: torch.einsum(
+            "...f,fd->...d", (torch.einsum("...d,df->...f", x, W) + b).clamp(min=0), V
+        ) + c,
+    ],
+    "layer_norm": [
+        lambda x, gain, bias, eps: F.layer_norm(x, x.shape[-1:], gain, bias, eps),
+        lambda x, gain, bias, eps: (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
+            * gain
+            + bias
+        ),
+    ],
+    "stack_slopes": [
+        lambda slope, layers: (math.prod([slope] * layers), math.prod([slope + 1] * layers)),
+        lambda slope, layers: [torch.tensor(a).double() ** layers for a in (slope, slope + 1)],
+    ],
+    "post_norm_stack": [
+        lambda x, W: (
+            x if not len(W) else OTHERS["post_norm_stack"][0](
+                F.layer_norm(x + (x @ W[0]).clamp(min=0), x.shape[-1:]), W[1:]
+            )
+        ),
+    ],
+    "pre_norm_stack": [
+        lambda x, W: (
+            F.layer_norm(x, x.shape[-1:]) if not len(W) else OTHERS["pre_norm_stack"][0](
+                x + F.relu(F.layer_norm(x, x.shape[-1:]) @ W[0]), W[1:]
+            )
+        ),
+    ],
+    "layer_parameters": [
+        lambda d, f: sum(
+            p.numel() for p in EncoderLayer(
+                MultiHeadAttention(d, 1), FeedForward(d, f), lambda: Residual(d, 0.0, "post")
+            ).parameters()
+        ),
+        lambda d, f: float(4 * d**2 + 2 * d * f + f + 9 * d),
     ],
 }  # fmt: skip

@@ -327,3 +327,53 @@ def test_a_damaged_learning_curve_is_told(tmp_path, table):
     (run.folder / "metrics.csv").write_text(table)
     with pytest.raises(InputError, match=r"metrics\.csv is not a learning curve"):
         train(run, CORPUS)
+
+
+# --- exported to translate with -------------------------------------------------------------------
+
+
+def trained(folder, **changes):
+    run = begin(folder, **changes)
+    assert train(run, CORPUS)
+    return run
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_exported_run_has_the_average_in_half_precision(tmp_path, model):
+    run = trained(tmp_path / "run", model=model)
+    exported = run.export(tmp_path / "exported")
+    assert Run.open(tmp_path / "exported").recipe == run.recipe
+    assert exported.src_vocabulary.to_json() == run.src_vocabulary.to_json()
+    assert exported.tgt_vocabulary.to_json() == run.tgt_vocabulary.to_json()
+    wanted = run.model().state_dict()
+    for name, tensor in exported.model().state_dict().items():
+        assert tensor.dtype == torch.float32
+        assert torch.equal(tensor, wanted[name].half().float()), name
+    stored, progress = load_checkpoint(exported.checkpoint)
+    assert progress == {"steps": 12}
+    assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
+    names = {path.name for path in (tmp_path / "exported").iterdir()}
+    assert names == {
+        "recipe.json", "vocabulary.src.json", "vocabulary.tgt.json", "checkpoint.safetensors"
+    }  # fmt: skip
+
+
+def test_what_was_exported_cannot_be_trained_further(tmp_path):
+    exported = trained(tmp_path / "run").export(tmp_path / "exported")
+    with pytest.raises(InputError, match="was exported to translate with, its training cannot go"):
+        train(exported, CORPUS)
+
+
+def test_nothing_is_exported_into_a_folder_that_holds_something(tmp_path):
+    run = trained(tmp_path / "run")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"full is not empty: choose another place\."):
+        run.export(tmp_path / "full")
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["notes.txt"]
+
+
+def test_a_run_without_a_checkpoint_is_not_exported(tmp_path):
+    with pytest.raises(InputError, match="has not saved one yet"):
+        begin(tmp_path / "run").export(tmp_path / "exported")
+    assert not (tmp_path / "exported").exists()

@@ -11,6 +11,11 @@ from pathlib import Path
 
 import records_part1
 import records_part2
+import records_part3_copying
+import records_part3_decoding
+import records_part3_layers
+import records_part3_norm
+import records_part3_training
 from record_tables import RECORDS
 
 
@@ -18,6 +23,11 @@ def main(records: Path = RECORDS) -> int:
     """Make what is missing of all records."""
     records_part1.make(records)
     records_part2.make(records)
+    records_part3_decoding.make(records)
+    records_part3_norm.make(records)
+    records_part3_layers.make(records)
+    records_part3_copying.make(records)
+    records_part3_training.make(records)
     return 0
 
 

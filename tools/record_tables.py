@@ -17,7 +17,6 @@ from annotated_transformer.errors import InputError
 RECORDS = Path(__file__).resolve().parent.parent / "book" / "records"
 COMMAND = "make records"
 HERE = {
-    "command": COMMAND,
     "python": platform.python_version(),
     "torch": torch.__version__.split("+")[0],
     "machine": f"{platform.machine()}, one thread a run",
@@ -33,14 +32,15 @@ def read(path: Path) -> list[Row]:
         return list(csv.DictReader(file))
 
 
-def write(path: Path, rows: list[Row]) -> None:
+def write(path: Path, rows: list[Row], command: str = COMMAND) -> None:
     """Write a table, and beside it how it was made."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     write_atomically(path, text.getvalue())
-    write_atomically(path.with_suffix(".json"), json.dumps(HERE, indent=2) + "\n")
+    made = json.dumps({"command": command} | HERE, indent=2)
+    write_atomically(path.with_suffix(".json"), made + "\n")
 
 
 def _call(work: tuple[Callable[..., Row], tuple[Any, ...]]) -> Row:
@@ -55,6 +55,7 @@ def extend(
     keys: list[str],
     finish: Callable[[list[Row]], list[Row]] = list,
     workers: int = 2,
+    command: str = COMMAND,
 ) -> list[Row]:
     """Make the rows that are missing, and store each as soon as it is there.
 
@@ -70,13 +71,14 @@ def extend(
     missing = [t for t in tasks if tuple(map(str, t)) not in done]
     if not missing:
         return rows
-    if rows and (made := json.loads(path.with_suffix(".json").read_text())) != HERE:
-        raise InputError(f"{path.name} was made with {made}, here is {HERE}: delete it first.")
+    here = {"command": command} | HERE
+    if rows and (made := json.loads(path.with_suffix(".json").read_text())) != here:
+        raise InputError(f"{path.name} was made with {made}, here is {here}: delete it first.")
     order = [tuple(map(str, t)) for t in tasks]
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
         for row in pool.imap_unordered(_call, [(function, t) for t in missing]):
             rows.append(row)
             # Rows of other tasks come first, as they were; then these, in the order of the tasks.
             rows.sort(key=lambda row: order.index(key(row)) if key(row) in order else -1)
-            write(path, finish(rows))
+            write(path, finish(rows), command)
     return rows

@@ -1,0 +1,128 @@
+"""Chapter 17, find the bug: tests of what must not change."""
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.exercises.diagnosis import (
+    DROPPING,
+    FUTURE,
+    FUTURE_TRAINING,
+    HEADS,
+    HEALTHY,
+    PADDING,
+    POSITIONS,
+    SRC,
+    TGT_IN,
+    TRAINING,
+    Diagnosis,
+    Model,
+    healthy,
+    leak,
+)
+from annotated_transformer.transformer import Transformer
+
+OTHER_WORD = 4
+
+
+def _twice(model: Transformer) -> bool:
+    return torch.equal(model(SRC, TGT_IN), model(SRC, TGT_IN))
+
+
+def _repeats_itself(model: Transformer) -> bool:
+    model.eval()
+    return torch.equal(model(SRC, TGT_IN), model(SRC, TGT_IN))
+
+
+repeats_itself = Diagnosis(
+    reference=_repeats_itself,
+    mistakes={
+        "you pass every model: make two runs, and do not seed the generator before each.": (
+            lambda model: True
+        ),
+        "you call every model ill: in training mode a healthy one drops, too.": lambda model: False,
+        "you take the model in the mode in which it comes; say model.eval() first.": _twice,
+        "you run the encoder alone; the decoder may be what never stops.": (
+            lambda model: torch.equal(model.eval().encode(SRC), model.encode(SRC))
+        ),
+        "it is the other way round: True means that the model is healthy.": (
+            lambda model: not _repeats_itself(model)
+        ),
+        "right, but as a tensor; bool(…) makes it True or False.": (
+            lambda model: torch.tensor(_repeats_itself(model))
+        ),
+    },
+    cases=[
+        (HEALTHY,),
+        (TRAINING,),
+        (DROPPING,),
+        (Model("a model whose encoder never stops dropping", 4, change=healthy("decoder")),),
+        (Model("a model whose decoder never stops dropping", 4, change=healthy("encoder")),),
+        (FUTURE,),
+        (HEADS,),
+    ],
+)
+
+
+def _with(at: int) -> Tensor:
+    """What the decoder reads, with another word at one place."""
+    changed = TGT_IN.clone()
+    changed[:, at] = OTHER_WORD
+    return changed
+
+
+def _hides_the_future(model: Transformer) -> bool:
+    model.eval()
+    logits = model(SRC, TGT_IN)
+    for t in range(1, TGT_IN.size(1)):
+        changed = TGT_IN.clone()
+        changed[:, t] = OTHER_WORD
+        if not torch.allclose(model(SRC, changed)[:, :t], logits[:, :t]):
+            return False
+    return True
+
+
+def _same(model: Transformer, changed: Tensor, where: slice) -> bool:
+    return torch.allclose(model(SRC, changed)[:, where], model(SRC, TGT_IN)[:, where])
+
+
+hides_the_future = Diagnosis(
+    reference=_hides_the_future,
+    mistakes={
+        "you pass every model: change a word that stands later than the logits you compare.": (
+            lambda model: True
+        ),
+        "you call every model ill: the logits at the changed word and after it may change.": (
+            lambda model: False
+        ),
+        "you take the model in the mode in which it comes; say model.eval() first.": (
+            lambda model: all(_same(model, _with(t), slice(t)) for t in range(1, 5))
+        ),
+        "you change only the last word; an early position may see another one.": (
+            lambda model: _same(model.eval(), _with(-1), slice(-1))
+        ),
+        "you compare only the first position; a later one may see the future.": (
+            lambda model: all(_same(model.eval(), _with(t), slice(1)) for t in range(1, 5))
+        ),
+        "you compare only the position before the changed word; a leak may reach farther.": (
+            lambda model: all(_same(model.eval(), _with(t), slice(t - 1, t)) for t in range(1, 5))
+        ),
+        "it is the other way round: True means that the model is healthy.": (
+            lambda model: not _hides_the_future(model)
+        ),
+        "right, but as a tensor; bool(…) makes it True or False.": (
+            lambda model: torch.tensor(_hides_the_future(model))
+        ),
+    },
+    cases=[
+        (HEALTHY,),
+        (TRAINING,),
+        (FUTURE,),
+        (FUTURE_TRAINING,),
+        (HEADS,),
+        (PADDING,),
+        (POSITIONS,),
+        (Model("a model whose first position sees the second", change=leak(0, 1)),),
+        (Model("a model whose third position sees the fourth", change=leak(2, 3)),),
+        (Model("a model whose second position sees the last", layers=1, change=leak(1, 4)),),
+    ],
+)

@@ -1,0 +1,113 @@
+"""Each patient is ill in its own way, and looks healthy otherwise."""
+
+import pytest
+import torch
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.errors import InputError
+from annotated_transformer.exercises.naming import LETTERS, SIGNS, name_the_mistake, passes
+from annotated_transformer.experiments import train_briefly
+from annotated_transformer.mistakes import CHANGES, SMALL, patient
+from small_models import random_examples
+
+PATIENTS = [number for number in CHANGES if number]
+FAILS = {
+    0: set(),
+    1: {"steps agree"},
+    2: {"norms agree"},
+    3: {"agrees with PyTorch", "ignores padding", "hides the future", "steps agree"},
+    4: {
+        "repeats itself",
+        "agrees with PyTorch",
+        "ignores padding",
+        "hides the future",
+        "steps agree",
+    },
+    5: {"layers differ"},
+    6: {"ignores padding"},
+    7: {"rows sum to 1", "agrees with PyTorch"},
+    8: {"hides the future", "steps agree"},
+}
+
+
+@pytest.mark.parametrize("number", CHANGES)
+def test_a_patient_fails_the_tests_that_its_mistake_breaks_and_no_other(number):
+    assert {sign for sign in SIGNS if not passes(sign, number)} == FAILS[number]
+
+
+def test_no_two_patients_fail_the_same():
+    assert len({frozenset(fails) for fails in FAILS.values()}) == len(CHANGES)
+
+
+@pytest.mark.parametrize("number", PATIENTS)
+def test_a_patient_looks_like_a_healthy_model(number):
+    healthy, ill = patient(0), patient(number)
+    names = "forgetsstart dividesby cutsacross neverstops readspadding scalestoolate hidesthefuture"
+    assert str(ill) == str(healthy)
+    assert not any(name in str(ill).lower() for name in names.split())
+    assert [(n, p.shape, p.dtype) for n, p in ill.named_parameters()] == [
+        (n, p.shape, p.dtype) for n, p in healthy.named_parameters()
+    ]
+    assert all(p.dtype == torch.float64 for p in ill.parameters())
+    ill.load_state_dict(healthy.state_dict())
+
+
+@pytest.mark.parametrize("number", CHANGES)
+def test_a_patient_passes_a_smoke_test(number):
+    batch = Batch.of(random_examples(5, vocab=12))
+    logits = patient(number)(batch.src, batch.tgt_in)
+    assert logits.shape == (*batch.tgt_in.shape, 12)
+    assert logits.isfinite().all()
+
+
+@pytest.mark.parametrize("number", CHANGES)
+def test_a_patient_trains(number):
+    torch.manual_seed(0)
+    examples = [(words, words) for words, _ in random_examples(40, vocab=12)]
+    losses = train_briefly(patient(number), examples, steps=120, rate=1e-2, batch_tokens=64)
+    assert sum(losses[-10:]) < 0.8 * sum(losses[:10])
+
+
+@pytest.mark.parametrize("number", [1, 8])
+def test_two_patients_train_as_the_healthy_model_does(number):
+    """What is wrong with them is not done in training."""
+    curves = []
+    for which in (0, number):
+        torch.manual_seed(0)
+        curves.append(train_briefly(patient(which), random_examples(30, vocab=12), steps=5))
+    assert curves[0] == curves[1]
+
+
+def test_the_same_seed_draws_the_same_model_and_leaves_the_generator_alone():
+    before = torch.get_rng_state()
+    first, second, third = patient(0), patient(1), patient(0, seed=1)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.get_default_dtype() == torch.float32
+    assert torch.equal(first.output.weight, second.output.weight)
+    assert not torch.equal(first.output.weight, third.output.weight)
+
+
+def test_sizes_can_be_chosen():
+    assert patient(3, SMALL.tiny(20, 30)).output.out_features == 30
+
+
+@pytest.mark.parametrize("number", [-1, 9])
+def test_there_are_eight_patients(number):
+    with pytest.raises(InputError, match=f"number is {number}, it must be from 0"):
+        patient(number)
+
+
+@pytest.mark.parametrize("number", PATIENTS)
+def test_one_letter_is_right_and_every_other_is_refuted_by_a_test(number):
+    verdicts = {letter: name_the_mistake(number, letter) for letter in LETTERS}
+    assert [letter for letter, v in verdicts.items() if v.passed] == [
+        letter for letter, which in LETTERS.items() if which == number
+    ]
+    for verdict in verdicts.values():
+        assert verdict.passed or f"patient {number}" in verdict.mistake
+
+
+def test_what_is_no_choice_is_told():
+    assert repr(name_the_mistake(1, None)) == "not attempted"
+    assert "there is no patient 9" in name_the_mistake(9, "A").mistake
+    assert "there is no mistake 'Z'" in name_the_mistake(1, "Z").mistake

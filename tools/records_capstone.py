@@ -1,0 +1,187 @@
+"""The records of the capstone: four models on German captions, with equal time and equal tuning.
+
+Every model gets the same tokenizer, batches, loss, optimizer and averaging, the same number of
+trials, and as many steps as fit into ten minutes of one core. The number of steps comes from a
+record of its own (capstone_speed): a training does not depend on what else the machine does.
+"""
+
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from functools import cache, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from sacrebleu.metrics.bleu import BLEU
+
+from annotated_transformer.batches import Batch, batches_by_tokens
+from annotated_transformer.corpora import Corpus, load_corpus
+from annotated_transformer.evaluation import perplexity, score_translations, translate
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.recipes import Recipe, preset
+from annotated_transformer.runs import Run
+from annotated_transformer.training import Trainer, endless_batches
+from annotated_transformer.training_runs import train
+from record_tables import Row, extend
+
+COMMAND = "make capstone"
+BUDGET = 600  # seconds of one core for each training
+SEEDS = (0, 1, 2)
+EDGES = (1, 8, 12, 16, 20, 100)  # where the bins of source length begin, in words
+TEST = "test_2016_flickr"
+RATES = (1e-3, 2e-3, 4e-3)
+DROPOUTS = (0.2, 0.3)
+SCORES = ("dot", "general", "concat")
+MODELS = ("seq2seq", "bahdanau", "luong", "transformer")
+KEYS = ["model", "score", "rate", "dropout", "seed"]
+Settings = tuple[str, str, float, float]
+"""Model, score of its attention ("" if it has no choice), learning rate, dropout."""
+
+
+@cache
+def corpus() -> Corpus:
+    """Read the corpus once in each process."""
+    return load_corpus("multi30k")
+
+
+def recipe_of(model: str, score: str, rate: float, dropout: float, seed: int, steps: int) -> Recipe:
+    """Return the preset with these settings."""
+    recipe = preset(model, "multi30k")
+    sizes = recipe.sizes | {"dropout": dropout} | ({"score": score} if score else {})
+    return replace(
+        recipe, peak_rate=rate, seed=seed, steps=steps, validate_every=steps // 5, sizes=sizes
+    )
+
+
+def first_trials(model: str) -> list[Settings]:
+    """Return three of the four trials; the fourth depends on them."""
+    if model == "luong":
+        return [(model, score, RATES[1], DROPOUTS[0]) for score in SCORES]
+    return [(model, "", rate, DROPOUTS[0]) for rate in RATES]
+
+
+def best(rows: list[Row], model: str) -> Settings:
+    """Return the settings of the trial with the lowest perplexity on the validation split."""
+    trials = [row for row in rows if row["model"] == model and int(row["seed"]) == SEEDS[0]]
+    row = min(trials, key=lambda row: float(row["val_perplexity"]))
+    return model, row["score"], float(row["rate"]), float(row["dropout"])
+
+
+def last_trial(rows: list[Row], model: str) -> Settings:
+    """Return the fourth trial: the best of three with more dropout; for Luong, a higher rate."""
+    model, score, rate, dropout = best(rows, model)
+    if model == "luong":
+        return model, score, RATES[2], dropout
+    return model, score, rate, DROPOUTS[1]
+
+
+def time_step(model: str, steps: int = 20) -> Row:
+    """Time one step of training, the median over typical batches, on one thread."""
+    torch.set_num_threads(1)
+    recipe = recipe_of(model, "concat" if model == "luong" else "", 1e-3, 0.2, 0, steps)
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run.create(Path(folder) / "run", recipe, corpus())
+        examples = run.encode(corpus().split("train"))
+        trainer = Trainer(
+            run.new_model(),
+            partial(smoothed_cross_entropy, smoothing=recipe.smoothing),
+            recipe.make_schedule(),
+            average_decay=recipe.average_decay,
+        )
+    batches = endless_batches(examples, recipe.batch_tokens, recipe.seed)
+    seconds = []
+    for _ in range(steps):
+        batch: Batch = next(batches)
+        start = time.process_time()
+        trainer.update([batch])
+        seconds.append(time.process_time() - start)
+    mean = statistics.fmean(seconds[2:])  # the first steps make room in memory
+    return {
+        "model": model,
+        "seconds_per_step": round(mean, 3),
+        "steps": int(BUDGET / mean) // 50 * 50,
+        "steps_per_epoch": len(batches_by_tokens(examples, recipe.batch_tokens)),
+    }
+
+
+def scores_by_length(sources: list[str], found: list[str], wanted: list[str]) -> Row:
+    """Return BLEU of the test sentences in each bin of source length."""
+    columns = {}
+    for low, high in pairwise(EDGES):
+        inside = [i for i, text in enumerate(sources) if low <= len(text.split()) < high]
+        bleu = BLEU().corpus_score([found[i] for i in inside], [[wanted[i] for i in inside]])
+        columns[f"bleu_{low}-{high - 1}"] = round(bleu.score, 2)
+    return columns
+
+
+def train_and_measure(
+    model: str, score: str, rate: float, dropout: float, seed: int, steps: int
+) -> Row:
+    """Train one model and measure it on the validation and on the test split."""
+    torch.set_num_threads(1)
+    recipe = recipe_of(model, score, rate, dropout, seed, steps)
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run.create(Path(folder) / "run", recipe, corpus())
+        start = time.process_time()
+        train(run, corpus())
+        minutes = (time.process_time() - start) / 60
+        trained = run.model()
+    vocabularies = run.src_vocabulary, run.tgt_vocabulary
+    row: Row = dict(zip(KEYS, (model, score, rate, dropout, seed), strict=True))
+    row |= {
+        "steps": steps,
+        "cpu_minutes": round(minutes, 1),
+        "parameters": sum(p.numel() for p in trained.parameters()),
+        "val_perplexity": round(perplexity(trained, run.encode(corpus().split("val"))), 3),
+    }
+    sources, references = (list(side) for side in zip(*corpus().split(TEST), strict=True))
+    row["test_perplexity"] = round(perplexity(trained, run.encode(corpus().split(TEST))), 3)
+    for name, beam in (("greedy", 1), ("beam", 4)):
+        found = translate(trained, sources, *vocabularies, beam_size=beam)
+        bleu, lower, chrf, _ = score_translations(found, references)
+        row |= {
+            name: round(bleu.value, 2),
+            f"{name}_lower": round(lower.value, 2),
+            f"{name}_chrf": round(chrf.value, 2),
+        }
+    return row | scores_by_length(sources, found, references) | {"signature": bleu.signature}
+
+
+def mark_chosen(rows: list[Row]) -> list[Row]:
+    """Tell for every row whether its settings are those that were chosen for its model."""
+    chosen = {model: best(rows, model) for model in {row["model"] for row in rows}}
+    return [
+        {
+            **row,
+            "chosen": chosen[row["model"]][1:]
+            == (row["score"], float(row["rate"]), float(row["dropout"])),
+        }
+        for row in rows
+    ]
+
+
+def make(records: Path) -> None:
+    """Make what is missing of the ladder."""
+    speeds = extend(
+        records / "capstone_speed.csv",
+        time_step,
+        [(model,) for model in MODELS],
+        ["model"],
+        workers=1,
+        command=COMMAND,
+    )
+    steps = {row["model"]: int(row["steps"]) for row in speeds}
+    tasks: list[tuple[Any, ...]] = []
+
+    def run(wanted: list[Settings], seeds: tuple[int, ...]) -> list[Row]:
+        tasks.extend((*settings, seed, steps[settings[0]]) for settings in wanted for seed in seeds)
+        keys = [*KEYS, "steps"]
+        return extend(path, train_and_measure, tasks, keys, mark_chosen, command=COMMAND)
+
+    path = records / "capstone.csv"
+    rows = run([settings for model in MODELS for settings in first_trials(model)], SEEDS[:1])
+    rows = run([last_trial(rows, model) for model in MODELS], SEEDS[:1])
+    run([best(rows, model) for model in MODELS], SEEDS[1:])

@@ -1,0 +1,118 @@
+"""The records of chapter 13: what wider beams find, and what the cache of the decoder saves."""
+
+import statistics
+import time
+from functools import cache
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.batches import Batch, padding_mask
+from annotated_transformer.decoding import Hypothesis, beam_search, evaluating, greedy
+from annotated_transformer.evaluation import score_translations
+from annotated_transformer.experiments import train_briefly
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from record_runs import SEEDS, task
+from record_tables import Row, extend
+
+STEPS, RATE = 500, 4e-3
+BEAMS, ALPHAS = (2, 4, 16), (0.0, 0.6, 1.0)
+LENGTHS = (16, 32, 64, 128, 256)
+MARGIN = 1e-6  # nats: what differs by less is equally likely
+
+
+@cache
+def trained(seed: int) -> Transformer:
+    """Train the small Transformer of the chapter."""
+    torch.set_num_threads(1)
+    model = task().build(
+        Transformer, TransformerConfig.tiny, seed, norm="pre", dropout=0.0, max_length=128
+    )
+    train_briefly(model, task().examples("train"), STEPS, RATE, seed)
+    return model
+
+
+@cache
+def greedily(seed: int) -> list[Hypothesis]:
+    """Translate the test split greedily."""
+    return greedy(trained(seed), Batch.of(task().examples("test")).src)
+
+
+def search(seed: int, beam_size: int, alpha: float) -> Row:
+    """Translate the test split by beam search, and compare with greedy search and the truth."""
+    test = task().examples("test")
+    base = greedily(seed)
+    found = beam_search(trained(seed), Batch.of(test).src, beam_size, alpha)
+    gains = [new.log_prob - old.log_prob for new, old in zip(found, base, strict=True)]
+    right = [new.tokens == tgt for new, (_, tgt) in zip(found, test, strict=True)]
+    before = [old.tokens == tgt for old, (_, tgt) in zip(base, test, strict=True)]
+    texts = [task().tgt_vocabulary.decode(new.tokens) for new in found]
+    bleu = score_translations(texts, [" ".join(pair.tgt) for pair in task().pairs["test"]])[0]
+    written = sum(len(new.tokens) for new in found) / sum(len(tgt) for _, tgt in test)
+    return {
+        "seed": seed,
+        "beam_size": beam_size,
+        "alpha": alpha,
+        "steps": STEPS,
+        "likelier": sum(gain > MARGIN for gain in gains) / len(test),
+        "less_likely": sum(gain < -MARGIN for gain in gains) / len(test),
+        "exact": sum(right) / len(test),
+        "mended": sum(r and not b for r, b in zip(right, before, strict=True)) / len(test),
+        "spoilt": sum(b and not r for r, b in zip(right, before, strict=True)) / len(test),
+        "bleu": round(bleu.value, 2),
+        "length": round(written, 4),
+    }
+
+
+def write_cached(model: Transformer, src: Tensor, tgt_in: Tensor) -> Tensor:
+    """The logits after every token, one step at a time with the keys and values kept."""
+    state, logits = model.start(src), []
+    for token in tgt_in.T:
+        last, state = model.step(state, token)
+        logits.append(last)
+    return torch.stack(logits, dim=1)
+
+
+def write_anew(model: Transformer, src: Tensor, tgt_in: Tensor) -> Tensor:
+    """The same, but every step reads the whole beginning again; the source is read once."""
+    memory, mask = model.encode(src), padding_mask(src)
+    beginnings = (tgt_in[:, : t + 1] for t in range(tgt_in.size(1)))
+    return torch.stack([model.decode(b, memory, mask)[:, -1] for b in beginnings], dim=1)
+
+
+def time_writing(length: int, repeats: int = 3) -> Row:
+    """Time how long it takes to write one sentence of so many tokens, both ways in turns."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    config = TransformerConfig(
+        1000, 1000, d_model=256, num_layers=3, num_heads=8, d_ff=1024, dropout=0.0
+    )
+    model = Transformer(config)
+    src, tgt_in = torch.randint(4, 1000, (2, 1, length))
+    ways = {"cached": write_cached, "anew": write_anew}
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    with evaluating(model):
+        for _ in range(repeats):
+            for name, way in ways.items():
+                start = time.process_time()
+                way(model, src, tgt_in)
+                seconds[name].append(time.process_time() - start)
+    cached, anew = (statistics.median(seconds[name]) for name in ways)
+    return {
+        "length": length,
+        "cached_milliseconds": round(1000 * cached, 1),
+        "anew_milliseconds": round(1000 * anew, 1),
+        "ratio": round(anew / cached, 2),
+    }
+
+
+def make(records: Path) -> None:
+    """Make what is missing of the records of chapter 13."""
+    settings = [(1, 0.0)] + [(beam, alpha) for beam in BEAMS for alpha in ALPHAS]
+    searches = [(seed, *setting) for seed in SEEDS for setting in settings]
+    # In one process, which trains each model once.
+    extend(records / "beams.csv", search, searches, ["seed", "beam_size", "alpha"], workers=1)
+    # One at a time: nothing else may run beside what is timed.
+    lengths = [(length,) for length in LENGTHS]
+    extend(records / "cache_times.csv", time_writing, lengths, ["length"], workers=1)

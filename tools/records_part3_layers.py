@@ -1,0 +1,97 @@
+"""The record of chapter 16: what three kinds of layer cost, by the length of a sentence."""
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.attention import ScaledDotProductAttention
+from annotated_transformer.multi_head_attention import MultiHeadAttention
+from annotated_transformer.soft_lookup import SoftLookup
+from record_runs import operations
+from record_tables import Row, extend
+
+D_MODEL, SENTENCES, HEADS, KERNEL = 256, 4, 4, 3
+LENGTHS = (16, 32, 64, 128, 256, 512, 1024)
+
+
+class WrittenOut(ScaledDotProductAttention):
+    """The same attention, one operation at a time: it holds the weights, n × n a head."""
+
+    forward = SoftLookup.forward
+
+
+class Recurrent(nn.GRU):
+    """A GRU that gives its states only."""
+
+    def __init__(self) -> None:
+        super().__init__(D_MODEL, D_MODEL, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        """(batch, time, d) to (batch, time, d)."""
+        states: Tensor = super().forward(x)[0]
+        return states
+
+
+class Convolutional(nn.Conv1d):
+    """A convolution over neighbouring positions."""
+
+    def __init__(self) -> None:
+        super().__init__(D_MODEL, D_MODEL, KERNEL, padding=KERNEL // 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, time, d) to (batch, time, d)."""
+        return super().forward(x.transpose(1, 2)).transpose(1, 2)
+
+
+class Attending(MultiHeadAttention):
+    """A sentence that attends to itself, with PyTorch's fused attention or written out."""
+
+    def __init__(self, attention: type[ScaledDotProductAttention]) -> None:
+        super().__init__(D_MODEL, HEADS)
+        self.attention = attention()
+
+    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        """(batch, time, d) to (batch, time, d)."""
+        return super().forward(x, x, x)
+
+
+LAYERS: dict[str, Callable[[], Any]] = {
+    "recurrent": Recurrent,
+    "convolutional": Convolutional,
+    "self-attention": lambda: Attending(ScaledDotProductAttention),
+    "self-attention, written out": lambda: Attending(WrittenOut),
+}
+
+
+def time_layer(name: str, length: int) -> Row:
+    """Time a layer, forwards and backwards, in turns with the recurrent one."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    x = torch.randn(SENTENCES, length, D_MODEL, requires_grad=True)
+    layers = [LAYERS[name](), LAYERS["recurrent"]()]
+    seconds: list[list[float]] = [[], []]
+    for _ in range(max(5, 2 * LENGTHS[-1] // length)):
+        for layer, times in zip(layers, seconds, strict=True):
+            start = time.process_time()
+            layer(x).sum().backward()
+            times.append(time.process_time() - start)
+    ours, recurrent = (statistics.median(times[1:]) for times in seconds)
+    counted = "self-attention, written out" if name.startswith("self") else name
+    return {
+        "layer": name,
+        "length": length,
+        "operations": operations(LAYERS[counted](), x),
+        "milliseconds": round(1000 * ours, 2),
+        "ratio_to_recurrent": round(ours / recurrent, 3),
+    }
+
+
+def make(records: Path) -> None:
+    """Make what is missing of the record of chapter 16, one at a time."""
+    tasks = [(name, length) for name in LAYERS for length in LENGTHS]
+    extend(records / "layers_times.csv", time_layer, tasks, ["layer", "length"], workers=1)

@@ -1,0 +1,80 @@
+"""The record of chapter 10: post-norm and pre-norm, with and without warm-up, at two depths."""
+
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from annotated_transformer.layers import EncoderLayer, FeedForward, Norm, Residual
+from annotated_transformer.multi_head_attention import MultiHeadAttention
+from annotated_transformer.positional_encoding import SinusoidalPositionalEncoding
+from record_tables import Row, extend
+
+SYMBOLS, LENGTH, D_MODEL, D_FF, HEADS = 16, 8, 32, 64, 4
+RATE, STEPS, EVERY, SENTENCES, WARMUP = 5e-3, 200, 20, 48, 100
+NORMS: tuple[Norm, ...] = ("post", "pre")
+DEPTHS = (6, 12)
+SEEDS = (0, 1, 2)
+
+
+class Reverser(nn.Module):
+    """An encoder that says a row of symbols backwards."""
+
+    def __init__(self, norm: Norm, num_layers: int) -> None:
+        super().__init__()
+        self.symbols = nn.Embedding(SYMBOLS, D_MODEL)
+        self.positions = SinusoidalPositionalEncoding(LENGTH, D_MODEL)
+        self.layers = nn.ModuleList(
+            EncoderLayer(
+                MultiHeadAttention(D_MODEL, HEADS),
+                FeedForward(D_MODEL, D_FF),
+                lambda: Residual(D_MODEL, 0.0, norm),
+            )
+            for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(D_MODEL) if norm == "pre" else nn.Identity()
+        self.output = nn.Linear(D_MODEL, SYMBOLS)
+        self.mask = torch.ones(1, 1, LENGTH, LENGTH, dtype=torch.bool)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """The logits of the symbol to say at each position."""
+        x = self.positions(self.symbols(ids))
+        for layer in self.layers:
+            x = layer(x, self.mask)
+        logits: torch.Tensor = self.output(self.norm(x))
+        return logits
+
+
+def train(norm: Norm, num_layers: int, warmup: int, seed: int) -> Row:
+    """Train one encoder; every 20 steps, tell the share of symbols that it said right in them."""
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    torch.manual_seed(seed)
+    model = Reverser(norm, num_layers)
+    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-6)
+    row: Row = {"norm": norm, "layers": num_layers, "warmup": warmup, "seed": seed}
+    right = 0
+    for step in range(1, STEPS + 1):
+        ids = torch.randint(SYMBOLS, (SENTENCES, LENGTH))
+        logits, target = model(ids), ids.flip(1)
+        loss = F.cross_entropy(logits.flatten(0, 1), target.flatten())
+        adam.zero_grad()
+        loss.backward()
+        for group in adam.param_groups:
+            group["lr"] = RATE * min(1.0, step / max(1, warmup))
+        adam.step()
+        right += int((logits.argmax(-1) == target).sum())
+        if step % EVERY == 0:
+            row[f"step_{step}"] = round(right / (EVERY * SENTENCES * LENGTH), 3)
+            right = 0
+    return row
+
+
+def make(records: Path) -> None:
+    """Make what is missing of the record of chapter 10."""
+    runs = [
+        (norm, depth, warmup, seed)
+        for depth in DEPTHS for norm in NORMS for warmup in (0, WARMUP) for seed in SEEDS
+    ]  # fmt: skip
+    extend(records / "norms.csv", train, runs, ["norm", "layers", "warmup", "seed"])

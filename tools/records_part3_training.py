@@ -1,0 +1,74 @@
+"""The records of chapter 12: what a training step costs, and what more steps give."""
+
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import records_part1
+import records_part2
+from annotated_transformer.batches import Example
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.training import Trainer, endless_batches
+from record_runs import task
+from record_tables import Row, extend
+
+MODELS = ("seq2seq, GRU", "Luong, dot", "Bahdanau", "Transformer")
+LENGTHS = {"all": (0, 99), "short": (4, 6), "long": (16, 18)}  # morphemes, from and to
+BUDGETS = (500, 1000, 4000)  # steps of the Transformer; part2.csv has 2000
+RATE = 4e-3  # the rate that was chosen in part2.csv
+
+
+def build(name: str) -> Any:
+    """Return an untrained model, in float64."""
+    if name == "Transformer":
+        return records_part2.build("sinusoidal")
+    return records_part1.build(name)
+
+
+def sentences(kind: str) -> list[Example]:
+    """Return the training pairs of these lengths."""
+    low, high = LENGTHS[kind]
+    return [pair for pair in task().examples("train") if low <= len(pair[1]) <= high]
+
+
+def time_steps(name: str, kind: str, repeats: int = 12) -> Row:
+    """Time training steps of a model and of the GRU, in turns, on batches of 512 positions."""
+    torch.set_num_threads(1)
+    batches = endless_batches(sentences(kind), max_tokens=512, seed=0)
+    trainers = [
+        Trainer(build(other), smoothed_cross_entropy, lambda step: 1e-6)
+        for other in (name, "seq2seq, GRU")
+    ]
+    seconds: list[list[float]] = [[], []]
+    for _ in range(repeats):
+        parts = [[next(batches)] for _ in range(4)]
+        for trainer, times in zip(trainers, seconds, strict=True):
+            start = time.process_time()
+            for part in parts:
+                trainer.update(part)
+            times.append((time.process_time() - start) / len(parts))
+    ours, gru = map(statistics.median, seconds)
+    return {
+        "model": name,
+        "sentences": kind,
+        "milliseconds": round(1000 * ours, 1),
+        "ratio_to_gru": round(ours / gru, 2),
+    }
+
+
+def train_for(steps: int) -> Row:
+    """Train the Transformer of Part II, with seed 0, for so many steps."""
+    row = records_part2.train_and_measure("sinusoidal", RATE, 0, steps)
+    return {**row, "model": "Transformer"}
+
+
+def make(records: Path) -> None:
+    """Make what is missing of the records of chapter 12, one at a time."""
+    times = [(name, kind) for name in MODELS for kind in LENGTHS]
+    keys = ["model", "sentences"]
+    extend(records / "training_times.csv", time_steps, times, keys, workers=1)
+    budgets = [(steps,) for steps in BUDGETS]
+    extend(records / "transformer_budgets.csv", train_for, budgets, ["steps"], workers=1)
