@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -682,5 +683,55 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             ).parameters()
         ),
         lambda d, f: float(4 * d**2 + 2 * d * f + f + 9 * d),
+    ],
+    "relation_score": [
+        lambda weights, relation: torch.stack(
+            [
+                torch.stack([head[t][row].sum() for t, row in enumerate(relation) if row.any()])
+                .mean()
+                for head in weights
+            ]
+        ),
+        lambda weights, relation: (
+            torch.einsum("hqk,qk->h", weights, relation.to(weights.dtype)) / relation.any(1).sum()
+        ),
+    ],
+    "remove_heads": [
+        lambda W, heads, h: (
+            W * torch.tensor([i not in heads for i in range(h)]).repeat_interleave(W.size(1) // h)
+        ),
+        lambda W, heads, h: torch.cat(
+            [0 * part if i in heads else part for i, part in enumerate(W.chunk(h, dim=1))], dim=1
+        ),
+    ],
+    "kendall_tau": [
+        lambda a, b: ((a[:, None] - a).sign() * (b[:, None] - b).sign()).sum()
+        / (len(a) ** 2 - len(a)),
+        lambda a, b: statistics.mean(
+            float(((x - y) * (u - v)).sign())
+            for (x, u), (y, v) in itertools.combinations(zip(a, b, strict=True), 2)
+        ),
+    ],
+    "leave_one_out": [
+        lambda predict, words: torch.tensor(
+            [
+                max(0, sum((predict(words) - predict(words[torch.arange(len(words)) != j]))
+                    .clamp(min=0).tolist()))
+                for j in range(len(words))
+            ]
+        ),
+    ],
+    "previous_by_chance": [
+        lambda n, causal: (
+            torch.tril(torch.ones(n, n)) / torch.arange(1, n + 1)[:, None]
+            if causal else torch.full((n, n), 1 / n)
+        ).diagonal(-1).mean(),
+        lambda n, causal: statistics.mean(1 / (t if causal else n) for t in range(2, n + 1)),
+    ],
+    "head_damages": [
+        lambda W, h, loss: [
+            loss(W * (torch.arange(W.size(1)) // (W.size(1) // h) != i)) - loss(W)
+            for i in range(h)
+        ],
     ],
 }  # fmt: skip

@@ -60,7 +60,7 @@ def train(norm: Norm, num_layers: int, warmup: int, seed: int) -> Row:
         logits, target = model(ids), ids.flip(1)
         loss = F.cross_entropy(logits.flatten(0, 1), target.flatten())
         adam.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         for group in adam.param_groups:
             group["lr"] = RATE * min(1.0, step / max(1, warmup))
         adam.step()

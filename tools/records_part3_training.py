@@ -1,5 +1,6 @@
 """The records of chapter 12: what a training step costs, and what more steps give."""
 
+import math
 import statistics
 import time
 from pathlib import Path
@@ -10,8 +11,11 @@ import torch
 import records_part1
 import records_part2
 from annotated_transformer.batches import Example
+from annotated_transformer.evaluation import perplexity
 from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.schedule import linear_schedule
 from annotated_transformer.training import Trainer, endless_batches
+from annotated_transformer.transformer import Transformer, TransformerConfig
 from record_runs import task
 from record_tables import Row, extend
 
@@ -65,6 +69,29 @@ def train_for(steps: int) -> Row:
     return {**row, "model": "Transformer"}
 
 
+def curve_at(rate: float, steps: int = 200) -> Row:
+    """Return the learning curve of the small model of chapter 12, at a rate that is too high.
+
+    At such a rate, training enlarges the rounding of other processors until the curves differ.
+    """
+    torch.set_num_threads(1)
+    sizes = {"d_model": 32, "num_layers": 1, "num_heads": 2, "d_ff": 64, "max_length": 128}
+    choices = {**sizes, "dropout": 0.0, "norm": "pre"}
+    model = task().build(Transformer, TransformerConfig.tiny, **choices)
+    trainer = Trainer(model, smoothed_cross_entropy, linear_schedule(rate, steps), eps=1e-6)
+    batches = endless_batches(task().examples("train"), 256, seed=0)
+    val = task().examples("val")[:100]
+    losses, dots = [], []
+    for step in range(1, steps + 1):
+        losses.append(trainer.update([next(batches)])[0])
+        if step % 20 == 0:
+            dots.append(math.log(perplexity(model, val)))
+    curves = {"training": losses, "validation": dots}
+    return {"rate": rate} | {
+        name: " ".join(f"{loss:.2f}" for loss in curve) for name, curve in curves.items()
+    }
+
+
 def make(records: Path) -> None:
     """Make what is missing of the records of chapter 12, one at a time."""
     times = [(name, kind) for name in MODELS for kind in LENGTHS]
@@ -72,3 +99,4 @@ def make(records: Path) -> None:
     extend(records / "training_times.csv", time_steps, times, keys, workers=1)
     budgets = [(steps,) for steps in BUDGETS]
     extend(records / "transformer_budgets.csv", train_for, budgets, ["steps"], workers=1)
+    extend(records / "too_high.csv", curve_at, [(0.16,)], ["rate"], workers=1)

@@ -6,6 +6,7 @@ An exercise is called with the reader's function and returns a verdict:
 wrong: you add up the ids; compare them with PAD first.
 """
 
+from annotated_transformer.exercises.ablations import head_damages, leave_one_out, remove_heads
 from annotated_transformer.exercises.accumulation import accumulate, clip_together
 from annotated_transformer.exercises.accuracy import exact_accuracy_by_length
 from annotated_transformer.exercises.bahdanau import additive_scores, alignment_error
@@ -19,6 +20,11 @@ from annotated_transformer.exercises.costs import (
 )
 from annotated_transformer.exercises.cross_attention import cross_attention_head, turned_attention
 from annotated_transformer.exercises.greedy_decoding import greedy_decode
+from annotated_transformer.exercises.head_roles import (
+    kendall_tau,
+    previous_by_chance,
+    relation_score,
+)
 from annotated_transformer.exercises.heads import attend_in_heads, merge_heads, split_heads
 from annotated_transformer.exercises.invariants import hides_the_future, repeats_itself
 from annotated_transformer.exercises.leaks import causal_attention, kept_ends, sees_the_future
@@ -141,6 +147,12 @@ __all__ = [  # noqa: RUF022 (in the order of the chapters)
     "positions_read",
     "cached_numbers",
     "keep_rows",
+    "relation_score",
+    "remove_heads",
+    "kendall_tau",
+    "leave_one_out",
+    "previous_by_chance",
+    "head_damages",
     "attention_operations",
     "break_even",
     "wasted_pairs",

@@ -19,7 +19,7 @@ def _count(
     matrices: int = 4,
     norms: int = 5,
     gains: int = 2,
-    bias: int = 1,
+    biases: tuple[int, int] = (1, 1),
     feed_forwards: int = 2,
     tables: int = 1,
     logits: int = 1,
@@ -28,8 +28,8 @@ def _count(
     """The same with parts forgotten or counted twice, in all layers or at the end."""
 
     def count(vocab: int, num_layers: int, d: int, d_ff: int) -> int:
-        attention = matrices * (d + bias) * d
-        feed_forward = (d + bias) * d_ff + (d_ff + bias) * d
+        attention = matrices * (d + biases[0]) * d
+        feed_forward = (d + biases[1]) * d_ff + (d_ff + biases[1]) * d
         layers = attentions * attention + feed_forwards * feed_forward + norms * gains * d
         return num_layers * layers + tables * vocab * d + logits * vocab + final * 2 * d
 
@@ -40,9 +40,13 @@ transformer_parameters = Exercise(
     reference=_transformer_parameters,
     mistakes={
         "all biases are missing; every matrix has one, and the logits too.": (
-            _count(bias=0, logits=0)
+            _count(biases=(0, 0), logits=0)
         ),
-        "the biases of the layers are missing.": _count(bias=0),
+        "the biases of the layers are missing.": _count(biases=(0, 0)),
+        "the biases of the attention are missing; here each of its matrices has one.": (
+            _count(biases=(0, 1))
+        ),
+        "the biases of the feed-forward networks are missing.": _count(biases=(1, 0)),
         "the bias of the logits is missing: one number for each word.": _count(logits=0),
         "the layer norms are missing: a gain and a bias of d numbers for each.": _count(norms=0),
         "a layer norm has a gain and a bias, so 2 d numbers, not d.": _count(gains=1),
@@ -61,9 +65,14 @@ transformer_parameters = Exercise(
         "this is one layer of each stack; there are N.": (
             lambda vocab, num_layers, d, d_ff: _transformer_parameters(vocab, 1, d, d_ff)
         ),
+        "these are N layers in both stacks together; each stack has N.": (
+            lambda vocab, num_layers, d, d_ff: _transformer_parameters(
+                vocab, num_layers // 2, d, d_ff
+            )
+        ),
         "these are the layers alone; the embeddings are missing, and the bias of the logits.": (
             lambda vocab, num_layers, d, d_ff: _transformer_parameters(0, num_layers, d, d_ff)
         ),
     },
-    cases=[(10, 2, 6, 11), (146, 3, 64, 256), (7, 4, 5, 9)],
+    cases=[(10, 2, 6, 11), (146, 4, 64, 256), (7, 6, 5, 9)],
 )

@@ -89,7 +89,7 @@ def _as_it_is(x: Tensor) -> Tensor:
 
 def _block(
     *,
-    norm: Callable[[Tensor], Tensor] = _norm,
+    norms: tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]] = (_norm, _norm),
     pre: Callable[[Tensor], Tensor] = _as_it_is,
     root: Callable[[Tensor], float] = lambda X: X.size(1) ** 0.5,
     dim: int = 1,
@@ -97,16 +97,18 @@ def _block(
     bend: Callable[[Tensor], Tensor] = torch.relu,
     output: bool = True,
     ahead: bool = False,
+    again: bool = False,
 ) -> Callable[..., Tensor]:
-    """The same with another norm, divisor, axis, shortcut or bend; ``ahead``: F reads X."""
+    """The same with other parts; ``ahead``: F reads X; ``again``: the second sum adds X."""
 
     def block(
         X: Tensor, Q: Tensor, K: Tensor, V: Tensor, to_out: Tensor, W_1: Tensor, W_2: Tensor
     ) -> Tensor:
         x = pre(X)
         found = (x @ Q @ (x @ K).T / root(X)).softmax(dim) @ x @ V
-        M = norm((found @ to_out if output else found) + shortcuts[0] * X)
-        return norm(bend((X if ahead else pre(M)) @ W_1) @ W_2 + shortcuts[1] * M)
+        M = norms[0]((found @ to_out if output else found) + shortcuts[0] * X)
+        forward = bend((X if ahead else pre(M)) @ W_1) @ W_2
+        return norms[1](forward + shortcuts[1] * (X if again else M))
 
     return block
 
@@ -120,14 +122,17 @@ encoder_block = Exercise(
         "the second shortcut is missing: add M.": _block(shortcuts=(1, 0)),
         "both shortcuts are missing: add X, then M.": _block(shortcuts=(0, 0)),
         "this is pre-norm; here LayerNorm comes after each sum.": (
-            _block(pre=_norm, norm=_as_it_is)
+            _block(pre=_norm, norms=(_as_it_is, _as_it_is))
         ),
-        "LayerNorm is missing after the sums.": _block(norm=_as_it_is),
+        "LayerNorm is missing after the sums.": _block(norms=(_as_it_is, _as_it_is)),
+        "LayerNorm is missing after the first sum.": _block(norms=(_as_it_is, _norm)),
+        "LayerNorm is missing after the second sum.": _block(norms=(_norm, _as_it_is)),
+        "the second sum adds X; it adds M.": _block(again=True),
         "LayerNorm goes over the d numbers of a position, not over the positions.": (
-            _block(norm=_over_positions)
+            _block(norms=(_over_positions, _over_positions))
         ),
         "you divide by the unbiased deviation; LayerNorm divides the squares by d, not d - 1.": (
-            _block(norm=_unbiased)
+            _block(norms=(_unbiased, _unbiased))
         ),
         "the scores are not divided by √d.": _block(root=lambda X: 1),
         "the factor is 1/√d, not 1/d.": _block(root=lambda X: X.size(1)),
@@ -153,6 +158,9 @@ first_loss = Exercise(
     mistakes={
         "this is the loss if all logits are equal; that they differ costs half the variance.": (
             lambda vocab, variance: math.log(vocab)
+        ),
+        "you add ½, which is right for a variance of 1 alone; add half of the variance.": (
+            lambda vocab, variance: math.log(vocab) + 0.5
         ),
         "only half of the variance is added.": (lambda vocab, variance: math.log(vocab) + variance),
         "the variance itself is asked for, not its root.": (
