@@ -250,7 +250,11 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
     "safe_weights": [
         lambda e, mask: torch.where(mask, e, -torch.inf).softmax(2).nan_to_num(),
         lambda e, mask: e.masked_fill(~mask, -1e9).softmax(-1) * mask,
-        lambda e, mask: e.exp() * mask / (e.exp() * mask).sum(-1, keepdim=True).clamp(min=1e-9),
+        lambda e, mask: F.normalize(
+            (e.masked_fill(~mask, -torch.inf) - e.masked_fill(~mask, -1e9).amax(-1, True)).exp(),
+            p=1,
+            dim=-1,
+        ),
     ],
     "causal_attention": [
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
@@ -275,6 +279,9 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         lambda f, ids: not all(
             torch.equal(f(ids)[:t], f(torch.cat([ids[:t], ids[t:].flip(0) + 9]))[:t])
             for t in range(len(ids))
+        ),
+        lambda f, ids: any(
+            not torch.allclose(f(ids)[t], f(ids[: t + 1])[t]) for t in range(len(ids))
         ),
     ],
     "scaled_scores": [

@@ -11,20 +11,16 @@ from annotated_transformer.exercises.bahdanau import additive_scores, alignment_
 from annotated_transformer.exercises.cross_attention import cross_attention_head, turned_attention
 from annotated_transformer.exercises.greedy_decoding import greedy_decode
 from annotated_transformer.exercises.heads import attend_in_heads, merge_heads, split_heads
+from annotated_transformer.exercises.hidden_scores import safe_weights
 from annotated_transformer.exercises.leaks import causal_attention, kept_ends, sees_the_future
 from annotated_transformer.exercises.luong import attentional_state, luong_context
-from annotated_transformer.exercises.masks import (
-    both_masks,
-    causal_square,
-    padding_columns,
-    safe_weights,
-)
+from annotated_transformer.exercises.masks import both_masks, causal_square, padding_columns
 from annotated_transformer.exercises.multi_head import (
     head_contributions,
     head_parameters,
     multi_head,
 )
-from annotated_transformer.exercises.offsets import embed_from, offset_distance, shift_matrix
+from annotated_transformer.exercises.offsets import offset_distance, shift_matrix
 from annotated_transformer.exercises.positions import angle, sinusoids, wavelength
 from annotated_transformer.exercises.scaling import batched_attention, score_variances
 from annotated_transformer.exercises.scores import dot_scores, general_scores, score_parameters
@@ -46,6 +42,7 @@ from annotated_transformer.exercises.tokens_and_batches import (
     perplexity_of_two,
     shift,
 )
+from annotated_transformer.exercises.words_and_positions import embed_from
 
 __all__ = [  # noqa: RUF022 (in the order of the chapters)
     "count_tokens",
