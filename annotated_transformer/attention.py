@@ -13,12 +13,12 @@ class ScaledDotProductAttention(SoftLookup):
     """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V.
 
     The scores are divided by √d_k because a dot product of two vectors of d_k independent numbers
-    of variance 1 has variance d_k; without it the softmax of long vectors is nearly hard, and for
-    most queries its gradient is nearly zero.
+    of mean 0 and variance 1 has variance d_k; without it the softmax of long vectors is nearly
+    hard, and for most queries, if d_k is large enough, its gradient is nearly zero.
 
-    ``forward`` calls PyTorch's fused ``scaled_dot_product_attention``, which never holds the
-    weights; :meth:`weights` computes them one operation at a time. The tests hold both
-    equal.
+    ``forward`` calls PyTorch's ``scaled_dot_product_attention``. For many shapes it has a fused
+    kernel that never stores all the weights; for others it computes step by step.
+    :meth:`weights` always computes them one operation at a time. The tests hold both equal.
 
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     """

@@ -20,8 +20,8 @@ Captured = dict[str, list[Tensor]]
 def capture_attention(model: nn.Module) -> Iterator[Captured]:
     """Collect the attention weights of everything that the model attends to inside the block.
 
-    The model runs as always, on its fused path; beside it, the weights are computed from the same
-    queries, keys and mask. They are cut from the gradient graph.
+    The model runs as always; beside it, the weights are computed from the same queries, keys and
+    mask. They are cut from the gradient graph.
 
     >>> from annotated_transformer.transformer import Transformer, TransformerConfig
     >>> model = Transformer(TransformerConfig.tiny(10, 10))

@@ -40,6 +40,8 @@ class PositionalEncoding(nn.Module):
     ) -> Float[Tensor, "batch time d_model"]:
         """Add the vectors of positions ``start``, ``start + 1``, … to ``x``.
 
+        ``start`` is not 0 where a decoder gets its tokens one by one.
+
         Raises:
             InputError: if a position lies beyond the end of the table.
         """
@@ -63,6 +65,8 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
 
 class LearnedPositionalEncoding(PositionalEncoding):
     """One learned vector per position; what comes after ``max_length`` has none.
+
+    The vectors are drawn with a norm of about 1. No source prescribes it.
 
     Source: Gehring et al. 2017, section 3.1; compared in Vaswani et al. 2017, Table 3, row E.
     """

@@ -75,9 +75,9 @@ class Embedding(nn.Module):
 
     The weights are drawn from N(0, 1/d_model), which suits them as the matrix before the softmax;
     the factor √d_model brings the embeddings back to variance 1, so that the sinusoids, whose mean
-    square is 1/2, do not drown them.
+    square is 1/2, do not drown them. The paper states the factor, but no draw and no reason.
 
-    Source: Vaswani et al. 2017, sections 3.4, 3.5 and 5.4.
+    Source: Vaswani et al. 2017, sections 3.4 (factor), 3.5 (positions) and 5.4 (dropout).
     """
 
     def __init__(self, vocab: int, config: TransformerConfig) -> None:

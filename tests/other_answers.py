@@ -91,9 +91,7 @@ def shift_found_by_least_squares(k: int, d: int) -> Tensor:
     return torch.linalg.lstsq(table[here], table[here + k]).solution.T
 
 
-def adam_of_torch(
-    gradients: Tensor, rate: float, beta1: float, beta2: float, eps: float
-) -> Tensor:
+def adam_of_torch(gradients: Tensor, rate: float, beta1: float, beta2: float, eps: float) -> Tensor:
     weights = torch.zeros_like(gradients[0]).requires_grad_()
     adam = torch.optim.Adam([weights], lr=rate, betas=(beta1, beta2), eps=eps)
     for gradient in gradients:
@@ -315,7 +313,11 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
     "safe_weights": [
         lambda e, mask: torch.where(mask, e, -torch.inf).softmax(2).nan_to_num(),
         lambda e, mask: e.masked_fill(~mask, -1e9).softmax(-1) * mask,
-        lambda e, mask: e.exp() * mask / (e.exp() * mask).sum(-1, keepdim=True).clamp(min=1e-9),
+        lambda e, mask: F.normalize(
+            (e.masked_fill(~mask, -torch.inf) - e.masked_fill(~mask, -1e9).amax(-1, True)).exp(),
+            p=1,
+            dim=-1,
+        ),
     ],
     "causal_attention": [
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
@@ -340,6 +342,9 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         lambda f, ids: not all(
             torch.equal(f(ids)[:t], f(torch.cat([ids[:t], ids[t:].flip(0) + 9]))[:t])
             for t in range(len(ids))
+        ),
+        lambda f, ids: any(
+            not torch.allclose(f(ids)[t], f(ids[: t + 1])[t]) for t in range(len(ids))
         ),
     ],
     "scaled_scores": [

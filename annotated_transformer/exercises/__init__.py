@@ -26,15 +26,11 @@ from annotated_transformer.exercises.head_roles import (
     relation_score,
 )
 from annotated_transformer.exercises.heads import attend_in_heads, merge_heads, split_heads
+from annotated_transformer.exercises.hidden_scores import safe_weights
 from annotated_transformer.exercises.invariants import hides_the_future, repeats_itself
 from annotated_transformer.exercises.leaks import causal_attention, kept_ends, sees_the_future
 from annotated_transformer.exercises.luong import attentional_state, luong_context
-from annotated_transformer.exercises.masks import (
-    both_masks,
-    causal_square,
-    padding_columns,
-    safe_weights,
-)
+from annotated_transformer.exercises.masks import both_masks, causal_square, padding_columns
 from annotated_transformer.exercises.model_sizes import transformer_parameters
 from annotated_transformer.exercises.multi_head import (
     head_contributions,
@@ -42,7 +38,7 @@ from annotated_transformer.exercises.multi_head import (
     multi_head,
 )
 from annotated_transformer.exercises.normalisation import feed_forward, layer_norm
-from annotated_transformer.exercises.offsets import embed_from, offset_distance, shift_matrix
+from annotated_transformer.exercises.offsets import offset_distance, shift_matrix
 from annotated_transformer.exercises.padding import ignores_padding
 from annotated_transformer.exercises.parts import layers_differ, norms_agree
 from annotated_transformer.exercises.paths import layers_needed, path_length, window
@@ -73,6 +69,7 @@ from annotated_transformer.exercises.tokens_and_batches import (
 )
 from annotated_transformer.exercises.updates import adam_update
 from annotated_transformer.exercises.whole_model import encoder_block, first_loss, tied_logits
+from annotated_transformer.exercises.words_and_positions import embed_from
 
 __all__ = [  # noqa: RUF022 (in the order of the chapters)
     "count_tokens",

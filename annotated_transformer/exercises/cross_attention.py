@@ -41,6 +41,9 @@ cross_attention_head = Exercise(
         "you divide by √d; the vectors that are compared have d_k numbers.": (
             lambda x, m, Q, K, V: _with(len(Q) ** 0.5, x @ Q, m @ K, m @ V)
         ),
+        "you divide by √d_v; the vectors that are compared have d_k numbers.": (
+            lambda x, m, Q, K, V: _with(V.size(1) ** 0.5, x @ Q, m @ K, m @ V)
+        ),
         "you divide by d_k; its root is asked for.": (
             lambda x, m, Q, K, V: _with(float(Q.size(1)), x @ Q, m @ K, m @ V)
         ),

@@ -68,6 +68,7 @@ causal_attention = Exercise(
         "each position sees one place too far: that is the word it has to predict.": (
             lambda q, k, v: _masked(_scores(q, k), 1).softmax(-1) @ v
         ),
+        "each position sees only itself; its past must be seen too.": lambda q, k, v: v,
         "the future is not hidden.": lambda q, k, v: _scores(q, k).softmax(-1) @ v,
         "the mask comes after the softmax: the weights that are left do not sum to 1.": (
             lambda q, k, v: _scores(q, k).softmax(-1).tril() @ v
@@ -99,9 +100,12 @@ causal_attention = Exercise(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reader:
-    """A model of which you can read what it sees: for each position, the positions it reads."""
+    """A model of which you can read what it sees: for each position, the positions it reads.
+
+    It also takes the beginning of a sentence; what it would see beyond its end is not there.
+    """
 
     sees: tuple[tuple[int, ...], ...]
 
@@ -109,7 +113,12 @@ class Reader:
         """The logits (length, vocab) of the token after each position."""
         place = torch.arange(len(ids))
         signs = torch.sin((ids[:, None] + 1.0) * (place[:, None] + 2.0) * torch.arange(1, 5))
-        return torch.stack([signs[list(seen)].sum(0) for seen in self.sees])
+        rows = [[u for u in seen if u < len(ids)] for seen in self.sees[: len(ids)]]
+        return torch.stack([signs[row].sum(0) for row in rows])
+
+    def __repr__(self) -> str:
+        seen = [", ".join(map(str, row)) or "nothing" for row in self.sees]
+        return f"a model ({'; '.join(f'{t} sees {row}' for t, row in enumerate(seen))})"
 
 
 Logits = Callable[[Tensor], Tensor]
@@ -155,6 +164,14 @@ sees_the_future = Exercise(
         "right, but as a tensor; bool(…) makes it True or False.": (
             lambda f, ids: torch.tensor(_sees_the_future(f, ids))
         ),
+        "you always say no; some of these models see the future.": lambda f, ids: False,
+        "you always say yes; some of these models see no future.": lambda f, ids: True,
+        "you change only the first token; it is nobody's future, so nothing is tested.": (
+            lambda f, ids: _differs(f, ids, 0, slice(None))
+        ),
+        "you change only the first token; what follows it may change, that is its use.": (
+            lambda f, ids: _differs(f, ids, 0, slice(1, None))
+        ),
         "you compare only the first position.": (
             lambda f, ids: any(_differs(f, ids, t, slice(1)) for t in range(1, len(ids)))
         ),
@@ -173,6 +190,7 @@ sees_the_future = Exercise(
             ((), (), ()),
             ((0,), (1,), (2,)),
             ((), (0,), (0, 1)),
+            ((), (1,), (1, 2)),
         )
     ],
 )

@@ -1,13 +1,12 @@
-"""Chapter 8, masking: the masks themselves, and what becomes of a row that is hidden entirely."""
+"""Chapter 8, masking: the masks themselves."""
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from annotated_transformer.batches import pad
 from annotated_transformer.checking import Exercise
-from annotated_transformer.exercises.cases import random_cases
-from annotated_transformer.tokens import EOS, PAD
+from annotated_transformer.tokens import BOS, EOS, PAD
 
 
 def _causal_square(length: int) -> Bool[Tensor, "length length"]:
@@ -72,12 +71,15 @@ padding_columns = Exercise(
         "you hide EOS too; it is a token like the others, only PAD is not.": (
             lambda ids: ((ids != PAD) & (ids != EOS))[:, None, None]
         ),
+        "you hide BOS too; it is a token like the others, only PAD is not.": (
+            lambda ids: ((ids != PAD) & (ids != BOS))[:, None, None]
+        ),
         "these are numbers; a mask holds True and False.": (
             lambda ids: (ids != PAD)[:, None, None].int()
         ),
         "these are still ids; compare them with PAD.": lambda ids: ids[:, None, None],
     },
-    cases=[(pad([[5, 6, 2], [7, 2]]),), (pad([[4, 2], [9, 8, 7, 2], [2]]),)],
+    cases=[(pad([[1, 6, 2], [7, 2]]),), (pad([[1, 2], [9, 8, 7, 2], [2]]),)],
 )
 
 
@@ -103,62 +105,20 @@ both_masks = Exercise(
         "a position must see itself too; BOS would see nothing at all.": (
             lambda ids: _padding_columns(ids) & _ones(ids.size(1)).tril(-1)
         ),
-        "you hide the rows of padding; hide the columns, and every row keeps BOS.": (
+        "you hide the rows of padding; its columns are what must not be seen.": (
             lambda ids: _padding_columns(ids).mT & _causal_square(ids.size(1))
+        ),
+        "you hide the rows of padding too; its columns are enough.": (
+            lambda ids: _padding_columns(ids).mT & _both_masks(ids)
         ),
         "it is inverted: True means may attend.": lambda ids: ~_both_masks(ids),
         "the axis of the heads is missing: (batch, 1, tgt, tgt).": (
             lambda ids: _both_masks(ids)[:, 0]
         ),
     },
-    cases=[(pad([[1, 6, 5], [1, 7]]),), (pad([[1], [1, 8, 7], [1, 5, 6, 4], [1, 9]])[[0, 2]],)],
-)
-
-
-def _safe_weights(
-    scores: Float[Tensor, "batch query key"], mask: Bool[Tensor, "batch query key"]
-) -> Float[Tensor, "batch query key"]:
-    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
-    return weights.masked_fill(~mask, 0.0)
-
-
-def _filled(scores: Tensor, mask: Tensor, score: float) -> Tensor:
-    return scores.masked_fill(~mask, score).softmax(-1)
-
-
-def _mask_for(scores: Tensor) -> Tensor:
-    """A mask of that shape; in the first sentence, the second query may see nothing."""
-    b, q, k = (torch.arange(size) for size in scores.shape)
-    mask = (b[:, None, None] + q[:, None] + k) % 3 != 1
-    mask[0, 1] = False
-    return mask
-
-
-safe_weights = Exercise(
-    reference=_safe_weights,
-    mistakes={
-        "a row that may see nothing is nan, for 0/0; it must be zeros.": (
-            lambda e, mask: _filled(e, mask, -torch.inf)
-        ),
-        "a row that may see nothing gets equal weights: a finite number hides nothing there.": (
-            lambda e, mask: _filled(e, mask, -1e9)
-        ),
-        "the mask comes after the softmax: what is left does not sum to 1.": (
-            lambda e, mask: e.softmax(-1) * mask
-        ),
-        "you forget the mask.": lambda e, mask: e.softmax(-1),
-        "the mask is inverted: True means may attend.": (
-            lambda e, mask: _filled(e, ~mask, -torch.inf).nan_to_num()
-        ),
-        "a masked score of 0 is not a weight of 0, for e⁰ = 1.": (
-            lambda e, mask: _filled(e, mask, 0.0) * mask
-        ),
-        "the softmax goes over the queries; each query shares out 1 among the keys.": (
-            lambda e, mask: e.masked_fill(~mask, -torch.inf).softmax(-2).masked_fill(~mask, 0.0)
-        ),
-        "you throw whole rows away; only a row without any key is to be zeros.": (
-            lambda e, mask: _safe_weights(e, mask) * mask.all(-1, keepdim=True)
-        ),
-    },
-    cases=[(scores, _mask_for(scores)) for (scores,) in random_cases("batch query key")],
+    cases=[
+        (pad([[1, 6, 5], [1, 7]]),),
+        (pad([[1], [1, 5, 6, 4]]),),
+        (pad([[1, 6, 5], [7, 1]]).flip(1),),  # padded on the left
+    ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional
 
 from annotated_transformer.checking import Exercise
 from annotated_transformer.exercises.cases import normal
@@ -43,6 +44,11 @@ def _wrong(
     return attend
 
 
+def _widen(x: Tensor, times: int) -> Tensor:
+    """So many times as wide; the new numbers are 0."""
+    return functional.pad(x, (0, (times - 1) * x.size(1)))
+
+
 def _parts(time: int, heads: int, d_model: int, d_k: int, d_v: int) -> tuple[Tensor, ...]:
     widths = [(heads, d_model, d) for d in (d_k, d_k, d_v)]
     shapes = [(time, d_model), *widths, (heads * d_v, d_model)]
@@ -75,6 +81,9 @@ multi_head = Exercise(
         ),
         "you put the first head h times; every head has matrices of its own.": (
             _wrong(join=lambda heads: heads[0].repeat(1, len(heads)))
+        ),
+        "you use the first block of W_O for all heads; head i has block i.": (
+            _wrong(join=lambda heads: _widen(heads.sum(0), len(heads)))
         ),
         "the heads stand in reverse order.": (
             _wrong(join=lambda heads: heads.flip(0).transpose(0, 1).flatten(1))
@@ -148,6 +157,12 @@ head_parameters = Exercise(
         ),
         "these are the numbers of one head; all heads have their own.": (
             lambda d, h, k, v: 2 * d * (k + v) + 2 * k + v + d
+        ),
+        "every head has its own W^Q, W^K and W^V; you count those of one head only.": (
+            lambda d, h, k, v: (2 * k + v) * (d + 1) + h * v * d + d
+        ),
+        "every head has its own biases; you count those of one head only.": (
+            lambda d, h, k, v: 2 * h * d * (k + v) + 2 * k + v + d
         ),
         "you count a W^O for every head; there is one for all.": (
             lambda d, h, k, v: h * (2 * k + v) * (d + 1) + h * (h * v * d + d)

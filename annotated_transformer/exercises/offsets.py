@@ -1,4 +1,4 @@
-"""Chapter 7, positional encoding: what an offset does, and where a token stands."""
+"""Chapter 7, positional encoding: what an offset does."""
 
 import math
 from collections.abc import Callable
@@ -8,7 +8,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from annotated_transformer.checking import Exercise
-from annotated_transformer.exercises.cases import normal
 from annotated_transformer.exercises.positions import BASE, EVERY_COLUMN, NO_TWO
 
 
@@ -52,6 +51,12 @@ def _halves(offset: int, d: int) -> Tensor:
     return _shift_matrix(offset, d)[order][:, order]
 
 
+def _from_first(offset: int, d: int) -> Tensor:
+    """PE(k) PE(0)ᵀ / |PE(0)|², which is right where p is 0."""
+    first = torch.tensor([0.0, 1.0] * (d // 2))
+    return torch.outer(_shift_matrix(offset, d) @ first, first) / (d // 2)
+
+
 shift_matrix = Exercise(
     reference=_shift_matrix,
     mistakes={
@@ -75,6 +80,10 @@ shift_matrix = Exercise(
         "you add the encoding of k; the map has to turn, not to shift.": (
             lambda offset, d: torch.eye(d) + _shift_matrix(offset, d)
         ),
+        "where k is negative the hands must turn back; you turn by |k|.": (
+            lambda offset, d: _shift_matrix(abs(offset), d)
+        ),
+        "this leads from position 0 alone; one matrix must do for every position.": _from_first,
         "the sines are missing: a part of each sine goes into its cosine, and back.": (
             lambda offset, d: _shift_matrix(offset, d).diag().diag()
         ),
@@ -114,6 +123,12 @@ offset_distance = Exercise(
         "you add the distances of the pairs; add their squares, and take the root of the sum.": (
             lambda k, d: sum(math.sqrt(2 - 2 * math.cos(_of_pair(k, i, d))) for i in range(d // 2))
         ),
+        "i counts the pairs: it ends at d/2 − 1, not at d − 1.": _distance(
+            lambda k, d: [_of_pair(k, i, d) for i in range(d)]
+        ),
+        "you have one 2 for all pairs; every pair gives 2 − 2 cos.": (
+            lambda k, d: math.sqrt(2 - 2 * sum(math.cos(_of_pair(k, i, d)) for i in range(d // 2)))
+        ),
         "this is the dot product of the two vectors; the distance is asked for.": (
             lambda k, d: sum(math.cos(_of_pair(k, i, d)) for i in range(d // 2))
         ),
@@ -121,54 +136,5 @@ offset_distance = Exercise(
             lambda k, d: math.sqrt(sum(_of_pair(k, i, d) ** 2 for i in range(d // 2)))
         ),
     },
-    cases=[(1, 2), (3, 10), (6, 10), (4, 8), (-5, 6)],
-)
-
-
-def _embed_from(
-    x: Float[Tensor, "batch time d"], table: Float[Tensor, "positions d"], start: int
-) -> Float[Tensor, "batch time d"]:
-    return x * math.sqrt(x.size(-1)) + table[start : start + x.size(1)]
-
-
-embed_from = Exercise(
-    reference=_embed_from,
-    mistakes={
-        "you begin at position 0 again; the first word of x stands at position start.": (
-            lambda x, table, start: _embed_from(x, table, 0)
-        ),
-        "the factor √d is missing.": lambda x, table, start: x + table[start : start + x.size(1)],
-        "the factor is √d, not d.": (
-            lambda x, table, start: x * x.size(-1) + table[start : start + x.size(1)]
-        ),
-        "you multiply the sum by √d; only the word is multiplied.": (
-            lambda x, table, start: (x + table[start : start + x.size(1)]) * x.size(-1) ** 0.5
-        ),
-        "you multiply the position by √d; the word is what needs it.": (
-            lambda x, table, start: x + table[start : start + x.size(1)] * x.size(-1) ** 0.5
-        ),
-        "you divide by √d; that is for scores.": (
-            lambda x, table, start: x / x.size(-1) ** 0.5 + table[start : start + x.size(1)]
-        ),
-        "every word gets the position of the first.": (
-            lambda x, table, start: x * x.size(-1) ** 0.5 + table[start]
-        ),
-        "you count from start + 1; the first word of x stands at position start.": (
-            lambda x, table, start: _embed_from(x, table, start + 1)
-        ),
-        "words and positions are multiplied; they are added.": (
-            lambda x, table, start: x * x.size(-1) ** 0.5 * table[start : start + x.size(1)]
-        ),
-        "you put them side by side; the two are added.": (
-            lambda x, table, start: torch.cat(
-                [x * x.size(-1) ** 0.5, table[start : start + x.size(1)].expand_as(x)], dim=-1
-            )
-        ),
-        "the positions are missing.": lambda x, table, start: x * x.size(-1) ** 0.5,
-    },
-    cases=[
-        (normal(2, 3, 4, seed=0), normal(7, 4, seed=1), 1),
-        (normal(4, 2, 6, seed=2).float(), normal(9, 6, seed=3).float(), 5),
-        (normal(3, 5, 2, seed=4), normal(8, 2, seed=5), 0),
-    ],
+    cases=[(1, 2), (3, 10), (6, 10), (4, 8), (-5, 6), (3000, 4)],
 )

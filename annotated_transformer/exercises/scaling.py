@@ -40,6 +40,12 @@ score_variances = Exercise(
         "the variance is 1 after the division only where those of q and k are 1.": (
             lambda d, a, b: (d * a * b, 1.0)
         ),
+        "this is the variance of q · k alone; return both, before and after the division.": (
+            lambda d, a, b: d * a * b
+        ),
+        "you square the variances; they are squares already.": (
+            lambda d, a, b: (d * a**2 * b**2, a**2 * b**2)
+        ),
         "you take both variances for 1.": lambda d, a, b: (d, 1.0),
         "you swapped the two: first the dot product, then the dot product divided by √d_k.": (
             lambda d, a, b: (a * b, d * a * b)
@@ -59,10 +65,11 @@ def _two_sequences(
 
 
 def _wrong(dim: int, width: str, late: bool = False) -> Callable[..., Tensor]:
-    """The same with a softmax over that axis, and the width of "key", "value" or none at all."""
+    """The same with a softmax over that axis, and the width of "key", "value" … under the root."""
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        d = {"key": key.size(-1), "value": value.size(-1), "none": 1}[width] ** 0.5
+        sizes = {"key": key.size(-1), "value": value.size(-1), "words": key.size(1), "none": 1}
+        d = sizes[width] ** 0.5
         scores = query @ key.mT
         weights: Tensor = scores.softmax(dim) / d if late else (scores / d).softmax(dim)
         return weights @ value
@@ -80,6 +87,9 @@ batched_attention = Exercise(
             _wrong(1, "key")
         ),
         "one mistake is left: √d_v; the sum in a score has d_k terms.": _wrong(-1, "value"),
+        "the axis is right; under the root stands the number of keys, not the width of one.": (
+            _wrong(-1, "words")
+        ),
         "the axis of the softmax is still wrong, and now the factor is missing.": _wrong(1, "none"),
         "the softmax goes over the batch; a sentence has nothing to do with another.": (
             _wrong(0, "key")

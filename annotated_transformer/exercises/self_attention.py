@@ -70,6 +70,12 @@ one_output = Exercise(
         "the softmax is missing: these weights do not sum to 1.": (
             lambda q, k, v: k @ q / len(q) ** 0.5 @ v
         ),
+        "these weights do not sum to 1: divide the exponentials by their sum.": (
+            lambda q, k, v: (k @ q / len(q) ** 0.5).exp() @ v
+        ),
+        "the result has an axis too many: for one query, one vector (d_v,) is asked for.": (
+            lambda q, k, v: (q[None] @ k.mT / len(q) ** 0.5).softmax(-1) @ v
+        ),
         "you scale after the softmax; then the weights sum to 1/√d_k.": (
             lambda q, k, v: (k @ q).softmax(0) @ v / len(q) ** 0.5
         ),
@@ -126,6 +132,15 @@ self_attend = Exercise(
         ),
         "the softmax goes over the queries; each query shares out 1 among the keys.": (
             lambda X, Q, K, V: _attend(X @ Q, X @ K, X @ V, Q.size(1), -2)
+        ),
+        "axis 1 are the keys only without a batch; count from the end: softmax(dim=-1).": (
+            lambda X, Q, K, V: _attend(X @ Q, X @ K, X @ V, Q.size(1), 1)
+        ),
+        "axis 2 are the keys for one batch axis only; count from the end: softmax(dim=-1).": (
+            lambda X, Q, K, V: _attend(X @ Q, X @ K, X @ V, Q.size(1), 2)
+        ),
+        "you divide by √ of the number of words; d_k is the width of one key.": (
+            lambda X, Q, K, V: _attend(X @ Q, X @ K, X @ V, X.size(-2))
         ),
         "queries and keys are swapped: the rows of the scores belong to the queries.": (
             lambda X, Q, K, V: _attend(X @ K, X @ Q, X @ V, Q.size(1))

@@ -31,6 +31,12 @@ cross_mask = Exercise(
         "you mask the padding of the target; the keys are the source.": (
             lambda s, t: (t != PAD)[:, None, :, None].expand(-1, -1, -1, s.size(1))
         ),
+        "this is the padding mask of the target; the keys are the source.": (
+            lambda s, t: (t != PAD)[:, None, None].expand(-1, -1, t.size(1), -1)
+        ),
+        "this is one row, of the target's padding; the keys are the source.": (
+            lambda s, t: (t != PAD)[:, None, None]
+        ),
         "rows are target and columns are source; yours is turned round.": (
             lambda s, t: _cross_mask(s, t).mT
         ),
@@ -78,6 +84,19 @@ cross_shapes = Exercise(
         "source and target are swapped: the target asks, the source is asked.": (
             lambda b, s, t, d, h: _cross_shapes(b, t, s, d, h)
         ),
+        "queries and keys are swapped: the queries come from the target.": (
+            lambda b, s, t, d, h: [
+                *_cross_shapes(b, t, s, d, h)[:2],
+                *_cross_shapes(b, s, t, d, h)[2:],
+            ]
+        ),
+        "the heads stand before the positions: (batch, heads, positions, d_k).": (
+            lambda b, s, t, d, h: [
+                (b, t, h, d // h),
+                (b, s, h, d // h),
+                *_cross_shapes(b, s, t, d, h)[2:],
+            ]
+        ),
         "the scores are target × source: a row for each query, a column for each key.": (
             lambda b, s, t, d, h: [*_cross_shapes(b, s, t, d, h)[:2], (b, h, s, t), (b, t, d)]
         ),
@@ -117,6 +136,15 @@ projection_operations = Exercise(
         ),
         "at every step means once for each of the tgt steps.": (
             lambda s, t, d: [4 * s * d * d, 4 * s * d * d]
+        ),
+        "projected once means once for all tgt steps: the second number has no tgt in it.": (
+            lambda s, t, d: [4 * t * s * d * d, 4 * t * s * d * d]
+        ),
+        "src is missing: every vector of the memory is projected.": (
+            lambda s, t, d: [4 * t * d * d, 4 * d * d]
+        ),
+        "each step projects the memory once; you count once more at each further step.": (
+            lambda s, t, d: [2 * t * (t + 1) * s * d * d, 4 * s * d * d]
         ),
         "it is the memory that is projected: src vectors, not tgt.": (
             lambda s, t, d: [4 * t * t * d * d, 4 * t * d * d]
