@@ -31,7 +31,7 @@ tempered = Exercise(
         "you take the softmax twice: its input is the logits, not probabilities.": (
             lambda z, T: (z.softmax(-1) / T).softmax(-1)
         ),
-        "the softmax goes over the rows; the tokens of the vocabulary share out the 1.": (
+        "your softmax runs down the columns; each row must sum to 1.": (
             lambda z, T: (z / T).softmax(0)
         ),
         "these are logarithms: softmax is asked for, not log_softmax.": (
@@ -142,6 +142,9 @@ extend_beam = Exercise(
         ),
         "the order is turned round: the best comes first.": (
             lambda p, q, size: _extend_beam(p, q, size)[::-1]
+        ),
+        "the pairs are right, but not their order: the best must come first.": (
+            lambda p, q, size: sorted(_extend_beam(p, q, size))
         ),
         "you turned the table: a row is a beginning, a column a token.": (
             lambda p, q, size: _best((p[:, None] + q).mT, size, q.size(1))

@@ -27,6 +27,15 @@ keep_rows = Exercise(
         "the cache keeps its first rows: row i must be that of the beginning that is continued.": (
             lambda tokens, cache, row, token: _kept(tokens[row], cache[: len(row)], token)
         ),
+        "the rows of the cache are sorted, those of the tokens not: both follow `row` as it is.": (
+            lambda tokens, cache, row, token: _kept(tokens[row], cache[row.sort().values], token)
+        ),
+        "`unique` drops repeats: a beginning that is continued twice is needed twice.": (
+            lambda tokens, cache, row, token: _kept(tokens[row], cache[row.unique()], token)
+        ),
+        "`argsort` gives places in `row`; `row` itself says which beginning is continued.": (
+            lambda tokens, cache, row, token: _kept(tokens[row], cache[row.argsort()], token)
+        ),
         "the tokens keep their first rows: take those of the beginnings that are continued.": (
             lambda tokens, cache, row, token: _kept(tokens[: len(row)], cache[row], token)
         ),
@@ -97,6 +106,9 @@ positions_read = Exercise(
         "with a cache, a step reads the newest position alone.": (
             lambda n, cached: n * (n + 1) // 2
         ),
+        "with a cache, 1 is what one step reads; add up all steps.": (
+            lambda n, cached: 1 if cached else n * (n + 1) // 2
+        ),
         "this is the last step alone; add up all steps.": lambda n, cached: 1 if cached else n,
         "one step too many: the last token, EOS, is written and never read.": (
             lambda n, cached: n + 1 if cached else (n + 1) * (n + 2) // 2
@@ -133,6 +145,15 @@ cached_numbers = Exercise(
         ),
         "queries are not kept: nobody asks with an old one.": (
             lambda layers, heads, d, src, tgt: layers * heads * d * (2 * src + 3 * tgt)
+        ),
+        "the query is used once and thrown away; a key and a value are kept.": (
+            lambda layers, heads, d, src, tgt: 3 * layers * heads * d * (src + tgt)
+        ),
+        "of the source, each layer keeps its projected keys and values, not the memory itself.": (
+            lambda layers, heads, d, src, tgt: heads * d * (src + 2 * layers * tgt)
+        ),
+        "this adds up all steps; at the end each position is kept once.": (
+            lambda layers, heads, d, src, tgt: 2 * layers * heads * d * (src + tgt * (tgt + 1) // 2)
         ),
         "the source is kept once for each layer: each projects it with matrices of its own.": (
             lambda layers, heads, d, src, tgt: 2 * heads * d * (src + layers * tgt)
