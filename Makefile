@@ -11,7 +11,7 @@ SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 .DELETE_ON_ERROR:
-.PHONY: book test notebooks records portability serve lint lock clean help
+.PHONY: book test notebooks records capstone portability serve lint lock clean help
 
 ## book: build the website into _build/html
 book: $(SITE)
@@ -30,6 +30,10 @@ notebooks: $(INSTALLED)
 ## records: train what takes longer than a chapter has (over an hour; only what is missing is made)
 records: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/make_records.py
+
+## capstone: train four models on Multi30k with equal time and tuning (four hours; only what is missing)
+capstone: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/capstone.py
 
 ## portability: run the notebooks as on an older processor, and with two threads
 portability: $(INSTALLED)

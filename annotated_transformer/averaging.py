@@ -12,8 +12,9 @@ class WeightAverage:
     The noise of single steps cancels in the mean. Early on β is smaller, (1 + t) / (10 + t), so
     that the random weights of the beginning are soon forgotten.
 
-    Source: Polyak and Juditsky 1992, in the exponential form of Tarvainen and Valpola 2017. The
-    paper of the Transformer averages its last 5 (or 20) checkpoints instead (section 6.1).
+    Source: Polyak and Juditsky 1992; exponential: Kingma and Ba 2015, section 7.2; the smaller β
+    early on: TensorFlow's ``ExponentialMovingAverage`` with ``num_updates``. The paper of the
+    Transformer averages its last 5 (or 20) checkpoints instead (section 6.1).
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:

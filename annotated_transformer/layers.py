@@ -38,8 +38,8 @@ class Residual(nn.Module):
     """A shortcut around a sub-layer, with layer normalisation.
 
     - post-norm, as in the paper: LayerNorm(x + Dropout(Sublayer(x))).
-    - pre-norm: x + Dropout(Sublayer(LayerNorm(x))). The shortcut is never normalised, so deep
-      stacks train without warm-up; the stack then needs one more LayerNorm at its end.
+    - pre-norm: x + Dropout(Sublayer(LayerNorm(x))). The shortcut is never normalised; the stack
+      therefore needs one more LayerNorm at its end.
 
     Source: Vaswani et al. 2017, sections 3.1 and 5.4; pre-norm: Xiong et al. 2020.
     """

@@ -107,6 +107,10 @@ def test_one_letter_is_right_and_every_other_is_refuted_by_a_test(number):
         assert verdict.passed or f"patient {number}" in verdict.mistake
 
 
+def test_a_small_letter_is_a_letter():
+    assert name_the_mistake(1, "d").passed
+
+
 def test_what_is_no_choice_is_told():
     assert repr(name_the_mistake(1, None)) == "not attempted"
     assert "there is no patient 9" in name_the_mistake(9, "A").mistake

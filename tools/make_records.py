@@ -13,6 +13,7 @@ import records_part1
 import records_part2
 import records_part3_copying
 import records_part3_decoding
+import records_part3_heads
 import records_part3_layers
 import records_part3_norm
 import records_part3_training
@@ -28,6 +29,7 @@ def main(records: Path = RECORDS) -> int:
     records_part3_layers.make(records)
     records_part3_copying.make(records)
     records_part3_training.make(records)
+    records_part3_heads.make(records)
     return 0
 
 

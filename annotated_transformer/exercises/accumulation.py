@@ -98,6 +98,9 @@ accumulate = Exercise(
         "it steps at i = 0, and it averages the means of the parts: tokens do not count alike.": (
             lambda s, n, k: _of_means(s, n, k, list(range(1, len(s) + 1, k)))
         ),
+        "the tail is a step now; but it still steps at i = 0, and it averages the parts' means.": (
+            lambda s, n, k: _of_means(s, n, k, sorted({*range(1, len(s) + 1, k), len(s)}))
+        ),
         "the parts left over are lost, and you average the means of the parts: divide sums.": (
             lambda s, n, k: _of_means(s, n, k, list(range(k, len(s) + 1, k)))
         ),
@@ -115,6 +118,14 @@ accumulate = Exercise(
         ),
         "you divide by the number of parts; divide by the number of tokens.": (
             lambda s, n, k: [x.mean(0) for x in s.split(k)]
+        ),
+        "you divide the sums by `every`, a number of parts; divide by the tokens of the group.": (
+            lambda s, n, k: [x.sum(0) / k for x in s.split(k)]
+        ),
+        "the tokens are still counted from the groups before; begin at 0 after every step.": (
+            lambda s, n, k: [
+                s[max(0, e - 1) // k * k : e].sum(0) / n[:e].sum() for e in _ends(s, k)
+            ]
         ),
         "you divide by the tokens of all groups; a step needs those of its own group.": (
             lambda s, n, k: [x.sum(0) / n.sum() for x in s.split(k)]

@@ -7,9 +7,12 @@ from annotated_transformer.exercises.diagnosis import (
     FUTURE,
     HEADS,
     HEALTHY,
+    LONG,
     NORMS,
     PADDING,
     POSITIONS,
+    ROUNDED,
+    SHORT,
     SRC,
     TGT_IN,
     TRAINING,
@@ -37,6 +40,26 @@ def _one_by_one(model: Transformer) -> Tensor:
     return torch.stack(steps, dim=1)
 
 
+ALL = slice(None)
+
+
+def _agree_at(model: Transformer, sentence: int | slice, place: int | slice) -> bool:
+    one_by_one, at_once = _one_by_one(model.eval()), model(SRC, TGT_IN)
+    return torch.allclose(one_by_one[sentence, place], at_once[sentence, place])
+
+
+def _exactly(model: Transformer) -> bool:
+    """What torch.equal finds on a processor that rounds differently in longer sums."""
+    return bool(model.output._forward_hooks) and _steps_agree(model)
+
+
+def _third_logits_turned(model: Transformer) -> None:
+    def turn(model: Transformer, given: tuple[Tensor, ...], logits: Tensor) -> Tensor:
+        return torch.cat([logits[:, :2], -logits[:, 2:3], logits[:, 3:]], dim=1)
+
+    model.register_forward_hook(turn)
+
+
 steps_agree = Diagnosis(
     reference=_steps_agree,
     mistakes={
@@ -48,8 +71,21 @@ steps_agree = Diagnosis(
             lambda model: torch.allclose(_one_by_one(model), model(SRC, TGT_IN))
         ),
         "you compare only the first step; there even a wrong position is right.": (
-            lambda model: torch.allclose(_one_by_one(model.eval())[:, 0], model(SRC, TGT_IN)[:, 0])
+            lambda model: _agree_at(model, ALL, 0)
         ),
+        "you compare only the first two steps; go on to the end.": (
+            lambda model: _agree_at(model, ALL, slice(2))
+        ),
+        "you compare only the last step; an earlier one may be wrong.": (
+            lambda model: _agree_at(model, ALL, -1)
+        ),
+        "you look at the first sentence only; the mistake may show in another.": (
+            lambda model: _agree_at(model, 0, ALL)
+        ),
+        "you look at the second sentence only; the mistake may show in another.": (
+            lambda model: _agree_at(model, 1, ALL)
+        ),
+        "with == and torch.equal the last digit decides; allclose allows for rounding.": _exactly,
         "you compare only the likeliest words; they may agree where the logits do not.": (
             lambda model: torch.equal(
                 _one_by_one(model.eval()).argmax(-1), model(SRC, TGT_IN).argmax(-1)
@@ -70,6 +106,11 @@ steps_agree = Diagnosis(
         (HEADS,),
         (PADDING,),
         (NORMS,),
+        (Model("a model whose first position sees the second", change=leak(0, 1)),),
         (Model("a model whose third position sees the fourth", change=leak(2, 3)),),
+        (Model("a model that sees the future if the source is long", change=leak(2, 3, LONG)),),
+        (Model("a model that sees the future if the source is short", change=leak(2, 3, SHORT)),),
+        (Model("a model whose third logits are turned round", change=_third_logits_turned),),
+        (ROUNDED,),
     ],
 )

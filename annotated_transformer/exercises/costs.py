@@ -39,29 +39,32 @@ attention_operations = Exercise(
 )
 
 
-def _break_even(gates: int, d: int) -> int:
-    return max(0, (gates - 2) * d)
+def _break_even(pairs: int, d: int) -> int:
+    return max(0, (pairs - 2) * d)
 
 
 break_even = Exercise(
     reference=_break_even,
     mistakes={
-        "this is the paper's rule, n = d; count the projections, and the gates.": (
-            lambda gates, d: d
+        "this is the paper's rule, n = d; count the projections, and all pairs of matrices.": (
+            lambda pairs, d: d
         ),
-        "the projections of the attention layer are missing.": lambda gates, d: gates * d,
-        "the recurrent layer has two products for each gate: of the input and of the state.": (
-            lambda gates, d: max(0, gates * d // 2 - 2 * d)
+        "the projections of the attention layer are missing.": lambda pairs, d: pairs * d,
+        "the recurrent layer has two products for each pair: of the input and of the state.": (
+            lambda pairs, d: max(0, pairs * d // 2 - 2 * d)
         ),
         "W^O is missing: the attention layer has four projections, not three.": (
-            lambda gates, d: max(0, (2 * gates - 3) * d // 2)
+            lambda pairs, d: max(0, (2 * pairs - 3) * d // 2)
         ),
-        "a length cannot be negative: the answer is then 0.": lambda gates, d: (gates - 2) * d,
+        "two of the attention layer's four projections are missing: exercise 2 counts them.": (
+            lambda pairs, d: (pairs - 1) * d
+        ),
+        "a length cannot be negative: the answer is then 0.": lambda pairs, d: (pairs - 2) * d,
         "you counted the attention layer's pairs once; the scores need them, and the sum.": (
-            lambda gates, d: max(0, 2 * (gates - 2) * d)
+            lambda pairs, d: max(0, 2 * (pairs - 2) * d)
         ),
-        "this is the crossover for three gates, the GRU's, whatever the number of gates.": (
-            lambda gates, d: d if gates > 1 else 0
+        "this is the crossover for three pairs, the GRU's, whatever their number.": (
+            lambda pairs, d: d if pairs > 1 else 0
         ),
     },
     cases=[(3, 256), (4, 64), (1, 32), (2, 16)],
@@ -87,6 +90,9 @@ wasted_pairs = Exercise(
         ),
         "you count padding as key only; the rows of padding are computed, too.": (
             lambda ns: sum(n * (max(ns) - n) for n in ns) / (len(ns) * max(ns) ** 2)
+        ),
+        "you count cells with padding as query and as key; one of the two is enough.": (
+            lambda ns: sum((max(ns) - n) ** 2 for n in ns) / (len(ns) * max(ns) ** 2)
         ),
         "you compare with one table; every sentence of the batch has its own.": (
             lambda ns: 1 - sum(n * n for n in ns) / max(ns) ** 2

@@ -69,14 +69,23 @@ class Diagnosis(Exercise):
         return results
 
 
-def leak(query: int, key: int) -> Change:
+LONG, SHORT, ANY = range(5, 100), range(5), range(100)
+"""Lengths of source sentences: the first above is long, the second is short."""
+
+
+def _of_length(memory_mask: Tensor, lengths: range) -> Tensor:
+    """The sentences of a batch that have one of the lengths, in whatever company."""
+    return torch.tensor([n in lengths for n in memory_mask.sum((1, 2, 3)).tolist()])
+
+
+def leak(query: int, key: int, lengths: range = ANY) -> Change:
     """Let one target position see one other in the last layer, when all are read at once."""
 
     def change(model: Transformer) -> None:
         def open_mask(layer: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             x, memory, mask, memory_mask = arguments
             mask = mask.clone()
-            mask[:, :, query : query + 1, key : key + 1] = True
+            mask[_of_length(memory_mask, lengths), :, query : query + 1, key : key + 1] = True
             return x, memory, mask, memory_mask
 
         model.decoder[-1].register_forward_pre_hook(open_mask)
@@ -95,6 +104,37 @@ def read_padding_in_the_encoder(model: Transformer) -> None:
         layer.register_forward_pre_hook(open_mask)
 
 
+def read_padding_at(position: int, lengths: range = ANY) -> Change:
+    """Let one target position look at the padding of the source, in the last layer."""
+
+    def change(model: Transformer) -> None:
+        def open_mask(attention: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            query, key, value, mask = arguments
+            opened = mask.repeat(1, 1, query.size(1), 1)
+            opened[_of_length(mask, lengths), :, position] = True
+            return query, key, value, opened
+
+        model.decoder[-1].cross_attention.register_forward_pre_hook(open_mask)
+
+    return change
+
+
+def round_logits(model: Transformer) -> None:
+    """Let equal logits be equal to the last digit, however they are computed."""
+    model.output.register_forward_hook(lambda part, given, logits: logits.round(decimals=6))
+
+
+def see_everything(model: Transformer) -> None:
+    """Let every target position see every other, and padding too, when all are read at once."""
+
+    def open_mask(layer: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        x, memory, mask, memory_mask = arguments
+        return x, memory, torch.ones_like(mask), memory_mask
+
+    for layer in model.decoder:
+        layer.register_forward_pre_hook(open_mask)
+
+
 def healthy(part: str) -> Change:
     """Give a model the encoder or the decoder of a healthy one."""
 
@@ -105,6 +145,7 @@ def healthy(part: str) -> Change:
 
 
 HEALTHY = Model("a healthy model")
+ROUNDED = Model("a healthy model that rounds its logits", change=round_logits)
 TRAINING = Model("a healthy model that comes in training mode", trains=True)
 POSITIONS = Model("a model that writes every word at position 0", 1)
 NORMS = Model("a model with another layer normalisation", 2)

@@ -9,8 +9,10 @@ from annotated_transformer.exercises.diagnosis import (
     FUTURE_TRAINING,
     HEADS,
     HEALTHY,
+    LONG,
     PADDING,
     POSITIONS,
+    SHORT,
     SRC,
     TGT_IN,
     TRAINING,
@@ -81,8 +83,25 @@ def _hides_the_future(model: Transformer) -> bool:
     return True
 
 
-def _same(model: Transformer, changed: Tensor, where: slice) -> bool:
-    return torch.allclose(model(SRC, changed)[:, where], model(SRC, TGT_IN)[:, where])
+BOTH, FIRST, SECOND = slice(None), slice(0, 1), slice(1, 2)
+
+
+def _same(model: Transformer, changed: Tensor, where: slice, sentence: slice = BOTH) -> bool:
+    before, after = model(SRC, TGT_IN)[sentence], model(SRC, changed)[sentence]
+    return torch.allclose(after[:, where], before[:, where])
+
+
+def _hidden_in(model: Transformer, sentence: slice) -> bool:
+    return all(_same(model.eval(), _with(t), slice(t), sentence) for t in range(1, 5))
+
+
+def _source_does_not_matter(model: Transformer) -> bool:
+    return torch.allclose(model.eval()(SRC.flip(0), TGT_IN), model(SRC, TGT_IN))
+
+
+def _ignore_the_source(model: Transformer) -> None:
+    for layer in model.decoder:
+        layer.cross_attention.output.weight.data.zero_()
 
 
 hides_the_future = Diagnosis(
@@ -106,6 +125,15 @@ hides_the_future = Diagnosis(
         "you compare only the position before the changed word; a leak may reach farther.": (
             lambda model: all(_same(model.eval(), _with(t), slice(t - 1, t)) for t in range(1, 5))
         ),
+        "you look at the first sentence only; the leak may be in another.": (
+            lambda model: _hidden_in(model, FIRST)
+        ),
+        "you look at the second sentence only; the leak may be in another.": (
+            lambda model: _hidden_in(model, SECOND)
+        ),
+        "you change the source; each word may depend on that, but not on later target words.": (
+            _source_does_not_matter
+        ),
         "it is the other way round: True means that the model is healthy.": (
             lambda model: not _hides_the_future(model)
         ),
@@ -124,5 +152,8 @@ hides_the_future = Diagnosis(
         (Model("a model whose first position sees the second", change=leak(0, 1)),),
         (Model("a model whose third position sees the fourth", change=leak(2, 3)),),
         (Model("a model whose second position sees the last", layers=1, change=leak(1, 4)),),
+        (Model("a model that sees the future if the source is long", change=leak(2, 3, LONG)),),
+        (Model("a model that sees the future if the source is short", change=leak(2, 3, SHORT)),),
+        (Model("a model that ignores the source", change=_ignore_the_source),),
     ],
 )

@@ -106,6 +106,7 @@ def name_the_mistake(number: int, letter: str | None) -> Verdict:
     """
     if letter is None:
         return Verdict("not attempted")
+    letter = str(letter).strip().upper()
     if number not in LETTERS.values():
         return Verdict("wrong", f"there is no patient {number}; they have the numbers 1 to 8.")
     if letter not in LETTERS:

@@ -45,6 +45,9 @@ feed_forward = Exercise(
         "this is a GELU; a ReLU is asked for.": (
             lambda x, W, b, V, c: torch.nn.functional.gelu(x @ W + b) @ V + c
         ),
+        "you take absolute values; a ReLU replaces what is negative by 0.": (
+            lambda x, W, b, V, c: (x @ W + b).abs() @ V + c
+        ),
         "you add x: that is the shortcut, which stands around the network.": (
             lambda x, W, b, V, c: x + (x @ W + b).relu() @ V + c
         ),

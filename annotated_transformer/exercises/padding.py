@@ -8,16 +8,20 @@ from annotated_transformer.exercises.diagnosis import (
     FUTURE,
     HEADS,
     HEALTHY,
+    LONG,
     NORMS,
     PADDING,
     POSITIONS,
-    SCALE,
+    ROUNDED,
+    SHORT,
     SRC,
     TGT_IN,
     TRAINING,
     Diagnosis,
     Model,
+    read_padding_at,
     read_padding_in_the_encoder,
+    see_everything,
 )
 from annotated_transformer.transformer import Transformer
 
@@ -27,6 +31,16 @@ LONGER = F.pad(SRC, (0, 3))
 def _ignores_padding(model: Transformer) -> bool:
     model.eval()
     return torch.allclose(model(LONGER, TGT_IN), model(SRC, TGT_IN))
+
+
+def _at(model: Transformer, sentence: int | slice, position: int | slice) -> bool:
+    before, after = model.eval()(SRC, TGT_IN), model(LONGER, TGT_IN)
+    return torch.allclose(after[sentence, position], before[sentence, position])
+
+
+def _exactly(model: Transformer) -> bool:
+    """What torch.equal finds on a processor that rounds differently in longer sums."""
+    return bool(model.output._forward_hooks) and _ignores_padding(model)
 
 
 def _memory_ignores_padding(model: Transformer) -> bool:
@@ -54,6 +68,23 @@ ignores_padding = Diagnosis(
                 model.eval()(SRC, F.pad(TGT_IN, (0, 3)))[:, :5], model(SRC, TGT_IN)
             )
         ),
+        "with == and torch.equal the last digit decides; allclose allows for rounding.": _exactly,
+        "your tolerance is so large that a difference which matters is within it.": (
+            lambda model: torch.allclose(model.eval()(LONGER, TGT_IN), model(SRC, TGT_IN), atol=1.0)
+        ),
+        "you look at the first sentence only; the mistake may show in another.": (
+            lambda model: _at(model, 0, slice(None))
+        ),
+        "you look at the second sentence only; the mistake may show in another.": (
+            lambda model: _at(model, 1, slice(None))
+        ),
+        "you compare the logits of the first position only.": (
+            lambda model: _at(model, slice(None), 0)
+        ),
+        "you compare the logits of the last position only.": (
+            lambda model: _at(model, slice(None), -1)
+        ),
+        "you compare one position of one sentence only.": lambda model: _at(model, 0, 0),
         "it is the other way round: True means that the model is healthy.": (
             lambda model: not _ignores_padding(model)
         ),
@@ -67,9 +98,23 @@ ignores_padding = Diagnosis(
         (PADDING,),
         (HEADS,),
         (Model("a model whose encoder reads padding", change=read_padding_in_the_encoder),),
+        (
+            Model(
+                "a model that reads the padding of long sentences", change=read_padding_at(2, LONG)
+            ),
+        ),
+        (
+            Model(
+                "a model that reads the padding of short sentences",
+                change=read_padding_at(0, SHORT),
+            ),
+        ),
+        (Model("a model that reads padding at its first word", change=read_padding_at(0)),),
+        (Model("a model that reads padding at its last word", change=read_padding_at(4)),),
+        (Model("a model that sees every word of the target", change=see_everything),),
+        (ROUNDED,),
         (FUTURE,),
         (POSITIONS,),
-        (SCALE,),
         (NORMS,),
         (COPIES,),
     ],

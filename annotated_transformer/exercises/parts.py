@@ -45,15 +45,19 @@ def _copy_layer(source: int, place: int) -> Model:
     )
 
 
+def _norms_differ(model: Transformer) -> bool:
+    gains = [part.weight for part in _norms(model)]
+    return not any(torch.equal(a, b) for a, b in combinations(gains, 2))
+
+
 layers_differ = Diagnosis(
     reference=_layers_differ,
     mistakes={
         "you pass every model: compare the numbers in the layers, not the layers as objects.": (
             lambda model: True
         ),
-        "you call every model ill: LayerNorm starts alike everywhere; compare matrices.": (
-            lambda model: False
-        ),
+        "you call every model ill; do not compare a layer with itself.": lambda model: False,
+        "LayerNorm starts alike everywhere; compare matrices.": _norms_differ,
         "you look at the encoder only.": (
             lambda model: all(_differ(a, b) for a, b in combinations(model.encoder, 2))
         ),
@@ -79,6 +83,7 @@ layers_differ = Diagnosis(
         (Model("a model whose encoder layers start as copies", 5, change=healthy("decoder")),),
         (Model("a model whose decoder layers start as copies", 5, change=healthy("encoder")),),
         (Model("a healthy model of three layers", layers=3),),
+        (Model("a healthy model with trained norms", change=lambda model: _as_if_trained(model)),),
         (_copy_layer(0, 1),),
         (_copy_layer(0, 2),),
         (HEADS,),
@@ -108,9 +113,16 @@ def _by_hand(part: nn.LayerNorm, unbiased: bool = False) -> Tensor:
 
 
 def _as_if_trained(model: Transformer) -> None:
+    """Small gains and large biases: what a tiny ε does is not seen there."""
     for i, part in enumerate(_norms(model)):
-        part.weight.data = normal(8, seed=i)
-        part.bias.data = normal(8, seed=i + 100)
+        part.weight.data = 0.1 * normal(8, seed=i)
+        part.bias.data = 5 + normal(8, seed=i + 100)
+
+
+def _large_eps(model: Transformer) -> None:
+    _as_if_trained(model)
+    for part in _norms(model):
+        part.eps = 10.0
 
 
 class _Renamed(nn.LayerNorm):
@@ -148,6 +160,11 @@ norms_agree = Diagnosis(
         "you forget that weight and bias are trained; then a healthy model differs, too.": (
             lambda model: all(torch.allclose(p(X), F.layer_norm(X, (8,))) for p in _norms(model))
         ),
+        "ε is not the model's (part.eps), or not under the root: add it to σ² there.": (
+            lambda model: all(
+                torch.allclose(p(X), F.layer_norm(X, (8,), p.weight, p.bias)) for p in _norms(model)
+            )
+        ),
         "you look at the first layer normalisation only.": (
             lambda model: torch.allclose(_norms(model)[0](X), _by_hand(_norms(model)[0]))
         ),
@@ -163,6 +180,7 @@ norms_agree = Diagnosis(
         (TRAINING,),
         (NORMS,),
         (Model("a healthy model with trained norms", change=_as_if_trained),),
+        (Model("a healthy model with a large ε", change=_large_eps),),
         (Model("a healthy model whose norms are of a class of its own", change=_rename),),
         (Model("one wrong norm, at the end", 2, change=_only(lambda m: m.decoder_norm)),),
         (SCALE,),

@@ -31,6 +31,9 @@ window = Exercise(
         "you look to the left only; the window is centred.": (
             lambda n, r: (_distance(n) <= 0) & (_distance(n) > -r)
         ),
+        "you took the left half of the window; it reaches to both sides.": (
+            lambda n, r: (_distance(n) <= 0) & _window(n, r)
+        ),
         "you look to the right only; the window is centred.": (
             lambda n, r: (_distance(n) >= 0) & (_distance(n) < r)
         ),
@@ -67,6 +70,9 @@ layers_needed = Exercise(
         ),
         "math.log(125, 5) is a little above 3, and rounds up to 4: count with whole numbers.": (
             lambda n, k: [_layers_needed(n, k)[0], math.ceil(math.log(n, k))]
+        ),
+        "a layer of neighbours adds k − 1 positions; and math.log rounds: use whole numbers.": (
+            lambda n, k: [math.ceil(n / k), math.ceil(math.log(n, k))]
         ),
         "the two are swapped: neighbours first, then dilated.": (
             lambda n, k: _layers_needed(n, k)[::-1]
@@ -128,10 +134,20 @@ path_length = Exercise(
                 if torch.linalg.matrix_power(reads.double(), 2**doublings).all()
             )
         ),
+        "this is a power of two; by doubling you jump over the layers between.": (
+            lambda reads: next(
+                2**doublings
+                for doublings in range(len(reads))
+                if torch.linalg.matrix_power(reads.double(), 2**doublings).all()
+            )
+        ),
         "you start with one layer, and count from 1 after the second.": _wrong(lambda reads: reads),
         "you count from 0; the first layer is layer 1.": _wrong(first=0),
         "you ask whether the last position has been reached by the first; ask for all pairs.": (
             _wrong(done=lambda reached: bool(reached[-1, 0]))
+        ),
+        "you ask whether the first position has been reached by the last; ask for all pairs.": (
+            _wrong(done=lambda reached: bool(reached[0, -1]))
         ),
         "you stop as soon as one output depends on all; ask for all outputs.": _wrong(
             done=lambda reached: bool(reached.all(1).any())

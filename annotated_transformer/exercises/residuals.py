@@ -68,7 +68,7 @@ post_norm_stack = Exercise(
         ),
     },
     cases=[
-        (normal(4, seed=0), normal(2, 4, 4, seed=1)),
+        (normal(4, seed=20), normal(2, 4, 4, seed=21)),
         (
             normal(4, 5, seed=2, dtype=torch.float32),
             normal(3, 5, 5, seed=3, dtype=torch.float32),
@@ -97,6 +97,21 @@ pre_norm_stack = Exercise(
         ),
         "one mistake is left: after the last layer the sum has never been normalised.": (
             _stack(lambda x, W: x + torch.relu(_normalise(x) @ W))
+        ),
+        "the sub-layer must read the normalised x, and the shortcut x itself; you swapped them.": (
+            _stack(lambda x, W: _normalise(x) + torch.relu(x @ W), _normalise)
+        ),
+        "the shortcut and what the sub-layer reads are swapped, and the end is not normalised.": (
+            _stack(lambda x, W: _normalise(x) + torch.relu(x @ W))
+        ),
+        "you normalise every sum, too; only what the sub-layer reads, and the end.": (
+            _stack(lambda x, W: _normalise(x + torch.relu(_normalise(x) @ W)))
+        ),
+        "you normalise x once, before the first layer; every sub-layer reads a normalised x.": (
+            lambda x, W: _stack(lambda y, M: y + torch.relu(y @ M), _normalise)(_normalise(x), W)
+        ),
+        "you normalise x once, before the first layer, and never again.": (
+            lambda x, W: _stack(lambda y, M: y + torch.relu(y @ M))(_normalise(x), W)
         ),
         "this is post-norm: pre-norm normalises what the sub-layer reads.": (
             _stack(lambda x, W: _normalise(x + torch.relu(x @ W)))

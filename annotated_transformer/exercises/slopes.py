@@ -22,6 +22,15 @@ stack_slopes = Exercise(
         "1 + n · slope holds for a tiny slope only; multiply the factors out.": (
             lambda a, n: (a**n, 1 + n * a)
         ),
+        "you multiply the slope by the number of layers; multiply the layers' slopes together.": (
+            lambda a, n: (n * a, 1 + n * a)
+        ),
+        "these are sizes, without their signs; an odd number of negative slopes is negative.": (
+            lambda a, n: (abs(a) ** n, abs(1 + a) ** n)
+        ),
+        "the first is a size, without its sign; an odd number of negative slopes is negative.": (
+            lambda a, n: (abs(a) ** n, (1 + a) ** n)
+        ),
         "both are the slope without shortcuts.": lambda a, n: (a**n, a**n),
         "the shortcut does not make the slope 1; it adds 1 to it.": lambda a, n: (a**n, 1.0),
         "you swapped the two: first without shortcuts, then with.": (
@@ -30,7 +39,7 @@ stack_slopes = Exercise(
         "you count one layer too few.": lambda a, n: (a ** (n - 1), (1 + a) ** (n - 1)),
         "this is one layer; the stack has several.": lambda a, n: (a, 1 + a),
     },
-    cases=[(0.5, 3), (-0.5, 4), (0.1, 6)],
+    cases=[(0.5, 3), (-0.5, 4), (-0.5, 3), (-1.5, 3), (0.1, 6)],
 )
 
 
@@ -65,6 +74,9 @@ layer_parameters = Exercise(
         ),
         "the second bias of the feed-forward network has d_model numbers, not d_ff.": (
             lambda d, f: 4 * d * (d + 1) + 2 * d * f + 2 * f + 4 * d
+        ),
+        "the matrices are all there; the biases and the two LayerNorms are missing.": (
+            lambda d, f: 4 * d * d + 2 * d * f
         ),
         "this is the feed-forward network alone.": lambda d, f: 2 * d * f + f + d,
         "the feed-forward network has two matrices, in and out.": (

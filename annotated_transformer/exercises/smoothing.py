@@ -84,6 +84,9 @@ lowest_loss = Exercise(
         "this is the surprise at the right token alone; the other tokens are asked for too.": (
             lambda s, V: -math.log(1 - s + s / V)
         ),
+        "this is the right token's part alone; the other V − 1 tokens cost something too.": (
+            lambda s, V: _entropy([1 - s + s / V])
+        ),
         "this is −log(1 − ε), the surprise at the right token, and its own part of ε is missing.": (
             lambda s, V: -math.log(1 - s)
         ),

@@ -42,6 +42,17 @@ adam_update = Exercise(
         "the mean of the gradients begins at 0 too: divide it by 1 − β₁ᵗ.": (
             lambda g, r, a, b, e: -r * _means(g, a) / (_fair(g**2, b).sqrt() + e)
         ),
+        "t is off by one: the first gradient has t = 1.": (
+            lambda g, r, a, b, e: (
+                -r
+                * _means(g, a)
+                / (1 - a ** (len(g) + 1))
+                / ((_means(g**2, b) / (1 - b ** (len(g) + 1))).sqrt() + e)
+            )
+        ),
+        "this is the way of all steps together; what the last step adds is asked for.": (
+            lambda g, r, a, b, e: sum(_adam_update(g[:t], r, a, b, e) for t in range(1, len(g) + 1))
+        ),
         "the minus is missing: this step goes uphill.": (
             lambda g, r, a, b, e: r * _fair(g, a) / (_fair(g**2, b).sqrt() + e)
         ),
