@@ -114,7 +114,8 @@ def read_padding_at(position: int, lengths: range = ANY) -> Change:
             opened[_of_length(mask, lengths), :, position] = True
             return query, key, value, opened
 
-        model.decoder[-1].cross_attention.register_forward_pre_hook(open_mask)
+        last: Any = model.decoder[-1]
+        last.cross_attention.register_forward_pre_hook(open_mask)
 
     return change
 

@@ -1,5 +1,7 @@
 """Chapter 17, find the bug: tests of what must not change."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -99,7 +101,7 @@ def _source_does_not_matter(model: Transformer) -> bool:
     return torch.allclose(model.eval()(SRC.flip(0), TGT_IN), model(SRC, TGT_IN))
 
 
-def _ignore_the_source(model: Transformer) -> None:
+def _ignore_the_source(model: Any) -> None:
     for layer in model.decoder:
         layer.cross_attention.output.weight.data.zero_()
 
