@@ -25,7 +25,7 @@ from record_tables import RECORDS
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = [
     "part1", "seq2seq_budgets", "part1_times", "part2", "heads_cost", "norms", "training_times",
-    "transformer_budgets", "too_high", "beams", "cache_times", "copying", "layers_times",
+    "transformer_budgets", "too_high", "beams", "cache_times", "copying", "layers_times", "heads",
 ]  # fmt: skip
 PARTS = {"part1": records_part1, "part2": records_part2}
 # Training differs a little between processors, and this is how far apart two may be.

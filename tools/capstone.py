@@ -1,6 +1,6 @@
 """Make the records of the capstone: the ladder of four models on Multi30k.
 
-    python tools/capstone.py            # all that are missing: `make capstone`
+python tools/capstone.py            # all that are missing: `make capstone`
 """
 
 import sys

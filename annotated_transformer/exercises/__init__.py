@@ -6,7 +6,7 @@ An exercise is called with the reader's function and returns a verdict:
 wrong: you add up the ids; compare them with PAD first.
 """
 
-from annotated_transformer.exercises.ablations import head_damages, leave_one_out, remove_heads
+from annotated_transformer.exercises.ablations import head_damages, remove_heads
 from annotated_transformer.exercises.accumulation import accumulate, clip_together
 from annotated_transformer.exercises.accuracy import exact_accuracy_by_length
 from annotated_transformer.exercises.bahdanau import additive_scores, alignment_error
@@ -29,6 +29,7 @@ from annotated_transformer.exercises.heads import attend_in_heads, merge_heads, 
 from annotated_transformer.exercises.hidden_scores import safe_weights
 from annotated_transformer.exercises.invariants import hides_the_future, repeats_itself
 from annotated_transformer.exercises.leaks import causal_attention, kept_ends, sees_the_future
+from annotated_transformer.exercises.leaving_out import leave_one_out
 from annotated_transformer.exercises.luong import attentional_state, luong_context
 from annotated_transformer.exercises.masks import both_masks, causal_square, padding_columns
 from annotated_transformer.exercises.model_sizes import transformer_parameters
