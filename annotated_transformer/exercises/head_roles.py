@@ -37,6 +37,9 @@ relation_score = Exercise(
         "this is the sum; divide by the number of queries that have a related key.": (
             lambda weights, relation: weights[:, relation].sum(1)
         ),
+        "you take the largest related weight; add up what a query gives to its related keys.": (
+            lambda weights, relation: (weights * relation).amax(2)[:, relation.any(1)].mean(1)
+        ),
         "you count how often the strongest weight is right; the mean weight is asked for.": (
             _by_argmax
         ),
@@ -83,6 +86,9 @@ previous_by_chance = Exercise(
         ),
         "without a mask you are right; with it, divide by the n - 1 tokens that have one before.": (
             lambda n, causal: sum(1 / t for t in range(2, n + 1)) / n if causal else 1 / n
+        ),
+        "tokens without a previous one do not count: divide by n - 1.": (
+            lambda n, causal: _previous_by_chance(n, causal) * (n - 1) / n
         ),
         "without a mask you are right; with it, a token sees itself too: token t sees t tokens.": (
             lambda n, causal: sum(1 / t for t in range(1, n)) / (n - 1) if causal else 1 / n
@@ -140,6 +146,15 @@ kendall_tau = Exercise(
         "you divide by n²; there are n(n - 1)/2 pairs.": (
             lambda a, b: float((_signs(a) * _signs(b)).sum()) / len(a) ** 2
         ),
+        "you divide by n; there are n(n - 1)/2 pairs.": (
+            lambda a, b: float((_signs(a) * _signs(b)).sum()) / 2 / len(a)
+        ),
+        "you divide by the pairs without a tie; pairs with a tie count 0, but they count.": (
+            lambda a, b: float((_signs(a) * _signs(b)).sum() / (_signs(a) * _signs(b)).abs().sum())
+        ),
+        "this is tau-b, where ties make the divisor smaller; here all pairs divide.": (
+            lambda a, b: float((_signs(a) * _signs(b)).sum() / _signs(a).norm() / _signs(b).norm())
+        ),
         "this is the sum; divide by the number of pairs.": (
             lambda a, b: float((_signs(a) * _signs(b)).sum()) / 2
         ),
@@ -156,13 +171,16 @@ kendall_tau = Exercise(
         "you compare neighbours only; every pair counts.": (
             lambda a, b: float((a.diff().sign() * b.diff().sign()).mean())
         ),
-        "a tie counts 0, for it has no order.": (
+        "ties count 0, not as disagreement.": (
             lambda a, b: float((((_signs(a) * _signs(b)) > 0) * 2 - 1).tril(-1).sum()) / _pairs(a)
+        ),
+        "ties count 0, not as agreement.": (
+            lambda a, b: float((((_signs(a) * _signs(b)) >= 0) * 2 - 1).tril(-1).sum()) / _pairs(a)
         ),
         "the sign is reversed: the same order makes 1.": lambda a, b: -_kendall_tau(a, b),
     },
     cases=[
-        (torch.tensor([0.5, 0.1, 0.3, 0.1]).double(), torch.tensor([0.3, 0.3, 0.2, 0.4]).double()),
+        (torch.tensor([0.1, 0.5, 0.3, 0.1]).double(), torch.tensor([0.3, 0.3, 0.2, 0.4]).double()),
         (normal(5, seed=1, dtype=torch.float32), normal(5, seed=2, dtype=torch.float32)),
         (normal(7, seed=3), normal(7, seed=4)),
     ],
