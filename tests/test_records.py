@@ -141,7 +141,7 @@ def test_a_time_is_that_of_a_step_and_stands_beside_the_gru_in_the_same_process(
     monkeypatch.setattr(records_part1, "task", NoTask)
     monkeypatch.setattr(records_part1, "build", lambda name: name)
     monkeypatch.setattr(records_part1, "Trainer", FakeTrainer)
-    monkeypatch.setattr(records_part1.time, "process_time", lambda: FakeTrainer.clock)
+    monkeypatch.setattr(record_runs.time, "process_time", lambda: FakeTrainer.clock)
     row = records_part1.time_steps("Bahdanau", repeats=2)
     assert row == {"model": "Bahdanau", "milliseconds": 20.0, "ratio_to_gru": 2.0}
     assert FakeTrainer.calls == (["Bahdanau"] * 5 + ["seq2seq, GRU"] * 5) * 2

@@ -1,6 +1,6 @@
 """Train the Transformer of the capstone, store it with half the bits, and write its model card.
 
-    python tools/make_checkpoint.py        # a part of `make capstone`, half an hour on two cores
+    python tools/make_checkpoint.py        # more than an hour of CPU time
 
 Every figure of the card is measured on the stored file, not on the model that was trained.
 """

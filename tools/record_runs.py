@@ -1,6 +1,8 @@
 """Runs on the toy corpus: train a model, and measure everything that the book's tables tell."""
 
-from collections.abc import Iterable
+import statistics
+import time
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -34,6 +36,20 @@ def operations(run: Any, *arguments: Any) -> int:
     with FlopCounterMode(display=False) as counter:
         run(*arguments)
     return int(counter.get_total_flops())
+
+
+def times_in_turns(*works: Callable[[], Any], repeats: int, skip: int = 0) -> list[float]:
+    """Return the median seconds of each work on one thread; taking turns, all meet the same noise.
+
+    The first ``skip`` times of each are left out.
+    """
+    seconds: list[list[float]] = [[] for _ in works]
+    for _ in range(repeats):
+        for work, times in zip(works, seconds, strict=True):
+            start = time.process_time()
+            work()
+            times.append(time.process_time() - start)
+    return [statistics.median(times[skip:]) for times in seconds]
 
 
 def train_and_measure(model: Any, attention: str, rate: float, seed: int, steps: int) -> Row:

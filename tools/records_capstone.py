@@ -79,7 +79,7 @@ def last_trial(rows: list[Row], model: str) -> Settings:
 
 
 def time_step(model: str, steps: int = 20) -> Row:
-    """Time one step of training, the median over typical batches, on one thread."""
+    """Time one step of training, the mean over typical batches, on one thread."""
     torch.set_num_threads(1)
     recipe = recipe_of(model, "concat" if model == "luong" else "", 1e-3, 0.2, 0, steps)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,6 @@
 """The records of Part I: recurrent translators, without attention and with it."""
 
-import statistics
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,21 @@ import torch
 
 import record_runs
 from annotated_transformer.bahdanau import Bahdanau
+from annotated_transformer.batches import Example
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.training import Trainer, endless_batches
-from record_runs import RATES, SEEDS, STEPS, best_rate, mark_chosen, operations, task
+from record_runs import (
+    RATES,
+    SEEDS,
+    STEPS,
+    best_rate,
+    mark_chosen,
+    operations,
+    task,
+    times_in_turns,
+)
 from record_tables import Row, extend
 
 BUDGETS = ((500, 128), (1000, 128), (2000, 128), (4000, 128), (8000, 128))  # steps, hidden_dim
@@ -58,28 +67,32 @@ def train_and_measure(
     }
 
 
+def time_against_gru(
+    build: Callable[[str], Any], name: str, examples: list[Example], repeats: int, steps: int
+) -> Row:
+    """Time a training step of a model against one of the GRU, in turns of so many steps."""
+    torch.set_num_threads(1)
+    batches = endless_batches(examples, max_tokens=512, seed=0)
+    rounds = [[[next(batches)] for _ in range(steps)] for _ in range(repeats)]
+
+    def turns_of(other: str) -> Callable[[], None]:
+        trainer = Trainer(build(other), smoothed_cross_entropy, lambda step: 1e-6)
+        mine = iter(rounds)
+
+        def turn() -> None:
+            for part in next(mine):
+                trainer.update(part)
+
+        return turn
+
+    ours, gru = times_in_turns(turns_of(name), turns_of("seq2seq, GRU"), repeats=repeats)
+    return {"milliseconds": round(1000 * ours / steps, 1), "ratio_to_gru": round(ours / gru, 2)}
+
+
 def time_steps(name: str, repeats: int = 20) -> Row:
     """Time one training step of a model against one of the GRU, in turns."""
-    torch.set_num_threads(1)
-    batches = endless_batches(task().examples("train"), max_tokens=512, seed=0)
-    trainers = [
-        Trainer(build(other), smoothed_cross_entropy, lambda step: 1e-6)
-        for other in (name, "seq2seq, GRU")
-    ]
-    seconds: list[list[float]] = [[], []]
-    for _ in range(repeats):
-        parts = [[next(batches)] for _ in range(5)]
-        for trainer, times in zip(trainers, seconds, strict=True):
-            start = time.process_time()
-            for part in parts:
-                trainer.update(part)
-            times.append((time.process_time() - start) / len(parts))
-    ours, gru = map(statistics.median, seconds)
-    return {
-        "model": name,
-        "milliseconds": round(1000 * ours, 1),
-        "ratio_to_gru": round(ours / gru, 2),
-    }
+    examples = task().examples("train")
+    return {"model": name, **time_against_gru(build, name, examples, repeats, steps=5)}
 
 
 def make(records: Path) -> None:

@@ -1,7 +1,5 @@
 """The records of Part II: Transformers that differ in one thing, and what heads cost."""
 
-import statistics
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,16 @@ import record_runs
 from annotated_transformer.luong import DotAttention
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.transformer import Transformer, TransformerConfig
-from record_runs import RATES, SEEDS, STEPS, best_rate, mark_chosen, operations, task
+from record_runs import (
+    RATES,
+    SEEDS,
+    STEPS,
+    best_rate,
+    mark_chosen,
+    operations,
+    task,
+    times_in_turns,
+)
 from record_tables import Row, extend
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -64,13 +71,8 @@ def time_heads(num_heads: int, repeats: int = 40) -> Row:
     torch.manual_seed(0)
     x = torch.randn(SENTENCES, POSITIONS, D_MODEL)
     layers = [MultiHeadAttention(D_MODEL, heads) for heads in (num_heads, 1)]
-    seconds: list[list[float]] = [[], []]
-    for _ in range(repeats):
-        for layer, times in zip(layers, seconds, strict=True):
-            start = time.process_time()
-            layer(x, x, x).sum().backward()
-            times.append(time.process_time() - start)
-    ours, one = map(statistics.median, seconds)
+    works = [lambda layer=layer: layer(x, x, x).sum().backward() for layer in layers]
+    ours, one = times_in_turns(*works, repeats=repeats)
     layer = layers[0]
     unscale(layer)  # written out: the fused attention hides its products from the counter
     return {

@@ -1,19 +1,18 @@
 """The records of chapter 13: what wider beams find, and what the cache of the decoder saves."""
 
-import statistics
-import time
 from functools import cache
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+import records_part2
 from annotated_transformer.batches import Batch, padding_mask
 from annotated_transformer.decoding import Hypothesis, beam_search, evaluating, greedy
 from annotated_transformer.evaluation import score_translations
 from annotated_transformer.experiments import train_briefly
 from annotated_transformer.transformer import Transformer, TransformerConfig
-from record_runs import SEEDS, task
+from record_runs import SEEDS, task, times_in_turns
 from record_tables import Row, extend
 
 STEPS, RATE = 500, 4e-3
@@ -26,9 +25,7 @@ MARGIN = 1e-6  # nats: what differs by less is equally likely
 def trained(seed: int) -> Transformer:
     """Train the small Transformer of the chapter."""
     torch.set_num_threads(1)
-    model = task().build(
-        Transformer, TransformerConfig.tiny, seed, norm="pre", dropout=0.0, max_length=128
-    )
+    model = records_part2.build("sinusoidal", seed)
     train_briefly(model, task().examples("train"), STEPS, RATE, seed)
     return model
 
@@ -90,15 +87,9 @@ def time_writing(length: int, repeats: int = 3) -> Row:
     )
     model = Transformer(config)
     src, tgt_in = torch.randint(4, 1000, (2, 1, length))
-    ways = {"cached": write_cached, "anew": write_anew}
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    works = [lambda way=way: way(model, src, tgt_in) for way in (write_cached, write_anew)]
     with evaluating(model):
-        for _ in range(repeats):
-            for name, way in ways.items():
-                start = time.process_time()
-                way(model, src, tgt_in)
-                seconds[name].append(time.process_time() - start)
-    cached, anew = (statistics.median(seconds[name]) for name in ways)
+        cached, anew = times_in_turns(*works, repeats=repeats)
     return {
         "length": length,
         "cached_milliseconds": round(1000 * cached, 1),

@@ -1,7 +1,5 @@
 """The record of chapter 16: what three kinds of layer cost, by the length of a sentence."""
 
-import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from torch import Tensor, nn
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.soft_lookup import SoftLookup
-from record_runs import operations
+from record_runs import operations, times_in_turns
 from record_tables import Row, extend
 
 D_MODEL, SENTENCES, HEADS, KERNEL = 256, 4, 4, 3
@@ -74,13 +72,9 @@ def time_layer(name: str, length: int) -> Row:
     torch.manual_seed(0)
     x = torch.randn(SENTENCES, length, D_MODEL, requires_grad=True)
     layers = [LAYERS[name](), LAYERS["recurrent"]()]
-    seconds: list[list[float]] = [[], []]
-    for _ in range(max(5, 2 * LENGTHS[-1] // length)):
-        for layer, times in zip(layers, seconds, strict=True):
-            start = time.process_time()
-            layer(x).sum().backward()
-            times.append(time.process_time() - start)
-    ours, recurrent = (statistics.median(times[1:]) for times in seconds)
+    works = [lambda layer=layer: layer(x).sum().backward() for layer in layers]
+    repeats = max(5, 2 * LENGTHS[-1] // length)
+    ours, recurrent = times_in_turns(*works, repeats=repeats, skip=1)
     counted = "self-attention, written out" if name.startswith("self") else name
     return {
         "layer": name,

@@ -1,8 +1,6 @@
 """The records of chapter 12: what a training step costs, and what more steps give."""
 
 import math
-import statistics
-import time
 from pathlib import Path
 from typing import Any
 
@@ -40,27 +38,8 @@ def sentences(kind: str) -> list[Example]:
 
 def time_steps(name: str, kind: str, repeats: int = 12) -> Row:
     """Time training steps of a model and of the GRU, in turns, on batches of 512 positions."""
-    torch.set_num_threads(1)
-    batches = endless_batches(sentences(kind), max_tokens=512, seed=0)
-    trainers = [
-        Trainer(build(other), smoothed_cross_entropy, lambda step: 1e-6)
-        for other in (name, "seq2seq, GRU")
-    ]
-    seconds: list[list[float]] = [[], []]
-    for _ in range(repeats):
-        parts = [[next(batches)] for _ in range(4)]
-        for trainer, times in zip(trainers, seconds, strict=True):
-            start = time.process_time()
-            for part in parts:
-                trainer.update(part)
-            times.append((time.process_time() - start) / len(parts))
-    ours, gru = map(statistics.median, seconds)
-    return {
-        "model": name,
-        "sentences": kind,
-        "milliseconds": round(1000 * ours, 1),
-        "ratio_to_gru": round(ours / gru, 2),
-    }
+    measured = records_part1.time_against_gru(build, name, sentences(kind), repeats, steps=4)
+    return {"model": name, "sentences": kind, **measured}
 
 
 def train_for(steps: int) -> Row:
