@@ -19,6 +19,7 @@ from annotated_transformer.exercises.diagnosis import (
     Diagnosis,
     Model,
     leak,
+    wrong_answers,
 )
 from annotated_transformer.transformer import Transformer
 
@@ -91,12 +92,7 @@ steps_agree = Diagnosis(
                 _one_by_one(model.eval()).argmax(-1), model(SRC, TGT_IN).argmax(-1)
             )
         ),
-        "it is the other way round: True means that the model is healthy.": (
-            lambda model: not _steps_agree(model)
-        ),
-        "right, but as a tensor; bool(…) makes it True or False.": (
-            lambda model: torch.tensor(_steps_agree(model))
-        ),
+        **wrong_answers(_steps_agree),
     },
     cases=[
         (HEALTHY,),

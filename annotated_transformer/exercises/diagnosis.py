@@ -69,6 +69,18 @@ class Diagnosis(Exercise):
         return results
 
 
+def wrong_answers(test: Test) -> dict[str, Callable[[Transformer], Any]]:
+    """Mistakes in what a test answers, whatever it tests."""
+    return {
+        "it is the other way round: True means that the model is healthy.": (
+            lambda model: not test(model)
+        ),
+        "right, but as a tensor; bool(…) makes it True or False.": (
+            lambda model: torch.tensor(test(model))
+        ),
+    }
+
+
 LONG, SHORT, ANY = range(5, 100), range(5), range(100)
 """Lengths of source sentences: the first above is long, the second is short."""
 

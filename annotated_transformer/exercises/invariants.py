@@ -22,6 +22,7 @@ from annotated_transformer.exercises.diagnosis import (
     Model,
     healthy,
     leak,
+    wrong_answers,
 )
 from annotated_transformer.transformer import Transformer
 
@@ -48,12 +49,7 @@ repeats_itself = Diagnosis(
         "you run the encoder alone; the decoder may be what never stops.": (
             lambda model: torch.equal(model.eval().encode(SRC), model.encode(SRC))
         ),
-        "it is the other way round: True means that the model is healthy.": (
-            lambda model: not _repeats_itself(model)
-        ),
-        "right, but as a tensor; bool(…) makes it True or False.": (
-            lambda model: torch.tensor(_repeats_itself(model))
-        ),
+        **wrong_answers(_repeats_itself),
     },
     cases=[
         (HEALTHY,),
@@ -134,12 +130,7 @@ hides_the_future = Diagnosis(
         "you change the source; each word may depend on that, but not on later target words.": (
             _source_does_not_matter
         ),
-        "it is the other way round: True means that the model is healthy.": (
-            lambda model: not _hides_the_future(model)
-        ),
-        "right, but as a tensor; bool(…) makes it True or False.": (
-            lambda model: torch.tensor(_hides_the_future(model))
-        ),
+        **wrong_answers(_hides_the_future),
     },
     cases=[
         (HEALTHY,),

@@ -22,6 +22,7 @@ from annotated_transformer.exercises.diagnosis import (
     read_padding_at,
     read_padding_in_the_encoder,
     see_everything,
+    wrong_answers,
 )
 from annotated_transformer.transformer import Transformer
 
@@ -85,12 +86,7 @@ ignores_padding = Diagnosis(
             lambda model: _at(model, slice(None), -1)
         ),
         "you compare one position of one sentence only.": lambda model: _at(model, 0, 0),
-        "it is the other way round: True means that the model is healthy.": (
-            lambda model: not _ignores_padding(model)
-        ),
-        "right, but as a tensor; bool(…) makes it True or False.": (
-            lambda model: torch.tensor(_ignores_padding(model))
-        ),
+        **wrong_answers(_ignores_padding),
     },
     cases=[
         (HEALTHY,),
