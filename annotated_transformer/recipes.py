@@ -36,7 +36,10 @@ class Recipe:
     smoothing: float = 0.0
     clip: float = 1.0
     average_decay: float = 0.99
+    bfloat16: bool = False  # matrix products in 16 bits: faster on processors that can, else slower
     validate_every: int = 250  # steps between two validations; a checkpoint is written at each
+    beam: int = 4  # how to search for a translation, unless something else is asked for
+    alpha: float = 0.6
     sizes: dict[str, Any] = field(default_factory=dict)  # what differs from the model's defaults
 
     def __post_init__(self) -> None:
@@ -51,6 +54,7 @@ class Recipe:
             "steps": (self.steps >= 1, "at least 1"),
             "batch_tokens": (self.batch_tokens >= 2, "at least 2"),
             "validate_every": (self.validate_every >= 1, "at least 1"),
+            "beam": (self.beam >= 1, "at least 1"),
             "subwords": (self.subwords >= 0, "at least 0"),
             "warmup": (self.warmup >= 0, "at least 0"),
             "peak_rate": (self.peak_rate > 0, "above 0"),
@@ -79,7 +83,7 @@ class Recipe:
         return MODELS[self.model][1](src_vocab, tgt_vocab, **self.sizes)
 
 
-MEDIUM_TRANSFORMER = {"d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512, "dropout": 0.15}
+MEDIUM_TRANSFORMER = {"d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512, "dropout": 0.2}
 
 
 def preset(model: str, corpus: str, **changes: Any) -> Recipe:
@@ -92,8 +96,8 @@ def preset(model: str, corpus: str, **changes: Any) -> Recipe:
     if corpus != "toy":
         recipe = replace(
             recipe,
-            steps=3000,
-            subwords=8000,
+            steps=3700,
+            subwords=5000,
             batch_tokens=2048,
             schedule="linear",
             peak_rate=2e-3,

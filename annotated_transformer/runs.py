@@ -2,8 +2,10 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +19,7 @@ from annotated_transformer.checkpoints import (
 )
 from annotated_transformer.corpora import Corpus, TextPair
 from annotated_transformer.errors import InputError
+from annotated_transformer.evaluation import translate
 from annotated_transformer.recipes import MODELS, Recipe, TranslationModel
 from annotated_transformer.tokens import Vocabulary
 
@@ -151,6 +154,21 @@ class Run:
         model.load_state_dict(tensors, strict=False)  # shared weights stand under one name only
         model.eval()
         return model
+
+    def searching(self, beam: int | None, alpha: float | None) -> "Run":
+        """The same run with another width of the beam and length penalty, where they are given.
+
+        Raises:
+            InputError: if the width is below 1.
+        """
+        changes: dict[str, Any] = {"beam": beam, "alpha": alpha}
+        given = {name: value for name, value in changes.items() if value is not None}
+        return replace(self, recipe=replace(self.recipe, **given))
+
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """Translate texts with the trained model, searching as the recipe says."""
+        vocabularies = self.src_vocabulary, self.tgt_vocabulary
+        return translate(self.model(), texts, *vocabularies, self.recipe.beam, self.recipe.alpha)
 
     def check_fit(self, tensors: dict[str, Tensor], model: nn.Module, prefix: str) -> None:
         """Make sure that a checkpoint belongs to the model.

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from annotated_transformer.averaging import WeightAverage
 from annotated_transformer.batches import Batch, Example, batches_by_tokens
@@ -37,7 +38,8 @@ def endless_batches(
 class Trainer:
     """Adam with a schedule, gradient clipping, gradient accumulation and weight averaging.
 
-    Adam's β₁, β₂ and ε are the paper's (0.9, 0.98, 1e-9) unless given.
+    Adam's β₁, β₂ and ε are the paper's (0.9, 0.98, 1e-9) unless given. With ``bfloat16`` the model
+    multiplies matrices in 16 bits; its weights, the loss and the update keep all of theirs.
 
     Source: Vaswani et al. 2017, section 5.3; Kingma and Ba 2015.
     """
@@ -50,10 +52,12 @@ class Trainer:
         *,
         clip: float = 1.0,
         average_decay: float = 0.0,
+        bfloat16: bool = False,
         betas: tuple[float, float] = (0.9, 0.98),
         eps: float = 1e-9,
     ) -> None:
         self.model, self.loss, self.schedule, self.clip = model, loss, schedule, clip
+        self.bfloat16, self.dtype = bfloat16, next(model.parameters()).dtype
         self.optimizer = torch.optim.Adam(
             model.parameters(), lr=0.0, betas=betas, eps=eps, fused=True
         )
@@ -79,7 +83,7 @@ class Trainer:
         self.optimizer.zero_grad()
         total = 0.0
         for part in parts:
-            loss = self.loss(self.model(part.src, part.tgt_in), part.tgt_out) / num_tokens
+            loss = self.loss(self.logits(part), part.tgt_out) / num_tokens
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.item()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip).item()
@@ -94,6 +98,16 @@ class Trainer:
         self.optimizer.step()
         self.average.update(self.model, self.steps)
         return total, norm
+
+    def logits(self, part: Batch) -> Tensor:
+        """What the model says of every next token, (batch, tgt, vocab)."""
+        if not self.bfloat16:
+            exact: Tensor = self.model(part.src, part.tgt_in)
+            return exact
+        # The fused kernel of attention is slow in bfloat16 on a CPU, above all backwards.
+        with torch.autocast("cpu", torch.bfloat16), sdpa_kernel(SDPBackend.MATH):
+            rounded: Tensor = self.model(part.src, part.tgt_in)
+        return rounded.to(self.dtype)
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that the next step depends on, the random number generator included."""

@@ -35,6 +35,7 @@ def train(run: Run, corpus: Corpus | None = None) -> bool:
         recipe.make_schedule(),
         clip=recipe.clip,
         average_decay=recipe.average_decay,
+        bfloat16=recipe.bfloat16,
     )
     seconds, losses, norms = 0.0, [], []
     if run.checkpoint.exists():

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Callable
@@ -742,6 +743,58 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         lambda W, h, loss: [
             loss(W * (torch.arange(W.size(1)) // (W.size(1) // h) != i)) - loss(W)
             for i in range(h)
+        ],
+    ],
+    "next_merge": [
+        lambda words: Counter(
+            pair
+            for tokens, n in words.items()
+            for _ in range(n)
+            for pair in itertools.pairwise(tokens)
+        ).most_common(1)[0][0],
+    ],
+    "cut_into_subwords": [
+        lambda word, merges: functools.reduce(
+            lambda text, pair: re.sub(
+                rf"(?<!\S){re.escape(' '.join(pair))}(?!\S)", "".join(pair), text
+            ),
+            merges,
+            " ".join(word),
+        ).split(),
+    ],
+    "clipped_precision": [
+        lambda said, wanted, n: statistics.mean(
+            float(sum(said[j : j + n] == said[i : i + n] for j in range(i + 1))
+            <= sum(wanted[j : j + n] == said[i : i + n] for j in range(len(wanted))))
+            for i in range(len(said) - n + 1)
+        ),
+    ],
+    "brevity_penalty": [
+        lambda said, wanted: 1 if said > wanted else math.exp(1 - wanted / said),
+        lambda said, wanted: math.exp(min(0, (said - wanted) / said)),
+    ],
+    "bleu_score": [
+        lambda matches, totals, said, wanted: 100 * math.exp(min(0, 1 - wanted / said)
+            + sum(math.log(m / t) if m else -math.inf for m, t in zip(matches, totals, strict=True))
+            / len(totals)),
+    ],
+    "corpus_bleu": [
+        lambda rows: 100 * math.exp(
+            min(0, 1 - sum(r[3] for r in rows) / sum(r[2] for r in rows))
+            + statistics.mean(
+                math.log(sum(r[0][n] for r in rows) / sum(r[1][n] for r in rows))
+                for n in range(len(rows[0][0]))
+            )
+        ),
+    ],
+    "perplexity_per_word": [
+        lambda perplexity, tokens, words: math.exp(math.log(perplexity) * tokens / words),
+    ],
+    "unfair_in": [
+        lambda a, b: [
+            name for name in sorted(a)
+            if (name == "chosen_on" and "test" in (a[name], b[name]))
+            or (name not in ("chosen_on", "model", "parameters", "steps") and a[name] != b[name])
         ],
     ],
 }  # fmt: skip

@@ -86,6 +86,12 @@ def test_any_number_of_steps_can_be_trained(tsv, corpus, steps):
     )
 
 
+@pytest.mark.parametrize("options", [[], ["--bfloat16"]])
+def test_a_run_remembers_how_it_multiplies(options):
+    assert call("train", "--model", "luong", "--steps", 1, *options).exit_code == 0
+    assert Run.open(Path("runs/luong-toy-1")).recipe.bfloat16 == bool(options)
+
+
 def test_a_run_remembers_how_it_was_made(trained, tsv):
     recipe = Run.open(trained).recipe
     assert (recipe.steps, recipe.seed, recipe.model) == (3, 5, "transformer")
@@ -131,7 +137,7 @@ def test_evaluate(trained, tsv, split):
     corpus = corpora.load_corpus(str(tsv))
     pairs = corpus.split(split or "test")
     heading, *lines = result.stdout.splitlines()
-    assert heading == f"{corpus.name} {split or 'test'}: {len(pairs)} sentences, beam 1"
+    assert heading == f"{corpus.name} {split or 'test'}: {len(pairs)} sentences, beam 1, alpha 0.6"
     run = Run.open(trained)
     vocabularies = run.src_vocabulary, run.tgt_vocabulary
     translations = translate(run.model(), [s for s, _ in pairs], *vocabularies)

@@ -63,6 +63,7 @@ def test_a_model_that_is_unknown():
         ("clip", 0.0),
         ("smoothing", 1.0),
         ("average_decay", 1.0),
+        ("beam", 0),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused(name, value):

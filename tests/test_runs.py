@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from annotated_transformer import training_runs
+from annotated_transformer import evaluation, training_runs
 from annotated_transformer.checkpoints import load_checkpoint
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.errors import InputError
@@ -377,3 +377,24 @@ def test_a_run_without_a_checkpoint_is_not_exported(tmp_path):
     with pytest.raises(InputError, match="has not saved one yet"):
         begin(tmp_path / "run").export(tmp_path / "exported")
     assert not (tmp_path / "exported").exists()
+
+
+def test_a_run_searches_as_its_recipe_says_unless_something_else_is_asked_for(tmp_path):
+    learning = {"steps": 60, "peak_rate": 2e-2, "average_decay": 0.0, "validate_every": 60}
+    run = begin(tmp_path / "run", "luong", beam=3, alpha=9.0, **learning)
+    train(run, CORPUS)
+    texts = [source for source, _ in PAIRS]
+    vocabularies = run.src_vocabulary, run.tgt_vocabulary
+
+    def found(beam, alpha):
+        return evaluation.translate(run.model(), texts, *vocabularies, beam, alpha)
+
+    assert found(3, 9.0) != found(1, 9.0)
+    assert found(3, 9.0) != found(3, -5.0)
+    before = (run.folder / "recipe.json").read_bytes()
+    assert run.searching(None, None).translate(texts) == run.translate(texts) == found(3, 9.0)
+    assert run.searching(1, None).translate(texts) == found(1, 9.0)
+    assert run.searching(None, -5.0).translate(texts) == found(3, -5.0)
+    assert (run.folder / "recipe.json").read_bytes() == before
+    with pytest.raises(InputError, match="beam is 0, it must be at least 1"):
+        run.searching(0, None)

@@ -73,6 +73,23 @@ def test_steps_equal_those_of_torch(name, clip):
     assert_same_weights(weights(model), weights(reference), 1e-10)
 
 
+@every_model
+def test_sixteen_bits_give_nearly_the_same_step(name):
+    """Weights, loss and update keep their bits; only the products of matrices are rounded."""
+    model = small_model(name).float()
+    exact, rounded = Trainer(model, SMOOTHED, RATE), Trainer(deepcopy(model), SMOOTHED, RATE)
+    rounded.bfloat16 = True
+    loss, norm = exact.update([WHOLE])
+    assert rounded.update([WHOLE]) == pytest.approx((loss, norm), rel=0.02)
+    gradients = [
+        torch.cat([p.grad.flatten() for p in trainer.model.parameters()])
+        for trainer in (exact, rounded)
+    ]
+    assert gradients[1].dtype == gradients[0].dtype == torch.float32
+    assert not torch.allclose(*gradients, rtol=1e-4)
+    assert F.cosine_similarity(*gradients, dim=0) > 0.99
+
+
 def test_the_average_follows_every_step():
     model = small_model("seq2seq")
     trainer = Trainer(model, SMOOTHED, RATE, average_decay=0.25)
@@ -86,12 +103,15 @@ def test_the_average_follows_every_step():
 
 
 @every_model
-def test_one_batch_can_be_learned_by_heart(name):
+@pytest.mark.parametrize("bfloat16", [False, True])
+def test_one_batch_can_be_learned_by_heart(name, bfloat16):
     examples = random_examples(5, longest=4)
     sizes = {"d_model": 32} | ({"d_ff": 64} if name == "transformer" else {"hidden_dim": 32})
     model = small_model(name, **sizes)
+    model = model.float() if bfloat16 else model
     # The decay matters: at a constant rate a single late step of Adam can spoil a sentence.
-    trainer = Trainer(model, smoothed_cross_entropy, linear_schedule(1e-2, total=61, warmup=5))
+    rate = linear_schedule(1e-2, total=61, warmup=5)
+    trainer = Trainer(model, smoothed_cross_entropy, rate, bfloat16=bfloat16)
     batch = Batch.of(examples)
     for _ in range(60):
         loss, _ = trainer.update([batch])
