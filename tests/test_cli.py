@@ -207,7 +207,7 @@ def test_a_reader_that_closes_early_is_no_error(trained, monkeypatch):
     def closed(*args, **kwargs):
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("annotated_transformer.cli.translate_texts", closed)
+    monkeypatch.setattr(Run, "translate", closed)
     assert "Error" not in call("translate", trained, "eins").stderr
 
 
