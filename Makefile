@@ -19,8 +19,10 @@ book: $(SITE)
 	@echo "The book is at file://$(abspath $(SITE))"
 
 ## test: run everything: units, doctests, notebooks, the site in a browser
+# In the order of the files: reading the site takes one worker minutes, it must not come last.
 test: $(INSTALLED)
-	$(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile \
+		--no-loadscope-reorder
 
 ## notebooks: run the notebooks again and store their outputs (NOTEBOOKS=book/x.ipynb for one)
 notebooks: $(INSTALLED)
