@@ -57,7 +57,7 @@ class Trainer:
         eps: float = 1e-9,
     ) -> None:
         self.model, self.loss, self.schedule, self.clip = model, loss, schedule, clip
-        self.bfloat16, self.dtype = bfloat16, next(model.parameters()).dtype
+        self.bfloat16 = bfloat16
         self.optimizer = torch.optim.Adam(
             model.parameters(), lr=0.0, betas=betas, eps=eps, fused=True
         )
@@ -107,7 +107,7 @@ class Trainer:
         # The fused kernel of attention is slow in bfloat16 on a CPU, above all backwards.
         with torch.autocast("cpu", torch.bfloat16), sdpa_kernel(SDPBackend.MATH):
             rounded: Tensor = self.model(part.src, part.tgt_in)
-        return rounded.to(self.dtype)
+        return rounded.to(next(self.model.parameters()).dtype)
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that the next step depends on, the random number generator included."""

@@ -16,6 +16,19 @@ from annotated_transformer.runs import Run
 from annotated_transformer.training import Trainer, endless_batches
 
 
+def new_trainer(run: Run) -> Trainer:
+    """A trainer for the fresh model of a run, set up as its recipe says."""
+    recipe = run.recipe
+    return Trainer(
+        run.new_model(),
+        partial(smoothed_cross_entropy, smoothing=recipe.smoothing),
+        recipe.make_schedule(),
+        clip=recipe.clip,
+        average_decay=recipe.average_decay,
+        bfloat16=recipe.bfloat16,
+    )
+
+
 def train(run: Run, corpus: Corpus | None = None) -> bool:
     """Train from where the run stands to the end of its recipe; say whether the end was reached.
 
@@ -28,24 +41,16 @@ def train(run: Run, corpus: Corpus | None = None) -> bool:
     recipe = run.recipe
     corpus = corpus or load_corpus(recipe.corpus, recipe.languages)
     examples, val = run.encode(corpus.split("train")), run.encode(corpus.split("val"))
-    model = run.new_model()
-    trainer = Trainer(
-        model,
-        partial(smoothed_cross_entropy, smoothing=recipe.smoothing),
-        recipe.make_schedule(),
-        clip=recipe.clip,
-        average_decay=recipe.average_decay,
-        bfloat16=recipe.bfloat16,
-    )
+    trainer = new_trainer(run)
     seconds, losses, norms = 0.0, [], []
     if run.checkpoint.exists():
         tensors, progress = load_checkpoint(run.checkpoint)
-        run.check_fit(tensors, model, "model.")
+        run.check_fit(tensors, trainer.model, "model.")
         run.check_steps(progress["steps"])
         trainer.load(tensors, progress["steps"])
         seconds, losses, norms = (progress[key] for key in ("seconds", "losses", "norms"))
     metrics = Metrics(run.folder / "metrics.csv", trainer.steps)
-    average = deepcopy(model)
+    average = deepcopy(trainer.model)
     batches = endless_batches(examples, recipe.batch_tokens, recipe.seed, skip=trainer.steps)
     start = time.monotonic() - seconds
     bar = tqdm(total=recipe.steps, initial=trainer.steps, unit="step", dynamic_ncols=True)

@@ -143,7 +143,8 @@ def best_of(rows: list[Row]) -> Row:
 
 def mark_best(rows: list[Row]) -> list[Row]:
     """Tell for every row whether it is the best."""
-    return [{**row, "chosen": row is best_of(rows)} for row in rows]
+    best = best_of(rows)
+    return [{**row, "chosen": row is best} for row in rows]
 
 
 def write_card(run: Run, minutes: float) -> None:

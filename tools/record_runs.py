@@ -4,6 +4,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from torch.utils.flop_counter import FlopCounterMode
@@ -17,7 +18,7 @@ from annotated_transformer.experiments import (
     share_by_length,
     train_briefly,
 )
-from record_tables import Row
+from record_tables import Row, extend
 
 STEPS = 2000
 SEEDS = (0, 1, 2)
@@ -69,13 +70,30 @@ def train_and_measure(model: Any, attention: str, rate: float, seed: int, steps:
     }
 
 
-def best_rate(rows: Iterable[Row], name: str) -> float:
-    """Return the rate with the lowest validation perplexity among the trials of a model."""
+def best_trial(rows: Iterable[Row], name: str) -> Row:
+    """Return the trial of a model with the lowest validation perplexity."""
     trials = [row for row in rows if row["model"] == name and int(row["seed"]) == SEEDS[0]]
-    return float(min(trials, key=lambda row: float(row["val_perplexity"]))["rate"])
+    return min(trials, key=lambda row: float(row["val_perplexity"]))
 
 
-def mark_chosen(rows: list[Row]) -> list[Row]:
-    """Tell for every row whether its rate is the one that was chosen for its model."""
-    best = {name: best_rate(rows, name) for name in {row["model"] for row in rows}}
-    return [{**row, "chosen": float(row["rate"]) == best[row["model"]]} for row in rows]
+def best_rate(rows: Iterable[Row], name: str) -> float:
+    """Return the rate of the best trial of a model."""
+    return float(best_trial(rows, name)["rate"])
+
+
+def mark_chosen(rows: list[Row], settings: tuple[str, ...] = ("rate",)) -> list[Row]:
+    """Tell for every row whether its settings are those that were chosen for its model."""
+    best = {name: best_trial(rows, name) for name in {row["model"] for row in rows}}
+    return [
+        {**row, "chosen": all(str(row[key]) == str(best[row["model"]][key]) for key in settings)}
+        for row in rows
+    ]
+
+
+def tune(path: Path, train: Callable[..., Row], names: Iterable[str]) -> None:
+    """Try every rate with the first seed, then train the best of each model with the others."""
+    keys = ["model", "rate", "seed"]
+    trials = [(name, rate, SEEDS[0]) for name in names for rate in RATES]
+    rows = extend(path, train, trials, keys, mark_chosen)
+    again = [(name, best_rate(rows, name), seed) for name in names for seed in SEEDS[1:]]
+    extend(path, train, trials + again, keys, mark_chosen)

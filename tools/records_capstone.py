@@ -10,7 +10,7 @@ import statistics
 import tempfile
 import time
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,16 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 
 from annotated_transformer.batches import Batch, batches_by_tokens
-from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.evaluation import perplexity, score_translations, translate
-from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.recipes import Recipe, preset
 from annotated_transformer.runs import Run
-from annotated_transformer.training import Trainer, endless_batches
-from annotated_transformer.training_runs import train
-from make_checkpoint import CHECKPOINT, COMMAND, TEST
+from annotated_transformer.training import endless_batches
+from annotated_transformer.training_runs import new_trainer, train
+from make_checkpoint import CHECKPOINT, COMMAND, TEST, corpus
+from record_runs import SEEDS, best_trial, mark_chosen
 from record_tables import Row, extend
 
 BUDGET = 600  # seconds of one core for each training
-SEEDS = (0, 1, 2)
 EDGES = (1, 8, 12, 16, 20, 100)  # where the bins of source length begin, in words
 RATES = (2e-3, 4e-3, 1e-3)
 DROPOUTS = (0.1, 0.2)
@@ -41,12 +39,6 @@ MODELS = ("seq2seq", "bahdanau", "luong", "transformer")
 KEYS = ["model", "score", "rate", "dropout", "seed"]
 Settings = tuple[str, str, float, float]
 """Model, score of its attention ("" if it has no choice), learning rate, dropout."""
-
-
-@cache
-def corpus() -> Corpus:
-    """Read the corpus once in each process."""
-    return load_corpus("multi30k")
 
 
 def recipe_of(model: str, score: str, rate: float, dropout: float, seed: int, steps: int) -> Recipe:
@@ -65,8 +57,7 @@ def first_trials(model: str) -> list[Settings]:
 
 def best(rows: list[Row], model: str) -> Settings:
     """Return the settings of the trial with the lowest perplexity on the validation split."""
-    trials = [row for row in rows if row["model"] == model and int(row["seed"]) == SEEDS[0]]
-    row = min(trials, key=lambda row: float(row["val_perplexity"]))
+    row = best_trial(rows, model)
     return model, row["score"], float(row["rate"]), float(row["dropout"])
 
 
@@ -85,13 +76,7 @@ def time_step(model: str, steps: int = 120) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         run = Run.create(Path(folder) / "run", recipe, corpus())
         examples = run.encode(corpus().split("train"))
-        trainer = Trainer(
-            run.new_model(),
-            partial(smoothed_cross_entropy, smoothing=recipe.smoothing),
-            recipe.make_schedule(),
-            average_decay=recipe.average_decay,
-            bfloat16=recipe.bfloat16,
-        )
+        trainer = new_trainer(run)
     batches = endless_batches(examples, recipe.batch_tokens, recipe.seed)
     seconds = []
     for _ in range(steps):
@@ -159,19 +144,6 @@ def train_and_measure(
     return row | {key: s.signature for key, s in zip(signatures, scores, strict=True)}
 
 
-def mark_chosen(rows: list[Row]) -> list[Row]:
-    """Tell for every row whether its settings are those that were chosen for its model."""
-    chosen = {model: best(rows, model) for model in {row["model"] for row in rows}}
-    return [
-        {
-            **row,
-            "chosen": chosen[row["model"]][1:]
-            == (row["score"], float(row["rate"]), float(row["dropout"])),
-        }
-        for row in rows
-    ]
-
-
 def make(records: Path) -> None:
     """Make what is missing of the ladder, and see how the checkpoint does in the same bins."""
     path = records / "capstone_lengths.csv"
@@ -185,11 +157,12 @@ def make(records: Path) -> None:
     )
     steps = {row["model"]: int(row["steps"]) for row in speeds}
     tasks: list[tuple[Any, ...]] = []
+    finish = partial(mark_chosen, settings=("score", "rate", "dropout"))
 
     def run(wanted: list[Settings], seeds: tuple[int, ...]) -> list[Row]:
         tasks.extend((*settings, seed, steps[settings[0]]) for settings in wanted for seed in seeds)
         keys = [*KEYS, "steps"]
-        return extend(path, train_and_measure, tasks, keys, mark_chosen, command=COMMAND)
+        return extend(path, train_and_measure, tasks, keys, finish, command=COMMAND)
 
     path = records / "capstone.csv"
     for trials in zip(*map(first_trials, MODELS), strict=True):

@@ -13,16 +13,7 @@ from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.training import Trainer, endless_batches
-from record_runs import (
-    RATES,
-    SEEDS,
-    STEPS,
-    best_rate,
-    mark_chosen,
-    operations,
-    task,
-    times_in_turns,
-)
+from record_runs import RATES, SEEDS, STEPS, operations, task, times_in_turns, tune
 from record_tables import Row, extend
 
 BUDGETS = ((500, 128), (1000, 128), (2000, 128), (4000, 128), (8000, 128))  # steps, hidden_dim
@@ -97,14 +88,9 @@ def time_steps(name: str, repeats: int = 20) -> Row:
 
 def make(records: Path) -> None:
     """Make what is missing of the records of Part I."""
-    path = records / "part1.csv"
-    keys = ["model", "rate", "seed"]
-    trials = [(name, rate, SEEDS[0]) for name in MODELS for rate in RATES]
-    rows = extend(path, train_and_measure, trials, keys, mark_chosen)
-    again = [(name, best_rate(rows, name), seed) for name in MODELS for seed in SEEDS[1:]]
-    extend(path, train_and_measure, trials + again, keys, mark_chosen)
+    tune(records / "part1.csv", train_and_measure, MODELS)
     gru = [("seq2seq, GRU", RATES[1], SEEDS[0], *budget) for budget in BUDGETS + WIDTHS]
-    keys += ["steps", "hidden_dim"]
+    keys = ["model", "rate", "seed", "steps", "hidden_dim"]
     extend(records / "seq2seq_budgets.csv", train_and_measure, gru, keys)
     # One at a time: nothing else may run beside what is timed.
     times = [(name,) for name in MODELS]

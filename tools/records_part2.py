@@ -10,16 +10,7 @@ import record_runs
 from annotated_transformer.luong import DotAttention
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.transformer import Transformer, TransformerConfig
-from record_runs import (
-    RATES,
-    SEEDS,
-    STEPS,
-    best_rate,
-    mark_chosen,
-    operations,
-    task,
-    times_in_turns,
-)
+from record_runs import STEPS, operations, task, times_in_turns, tune
 from record_tables import Row, extend
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -87,12 +78,7 @@ def time_heads(num_heads: int, repeats: int = 40) -> Row:
 
 def make(records: Path) -> None:
     """Make what is missing of the records of Part II."""
-    path = records / "part2.csv"
-    keys = ["model", "rate", "seed"]
-    trials = [(name, rate, SEEDS[0]) for name in MODELS for rate in RATES]
-    rows = extend(path, train_and_measure, trials, keys, mark_chosen)
-    again = [(name, best_rate(rows, name), seed) for name in MODELS for seed in SEEDS[1:]]
-    extend(path, train_and_measure, trials + again, keys, mark_chosen)
+    tune(records / "part2.csv", train_and_measure, MODELS)
     # One at a time: nothing else may run beside what is timed.
     heads = [(number,) for number in HEADS]
     extend(records / "heads_cost.csv", time_heads, heads, ["num_heads"], workers=1)
