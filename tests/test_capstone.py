@@ -1,5 +1,6 @@
 """The records of the capstone are fair, and its checkpoint is what its card says."""
 
+import ast
 import json
 import os
 import re
@@ -140,6 +141,26 @@ def test_the_checkpoint_is_small_and_holds_no_sentence() -> None:
 def test_the_checkpoint_translates_a_caption() -> None:
     (found,) = Run.open(CHECKPOINT).translate(["Ein kleiner Hund rennt durch den Regen."])
     assert re.fullmatch(r"A (small|little) dog (runs|is running) .*(rain|water).*\.", found)
+
+
+def sentences_of_the_chapter() -> set[str]:
+    """The strings of at least five words in the code of chapter 14."""
+    cells = json.loads((ROOT / "book" / "14_translation.ipynb").read_text(encoding="utf-8"))[
+        "cells"
+    ]
+    trees = [ast.parse("".join(c["source"])) for c in cells if c["cell_type"] == "code"]
+    constants = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+    texts = [n.value.strip() for n in constants if isinstance(n.value, str)]
+    return {text for text in texts if len(text.split()) >= 5}
+
+
+@pytest.mark.skipif(DATA_VARIABLE not in os.environ, reason=f"{DATA_VARIABLE} names no folder")
+def test_the_sentences_of_the_chapter_are_not_those_of_the_corpus() -> None:
+    ours = sentences_of_the_chapter()
+    assert "Ein kleiner Junge wirft Steine in einen Fluss." in ours
+    corpus = make_checkpoint.corpus()
+    for split in ("train", *make_checkpoint.SPLITS):
+        assert not ours & {text.strip() for pair in corpus.split(split) for text in pair}
 
 
 def card_figures() -> dict[str, list[str]]:

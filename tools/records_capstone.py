@@ -160,7 +160,7 @@ def make(records: Path) -> None:
     finish = partial(mark_chosen, settings=("score", "rate", "dropout"))
 
     def run(wanted: list[Settings], seeds: tuple[int, ...]) -> list[Row]:
-        tasks.extend((*settings, seed, steps[settings[0]]) for settings in wanted for seed in seeds)
+        tasks.extend((*settings, seed, steps[settings[0]]) for seed in seeds for settings in wanted)
         keys = [*KEYS, "steps"]
         return extend(path, train_and_measure, tasks, keys, finish, command=COMMAND)
 
