@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def mark_chosen(rows: list[Row], settings: tuple[str, ...] = ("rate",)) -> list[
     ]
 
 
-def tune(path: Path, train: Callable[..., Row], names: Iterable[str]) -> None:
+def tune(path: Path, train: Callable[..., Row], names: Collection[str]) -> None:
     """Try every rate with the first seed, then train the best of each model with the others."""
     keys = ["model", "rate", "seed"]
     trials = [(name, rate, SEEDS[0]) for name in names for rate in RATES]
