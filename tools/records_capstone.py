@@ -29,50 +29,42 @@ from record_runs import SEEDS, best_trial, mark_chosen
 from record_tables import Row, extend
 
 BUDGET = 600  # seconds of one core for each training
+LONGER = 3  # times the budget, for the two best
 EDGES = (1, 8, 12, 16, 20, 100)  # where the bins of source length begin, in words
 RATES = (2e-3, 4e-3, 1e-3)
-DROPOUTS = (0.1, 0.2)
+DROPOUT = 0.1
 SHORT = {"batch_tokens": 1024, "warmup": 100, "average_decay": 0.99, "bfloat16": True}
 """What is not as in the preset, which is made for an hour and not for ten minutes."""
 SCORES = ("dot", "general", "concat")
 MODELS = ("seq2seq", "bahdanau", "luong", "transformer")
-KEYS = ["model", "score", "rate", "dropout", "seed"]
-Settings = tuple[str, str, float, float]
-"""Model, score of its attention ("" if it has no choice), learning rate, dropout."""
+Settings = tuple[str, str, float]
+"""Model, score of its attention ("" if it has no choice), learning rate."""
 
 
-def recipe_of(model: str, score: str, rate: float, dropout: float, seed: int, steps: int) -> Recipe:
+def recipe_of(model: str, score: str, rate: float, seed: int, steps: int) -> Recipe:
     """Return the preset with these settings."""
     recipe = preset(model, "multi30k", **SHORT, peak_rate=rate, seed=seed)
-    sizes = recipe.sizes | {"dropout": dropout} | ({"score": score} if score else {})
+    sizes = recipe.sizes | {"dropout": DROPOUT} | ({"score": score} if score else {})
     return replace(recipe, steps=steps, validate_every=steps, sizes=sizes)
 
 
-def first_trials(model: str) -> list[Settings]:
-    """Return three of the four trials; the fourth depends on them."""
+def trials_of(model: str) -> list[Settings]:
+    """Return what is tried of a model: three rates or, for Luong, the three scores."""
     if model == "luong":
-        return [(model, score, RATES[0], DROPOUTS[0]) for score in SCORES]
-    return [(model, "", rate, DROPOUTS[0]) for rate in RATES]
+        return [(model, score, RATES[0]) for score in SCORES]
+    return [(model, "", rate) for rate in RATES]
 
 
 def best(rows: list[Row], model: str) -> Settings:
     """Return the settings of the trial with the lowest perplexity on the validation split."""
     row = best_trial(rows, model)
-    return model, row["score"], float(row["rate"]), float(row["dropout"])
-
-
-def last_trial(rows: list[Row], model: str) -> Settings:
-    """Return the fourth trial: the best of three with more dropout; for Luong, a higher rate."""
-    model, score, rate, dropout = best(rows, model)
-    if model == "luong":
-        return model, score, RATES[1], dropout
-    return model, score, rate, DROPOUTS[1]
+    return model, row["score"], float(row["rate"])
 
 
 def time_step(model: str, steps: int = 120) -> Row:
     """Time one step of training, the mean over typical batches, on one thread."""
     torch.set_num_threads(1)
-    recipe = recipe_of(model, "concat" if model == "luong" else "", 1e-3, 0.1, 0, 1000)
+    recipe = recipe_of(model, "concat" if model == "luong" else "", 1e-3, 0, 1000)
     with tempfile.TemporaryDirectory() as folder:
         run = Run.create(Path(folder) / "run", recipe, corpus())
         examples = run.encode(corpus().split("train"))
@@ -112,12 +104,10 @@ def measure_bin(low: int, high: int) -> Row:
     return {"low": low, "high": high, "sentences": len(pairs), "checkpoint": round(bleu, 2)}
 
 
-def train_and_measure(
-    model: str, score: str, rate: float, dropout: float, seed: int, steps: int
-) -> Row:
+def train_and_measure(model: str, score: str, rate: float, seed: int, steps: int) -> Row:
     """Train one model and measure it on the validation and on the test split."""
     torch.set_num_threads(1)
-    recipe = recipe_of(model, score, rate, dropout, seed, steps)
+    recipe = recipe_of(model, score, rate, seed, steps)
     with tempfile.TemporaryDirectory() as folder:
         run = Run.create(Path(folder) / "run", recipe, corpus())
         start = time.process_time()
@@ -125,8 +115,12 @@ def train_and_measure(
         minutes = (time.process_time() - start) / 60
         trained = run.model()
     vocabularies = run.src_vocabulary, run.tgt_vocabulary
-    row: Row = dict(zip(KEYS, (model, score, rate, dropout, seed), strict=True))
-    row |= {
+    row: Row = {
+        "model": model,
+        "score": score,
+        "rate": rate,
+        "dropout": DROPOUT,
+        "seed": seed,
         "steps": steps,
         "cpu_minutes": round(minutes, 1),
         "parameters": sum(p.numel() for p in trained.parameters()),
@@ -156,16 +150,21 @@ def make(records: Path) -> None:
         command=COMMAND,
     )
     steps = {row["model"]: int(row["steps"]) for row in speeds}
+    keys = ["model", "score", "rate", "seed", "steps"]
+    finish = partial(mark_chosen, settings=("score", "rate"))
     tasks: list[tuple[Any, ...]] = []
-    finish = partial(mark_chosen, settings=("score", "rate", "dropout"))
 
     def run(wanted: list[Settings], seeds: tuple[int, ...]) -> list[Row]:
         tasks.extend((*settings, seed, steps[settings[0]]) for seed in seeds for settings in wanted)
-        keys = [*KEYS, "steps"]
+        path = records / "capstone.csv"
         return extend(path, train_and_measure, tasks, keys, finish, command=COMMAND)
 
-    path = records / "capstone.csv"
-    for trials in zip(*map(first_trials, MODELS), strict=True):
+    for trials in zip(*map(trials_of, MODELS), strict=True):
         rows = run(list(trials), SEEDS[:1])
-    rows = run([last_trial(rows, model) for model in MODELS], SEEDS[:1])
+    first_two = sorted(MODELS, key=lambda model: float(best_trial(rows, model)["val_perplexity"]))[
+        :2
+    ]
+    longer = [(*best(rows, model), SEEDS[0], LONGER * int(steps[model])) for model in first_two]
+    path = records / "capstone_longer.csv"
+    extend(path, train_and_measure, longer, keys, command=COMMAND)
     run([best(rows, model) for model in MODELS], SEEDS[1:])
