@@ -3,7 +3,8 @@
 Every model gets the same tokenizer, batches, loss, optimizer and averaging, the same number of
 trials, and as many steps as fit into ten minutes of one core. The number of steps comes from a
 record of its own (capstone_speed), measured as the trainings are made, two at a time: after that,
-no result depends on what else the machine does.
+no result depends on what else the machine does. The two best are then trained three times as
+long, and the best trial of every model again with other seeds.
 """
 
 import statistics
@@ -161,10 +162,9 @@ def make(records: Path) -> None:
 
     for trials in zip(*map(trials_of, MODELS), strict=True):
         rows = run(list(trials), SEEDS[:1])
-    first_two = sorted(MODELS, key=lambda model: float(best_trial(rows, model)["val_perplexity"]))[
-        :2
-    ]
-    longer = [(*best(rows, model), SEEDS[0], LONGER * int(steps[model])) for model in first_two]
+    perplexities = {model: float(best_trial(rows, model)["val_perplexity"]) for model in MODELS}
+    first_two = sorted(MODELS, key=lambda model: perplexities[model])[:2]
+    longer = [(*best(rows, model), SEEDS[0], LONGER * steps[model]) for model in first_two]
     path = records / "capstone_longer.csv"
     extend(path, train_and_measure, longer, keys, command=COMMAND)
     run([best(rows, model) for model in MODELS], SEEDS[1:])
