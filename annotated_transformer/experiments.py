@@ -1,6 +1,7 @@
 """Experiments on the toy corpus: train a small model for a minute, and measure what it can do."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -24,6 +25,25 @@ EDGES = (4, 7, 10, 13, 16, 19)
 
 BINS = tuple(f"{low}–{high - 1}" for low, high in pairwise(EDGES))
 """The same bins as labels: 4–6, 7–9, …"""
+
+
+@contextmanager
+def drawn_in_float64() -> Iterator[None]:
+    """Inside the block, the weights of new models are in float64, and *drawn* so.
+
+    Drawn in float32, they would be rounded differently by other processors, and training would
+    enlarge the difference until figures change.
+
+    >>> with drawn_in_float64():
+    ...     print(torch.nn.Linear(2, 2).weight.dtype)
+    torch.float64
+    """
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 @dataclass(frozen=True)
@@ -52,18 +72,10 @@ class ToyTask:
     def build(
         self, model: Callable[..., Model], config: Callable[..., Any], seed: int = 0, **choices: Any
     ) -> Model:
-        """A new model for the task, in float64, with the random weights of that seed.
-
-        The weights are *drawn* in float64. Drawn in float32, they would be rounded differently by
-        other processors, and training would enlarge the difference until figures change.
-        """
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
-        try:
+        """A new model for the task, in float64, with the random weights of that seed."""
+        with drawn_in_float64():
             torch.manual_seed(seed)
             return model(config(len(self.src_vocabulary), len(self.tgt_vocabulary), **choices))
-        finally:
-            torch.set_default_dtype(before)
 
     def examples(self, split: str) -> list[Example]:
         """The pairs of a split as ids.

@@ -19,6 +19,7 @@ from torch.nn import functional as F
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import padding_mask
 from annotated_transformer.errors import InputError
+from annotated_transformer.experiments import drawn_in_float64
 from annotated_transformer.layers import DecoderLayer, KeyValue
 from annotated_transformer.masking import target_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
@@ -191,13 +192,8 @@ def patient(number: int, config: TransformerConfig = SMALL, seed: int = 0) -> Tr
     """
     if number not in CHANGES:
         raise InputError(f"number is {number}, it must be from 0 (healthy) to {max(CHANGES)}.")
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            model = Transformer(config)
-    finally:
-        torch.set_default_dtype(before)
+    with drawn_in_float64(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Transformer(config)
     CHANGES[number](model)
     return model
