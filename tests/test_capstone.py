@@ -15,6 +15,7 @@ import capstone
 import make_checkpoint
 import record_tables
 import records_capstone
+import records_rival
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import DATA_VARIABLE, load_corpus
 from annotated_transformer.errors import InputError
@@ -25,9 +26,12 @@ from record_tables import RECORDS
 from records_capstone import BUDGET, LONGER, MODELS
 
 ROOT = Path(__file__).resolve().parent.parent
+RIVAL_SPEED = "capstone_rival_speed"
 TABLES = [
     "capstone",
     "capstone_longer",
+    "capstone_rival",
+    RIVAL_SPEED,
     "capstone_speed",
     "capstone_lengths",
     "capstone_tried",
@@ -78,6 +82,40 @@ def test_the_two_best_models_were_trained_for_longer_in_their_best_settings() ->
         best = chosen[row["model"]]
         assert int(row["steps"]) == LONGER * int(best["steps"])
         assert (row["score"], row["rate"], row["seed"]) == (best["score"], best["rate"], "0")
+
+
+def test_the_rival_is_the_best_of_the_others_and_had_the_time_of_the_checkpoint() -> None:
+    chosen = [row for row in rows_of("capstone") if row["chosen"] == "True" and row["seed"] == "0"]
+    *others, _ = sorted(chosen, key=lambda row: row["model"] == "transformer")
+    best = min(others, key=lambda row: float(row["val_perplexity"]))
+    (rival,) = rows_of("capstone_rival")
+    for key in ("model", "score", "rate", "seed"):
+        assert rival[key] == best[key]
+    speeds = {row["model"]: float(row["seconds_per_step"]) for row in rows_of(RIVAL_SPEED)}
+    assert set(speeds) == {rival["model"], "transformer"}
+    time = Run.open(CHECKPOINT).recipe.steps * speeds["transformer"]
+    assert time - 50 * speeds[rival["model"]] < int(rival["steps"]) * speeds[rival["model"]] <= time
+
+
+def test_the_rival_was_trained_like_the_checkpoint() -> None:
+    (rival,) = rows_of("capstone_rival")
+    settings = rival["model"], rival["score"], float(rival["rate"]), 0, int(rival["steps"])
+    theirs, ours = records_capstone.full_recipe(*settings), Run.open(CHECKPOINT).recipe
+    assert theirs.sizes["dropout"] == ours.sizes["dropout"]
+    same = {"model": ours.model, "steps": ours.steps, "sizes": ours.sizes}
+    assert replace(theirs, **same) == replace(ours, beam=theirs.beam, alpha=theirs.alpha)
+
+
+def test_the_checkpoint_is_ahead_of_every_other_model() -> None:
+    """Transformer > attention > none, when each has the time of the checkpoint, or less."""
+    perplexity, bleu, lower, chrf = map(float, card_figures()["test_2016_flickr"])
+    (rival,) = rows_of("capstone_rival")
+    assert perplexity < float(rival["test_perplexity"])
+    assert bleu > float(rival["chosen"])
+    assert lower > float(rival["chosen_lower"])
+    assert chrf > float(rival["chosen_chrf"])
+    for row in (rival, *rows_of("capstone"), *rows_of("capstone_longer")):
+        assert bleu > max(float(row["greedy"]), float(row["beam"]))
 
 
 def test_the_models_of_the_ladder_differ_in_nothing_but_themselves() -> None:
@@ -225,21 +263,24 @@ def small_capstone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     read = load_corpus(str(data), "de-en")
     monkeypatch.setattr(records_capstone, "corpus", lambda: read)
     monkeypatch.setattr(make_checkpoint, "corpus", lambda: read)
+    monkeypatch.setattr(records_rival, "corpus", lambda: read)
     monkeypatch.setattr(records_capstone, "BUDGET", 10)
     tiny = {"d_model": 16, "num_layers": 1, "num_heads": 2, "d_ff": 16}
-    for module in (records_capstone, make_checkpoint):
+    for module in (records_capstone, make_checkpoint, records_rival):
         original = module.preset
 
         def small(model: str, corpus: str, _original: Any = original, **changes: Any) -> Any:
             recipe = _original(model, corpus, **changes)
             sizes = tiny if model == "transformer" else {"d_model": 16, "hidden_dim": 16}
             kept = {key: recipe.sizes[key] for key in ("dropout", "norm") if key in recipe.sizes}
-            values = asdict(recipe) | {"sizes": sizes | kept, "steps": 12, "warmup": 2}
+            values = asdict(recipe) | {"sizes": sizes | kept, "warmup": 2}
+            values |= {"steps": changes.get("steps", 12)}
             return type(recipe)(**values | {"subwords": 300, "validate_every": 6})
 
         monkeypatch.setattr(module, "preset", small)
     monkeypatch.setattr(make_checkpoint, "CHECKPOINT", tmp_path / "checkpoint")
-    monkeypatch.setattr(make_checkpoint, "RUNS", tmp_path / "runs")
+    for module in (make_checkpoint, records_rival):
+        monkeypatch.setattr(module, "RUNS", tmp_path / "runs")
     return tmp_path
 
 
@@ -253,9 +294,32 @@ def test_a_row_of_the_ladder_has_the_columns_of_the_record(
     assert row["val_perplexity"] == row["test_perplexity"] > 1
     assert row["signature"].startswith("nrefs:1|case:mixed|")
     assert row["signature_lower"].startswith("nrefs:1|case:lc|")
-    speed = records_capstone.time_step(model, steps=4)
+    speed = records_capstone.time_step(model, 1024, steps=4)
     assert list(speed) == list(rows_of("capstone_speed")[0])
     assert speed["steps_per_epoch"] == 1
+
+
+def test_the_rival_is_found_trained_and_measured(
+    small_capstone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For as many steps as the Transformer makes in the same time."""
+
+    def time_step(model: str, batch_tokens: int) -> dict[str, Any]:
+        return {
+            "model": model,
+            "batch_tokens": batch_tokens,
+            "seconds_per_step": {"luong": 0.6, "transformer": 3.0}[model],
+        }
+
+    monkeypatch.setattr(records_rival, "extend", in_this_process)
+    monkeypatch.setattr(records_rival, "time_step", time_step)
+    monkeypatch.setattr(records_rival, "SEARCHES", [(1, 0.0), (4, 0.6)])
+    (small_capstone / "capstone.csv").write_bytes((RECORDS / "capstone.csv").read_bytes())
+    records_rival.make(small_capstone)
+    (row,) = record_tables.read(small_capstone / "capstone_rival.csv")
+    assert list(row) == list(rows_of("capstone_rival")[0])
+    assert (row["model"], row["score"], row["steps"]) == ("luong", "concat", "50")
+    assert float(row["val_chosen"]) >= float(row["val_beam"])
 
 
 def in_this_process(
@@ -351,18 +415,18 @@ def test_the_checkpoint_and_its_records_are_complete_and_stay_as_they_are(
         pytest.fail("a row is missing")
 
     monkeypatch.setattr(record_tables.multiprocessing, "get_context", train)
-    for name in ("capstone_tried", "capstone_beams"):
-        for path in RECORDS.glob(f"{name}.*"):
-            (tmp_path / path.name).write_bytes(path.read_bytes())
-    make_checkpoint.make(tmp_path)
+    for path in RECORDS.glob("capstone*"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    assert capstone.main(tmp_path) == 0
     for path in tmp_path.iterdir():
         assert path.read_bytes() == (RECORDS / path.name).read_bytes()
 
 
-def test_the_command_makes_both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_command_makes_all_three(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made: list[tuple[str, Path]] = []
-    for module in (make_checkpoint, records_capstone):
+    modules = make_checkpoint, records_capstone, records_rival
+    for module in modules:
         name = module.__name__
         monkeypatch.setattr(module, "make", lambda path, name=name: made.append((name, path)))
     assert capstone.main(tmp_path) == 0
-    assert made == [("make_checkpoint", tmp_path), ("records_capstone", tmp_path)]
+    assert made == [(module.__name__, tmp_path) for module in modules]

@@ -9,6 +9,7 @@ import csv
 import json
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ TEST = "test_2016_flickr"
 SPLITS = ("val", TEST, "test_2017_flickr")
 BEAMS = (2, 4, 8)
 ALPHAS = (0.0, 0.6, 1.0, 1.4, 1.8, 2.2)
+SEARCHES: list[tuple[Any, ...]] = [(1, 0.0), *product(BEAMS, ALPHAS)]
+"""Beam and length penalty: greedy search, for which the penalty means nothing, and others."""
 WAYS: dict[str, dict[str, Any]] = {
     "dropout 0.2": {"dropout": 0.2},
 }
@@ -181,9 +184,7 @@ def make(records: Path) -> None:
     if fresh:
         Run.open(RUNS / best["name"].replace(" ", "-")).export(CHECKPOINT)
     path = records / "capstone_beams.csv"
-    searches: list[tuple[Any, ...]] = [(1, ALPHAS[0])]
-    searches += [(beam, alpha) for beam in BEAMS for alpha in ALPHAS]
-    beams = extend(path, try_beam, searches, ["beam", "alpha"], mark_best, command=COMMAND)
+    beams = extend(path, try_beam, SEARCHES, ["beam", "alpha"], mark_best, command=COMMAND)
     search = best_of(beams)
     if fresh:
         run = Run.open(CHECKPOINT).searching(int(search["beam"]), float(search["alpha"]))

@@ -34,7 +34,7 @@ LONGER = 3  # times the budget, for the two best
 EDGES = (1, 8, 12, 16, 20, 100)  # where the bins of source length begin, in words
 RATES = (2e-3, 4e-3, 1e-3)
 DROPOUT = 0.1
-SHORT = {"batch_tokens": 1024, "warmup": 100, "average_decay": 0.99, "bfloat16": True}
+SHORT: dict[str, Any] = {"batch_tokens": 1024, "warmup": 100, "average_decay": 0.99}
 """What is not as in the preset, which is made for an hour and not for ten minutes."""
 SCORES = ("dot", "general", "concat")
 MODELS = ("seq2seq", "bahdanau", "luong", "transformer")
@@ -42,11 +42,19 @@ Settings = tuple[str, str, float]
 """Model, score of its attention ("" if it has no choice), learning rate."""
 
 
+def full_recipe(
+    model: str, score: str, rate: float, seed: int, steps: int, **changes: Any
+) -> Recipe:
+    """Return the preset with these settings, for a training like that of the checkpoint."""
+    changes |= {"bfloat16": True, "peak_rate": rate, "seed": seed, "steps": steps}
+    recipe = preset(model, "multi30k", **changes)
+    return replace(recipe, sizes=recipe.sizes | ({"score": score} if score else {}))
+
+
 def recipe_of(model: str, score: str, rate: float, seed: int, steps: int) -> Recipe:
-    """Return the preset with these settings."""
-    recipe = preset(model, "multi30k", **SHORT, peak_rate=rate, seed=seed)
-    sizes = recipe.sizes | {"dropout": DROPOUT} | ({"score": score} if score else {})
-    return replace(recipe, steps=steps, validate_every=steps, sizes=sizes)
+    """Return the preset with these settings, for a short training."""
+    recipe = full_recipe(model, score, rate, seed, steps, validate_every=steps, **SHORT)
+    return replace(recipe, sizes=recipe.sizes | {"dropout": DROPOUT})
 
 
 def trials_of(model: str) -> list[Settings]:
@@ -62,10 +70,11 @@ def best(rows: list[Row], model: str) -> Settings:
     return model, row["score"], float(row["rate"])
 
 
-def time_step(model: str, steps: int = 120) -> Row:
+def time_step(model: str, batch_tokens: int, steps: int = 120) -> Row:
     """Time one step of training, the mean over typical batches, on one thread."""
     torch.set_num_threads(1)
     recipe = recipe_of(model, "concat" if model == "luong" else "", 1e-3, 0, 1000)
+    recipe = replace(recipe, batch_tokens=batch_tokens)
     with tempfile.TemporaryDirectory() as folder:
         run = Run.create(Path(folder) / "run", recipe, corpus())
         examples = run.encode(corpus().split("train"))
@@ -80,6 +89,7 @@ def time_step(model: str, steps: int = 120) -> Row:
     mean = statistics.fmean(seconds[2:])  # the first steps make room in memory
     return {
         "model": model,
+        "batch_tokens": batch_tokens,
         "seconds_per_step": round(mean, 3),
         "steps": int(BUDGET / mean) // 50 * 50,
         "steps_per_epoch": len(batches_by_tokens(examples, recipe.batch_tokens)),
@@ -114,16 +124,22 @@ def train_and_measure(model: str, score: str, rate: float, seed: int, steps: int
         start = time.process_time()
         train(run, corpus())
         minutes = (time.process_time() - start) / 60
-        trained = run.model()
-    vocabularies = run.src_vocabulary, run.tgt_vocabulary
+        return {
+            "model": model,
+            "score": score,
+            "rate": rate,
+            "dropout": DROPOUT,
+            "seed": seed,
+            "steps": steps,
+            "cpu_minutes": round(minutes, 1),
+            **measure(run),
+        }
+
+
+def measure(run: Run) -> Row:
+    """Measure a trained model on the validation and on the test split."""
+    trained, vocabularies = run.model(), (run.src_vocabulary, run.tgt_vocabulary)
     row: Row = {
-        "model": model,
-        "score": score,
-        "rate": rate,
-        "dropout": DROPOUT,
-        "seed": seed,
-        "steps": steps,
-        "cpu_minutes": round(minutes, 1),
         "parameters": sum(p.numel() for p in trained.parameters()),
         "val_perplexity": round(perplexity(trained, run.encode(corpus().split("val"))), 3),
     }
@@ -131,25 +147,21 @@ def train_and_measure(model: str, score: str, rate: float, seed: int, steps: int
     row["test_perplexity"] = round(perplexity(trained, run.encode(corpus().split(TEST))), 3)
     for name, beam in (("greedy", 1), ("beam", 4)):
         found = translate(trained, sources, *vocabularies, beam_size=beam)
-        scores = score_translations(found, references)[:3]
+        values = score_translations(found, references)[:3]
         columns = (name, f"{name}_lower", f"{name}_chrf")
-        row |= {key: round(score.value, 2) for key, score in zip(columns, scores, strict=True)}
+        row |= {key: round(score.value, 2) for key, score in zip(columns, values, strict=True)}
     row |= scores_by_length(sources, found, references)
     signatures = ("signature", "signature_lower", "signature_chrf")
-    return row | {key: s.signature for key, s in zip(signatures, scores, strict=True)}
+    return row | {key: s.signature for key, s in zip(signatures, values, strict=True)}
 
 
 def make(records: Path) -> None:
     """Make what is missing of the ladder, and see how the checkpoint does in the same bins."""
     path = records / "capstone_lengths.csv"
     extend(path, measure_bin, list(pairwise(EDGES)), ["low", "high"], command=COMMAND)
-    speeds = extend(
-        records / "capstone_speed.csv",
-        time_step,
-        [(model,) for model in MODELS],
-        ["model"],
-        command=COMMAND,
-    )
+    path = records / "capstone_speed.csv"
+    timed: list[tuple[Any, ...]] = [(model, SHORT["batch_tokens"]) for model in MODELS]
+    speeds = extend(path, time_step, timed, ["model", "batch_tokens"], command=COMMAND)
     steps = {row["model"]: int(row["steps"]) for row in speeds}
     keys = ["model", "score", "rate", "seed", "steps"]
     finish = partial(mark_chosen, settings=("score", "rate"))
