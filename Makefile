@@ -33,7 +33,7 @@ notebooks: $(INSTALLED)
 records: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/make_records.py
 
-## capstone: train on Multi30k: a Transformer, four models in equal time (hours; only what is missing)
+## capstone: train on Multi30k: a Transformer, four models in equal time, a rival (hours; only what is missing)
 # Without the two settings the allocator gives large tensors back to the system after every step.
 capstone: $(INSTALLED)
 	OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \

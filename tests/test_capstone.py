@@ -19,6 +19,7 @@ import records_rival
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import DATA_VARIABLE, load_corpus
 from annotated_transformer.errors import InputError
+from annotated_transformer.evaluation import Score
 from annotated_transformer.runs import Run
 from make_checkpoint import CHECKPOINT
 from record_runs import SEEDS
@@ -99,15 +100,17 @@ def test_the_rival_is_the_best_of_the_others_and_had_the_time_of_the_checkpoint(
 
 def test_the_rival_was_trained_like_the_checkpoint() -> None:
     (rival,) = rows_of("capstone_rival")
-    settings = rival["model"], rival["score"], float(rival["rate"]), 0, int(rival["steps"])
-    theirs, ours = records_capstone.full_recipe(*settings), Run.open(CHECKPOINT).recipe
-    assert theirs.sizes["dropout"] == ours.sizes["dropout"]
+    settings = rival["model"], rival["score"], float(rival["rate"]), int(rival["seed"])
+    theirs = records_capstone.full_recipe(*settings, steps=int(rival["steps"]))
+    ours = Run.open(CHECKPOINT).recipe
+    assert rival["dropout"] == str(theirs.sizes["dropout"]) == str(ours.sizes["dropout"])
+    for name in records_rival.SETTINGS:
+        assert rival[name] == str(getattr(ours, name))
     same = {"model": ours.model, "steps": ours.steps, "sizes": ours.sizes}
     assert replace(theirs, **same) == replace(ours, beam=theirs.beam, alpha=theirs.alpha)
 
 
-def test_the_checkpoint_is_ahead_of_every_other_model() -> None:
-    """Transformer > attention > none, when each has the time of the checkpoint, or less."""
+def test_the_checkpoint_is_ahead_of_the_rival_that_had_its_time_and_of_the_ladder() -> None:
     perplexity, bleu, lower, chrf = map(float, card_figures()["test_2016_flickr"])
     (rival,) = rows_of("capstone_rival")
     assert perplexity < float(rival["test_perplexity"])
@@ -309,17 +312,44 @@ def test_the_rival_is_found_trained_and_measured(
             "model": model,
             "batch_tokens": batch_tokens,
             "seconds_per_step": {"luong": 0.6, "transformer": 3.0}[model],
+            "steps": 7,
         }
+
+    def scores(run: Run, split: str) -> dict[str, Score]:
+        assert split == "val"
+        return {"bleu": Score("BLEU", found[run.recipe.beam, run.recipe.alpha], "")}
 
     monkeypatch.setattr(records_rival, "extend", in_this_process)
     monkeypatch.setattr(records_rival, "time_step", time_step)
-    monkeypatch.setattr(records_rival, "SEARCHES", [(1, 0.0), (4, 0.6)])
+    found = {(1, 0.0): 8.0, (2, 0.6): 9.0, (4, 0.6): 7.0}
+    monkeypatch.setattr(records_rival, "SEARCHES", list(found))
+    monkeypatch.setattr(records_rival, "scores", scores)
     (small_capstone / "capstone.csv").write_bytes((RECORDS / "capstone.csv").read_bytes())
     records_rival.make(small_capstone)
+    for speed in record_tables.read(small_capstone / f"{RIVAL_SPEED}.csv"):
+        assert list(speed) == ["model", "batch_tokens", "seconds_per_step"]
     (row,) = record_tables.read(small_capstone / "capstone_rival.csv")
     assert list(row) == list(rows_of("capstone_rival")[0])
     assert (row["model"], row["score"], row["steps"]) == ("luong", "concat", "50")
-    assert float(row["val_chosen"]) >= float(row["val_beam"])
+    assert (row["chosen_beam"], row["val_chosen"], row["val_beam"]) == ("2", "9.0", "7.0")
+
+
+def test_a_rival_that_was_begun_in_another_way_is_refused(small_capstone: Path) -> None:
+    folder = small_capstone / "runs" / "luong"
+    recipe = records_capstone.full_recipe("luong", "dot", 1e-3, 0, 50)
+    Run.create(folder, recipe, records_rival.corpus())
+    with pytest.raises(InputError, match="was begun with another recipe: delete it first"):
+        records_rival.train_rival("luong", "concat", 1e-3, 0, 50)
+    assert not (folder / "checkpoint.safetensors").exists()
+
+
+def test_chance_tells_a_better_system_from_an_equal_one() -> None:
+    references = [f"a {i} b {i + 1} c {i + 2} d {i + 3} e" for i in range(60)]
+    worse = [text.replace(" c ", " x ") for text in references]
+    halves = [(references, worse), (worse, references)]
+    first, second = (a[:30] + b[30:] for a, b in halves)
+    assert records_rival.chance(worse, references, references) < 0.01
+    assert records_rival.chance(first, second, references) > 0.2
 
 
 def in_this_process(

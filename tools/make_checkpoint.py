@@ -1,4 +1,4 @@
-"""Train the Transformer of the capstone in several ways, and store the best one for the book.
+"""Train the Transformer of the capstone in every way of a list, and store the best for the book.
 
 The ways are trained one after the other, with two threads, and told apart by the BLEU of their
 translations of the validation split. The best is stored with half the bits; how it searches is

@@ -13,6 +13,7 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest
 
+from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import score_translations
 from annotated_transformer.recipes import preset
 from annotated_transformer.runs import Run
@@ -38,6 +39,8 @@ from records_capstone import (
 )
 
 *RIVALS, OURS = MODELS
+SETTINGS = ("batch_tokens", "warmup", "smoothing", "average_decay", "subwords", "bfloat16")
+"""What the record tells of the recipe, besides what is in its first columns."""
 
 
 def chance(baseline: list[str], system: list[str], references: list[str]) -> float:
@@ -49,11 +52,24 @@ def chance(baseline: list[str], system: list[str], references: list[str]) -> flo
     return float(results["BLEU"][1].p_value)
 
 
+def time_full_step(model: str, batch_tokens: int) -> Row:
+    """Time one step; how many of them make ten minutes is of no interest here."""
+    row = time_step(model, batch_tokens)
+    del row["steps"]
+    return row
+
+
 def train_rival(model: str, score: str, rate: float, seed: int, steps: int) -> Row:
-    """Train a model like the checkpoint, or what is left of it; choose its search; measure it."""
+    """Train a model like the checkpoint, or what is left of it; choose its search; measure it.
+
+    Raises:
+        InputError: if what is there was begun in another way.
+    """
     torch.set_num_threads(1)
     recipe, folder = full_recipe(model, score, rate, seed, steps), RUNS / model
     run = Run.open(folder) if folder.exists() else Run.create(folder, recipe, corpus())
+    if run.recipe != recipe:
+        raise InputError(f"{folder} was begun with another recipe: delete it first.")
     train(run, corpus())
     curve = read(run.folder / "metrics.csv")
     found = {}
@@ -70,7 +86,9 @@ def train_rival(model: str, score: str, rate: float, seed: int, steps: int) -> R
         "rate": rate,
         "seed": seed,
         "steps": steps,
-        "minutes": round(float(curve[-1]["seconds"]) / 60, 1),
+        **{name: getattr(recipe, name) for name in SETTINGS},
+        "dropout": recipe.sizes["dropout"],
+        "wall_minutes": round(float(curve[-1]["seconds"]) / 60, 1),
         **measure(run),
         "lowest_val_perplexity": round(min(float(row["val_perplexity"]) for row in curve), 3),
         "val_beam": round(found[4, 0.6], 2),
@@ -95,7 +113,7 @@ def make(records: Path) -> None:
     ours = preset(OURS, "multi30k")
     path = records / "capstone_rival_speed.csv"
     timed: list[tuple[Any, ...]] = [(model, ours.batch_tokens) for model in (rival, OURS)]
-    speeds = extend(path, time_step, timed, ["model", "batch_tokens"], command=COMMAND)
+    speeds = extend(path, time_full_step, timed, ["model", "batch_tokens"], command=COMMAND)
     seconds = {row["model"]: float(row["seconds_per_step"]) for row in speeds}
     steps = int(ours.steps * seconds[OURS] / seconds[rival]) // 50 * 50
     extend(
