@@ -8,10 +8,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SITE := _build/html/index.html
-PAGES := _config.yml _toc.yml $(shell find book -type f -not -path '*/.*' -not -path '*/__pycache__/*')
+PAGES := _config.yml _toc.yml $(shell find book annotated_transformer -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 .DELETE_ON_ERROR:
-.PHONY: book test notebooks records capstone portability serve lint lock clean help
+.PHONY: book test check notebooks records capstone portability scale serve lint dist lock clean help
 
 ## book: build the website into _build/html
 book: $(SITE)
@@ -24,6 +24,10 @@ test: $(INSTALLED)
 	$(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile \
 		--no-loadscope-reorder
 
+## check: style, types and fast tests, in at most 90 seconds
+check: lint
+	$(BIN)/pytest -m "not slow" --numprocesses 2 tests annotated_transformer
+
 ## notebooks: run the notebooks again and store their outputs (NOTEBOOKS=book/x.ipynb for one)
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/run_notebooks.py $(NOTEBOOKS)
@@ -31,18 +35,22 @@ notebooks: $(INSTALLED)
 
 ## records: train what takes longer than a chapter has (over an hour; only what is missing is made)
 records: $(INSTALLED)
-	OMP_NUM_THREADS=1 $(BIN)/python tools/make_records.py
+	PYTHONPATH=tools OMP_NUM_THREADS=1 $(BIN)/python -m records --group records
 
 ## capstone: train on Multi30k: a Transformer, four models in equal time, a rival (hours; only what is missing)
 # Without the two settings the allocator gives large tensors back to the system after every step.
 capstone: $(INSTALLED)
-	OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \
-		$(BIN)/python tools/capstone.py
+	PYTHONPATH=tools OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \
+		$(BIN)/python -m records --group capstone
 
 ## portability: run the notebooks as on an older processor, and with two threads
 portability: $(INSTALLED)
 	ATEN_CPU_CAPABILITY=default $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
 	ANNOTATED_TRANSFORMER_THREADS=2 $(BIN)/pytest --nbval --nbval-current-env book
+
+## scale: begin to train on five million pairs, twice: time and memory (20 minutes, 10 GB of disk)
+scale: $(INSTALLED)
+	$(BIN)/python tools/many_pairs.py $(or $(FOLDER),_build/scale)
 
 ## serve: show the website on http://localhost:8000/
 serve: $(SITE)
@@ -54,9 +62,16 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+## dist: build wheel and sdist into _build/dist, and use the wheel in an empty environment
+# Built by the locked hatchling. In the empty environment, too, pip should find a CPU build of torch.
+dist: $(INSTALLED)
+	rm -rf _build/dist
+	$(BIN)/python -m build --no-isolation --outdir _build/dist
+	$(BIN)/python tools/check_dist.py
+
 ## lock: write requirements.txt from pyproject.toml (UPGRADE=1 takes newer versions)
 # Resolved by Debian's Python, the oldest that has to install it. A version of torch may come with a
-# label that only one index knows, such as "+cpu": it is taken off.
+# label that only one index knows, such as "+cpu": it is taken off. pre-commit gets the same ruff.
 lock:
 	$(LOCK_PYTHON) -m venv _build/lock
 	_build/lock/bin/python -m pip install --quiet --upgrade pip pip-tools
@@ -64,6 +79,7 @@ lock:
 		--quiet --allow-unsafe --strip-extras --extra book --extra dev \
 		--no-emit-index-url --no-emit-find-links --output-file=requirements.txt pyproject.toml
 	sed -i 's/^\([^ #]*==[^ +]*\)+[^ ]*/\1/' requirements.txt
+	sed -i "s/ruff==[^\"]*/$$(grep '^ruff==' requirements.txt)/" .pre-commit-config.yaml
 
 ## clean: remove the website and the virtual environment
 clean:

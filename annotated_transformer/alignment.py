@@ -6,11 +6,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.batches import Batch, Example
+from annotated_transformer.batches import Batch
+from annotated_transformer.bitext import Example
 from annotated_transformer.capture import Captured, capture_attention, join_calls
 from annotated_transformer.corpora import Links
-from annotated_transformer.decoding import evaluating
+from annotated_transformer.devices import device_of
 from annotated_transformer.errors import InputError
+from annotated_transformer.translator import evaluating
 
 
 def forced_attention(
@@ -33,7 +35,7 @@ def strongest_links(weights: Float[Tensor, "tgt src"], tgt_length: int, src_leng
 
 
 def alignment_error_rate(predicted: Sequence[Links], gold: Sequence[Links]) -> float:
-    """AER = 1 − 2 |A ∩ G| / (|A| + |G|), over all sentences together: 0 is perfect, 1 all wrong.
+    """AER = ``1 − 2 |A ∩ G| / (|A| + |G|)`` over all sentences: 0 is perfect, 1 all wrong.
 
     Target words that the gold alignment links to nothing (particles, say) have no right answer;
     predicted links to them are left out of A.
@@ -77,7 +79,7 @@ def alignment_errors(
     found: dict[str, list[Links]] = {}
     for start in range(0, len(examples), batch_size):
         part = examples[start : start + batch_size]
-        batch = Batch.of(part)
+        batch = Batch.of(part, device_of(model))
         for name, [weights] in forced_attention(model, batch.src, batch.tgt_in).items():
             if "self_attention" not in name:
                 found.setdefault(name, []).extend(

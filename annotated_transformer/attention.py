@@ -61,5 +61,4 @@ class SelfAttention(nn.Module):
         mask: Bool[Tensor, "#batch #time time"] | None = None,
     ) -> Float[Tensor, "batch time d_v"]:
         """What every position gathers from all positions that it may attend to."""
-        output: Tensor = self.attention(self.query(x), self.key(x), self.value(x), mask)
-        return output
+        return self.attention(self.query(x), self.key(x), self.value(x), mask)

@@ -1,14 +1,17 @@
 """Bahdanau attention: a context vector of its own for every target word."""
 
+from dataclasses import dataclass, replace
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.batches import padding_mask
+from annotated_transformer.masking import padding_mask
 from annotated_transformer.recurrent import RecurrentLayer, make_cell
-from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator, State
+from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator
 from annotated_transformer.soft_lookup import SoftLookup
 from annotated_transformer.tokens import PAD
+from annotated_transformer.translator import State
 
 
 class AdditiveAttention(SoftLookup):
@@ -28,16 +31,14 @@ class AdditiveAttention(SoftLookup):
 
     def keys(self, memory: Float[Tensor, "*batch key memory"]) -> Float[Tensor, "*batch key d"]:
         """W_h h of every source position."""
-        key: Tensor = self.key(memory)
-        return key
+        return self.key(memory)
 
     def scores(
         self, query: Float[Tensor, "*batch query d_q"], key: Float[Tensor, "*batch key d"]
     ) -> Float[Tensor, "*batch query key"]:
         """v_aᵀ tanh(W_s s + W_h h) of every pair of a query s and a key W_h h."""
         pairs = torch.tanh(self.query(query).unsqueeze(-2) + key.unsqueeze(-3))
-        scores: Tensor = self.v(pairs).squeeze(-1)
-        return scores
+        return self.v(pairs).squeeze(-1)
 
 
 class BidirectionalEncoder(nn.Module):
@@ -60,6 +61,16 @@ class BidirectionalEncoder(nn.Module):
         return torch.cat([left_to_right, right_to_left], dim=-1), right_to_left[:, 0]
 
 
+@dataclass(frozen=True)
+class AttentionState(State):
+    """The source as it is attended to, and the state of the decoder's cell."""
+
+    memory: Float[Tensor, "batch src memory"]
+    keys: Float[Tensor, "batch src d"]
+    mask: Bool[Tensor, "batch 1 src"]
+    decoder: Float[Tensor, "batch state"]
+
+
 class Bahdanau(RecurrentTranslator):
     """Encoder–decoder that looks at the source again before every target word.
 
@@ -79,27 +90,23 @@ class Bahdanau(RecurrentTranslator):
         self.attention = AdditiveAttention(hidden, 2 * hidden, hidden)
         self.readout = nn.Linear(hidden + 2 * hidden + d_model, d_model)
 
-    def start(self, src: Int[Tensor, "batch src"]) -> State:
-        """Read the source sentences; give the state before the first target word."""
+    def start(self, src: Int[Tensor, "batch src"]) -> AttentionState:
+        """Read the source sentences; give the state before the first target token."""
         memory, first = self.encoder(self.dropout(self.src_embedding(src)), src != PAD)
-        return {
-            "memory": memory,
-            "keys": self.attention.keys(memory),
-            "mask": padding_mask(src)[:, 0],
-            "decoder": torch.tanh(self.bridge(first)),
-        }
+        keys, mask = self.attention.keys(memory), padding_mask(src)[:, 0]
+        return AttentionState(memory, keys, mask, torch.tanh(self.bridge(first)))
 
     def extend(
-        self, state: State, tokens: Int[Tensor, "batch tgt"]
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], State]:
+        self, state: AttentionState, tokens: Int[Tensor, "batch tgt"]
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], AttentionState]:
         """Read ``tokens``; give the logits of the token after each, and the new state."""
         embedded = self.dropout(self.tgt_embedding(tokens))
-        decoder, steps = state["decoder"], []
+        decoder, steps = state.decoder, []
         for t in range(tokens.size(1)):
             query = self.decoder.hidden(decoder)[:, None]
-            context = self.attention(query, state["keys"], state["memory"], state["mask"])[:, 0]
+            context = self.attention(query, state.keys, state.memory, state.mask)[:, 0]
             read = self.decoder.read(torch.cat([embedded[:, t], context], dim=-1))
             decoder = self.decoder(read, decoder)
             steps.append(torch.cat([self.decoder.hidden(decoder), context], dim=-1))
         readout = self.readout(torch.cat([torch.stack(steps, dim=1), embedded], dim=-1))
-        return self.output(self.dropout(torch.tanh(readout))), {**state, "decoder": decoder}
+        return self.output(self.dropout(torch.tanh(readout))), replace(state, decoder=decoder)

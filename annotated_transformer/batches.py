@@ -4,18 +4,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 from torch import Tensor
 
+from annotated_transformer.bitext import Bitext, Example
 from annotated_transformer.errors import InputError
 from annotated_transformer.tokens import BOS, EOS, PAD
 
-Example = tuple[list[int], list[int]]
-"""The ids of a source sentence and of its translation, without ``BOS`` and ``EOS``."""
 
-
-def pad(sequences: Sequence[Sequence[int]]) -> Int[Tensor, "batch length"]:
+def pad(
+    sequences: Sequence[Sequence[int]], device: torch.device | None = None
+) -> Int[Tensor, "batch length"]:
     """Fill every sequence with ``PAD`` up to the length of the longest.
 
     >>> pad([[5, 6, 7], [8]])
@@ -28,20 +29,8 @@ def pad(sequences: Sequence[Sequence[int]]) -> Int[Tensor, "batch length"]:
     if not sequences:
         raise InputError("there are 0 sequences, a batch needs at least 1.")
     length = max(len(sequence) for sequence in sequences)
-    return torch.tensor([[*s, *[PAD] * (length - len(s))] for s in sequences], dtype=torch.long)
-
-
-def padding_mask(tokens: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 key"]:
-    """``True`` where there is a token, ``False`` where there is only padding.
-
-    The two axes of size 1 stand for heads and queries: every query of every head sees the same
-    keys. ``padding_mask(tokens)[:, 0]`` is the mask for attention without heads.
-
-    >>> padding_mask(torch.tensor([[5, 6, 7], [8, 0, 0]]))[:, 0, 0]
-    tensor([[ True,  True,  True],
-            [ True, False, False]])
-    """
-    return (tokens != PAD)[:, None, None, :]
+    rows = [[*sequence, *[PAD] * (length - len(sequence))] for sequence in sequences]
+    return torch.tensor(rows, dtype=torch.long, device=device)
 
 
 @dataclass(frozen=True)
@@ -57,8 +46,8 @@ class Batch:
     tgt_out: Int[Tensor, "batch tgt"]
 
     @classmethod
-    def of(cls, examples: Sequence[Example]) -> "Batch":
-        """Make a batch.
+    def of(cls, examples: Sequence[Example], device: torch.device | None = None) -> "Batch":
+        """Make a batch, on the device that is given or where new tensors are made.
 
         >>> batch = Batch.of([([7, 8], [9]), ([7], [5, 6])])
         >>> batch.src
@@ -72,9 +61,9 @@ class Batch:
                 [5, 6, 2]])
         """
         return cls(
-            src=pad([[*src, EOS] for src, _ in examples]),
-            tgt_in=pad([[BOS, *tgt] for _, tgt in examples]),
-            tgt_out=pad([[*tgt, EOS] for _, tgt in examples]),
+            src=pad([[*src, EOS] for src, _ in examples], device),
+            tgt_in=pad([[BOS, *tgt] for _, tgt in examples], device),
+            tgt_out=pad([[*tgt, EOS] for _, tgt in examples], device),
         )
 
     @property
@@ -85,7 +74,7 @@ class Batch:
 
 def batches_by_tokens(
     examples: Sequence[Example], max_tokens: int, seed: int | None = None
-) -> list[list[Example]]:
+) -> list[Int[np.ndarray, " group"]]:
     """Cut the examples into groups of similar length, each of at most ``max_tokens`` positions.
 
     Positions are counted as the model sees them, padding and special tokens included, on the
@@ -93,34 +82,39 @@ def batches_by_tokens(
     makes every batch about equally expensive. With a ``seed``, sentences of equal length and
     then the groups are shuffled; without, they come shortest first.
 
+    Returns:
+        The numbers of the examples of every group.
+
     Raises:
         InputError: if one sentence alone is longer than ``max_tokens``.
     """
-    order = list(examples)
+    order = list(range(len(examples)))
     random = Random(seed)
     if seed is not None:
         random.shuffle(order)
-    order.sort(key=lambda example: (len(example[1]), len(example[0])))
-    groups = list(_cut(order, max_tokens))
+    src, tgt = Bitext.of(examples).lengths[order].T
+    by_length = np.lexsort((src, tgt))  # stable: equal lengths stay in their shuffled order
+    groups = list(
+        _cut(np.array(order, int)[by_length], np.maximum(src, tgt)[by_length], max_tokens)
+    )
     if seed is not None:
         random.shuffle(groups)
     return groups
 
 
-def _cut(ordered: Sequence[Example], max_tokens: int) -> Iterator[list[Example]]:
-    group: list[Example] = []
-    width = 0
-    for example in ordered:
-        length = max(len(example[0]), len(example[1])) + 1
+def _cut(
+    order: Int[np.ndarray, " pairs"], lengths: Int[np.ndarray, " pairs"], max_tokens: int
+) -> Iterator[Int[np.ndarray, " group"]]:
+    start = width = 0
+    for end, length in enumerate((lengths + 1).tolist()):
         if length > max_tokens:
             raise InputError(
                 f"a sentence has {length} tokens with its end symbol, "
                 f"max_tokens={max_tokens} must be at least that."
             )
-        if (len(group) + 1) * max(width, length) > max_tokens:
-            yield group
-            group, width = [], 0
-        group.append(example)
+        if (end - start + 1) * max(width, length) > max_tokens:
+            yield order[start:end]
+            start, width = end, 0
         width = max(width, length)
-    if group:
-        yield group
+    if len(order):
+        yield order[start:]

@@ -1,44 +1,18 @@
-"""Decoding: from a model that rates next tokens to a whole sentence, greedily or by beam search."""
+"""Decoding: from a model that rates next tokens to whole sentences: greedy, beams, samples."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.seq2seq import State
+from annotated_transformer.errors import DivergedError
+from annotated_transformer.limits import Limits
+from annotated_transformer.sampling import draw, random_draws
+from annotated_transformer.search import GREEDY, Search
 from annotated_transformer.tokens import BOS, EOS, PAD
-
-
-@runtime_checkable
-class Switchable(Protocol):
-    """A model whose dropout can be switched on for training, and off."""
-
-    training: bool
-
-    def train(self, mode: bool = True) -> object:
-        """Switch dropout on or off."""
-
-
-@runtime_checkable
-class StepwiseModel(Switchable, Protocol):
-    """What decoding needs of a model; every translation model of the course has it.
-
-    A state is a dictionary of tensors whose first axis is the batch. So decoding can drop, repeat
-    and reorder sentences without knowing what the state means.
-    """
-
-    def start(self, src: Int[Tensor, "batch src"]) -> State:
-        """Read the source sentences; give the state before the first target word."""
-
-    def step(
-        self, state: State, token: Int[Tensor, " batch"]
-    ) -> tuple[Float[Tensor, "batch vocab"], State]:
-        """Read one token of each sentence; give the logits of the next, and the new state."""
+from annotated_transformer.translator import Translator, evaluating
 
 
 @dataclass(frozen=True)
@@ -47,7 +21,7 @@ class Hypothesis:
 
     tokens: list[int]
     log_prob: float  # Σₜ log p(yₜ | y₁ … yₜ₋₁, src) in nats, that of EOS included if it ended
-    score: float  # log_prob divided by the length penalty; greedy search has none
+    score: float  # log_prob divided by the length penalty; only a beam has one
 
 
 def length_penalty(length: int, alpha: float) -> float:
@@ -58,68 +32,61 @@ def length_penalty(length: int, alpha: float) -> float:
     return float(((5 + length) / 6) ** alpha)
 
 
-@contextmanager
-def evaluating(model: Switchable) -> Iterator[None]:
-    """No dropout and no gradients inside the block; afterwards the model trains again if it did."""
-    was_training = model.training
-    model.train(False)
-    try:
-        with torch.inference_mode():
-            yield
-    finally:
-        model.train(was_training)
-
-
 def next_log_probs(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
     """Log-probabilities of the next token among all but ``PAD`` and ``BOS``, never produced.
 
     Raises:
-        InputError: if a logit is not a number.
+        DivergedError: if a logit is not a number, or infinitely high.
     """
-    if logits.isnan().any():
-        raise InputError("a logit is nan, it must be a number: the model's weights are broken.")
-    logits = logits.clone()
+    if not (logits < torch.inf).all():
+        raise DivergedError("a logit is nan or inf: the model's weights are broken.")
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
     logits[:, [PAD, BOS]] = -torch.inf
     return logits.log_softmax(dim=-1)
 
 
-def longest_lengths(src: Int[Tensor, "batch src"], extra_length: int) -> Int[Tensor, " batch"]:
-    """How many tokens each translation may have, ``EOS`` counted: its source's and some more.
-
-    Raises:
-        InputError: if ``extra_length`` is negative.
-    """
-    if extra_length < 0:
-        raise InputError(f"extra_length is {extra_length}, it must be at least 0.")
-    return (src != PAD).sum(dim=1) + extra_length
-
-
 def greedy(
-    model: StepwiseModel, src: Int[Tensor, "batch src"], extra_length: int = 50
+    model: Translator,
+    src: Int[Tensor, "batch src"],
+    search: Search = GREEDY,
+    prefixes: Sequence[Sequence[int]] | None = None,
 ) -> list[Hypothesis]:
     """Take the likeliest token at every step, until ``EOS`` or the longest allowed length.
 
-    A translation has at most as many tokens as its source, ``EOS`` counted, and ``extra_length``
-    more (50 in Vaswani et al. 2017, section 6.1). A finished sentence leaves the batch.
+    A translation has at most as many tokens as its source, ``EOS`` counted, and
+    ``search.extra_length`` more (50 in Vaswani et al. 2017, section 6.1). A finished sentence
+    leaves the batch. Where ``search.sample`` is set, the token is drawn instead, with :func:`draw`.
+
+    Raises:
+        InputError: if the prefixes, with which translations have to begin, cannot be continued.
     """
     tokens: list[list[int]] = [[] for _ in src]
     log_probs = [0.0] * len(src)
     with evaluating(model):
         state = model.start(src)
-        longest = longest_lengths(src, extra_length)
-        sentence = torch.arange(len(src))
+        limits = Limits(model, src, search.extra_length, prefixes)
+        draws = None
+        if search.sample:
+            draws = random_draws(src, search.seed, int(limits.longest.max()))
+        sentence = torch.arange(len(src), device=src.device)
         token = torch.full_like(sentence, BOS)
+        length = 0
         while len(sentence):
-            logits, state = model.step(state, token)
-            best, token = next_log_probs(logits).max(dim=-1)
+            logits, state = model.extend(state, token[:, None])
+            rated = limits.force(next_log_probs(logits[:, 0]), sentence, length)
+            if draws is None:
+                token = rated.argmax(dim=-1)
+            else:
+                token = draw(rated, search, draws[sentence, length])
+            chosen = rated.gather(1, token[:, None])[:, 0]
+            length += 1
             for s, t, log_prob in zip(
-                sentence.tolist(), token.tolist(), best.tolist(), strict=True
+                sentence.tolist(), token.tolist(), chosen.tolist(), strict=True
             ):
                 tokens[s].append(t)
                 log_probs[s] += log_prob
-            length = len(tokens[int(sentence[0])])
-            live = (token != EOS) & (length < longest[sentence])
-            sentence, token, state = sentence[live], token[live], select(state, live)
+            live = ~limits.reached(token, sentence, length)
+            sentence, token, state = sentence[live], token[live], state.select(live)
     return [
         Hypothesis(without_end(words), log_prob, log_prob)
         for words, log_prob in zip(tokens, log_probs, strict=True)
@@ -127,50 +94,50 @@ def greedy(
 
 
 def beam_search(
-    model: StepwiseModel,
+    model: Translator,
     src: Int[Tensor, "batch src"],
-    beam_size: int = 4,
-    alpha: float = 0.6,
-    extra_length: int = 50,
-) -> list[Hypothesis]:
-    """Keep the ``beam_size`` likeliest beginnings of every translation; give the best whole one.
+    search: Search,
+    prefixes: Sequence[Sequence[int]] | None = None,
+) -> list[list[Hypothesis]]:
+    """Keep the likeliest beginnings of every translation; give the best whole ones, best first.
 
-    Each sentence has ``beam_size`` places. At every step all continuations of its live beginnings
+    Each sentence has ``search.beam`` places. At every step all continuations of its live beginnings
     compete for the places that are free; one that ends in ``EOS`` (or reaches the longest allowed
     length) keeps its place and is finished. When all places are taken by finished translations,
-    the one with the best log-probability divided by :func:`length_penalty` wins. A beam of 1 is
+    those with the best log-probability divided by :func:`length_penalty` win. A beam of 1 is
     greedy search, a beam as wide as the space of all translations is exhaustive.
 
     Source: Graves 2012; Wu et al. 2016, section 7; Vaswani et al. 2017, section 6.1.
 
     Raises:
-        InputError: if ``beam_size`` is below 1.
+        InputError: if the prefixes, with which translations have to begin, cannot be continued.
     """
-    if beam_size < 1:
-        raise InputError(f"beam_size is {beam_size}, it must be at least 1.")
+    device, beam = src.device, search.beam
     finished: list[list[Hypothesis]] = [[] for _ in src]
     with evaluating(model):
         state = model.start(src)
-        longest = longest_lengths(src, extra_length)
+        limits = Limits(model, src, search.extra_length, prefixes)
         # One row for each live beginning: its sentence, its place there, its tokens, its log p.
-        sentence = torch.arange(len(src))
+        sentence = torch.arange(len(src), device=device)
         place = torch.zeros_like(sentence)
-        tokens = torch.full((len(src), 1), BOS)
-        log_prob = torch.zeros(len(src))
-        free = torch.full((len(src),), beam_size)
-        places = torch.arange(beam_size)
+        tokens = torch.full((len(src), 1), BOS, device=device)
+        log_prob = torch.zeros(len(src), device=device)
+        free = torch.full((len(src),), beam, device=device)
+        places = torch.arange(beam, device=device)
         while len(sentence):
-            logits, state = model.step(state, tokens[:, -1])
-            scores = log_prob[:, None] + next_log_probs(logits)
-            per_row = min(beam_size, scores.size(1))
+            length = tokens.size(1)
+            logits, state = model.extend(state, tokens[:, -1:])
+            rated = limits.force(next_log_probs(logits[:, 0]), sentence, length - 1)
+            scores = log_prob[:, None] + rated
+            per_row = min(beam, scores.size(1))
             row_scores, row_tokens = scores.topk(per_row, dim=-1)
 
             # Lay the candidates of a sentence side by side and take the best for its free places.
-            table = scores.new_full((len(src), beam_size, per_row), -torch.inf)
+            table = scores.new_full((len(src), beam, per_row), -torch.inf)
             table[sentence, place] = row_scores
-            row_at = torch.zeros(len(src), beam_size, dtype=torch.long)
-            row_at[sentence, place] = torch.arange(len(sentence))
-            top, index = table.flatten(1).topk(beam_size, dim=-1)
+            row_at = sentence.new_zeros(len(src), beam)
+            row_at[sentence, place] = torch.arange(len(sentence), device=device)
+            top, index = table.flatten(1).topk(beam, dim=-1)
             taken = (places < free[:, None]) & top.isfinite()
             sentence, place = taken.nonzero(as_tuple=True)
             log_prob, index = top[taken], index[taken]
@@ -178,9 +145,8 @@ def beam_search(
             token = row_tokens[row, index % per_row]
             tokens = torch.cat([tokens[row], token[:, None]], dim=1)
 
-            length = tokens.size(1) - 1
-            done = (token == EOS) | (length >= longest[sentence])
-            penalty = length_penalty(length, alpha)
+            done = limits.reached(token, sentence, length)
+            penalty = length_penalty(length, search.alpha)
             for s, words, p in zip(
                 sentence[done].tolist(), tokens[done].tolist(), log_prob[done].tolist(), strict=True
             ):
@@ -188,13 +154,28 @@ def beam_search(
             free -= torch.bincount(sentence[done], minlength=len(src))
             live = ~done
             sentence, place, tokens = sentence[live], place[live], tokens[live]
-            log_prob, state = log_prob[live], select(state, row[live])
-    return [max(hypotheses, key=lambda h: h.score) for hypotheses in finished]
+            log_prob, state = log_prob[live], state.select(row[live])
+    return [
+        sorted(hypotheses, key=lambda h: h.score, reverse=True)[: search.best]
+        for hypotheses in finished
+    ]
 
 
-def select(state: State, rows: Tensor) -> State:
-    """The state of these rows, given by index (repeats allowed) or as a boolean mask."""
-    return {name: tensor[rows] for name, tensor in state.items()}
+def decode(
+    model: Translator,
+    src: Int[Tensor, "batch src"],
+    search: Search,
+    prefixes: Sequence[Sequence[int]] | None = None,
+) -> list[list[Hypothesis]]:
+    """Look for translations in the way that ``search`` says; of each sentence the best first.
+
+    Several samples are drawn with its seed, the seed after it, and so on.
+    """
+    if search.beam > 1:
+        return beam_search(model, src, search, prefixes)
+    ways = [replace(search, seed=search.seed + i, best=1) for i in range(search.best)]
+    found = [greedy(model, src, way, prefixes) for way in ways]
+    return [list(hypotheses) for hypotheses in zip(*found, strict=True)]
 
 
 def without_end(tokens: list[int]) -> list[int]:

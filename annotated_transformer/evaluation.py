@@ -1,4 +1,4 @@
-"""Evaluation: how good are the translations, and how surprised is the model by the right ones?"""
+"""Evaluation: how good are translations, and how surprised is a model by the right ones?"""
 
 import math
 from collections.abc import Sequence
@@ -8,16 +8,23 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from annotated_transformer.batches import Batch, Example, batches_by_tokens
-from annotated_transformer.decoding import StepwiseModel, beam_search, evaluating, greedy
-from annotated_transformer.errors import InputError
+from annotated_transformer.alignment import alignment_errors
+from annotated_transformer.batches import Batch, batches_by_tokens
+from annotated_transformer.bitext import Bitext, Example
+from annotated_transformer.corpora import Links
+from annotated_transformer.devices import device_of
+from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.tokens import Vocabulary
+from annotated_transformer.search import Search
+from annotated_transformer.tokens import TextPair, Vocabularies
+from annotated_transformer.translation import translate
+from annotated_transformer.translator import Translator, evaluating, require_positions
+
+LARGEST = 700
+"""Nats: what is larger has no exponential among the floating-point numbers."""
 
 
-def perplexity(
-    model: torch.nn.Module, examples: Sequence[Example], max_tokens: int = 4096
-) -> float:
+def perplexity(model: Translator, examples: Sequence[Example], max_tokens: int = 4096) -> float:
     """exp of the mean surprise, in nats, at a target token; 1 is certainty.
 
     The one definition for every model: teacher-forced, without label smoothing, the mean over all
@@ -25,58 +32,28 @@ def perplexity(
     only between models with the same target vocabulary.
 
     Raises:
-        InputError: if there are no examples.
+        InputError: if there are no examples, or one is longer than the model can read.
+        DivergedError: if the mean is not a number that has an exponential.
     """
     if not examples:
         raise InputError("there are 0 examples to evaluate on, at least 1 is needed.")
+    bitext = Bitext.of(examples)
+    require_positions(model, bitext.lengths)
+    room = max(max_tokens, 1 + int(bitext.lengths.max()))
     total, tokens = 0.0, 0
     with evaluating(model):
-        for group in batches_by_tokens(examples, max_tokens):
-            batch = Batch.of(group)
+        for group in batches_by_tokens(bitext, room):
+            batch = Batch.of([bitext[i] for i in group], device_of(model))
             logits = model(batch.src, batch.tgt_in)
-            total += smoothed_cross_entropy(logits, batch.tgt_out).item()
+            exact = logits.to(torch.promote_types(logits.dtype, torch.float32))
+            total += smoothed_cross_entropy(exact, batch.tgt_out).item()
             tokens += batch.num_tokens
+    if not total / tokens < LARGEST:
+        raise DivergedError(
+            f"the mean surprise at a token is {total / tokens:.3g} nats, it must be below "
+            f"{LARGEST}: the model's weights are broken."
+        )
     return math.exp(total / tokens)
-
-
-def translate(
-    model: StepwiseModel,
-    texts: Sequence[str],
-    src_vocabulary: Vocabulary,
-    tgt_vocabulary: Vocabulary,
-    beam_size: int = 1,
-    alpha: float = 0.6,
-    max_tokens: int = 2048,
-) -> list[str]:
-    """Translate texts, in batches of similar length; the translations come in the order of texts.
-
-    A beam of 1 is greedy search. An empty text has an empty translation.
-    """
-    ids = src_vocabulary.encode_all(texts)
-    found = translate_ids(model, ids, beam_size, alpha, max_tokens)
-    return [tgt_vocabulary.decode(tokens) for tokens in found]
-
-
-def translate_ids(
-    model: StepwiseModel,
-    sources: Sequence[list[int]],
-    beam_size: int = 1,
-    alpha: float = 0.6,
-    max_tokens: int = 2048,
-) -> list[list[int]]:
-    """Translate sentences given as ids, like :func:`translate`, into ids."""
-    order = sorted((i for i in range(len(sources)) if sources[i]), key=lambda i: len(sources[i]))
-    translations: list[list[int]] = [[] for _ in sources]
-    # What takes the place of the target is only the number of the text, so that it is not lost.
-    for group in batches_by_tokens([(sources[i], [i]) for i in order], max_tokens):
-        src = Batch.of(group).src
-        if beam_size == 1:
-            hypotheses = greedy(model, src)
-        else:
-            hypotheses = beam_search(model, src, beam_size, alpha)
-        for (_, [i]), hypothesis in zip(group, hypotheses, strict=True):
-            translations[i] = hypothesis.tokens
-    return translations
 
 
 @dataclass(frozen=True)
@@ -112,3 +89,30 @@ def score_translations(translations: Sequence[str], references: Sequence[str]) -
         scores.append(Score(name, value, str(metric.get_signature())))
     exact = sum(t == r for t, r in zip(translations, references, strict=True))
     return [*scores, Score("exact sentences", 100 * exact / len(references), "")]
+
+
+def evaluate(
+    model: Translator,
+    vocabularies: Vocabularies,
+    pairs: Sequence[TextPair],
+    search: Search,
+    gold: Sequence[Links] | None = None,
+) -> list[Score]:
+    """All that can be said about a model on some sentence pairs.
+
+    Translations against references as in :func:`score_translations`, the perplexity of the
+    references, and, where the true alignments are known, the alignment error rate of each attention
+    to the source.
+
+    Raises:
+        InputError: if there are no pairs, or one is longer than the model can read.
+    """
+    found = translate(model, [source for source, _ in pairs], vocabularies, search)
+    scores = score_translations(found, [target for _, target in pairs])
+    examples = vocabularies.encode(pairs)
+    scores.append(
+        Score("perplexity", perplexity(model, examples), "teacher-forced, per target token")
+    )
+    errors = {} if gold is None else alignment_errors(model, examples, gold)
+    scores += [Score("AER", error, f"{name}, mean of heads") for name, error in errors.items()]
+    return scores

@@ -1,18 +1,13 @@
 """The layers of the Transformer: attention and feed-forward, each within a residual connection."""
 
 from collections.abc import Callable
-from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.multi_head_attention import MultiHeadAttention
-
-Norm = Literal["post", "pre"]
-KeyValue = tuple[Tensor, Tensor]
-"""Projected keys (batch, heads, time, d_k) and values (batch, heads, time, d_v)."""
+from annotated_transformer.errors import require_choice
+from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 
 
 class FeedForward(nn.Module):
@@ -30,45 +25,70 @@ class FeedForward(nn.Module):
         self, x: Float[Tensor, "batch time d_model"]
     ) -> Float[Tensor, "batch time d_model"]:
         """The same small network at every position."""
-        output: Tensor = self.outer(torch.relu(self.inner(x)))
-        return output
+        return self.outer(torch.relu(self.inner(x)))
+
+
+NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
+NORM_POSITIONS = ("post", "pre")
+
+
+def make_norm(name: str, d_model: int) -> nn.Module:
+    """The normalisation of that name.
+
+    - "layer": (x − mean) / √(variance + ε), then a trained factor and shift for each dimension;
+    - "rms": x / √(mean of x² + ε), then a trained factor: neither mean nor shift.
+
+    Source: Ba et al. 2016; Zhang and Sennrich 2019, equation 4.
+
+    Raises:
+        InputError: if the name is none of ``NORMS``.
+    """
+    require_choice("norm", name, NORMS)
+    return NORMS[name](d_model)
 
 
 class Residual(nn.Module):
-    """A shortcut around a sub-layer, with layer normalisation.
+    """A shortcut around a sub-layer, with normalisation.
 
-    - post-norm, as in the paper: LayerNorm(x + Dropout(Sublayer(x))).
-    - pre-norm: x + Dropout(Sublayer(LayerNorm(x))). The shortcut is never normalised; the stack
-      therefore needs one more LayerNorm at its end.
+    - post-norm, as in the paper: Norm(x + Dropout(Sublayer(x))).
+    - pre-norm: x + Dropout(Sublayer(Norm(x))). The shortcut is never normalised; the stack
+      therefore needs one more normalisation at its end.
 
     Source: Vaswani et al. 2017, sections 3.1 and 5.4; pre-norm: Xiong et al. 2020.
     """
 
-    def __init__(self, d_model: int, dropout: float, norm: Norm) -> None:
+    def __init__(
+        self, d_model: int, dropout: float, norm_position: str, norm: str = "layer"
+    ) -> None:
         """Make the connection.
 
         Raises:
-            InputError: if norm is neither "post" nor "pre".
+            InputError: if the kind of normalisation or its position is unknown.
         """
         super().__init__()
-        if norm not in ("post", "pre"):
-            raise InputError(f"norm is {norm!r}, it must be 'post' or 'pre'.")
-        self.is_pre = norm == "pre"
-        self.norm = nn.LayerNorm(d_model)
+        require_choice("norm_position", norm_position, NORM_POSITIONS)
+        self.is_pre = norm_position == "pre"
+        self.norm = make_norm(norm, d_model)
         self.dropout = nn.Dropout(dropout)
+
+    def enter(self, x: Float[Tensor, "batch time d_model"]) -> Float[Tensor, "batch time d_model"]:
+        """What the sub-layer reads."""
+        return self.norm(x) if self.is_pre else x
+
+    def leave(
+        self, x: Float[Tensor, "batch time d_model"], added: Float[Tensor, "batch time d_model"]
+    ) -> Float[Tensor, "batch time d_model"]:
+        """x with what the sub-layer has to add."""
+        total = x + self.dropout(added)
+        return total if self.is_pre else self.norm(total)
 
     def forward(
         self,
         x: Float[Tensor, "batch time d_model"],
         sublayer: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "batch time d_model"]:
-        """x with what the sub-layer has to add."""
-        added: Tensor
-        if self.is_pre:
-            added = x + self.dropout(sublayer(self.norm(x)))
-        else:
-            added = self.norm(x + self.dropout(sublayer(x)))
-        return added
+        """Into the sub-layer, and out of it."""
+        return self.leave(x, sublayer(self.enter(x)))
 
 
 class EncoderLayer(nn.Module):
@@ -116,37 +136,21 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch tgt d_model"],
-        memory: Float[Tensor, "batch src d_model"],
-        mask: Bool[Tensor, "#batch 1 tgt tgt"],
+        past: KeyValues,
+        memory: KeyValues,
+        mask: Bool[Tensor, "#batch 1 #tgt past_and_tgt"],
         memory_mask: Bool[Tensor, "batch 1 1 src"],
-    ) -> Float[Tensor, "batch tgt d_model"]:
-        """One layer further, for all target positions at once."""
-        x = self.residual_1(x, lambda y: self.self_attention(y, y, y, mask))
-        x = self.residual_2(x, lambda y: self.cross_attention(y, memory, memory, memory_mask))
-        x = self.residual_3(x, self.feed_forward)
-        return x
+    ) -> tuple[Float[Tensor, "batch tgt d_model"], KeyValues]:
+        """One layer further, for any number of new target positions.
 
-    def step(
-        self,
-        x: Float[Tensor, "batch 1 d_model"],
-        past: KeyValue,
-        memory: KeyValue,
-        memory_mask: Bool[Tensor, "batch 1 1 src"],
-    ) -> tuple[Float[Tensor, "batch 1 d_model"], KeyValue]:
-        """The same for the newest position alone, given the keys and values of those before it.
-
-        ``past`` are the projected keys and values of the earlier target positions, ``memory``
-        those of the source. Returns the output and ``past`` with the newest position appended.
-        No mask hides the future: there is none yet.
+        ``past`` are the projected keys and values of the target positions before them (of none,
+        when a whole sentence is read at once), ``memory`` those of the source. Returns the output,
+        and ``past`` with the new positions appended.
         """
-
-        def attend_to_past(y: Tensor) -> Tensor:
-            nonlocal past
-            key, value = self.self_attention.project(y, y)
-            past = torch.cat([past[0], key], dim=2), torch.cat([past[1], value], dim=2)
-            return self.self_attention.attend(y, *past)
-
-        x = self.residual_1(x, attend_to_past)
-        x = self.residual_2(x, lambda y: self.cross_attention.attend(y, *memory, memory_mask))
+        attention, start = self.self_attention, past.length
+        y = self.residual_1.enter(x)
+        past = past.append(attention.project(y, y, start))
+        x = self.residual_1.leave(x, attention(y, mask=mask, seen=past, start=start))
+        x = self.residual_2(x, lambda y: self.cross_attention(y, mask=memory_mask, seen=memory))
         x = self.residual_3(x, self.feed_forward)
         return x, past

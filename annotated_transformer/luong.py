@@ -1,25 +1,29 @@
 """Luong attention: look at the source after the recurrent step, and let that decide the word."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.bahdanau import AdditiveAttention
-from annotated_transformer.batches import padding_mask
-from annotated_transformer.errors import InputError
+from annotated_transformer.bahdanau import AdditiveAttention, AttentionState
+from annotated_transformer.errors import require_choice
+from annotated_transformer.masking import padding_mask
 from annotated_transformer.recurrent import RecurrentLayer
-from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator, State
+from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator
+from annotated_transformer.settings import one_of
 from annotated_transformer.soft_lookup import SoftLookup
 from annotated_transformer.tokens import PAD
+
+SCORES = ("dot", "general", "concat")
 
 
 @dataclass(frozen=True)
 class LuongConfig(RecurrentConfig):
     """The sizes of a Luong model, and its score."""
 
-    score: str = "general"  # "dot", "general" or "concat"
+    score: Annotated[str, one_of(SCORES)] = "general"
 
 
 class DotAttention(SoftLookup):
@@ -44,25 +48,23 @@ class GeneralAttention(DotAttention):
 
     def keys(self, memory: Float[Tensor, "*batch key memory"]) -> Float[Tensor, "*batch key d"]:
         """W_a h of every source position."""
-        key: Tensor = self.key(memory)
-        return key
+        return self.key(memory)
 
 
 def make_score(name: str, hidden_dim: int) -> SoftLookup:
     """The attention with that score; ``concat`` is the additive score of Bahdanau.
 
     Raises:
-        InputError: if the name is none of the three.
+        InputError: if the name is none of ``SCORES``.
     """
+    require_choice("score", name, SCORES)
     match name:
         case "dot":
             return DotAttention()
         case "general":
             return GeneralAttention(hidden_dim, hidden_dim)
-        case "concat":
-            return AdditiveAttention(hidden_dim, hidden_dim, hidden_dim)
         case _:
-            raise InputError(f"score is {name!r}, it must be dot, general or concat.")
+            return AdditiveAttention(hidden_dim, hidden_dim, hidden_dim)
 
 
 class Luong(RecurrentTranslator):
@@ -84,22 +86,18 @@ class Luong(RecurrentTranslator):
         self.attention = make_score(config.score, hidden)
         self.readout = nn.Linear(hidden + hidden, d_model)
 
-    def start(self, src: Int[Tensor, "batch src"]) -> State:
-        """Read the source sentences; give the state before the first target word."""
+    def start(self, src: Int[Tensor, "batch src"]) -> AttentionState:
+        """Read the source sentences; give the state before the first target token."""
         memory, last = self.encoder(self.dropout(self.src_embedding(src)), src != PAD)
-        return {
-            "memory": memory,
-            "keys": self.attention.keys(memory),
-            "mask": padding_mask(src)[:, 0],
-            "decoder": last,
-        }
+        keys, mask = self.attention.keys(memory), padding_mask(src)[:, 0]
+        return AttentionState(memory, keys, mask, last)
 
     def extend(
-        self, state: State, tokens: Int[Tensor, "batch tgt"]
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], State]:
+        self, state: AttentionState, tokens: Int[Tensor, "batch tgt"]
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], AttentionState]:
         """Read ``tokens``; give the logits of the token after each, and the new state."""
         embedded = self.dropout(self.tgt_embedding(tokens))
-        hidden, last = self.decoder(embedded, tokens != PAD, state["decoder"])
-        context = self.attention(hidden, state["keys"], state["memory"], state["mask"])
+        hidden, last = self.decoder(embedded, tokens != PAD, state.decoder)
+        context = self.attention(hidden, state.keys, state.memory, state.mask)
         attentional = torch.tanh(self.readout(torch.cat([context, hidden], dim=-1)))
-        return self.output(self.dropout(attentional)), {**state, "decoder": last}
+        return self.output(self.dropout(attentional)), replace(state, decoder=last)

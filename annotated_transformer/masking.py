@@ -8,11 +8,29 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from annotated_transformer.batches import padding_mask
+from annotated_transformer.tokens import PAD
 
 
-def causal_mask(length: int, device: torch.device | None = None) -> Bool[Tensor, "1 1 time time"]:
+def padding_mask(tokens: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 key"]:
+    """``True`` where there is a token, ``False`` where there is only padding.
+
+    The two axes of size 1 stand for heads and queries: every query of every head sees the same
+    keys. ``padding_mask(tokens)[:, 0]`` is the mask for attention without heads.
+
+    >>> padding_mask(torch.tensor([[5, 6, 7], [8, 0, 0]]))[:, 0, 0]
+    tensor([[ True,  True,  True],
+            [ True, False, False]])
+    """
+    return (tokens != PAD)[:, None, None, :]
+
+
+def causal_mask(
+    length: int, start: int = 0, device: torch.device | None = None
+) -> Bool[Tensor, "1 1 query length"]:
     """Position t may attend to positions 0 … t, and to nothing that comes later.
+
+    The queries are those of positions ``start`` … ``length`` − 1: of the newest tokens alone, where
+    a decoder has read the earlier ones before.
 
     >>> causal_mask(3)[0, 0].int()
     tensor([[1, 0, 0],
@@ -21,15 +39,20 @@ def causal_mask(length: int, device: torch.device | None = None) -> Bool[Tensor,
 
     Source: Vaswani et al. 2017, section 3.2.3.
     """
-    return torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()
+    everything = torch.ones(1, 1, length - start, length, dtype=torch.bool, device=device)
+    return everything.tril(diagonal=start)
 
 
-def target_mask(tgt_in: Int[Tensor, "batch tgt"]) -> Bool[Tensor, "batch 1 tgt tgt"]:
+def target_mask(
+    tgt_in: Int[Tensor, "batch tgt"], start: int = 0
+) -> Bool[Tensor, "batch 1 query tgt"]:
     """The mask of the decoder's self-attention: neither the future nor padding.
+
+    The queries are those of positions ``start`` and later.
 
     >>> target_mask(torch.tensor([[1, 7, 0]]))[0, 0].int()
     tensor([[1, 0, 0],
             [1, 1, 0],
             [1, 1, 0]], dtype=torch.int32)
     """
-    return causal_mask(tgt_in.size(1), tgt_in.device) & padding_mask(tgt_in)
+    return causal_mask(tgt_in.size(1), start, tgt_in.device) & padding_mask(tgt_in)

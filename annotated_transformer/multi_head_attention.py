@@ -1,10 +1,41 @@
 """Multi-head attention: several attentions side by side, each in a space of its own."""
 
+from dataclasses import dataclass
+
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.errors import InputError
+from annotated_transformer.translator import State
+
+
+@dataclass(frozen=True)
+class KeyValues(State):
+    """Projected keys and values of all heads: computed once, attended to often."""
+
+    keys: Float[Tensor, "batch heads time d_k"]
+    values: Float[Tensor, "batch heads time d_v"]
+
+    @property
+    def length(self) -> int:
+        """How many positions they belong to."""
+        return self.keys.size(2)
+
+    def nothing(self) -> "KeyValues":
+        """Those of no position, of the same widths, for the same sentences."""
+        return KeyValues(
+            *(x.new_empty(*x.shape[:2], 0, x.size(3)) for x in (self.keys, self.values))
+        )
+
+    def append(self, newer: "KeyValues") -> "KeyValues":
+        """These, and then those of newer positions."""
+        if not self.length:
+            return newer  # uncopied: a sentence that is read at once is all new
+        return KeyValues(
+            torch.cat([self.keys, newer.keys], dim=2), torch.cat([self.values, newer.values], dim=2)
+        )
 
 
 class MultiHeadAttention(nn.Module):
@@ -15,20 +46,31 @@ class MultiHeadAttention(nn.Module):
     every product has a bias. The work is done in three steps, *project*,
     *attend*, *merge*, so that a decoder can keep what it has projected once.
 
-    Source: Vaswani et al. 2017, section 3.2.2.
+    With fewer heads of keys and values than of queries, each serves a group of neighbouring
+    query heads (grouped-query attention; with one, multi-query attention): less to keep.
+
+    Source: Vaswani et al. 2017, section 3.2.2; groups: Ainslie et al. 2023, section 2.2.
     """
 
     def __init__(
-        self, d_model: int, num_heads: int, d_k: int | None = None, d_v: int | None = None
+        self,
+        d_model: int,
+        num_heads: int,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        num_kv_heads: int | None = None,
     ) -> None:
-        """Make a layer of ``num_heads`` heads; d_k and d_v are d_model / num_heads unless given.
+        """Make a layer of ``num_heads`` heads.
+
+        d_k and d_v are d_model / num_heads unless given, num_kv_heads is num_heads.
 
         Raises:
-            InputError: if a size is below 1, or d_k or d_v is not given and d_model is no multiple
-                of num_heads.
+            InputError: if a size is below 1, if d_k or d_v is not given and d_model is no multiple
+                of num_heads, or if num_heads is no multiple of num_kv_heads.
         """
         super().__init__()
-        for name, size in {"num_heads": num_heads, "d_k": d_k, "d_v": d_v}.items():
+        sizes = {"num_heads": num_heads, "d_k": d_k, "d_v": d_v, "num_kv_heads": num_kv_heads}
+        for name, size in sizes.items():
             if size is not None and size < 1:
                 raise InputError(f"{name} is {size}, it must be at least 1.")
         if (d_k is None or d_v is None) and d_model % num_heads:
@@ -36,43 +78,87 @@ class MultiHeadAttention(nn.Module):
                 f"d_model={d_model} is no multiple of num_heads={num_heads}: "
                 "choose another number of heads, or give d_k and d_v."
             )
-        self.num_heads = num_heads
+        num_kv_heads = num_kv_heads or num_heads
+        if num_heads % num_kv_heads:
+            raise InputError(
+                f"num_heads={num_heads} is no multiple of num_kv_heads={num_kv_heads}: "
+                "the groups of query heads must be equal."
+            )
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
         d_k, d_v = d_k or d_model // num_heads, d_v or d_model // num_heads
         self.query = nn.Linear(d_model, num_heads * d_k)
-        self.key = nn.Linear(d_model, num_heads * d_k)
-        self.value = nn.Linear(d_model, num_heads * d_v)
+        self.key = nn.Linear(d_model, num_kv_heads * d_k)
+        self.value = nn.Linear(d_model, num_kv_heads * d_v)
         self.output = nn.Linear(num_heads * d_v, d_model)
         self.attention = ScaledDotProductAttention()
 
-    def split(self, x: Float[Tensor, "batch time heads_d"]) -> Float[Tensor, "batch heads time d"]:
-        """Cut the last axis into heads, and put the heads before the positions."""
+    def split(
+        self, x: Float[Tensor, "batch time heads_d"], num_heads: int | None = None
+    ) -> Float[Tensor, "batch heads time d"]:
+        """Cut the last axis into heads (of queries), and put the heads before the positions."""
         batch, time, _ = x.shape
-        return x.view(batch, time, self.num_heads, -1).transpose(1, 2)
+        return x.view(batch, time, num_heads or self.num_heads, -1).transpose(1, 2)
+
+    def place(
+        self, heads: Float[Tensor, "batch heads time d_k"], start: int
+    ) -> Float[Tensor, "batch heads time d_k"]:
+        """Queries or keys at positions ``start``, ``start + 1``, …: the same wherever they stand.
+
+        An attention that turns them by their positions does it here.
+        """
+        return heads
 
     def project(
-        self, key: Float[Tensor, "batch key d_model"], value: Float[Tensor, "batch key d_model"]
-    ) -> tuple[Float[Tensor, "batch heads key d_k"], Float[Tensor, "batch heads key d_v"]]:
-        """K Wᵢ^K and V Wᵢ^V of all heads i."""
-        return self.split(self.key(key)), self.split(self.value(value))
+        self,
+        key: Float[Tensor, "batch key d_model"],
+        value: Float[Tensor, "batch key d_model"],
+        start: int = 0,
+    ) -> KeyValues:
+        """K Wᵢ^K and V Wᵢ^V of all heads i, of positions ``start``, ``start + 1``, …"""
+        keys = self.place(self.split(self.key(key), self.num_kv_heads), start)
+        return KeyValues(keys, self.split(self.value(value), self.num_kv_heads))
 
     def attend(
         self,
         query: Float[Tensor, "batch query d_model"],
-        key: Float[Tensor, "batch heads key d_k"],
-        value: Float[Tensor, "batch heads key d_v"],
+        seen: KeyValues,
         mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
+        start: int = 0,
     ) -> Float[Tensor, "batch query d_model"]:
-        """Attend with projected keys and values, and merge the heads."""
-        heads = self.attention(self.split(self.query(query)), key, value, mask)
-        merged: Tensor = self.output(heads.transpose(1, 2).flatten(2))
-        return merged
+        """Attend with projected keys and values, and merge the heads.
+
+        The queries stand at positions ``start``, ``start + 1``, …
+        """
+        queries = self.place(self.split(self.query(query)), start)
+        keys, values = seen.keys, seen.values
+        if self.num_kv_heads < self.num_heads:
+            group = self.num_heads // self.num_kv_heads
+            keys, values = (x.repeat_interleave(group, dim=1) for x in (keys, values))
+        heads = self.attention(queries, keys, values, mask)  # (batch, heads, query, d_v)
+        return self.output(heads.transpose(1, 2).flatten(2))
 
     def forward(
         self,
         query: Float[Tensor, "batch query d_model"],
-        key: Float[Tensor, "batch key d_model"],
-        value: Float[Tensor, "batch key d_model"],
-        mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
+        key: Float[Tensor, "batch key d_model"] | None = None,
+        value: Float[Tensor, "batch key d_model"] | None = None,
+        mask: Bool[Tensor, "#batch #heads #query keys"] | None = None,
+        *,
+        seen: KeyValues | None = None,
+        start: int = 0,
     ) -> Float[Tensor, "batch query d_model"]:
-        """What every query gathers from the values, through all heads."""
-        return self.attend(query, *self.project(key, value), mask)
+        """What every query gathers from the values, through all heads.
+
+        Keys and values come as they are, or as ``seen``: projected before. The queries stand at
+        positions ``start``, ``start + 1``, …
+
+        Raises:
+            InputError: if there are neither keys and values nor ``seen``.
+        """
+        if seen is None:
+            if key is None or value is None:
+                raise InputError(
+                    "the queries have nothing to look at: give key and value, or seen."
+                )
+            seen = self.project(key, value)
+        return self.attend(query, seen, mask, start)

@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.multi_head_attention import MultiHeadAttention
 
 
 def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
@@ -31,7 +32,13 @@ def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "length d_mo
 
 
 class PositionalEncoding(nn.Module):
-    """Adds to each embedding a vector for the position where its token stands."""
+    """Adds to each embedding a vector for the position where its token stands.
+
+    An encoding that works on queries and keys instead names the ``attention`` that does it.
+    """
+
+    attention: type[MultiHeadAttention] = MultiHeadAttention
+    """The self-attention of a Transformer whose positions are encoded like this."""
 
     table: Tensor
 
@@ -74,3 +81,10 @@ class LearnedPositionalEncoding(PositionalEncoding):
     def __init__(self, max_length: int, d_model: int) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.randn(max_length, d_model) * d_model**-0.5)
+
+
+ENCODINGS: dict[str, type[PositionalEncoding]] = {
+    "sinusoidal": SinusoidalPositionalEncoding,
+    "learned": LearnedPositionalEncoding,
+}
+"""Every encoding by its name: made of the largest number of positions, and d_model."""

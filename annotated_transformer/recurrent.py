@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.errors import require_choice
 
 
 class RNNCell(nn.Module):
@@ -92,8 +92,7 @@ def make_cell(name: str, input_dim: int, hidden_dim: int) -> RNNCell:
     Raises:
         InputError: if the name is none of ``CELLS``.
     """
-    if name not in CELLS:
-        raise InputError(f"cell is {name!r}, it must be one of {', '.join(CELLS)}.")
+    require_choice("cell", name, CELLS)
     return CELLS[name](input_dim, hidden_dim)
 
 
@@ -125,7 +124,8 @@ class RecurrentLayer(nn.Module):
         if state is None:
             state = x.new_zeros(x.size(0), self.cell.states * self.cell.hidden_dim)
         outputs = []
-        for t in sorted(range(x.size(1)), reverse=self.backward):
+        positions = range(x.size(1))
+        for t in reversed(positions) if self.backward else positions:
             state = torch.where(is_word[:, t, None], self.cell(read[:, t], state), state)
             outputs.append(self.cell.hidden(state))
         if self.backward:

@@ -7,11 +7,31 @@ from annotated_transformer.errors import InputError
 Schedule = Callable[[int], float]
 
 
+def inverse_sqrt_schedule(peak: float, warmup: int) -> Schedule:
+    """rate = peak · min(step / warmup, √(warmup / step)).
+
+    Linear growth to ``peak`` over ``warmup`` steps, then decay with the square root of the step.
+
+    >>> rate = inverse_sqrt_schedule(peak=1.0, warmup=4)
+    >>> [rate(step) for step in (1, 2, 4, 16, 64)]
+    [0.25, 0.5, 1.0, 0.5, 0.25]
+
+    Raises:
+        InputError: if warmup is not positive.
+    """
+    if warmup < 1:
+        raise InputError(f"warmup={warmup} must be at least 1.")
+
+    def rate(step: int) -> float:
+        return peak * min(step / warmup, (warmup / step) ** 0.5)
+
+    return rate
+
+
 def paper_schedule(d_model: int, warmup: int = 4000, factor: float = 1.0) -> Schedule:
     """rate = factor · d_model^(−1/2) · min(step^(−1/2), step · warmup^(−3/2)).
 
-    Linear growth for ``warmup`` steps, then decay with the square root of the step; the peak,
-    factor / √(d_model · warmup), is at step = warmup.
+    It is :func:`inverse_sqrt_schedule` with a peak of factor / √(d_model · warmup).
 
     Source: Vaswani et al. 2017, section 5.3, equation 3 (there with factor 1).
 
@@ -24,11 +44,7 @@ def paper_schedule(d_model: int, warmup: int = 4000, factor: float = 1.0) -> Sch
     """
     if d_model < 1 or warmup < 1:
         raise InputError(f"d_model={d_model} and warmup={warmup} must both be at least 1.")
-
-    def rate(step: int) -> float:
-        return float(factor * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
-
-    return rate
+    return inverse_sqrt_schedule(factor / (d_model * warmup) ** 0.5, warmup)
 
 
 def linear_schedule(peak: float, total: int, warmup: int = 0) -> Schedule:

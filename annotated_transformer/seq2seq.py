@@ -1,47 +1,40 @@
 """Sequence to sequence: an encoder, one context vector, a decoder."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.errors import require_dropout, require_sizes
-from annotated_transformer.recurrent import RecurrentLayer
+from annotated_transformer.recurrent import CELLS, RecurrentLayer
+from annotated_transformer.settings import Share, Size, check_settings, one_of
 from annotated_transformer.tokens import PAD
-
-State = dict[str, Tensor]
-"""What a decoder remembers between two words. The first axis of every tensor is the batch."""
+from annotated_transformer.translator import State, Translator
 
 
 @dataclass(frozen=True)
 class RecurrentConfig:
     """The sizes of a recurrent translation model."""
 
-    src_vocab: int
-    tgt_vocab: int
-    d_model: int = 64  # the width of the embeddings and of the layer before the logits
-    hidden_dim: int = 128  # the width of the recurrent state h
-    cell: str = "gru"  # "rnn", "gru" or "lstm"
-    dropout: float = 0.0  # on the embeddings and before the logits
+    src_vocab: Size
+    tgt_vocab: Size
+    d_model: Size = 64  # the width of the embeddings and of the layer before the logits
+    hidden_dim: Size = 128  # the width of the recurrent state h
+    cell: Annotated[str, one_of(CELLS)] = "gru"
+    dropout: Share = 0.0  # on the embeddings and before the logits
 
     def __post_init__(self) -> None:
-        """Refuse a size that no model can have.
+        """Refuse a setting that no model can have.
 
         Raises:
-            InputError: if a size is below 1, or the dropout outside [0, 1).
+            InputError: if there is one.
         """
-        require_sizes(self, "src_vocab", "tgt_vocab", "d_model", "hidden_dim")
-        require_dropout(self.dropout)
+        check_settings(self)
 
 
-class RecurrentTranslator(nn.Module):
-    """What the recurrent models of the course share.
-
-    A subclass says how decoding begins (:meth:`start`) and how it goes on by any number of words
-    (:meth:`extend`). Teacher forcing extends by the whole target sentence at once, decoding by one
-    word at a time: it is the same code.
-    """
+class RecurrentTranslator(Translator):
+    """What the recurrent models of the course share: embeddings on both sides, and logits."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
@@ -51,28 +44,13 @@ class RecurrentTranslator(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(config.d_model, config.tgt_vocab)
 
-    def start(self, src: Int[Tensor, "batch src"]) -> State:
-        """Read the source sentences; give the state before the first target word."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how decoding starts.")
 
-    def extend(
-        self, state: State, tokens: Int[Tensor, "batch tgt"]
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], State]:
-        """Read ``tokens``; give the logits of the token after each, and the new state."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how decoding goes on.")
+@dataclass(frozen=True)
+class Seq2SeqState(State):
+    """The context vector c, and the state of the decoder's cell."""
 
-    def forward(
-        self, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
-    ) -> Float[Tensor, "batch tgt vocab"]:
-        """Teacher forcing: the logits of every next token, given the true tokens before it."""
-        return self.extend(self.start(src), tgt_in)[0]
-
-    def step(
-        self, state: State, token: Int[Tensor, " batch"]
-    ) -> tuple[Float[Tensor, "batch vocab"], State]:
-        """Read one token of each sentence; give the logits of the next, and the new state."""
-        logits, state = self.extend(state, token[:, None])
-        return logits[:, 0], state
+    context: Float[Tensor, "batch hidden"]
+    decoder: Float[Tensor, "batch state"]
 
 
 class Seq2Seq(RecurrentTranslator):
@@ -93,21 +71,21 @@ class Seq2Seq(RecurrentTranslator):
         self.bridge = nn.Linear(hidden, self.decoder.cell.states * hidden)
         self.readout = nn.Linear(hidden + hidden + d_model, d_model)
 
-    def start(self, src: Int[Tensor, "batch src"]) -> State:
-        """Read the source sentences; give the state before the first target word."""
+    def start(self, src: Int[Tensor, "batch src"]) -> Seq2SeqState:
+        """Read the source sentences; give the state before the first target token."""
         embedded = self.dropout(self.src_embedding(src))
         _, last = self.encoder(embedded, src != PAD)
         context = self.encoder.cell.hidden(last)
-        return {"context": context, "decoder": torch.tanh(self.bridge(context))}
+        return Seq2SeqState(context, torch.tanh(self.bridge(context)))
 
     def extend(
-        self, state: State, tokens: Int[Tensor, "batch tgt"]
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], State]:
+        self, state: Seq2SeqState, tokens: Int[Tensor, "batch tgt"]
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], Seq2SeqState]:
         """Read ``tokens``; give the logits of the token after each, and the new state."""
         embedded = self.dropout(self.tgt_embedding(tokens))
-        context = state["context"][:, None].expand(-1, tokens.size(1), -1)
+        context = state.context[:, None].expand(-1, tokens.size(1), -1)
         hidden, last = self.decoder(
-            torch.cat([embedded, context], dim=-1), tokens != PAD, state["decoder"]
+            torch.cat([embedded, context], dim=-1), tokens != PAD, state.decoder
         )
         readout = torch.tanh(self.readout(torch.cat([hidden, context, embedded], dim=-1)))
-        return self.output(self.dropout(readout)), {**state, "decoder": last}
+        return self.output(self.dropout(readout)), replace(state, decoder=last)

@@ -1,10 +1,16 @@
 """Tokens: text in, integer ids out, and back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+from annotated_transformer.bitext import Example
 from annotated_transformer.errors import InputError
+
+TextPair = tuple[str, str]
+"""A sentence and its translation."""
 
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 PAD, BOS, EOS, UNK = range(4)
@@ -108,7 +114,7 @@ class Vocabulary:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """:meth:`encode` for many texts at once, much faster."""
-        encodings = self._tokenizer.encode_batch(list(texts))
+        encodings = self._tokenizer.encode_batch_fast(list(texts))
         return [[i if i > EOS else UNK for i in encoding.ids] for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -134,3 +140,34 @@ class Vocabulary:
                 raise InputError(f"id {i} is outside the vocabulary of {len(self)} tokens.")
             tokens.append(token)
         return tokens
+
+
+class Vocabularies(NamedTuple):
+    """The vocabularies of source and target; both are the same one where it is joint."""
+
+    src: Vocabulary
+    tgt: Vocabulary
+
+    @classmethod
+    def learn(cls, pairs: Iterable[TextPair], subwords: int) -> "Vocabularies":
+        """Learn a joint vocabulary of so many subwords, or one of whole words a side if it is 0.
+
+        The pairs are read more than once.
+        """
+        if subwords:
+            joint = Vocabulary.subwords(chain.from_iterable(pairs), subwords)
+            return cls(joint, joint)
+        return cls(*(Vocabulary.words(pair[side] for pair in pairs) for side in (0, 1)))
+
+    def encode(self, pairs: Iterable[TextPair]) -> list[Example]:
+        """The ids of sentence pairs."""
+        return list(chain.from_iterable(self.encode_in_chunks(pairs)))
+
+    def encode_in_chunks(
+        self, pairs: Iterable[TextPair], size: int = 10_000
+    ) -> Iterator[list[Example]]:
+        """The ids of sentence pairs that need not fit into memory together."""
+        iterator = iter(pairs)
+        while chunk := list(islice(iterator, size)):
+            sources, targets = zip(*chunk, strict=True)
+            yield list(zip(self.src.encode_all(sources), self.tgt.encode_all(targets), strict=True))

@@ -4,17 +4,22 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from annotated_transformer.averaging import WeightAverage
-from annotated_transformer.batches import Batch, Example, batches_by_tokens
-from annotated_transformer.errors import InputError
+from annotated_transformer.batches import Batch, batches_by_tokens
+from annotated_transformer.bitext import Bitext, Example
+from annotated_transformer.devices import computing_in, device_of
+from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.loss import Loss
 from annotated_transformer.schedule import Schedule
 
 
 def endless_batches(
-    examples: Sequence[Example], max_tokens: int, seed: int, skip: int = 0
+    examples: Sequence[Example],
+    max_tokens: int,
+    seed: int,
+    skip: int = 0,
+    device: torch.device | None = None,
 ) -> Iterator[Batch]:
     """Batches of all examples, epoch after epoch, in an order that depends on the seed alone.
 
@@ -26,22 +31,31 @@ def endless_batches(
     """
     if not examples:
         raise InputError("there are 0 examples to train on, at least 1 is needed.")
-    epoch = 0
+    bitext, epoch = Bitext.of(examples), 0
     while True:
-        groups = batches_by_tokens(examples, max_tokens, seed=seed * 1_000_003 + epoch)
+        groups = batches_by_tokens(bitext, max_tokens, seed=seed * 1_000_003 + epoch)
         for group in groups[skip:]:
-            yield Batch.of(group)
+            yield Batch.of([bitext[i] for i in group], device)
         skip = max(0, skip - len(groups))
         epoch += 1
 
 
-class Trainer:
-    """Adam with a schedule, gradient clipping, gradient accumulation and weight averaging.
-
-    Adam's β₁, β₂ and ε are the paper's (0.9, 0.98, 1e-9) unless given. With ``bfloat16`` the model
-    multiplies matrices in 16 bits; its weights, the loss and the update keep all of theirs.
+def paper_adam(model: nn.Module, eps: float = 1e-9) -> torch.optim.Optimizer:
+    """Adam with the paper's β₁ and β₂, and its ε unless given; the schedule sets the rate.
 
     Source: Vaswani et al. 2017, section 5.3; Kingma and Ba 2015.
+    """
+    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=eps, fused=True)
+
+
+class Trainer:
+    """An optimiser with a schedule, gradient clipping, gradient accumulation, weight averaging.
+
+    The optimiser is any of ``torch.optim`` that needs no closure, :func:`paper_adam` unless given.
+    With ``precision="bfloat16"`` the model multiplies matrices in 16 bits; its weights, the loss
+    and the update keep all of theirs.
+
+    Source: Vaswani et al. 2017, section 5.3.
     """
 
     def __init__(
@@ -50,17 +64,14 @@ class Trainer:
         loss: Loss,
         schedule: Schedule,
         *,
-        clip: float = 1.0,
+        optimizer: torch.optim.Optimizer | None = None,
+        clip: float | None = 1.0,
         average_decay: float = 0.0,
-        bfloat16: bool = False,
-        betas: tuple[float, float] = (0.9, 0.98),
-        eps: float = 1e-9,
+        precision: str = "float32",
     ) -> None:
         self.model, self.loss, self.schedule, self.clip = model, loss, schedule, clip
-        self.bfloat16 = bfloat16
-        self.optimizer = torch.optim.Adam(
-            model.parameters(), lr=0.0, betas=betas, eps=eps, fused=True
-        )
+        self.optimizer = optimizer or paper_adam(model)
+        self.precision = precision
         self.average = WeightAverage(model, average_decay)
         self.steps = 0
 
@@ -74,7 +85,8 @@ class Trainer:
             The loss per token, in nats, and the norm of the gradient before clipping.
 
         Raises:
-            InputError: if there is no part, or the loss is no longer a number.
+            InputError: if there is no target token.
+            DivergedError: if the loss or the gradient is no longer finite.
         """
         num_tokens = sum(part.num_tokens for part in parts)
         if num_tokens == 0:
@@ -86,9 +98,10 @@ class Trainer:
             loss = self.loss(self.logits(part), part.tgt_out) / num_tokens
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.item()
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip).item()
+        limit = float("inf") if self.clip is None else self.clip
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit).item()
         if not (total < float("inf") and norm < float("inf")):
-            raise InputError(
+            raise DivergedError(
                 f"after step {self.steps} the loss is {total} and the gradient's norm {norm}: "
                 "training diverged, lower the learning rate (peak_rate in a recipe)."
             )
@@ -101,38 +114,49 @@ class Trainer:
 
     def logits(self, part: Batch) -> Tensor:
         """What the model says of every next token, (batch, tgt, vocab)."""
-        if not self.bfloat16:
-            exact: Tensor = self.model(part.src, part.tgt_in)
-            return exact
-        # The fused kernel of attention is slow in bfloat16 on a CPU, above all backwards.
-        with torch.autocast("cpu", torch.bfloat16), sdpa_kernel(SDPBackend.MATH):
-            rounded: Tensor = self.model(part.src, part.tgt_in)
-        return rounded.to(next(self.model.parameters()).dtype)
+        with computing_in(self.precision, part.src.device):
+            logits = self.model(part.src, part.tgt_in)
+        return logits.to(next(self.model.parameters()).dtype)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything that the next step depends on, the random number generator included."""
-        names = [name for name, _ in self.model.named_parameters()]
-        tensors = {f"model.{name}": p.detach() for name, p in self.model.named_parameters()}
-        tensors |= {f"average.{name}": t for name, t in self.average.weights.items()}
-        for i, moments in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"adam.{names[i]}.{key}": moment for key, moment in moments.items()}
-        return tensors | {"random": torch.get_rng_state()}
+        """Everything that the next step depends on, the random number generators included."""
+        device = device_of(self.model)
+        tensors = {f"average.{name}": t for name, t in self.average.weights.items()}
+        for name, parameter in self.model.named_parameters():
+            tensors[f"model.{name}"] = parameter.detach()
+            for key, value in self.optimizer.state.get(parameter, {}).items():
+                if value is not None:
+                    tensors[f"optimizer.{name}.{key}"] = torch.as_tensor(value, device=device)
+        return tensors | random_states(device)
 
     @torch.no_grad()
     def load(self, tensors: dict[str, Tensor], steps: int) -> None:
         """Go back to the point where :meth:`tensors` was called, after ``steps`` steps."""
-        names = [name for name, _ in self.model.named_parameters()]
         for name, parameter in self.model.named_parameters():
             parameter.copy_(tensors[f"model.{name}"])
             self.average.weights[name].copy_(tensors[f"average.{name}"])
-        state = self.optimizer.state_dict()
-        for i, name in enumerate(names) if steps else ():
-            prefix = f"adam.{name}."
-            state["state"][i] = {
-                key.removeprefix(prefix): tensor.clone()
+            prefix = f"optimizer.{name}."
+            # As they were: the optimiser's own `load_state_dict` would round some of them.
+            self.optimizer.state[parameter] = {
+                key.removeprefix(prefix): tensor.to(parameter.device, copy=True)
                 for key, tensor in tensors.items()
                 if key.startswith(prefix)
             }
-        self.optimizer.load_state_dict(state)
         self.steps = steps
-        torch.set_rng_state(tensors["random"])
+        set_random_states(tensors, device_of(self.model))
+
+
+def random_states(device: torch.device) -> dict[str, Tensor]:
+    """The states of PyTorch's random number generators, by name: that of the device, too."""
+    states = {"random": torch.get_rng_state()}
+    of_device = torch.get_device_module(device)
+    if hasattr(of_device, "get_rng_state"):
+        states[f"random.{device.type}"] = of_device.get_rng_state()
+    return states
+
+
+def set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
+    """Set the generators to what :func:`random_states` found, as far as this device was there."""
+    torch.set_rng_state(states["random"])
+    if f"random.{device.type}" in states:
+        torch.get_device_module(device).set_rng_state(states[f"random.{device.type}"])

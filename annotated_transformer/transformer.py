@@ -3,71 +3,85 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Annotated, Any, cast
 
+import torch
 from jaxtyping import Bool, Float, Int
+from pydantic import Field
 from torch import Tensor, nn
 
-from annotated_transformer.batches import padding_mask
-from annotated_transformer.errors import InputError, require_dropout, require_sizes
-from annotated_transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Norm, Residual
-from annotated_transformer.masking import target_mask
-from annotated_transformer.multi_head_attention import MultiHeadAttention
-from annotated_transformer.positional_encoding import (
-    LearnedPositionalEncoding,
-    SinusoidalPositionalEncoding,
+from annotated_transformer.errors import InputError
+from annotated_transformer.layers import (
+    NORM_POSITIONS,
+    NORMS,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    Residual,
+    make_norm,
 )
-from annotated_transformer.seq2seq import State
+from annotated_transformer.masking import padding_mask, target_mask
+from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
+from annotated_transformer.positional_encoding import ENCODINGS
+from annotated_transformer.settings import Share, Size, check_settings, one_of
+from annotated_transformer.translator import State, Translator
 
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """The sizes of a Transformer. The defaults are the paper's base model (Table 3)."""
+    """The sizes of a Transformer. The defaults are the paper's base model (Table 3).
 
-    src_vocab: int
-    tgt_vocab: int
-    d_model: int = 512  # the width of every embedding and of every layer's output
-    num_layers: int = 6  # N, in the encoder and again in the decoder
-    num_heads: int = 8  # h
-    d_ff: int = 2048  # the width inside the feed-forward network
-    d_k: int | None = None  # the width of a query and a key; None: d_model / num_heads
-    d_v: int | None = None  # the width of a value; None: d_model / num_heads
-    dropout: float = 0.1  # on every sub-layer's output and on the embeddings
-    norm: Norm = "post"  # LayerNorm after the sum, as in the paper, or "pre": before the sub-layer
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    max_length: int = 1024  # positions that the model knows
-    share_embeddings: bool = True  # source and target embeddings too, not only target and logits
+    The embeddings of both sides are one matrix only where that is asked for: two vocabularies may
+    be of the same size and mean different things.
+    """
+
+    src_vocab: Size
+    tgt_vocab: Size
+    d_model: Size = 512  # the width of every embedding and of every layer's output
+    num_layers: Annotated[Size, Field(le=1000)] = 6  # N, in the encoder and again in the decoder
+    num_heads: Size = 8  # h
+    d_ff: Size = 2048  # the width inside the feed-forward network
+    d_k: Size | None = None  # the width of a query and a key; None: d_model / num_heads
+    d_v: Size | None = None  # the width of a value; None: d_model / num_heads
+    num_kv_heads: Size | None = None  # heads of keys and values; None: num_heads
+    dropout: Share = 0.1  # on every sub-layer's output and on the embeddings
+    norm: Annotated[str, one_of(NORMS)] = "layer"  # LayerNorm, as in the paper, or RMSNorm
+    norm_position: Annotated[str, one_of(NORM_POSITIONS)] = "post"  # after the sum, as in the paper
+    positions: Annotated[str, one_of(ENCODINGS)] = "sinusoidal"
+    max_length: Size = 1024  # positions that the model knows
+    share_embeddings: bool = False  # one matrix for source and target, of one vocabulary
+    tie_output: bool = True  # the target embeddings are the matrix before the softmax, too
 
     def __post_init__(self) -> None:
-        """Refuse a size that no model can have.
+        """Refuse a setting that no model can have.
 
         Raises:
-            InputError: if a size is below 1, or the dropout outside [0, 1).
+            InputError: if there is one, or if one embedding is to serve two vocabularies of
+                different size.
         """
-        sizes = ["src_vocab", "tgt_vocab", "d_model", "num_layers", "num_heads", "d_ff"]
-        chosen = [name for name in ("d_k", "d_v") if getattr(self, name) is not None]
-        require_sizes(self, *sizes, *chosen, "max_length")
-        require_dropout(self.dropout)
+        check_settings(self)
+        if self.share_embeddings and self.src_vocab != self.tgt_vocab:
+            raise InputError(
+                f"src_vocab={self.src_vocab} and tgt_vocab={self.tgt_vocab} differ: "
+                "share_embeddings needs one vocabulary for both sides."
+            )
 
     @classmethod
     def tiny(cls, src_vocab: int, tgt_vocab: int, **changes: Any) -> "TransformerConfig":
         """A model that learns a small corpus in a minute on one CPU core."""
-        tiny = cls(
-            src_vocab, tgt_vocab, d_model=64, num_layers=2, num_heads=4, d_ff=256,
-            share_embeddings=src_vocab == tgt_vocab,
-        )  # fmt: skip
+        tiny = cls(src_vocab, tgt_vocab, d_model=64, num_layers=2, num_heads=4, d_ff=256)
         return replace(tiny, **changes)
 
     @classmethod
     def base(cls, src_vocab: int, tgt_vocab: int, **changes: Any) -> "TransformerConfig":
-        """The base model of Vaswani et al. 2017, Table 3."""
-        return replace(cls(src_vocab, tgt_vocab), **changes)
+        """The base model of Vaswani et al. 2017, Table 3, with one vocabulary for both sides."""
+        return cls(src_vocab, tgt_vocab, **{"share_embeddings": True} | changes)
 
     @classmethod
     def big(cls, src_vocab: int, tgt_vocab: int, **changes: Any) -> "TransformerConfig":
-        """The big model of Vaswani et al. 2017, Table 3."""
-        big = cls(src_vocab, tgt_vocab, d_model=1024, num_heads=16, d_ff=4096, dropout=0.3)
-        return replace(big, **changes)
+        """The big model of Vaswani et al. 2017, Table 3, with one vocabulary for both sides."""
+        big = {"d_model": 1024, "num_heads": 16, "d_ff": 4096, "dropout": 0.3}
+        return cls.base(src_vocab, tgt_vocab, **big | changes)
 
 
 class Embedding(nn.Module):
@@ -84,15 +98,7 @@ class Embedding(nn.Module):
         super().__init__()
         self.tokens = nn.Embedding(vocab, config.d_model)
         nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)
-        encodings = {
-            "sinusoidal": SinusoidalPositionalEncoding,
-            "learned": LearnedPositionalEncoding,
-        }
-        if config.positions not in encodings:
-            raise InputError(
-                f"positions is {config.positions!r}, it must be one of {', '.join(encodings)}."
-            )
-        self.positions = encodings[config.positions](config.max_length, config.d_model)
+        self.positions = ENCODINGS[config.positions](config.max_length, config.d_model)
         self.dropout = nn.Dropout(config.dropout)
         self.scale = math.sqrt(config.d_model)
 
@@ -100,55 +106,57 @@ class Embedding(nn.Module):
         self, tokens: Int[Tensor, "batch time"], start: int = 0
     ) -> Float[Tensor, "batch time d_model"]:
         """The vectors of tokens that stand at positions ``start``, ``start + 1``, …"""
-        embedded: Tensor = self.dropout(self.positions(self.tokens(tokens) * self.scale, start))
-        return embedded
+        return self.dropout(self.positions(self.tokens(tokens) * self.scale, start))
 
 
-class Transformer(nn.Module):
+@dataclass(frozen=True)
+class TransformerState(State):
+    """The target so far, and the projected keys and values that each decoder layer attends to."""
+
+    tokens: Int[Tensor, "batch tgt"]  # the target so far, for the mask of its padding
+    past: tuple[KeyValues, ...]  # of the target so far, one for each layer
+    memory: tuple[KeyValues, ...]  # of the source
+    memory_mask: Bool[Tensor, "batch 1 1 src"]
+
+
+class Transformer(Translator):
     """Encoder–decoder of attention and feed-forward layers alone.
 
     Source: Vaswani et al. 2017, section 3.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
-        """Build the model, with fresh weights.
-
-        Raises:
-            InputError: if embeddings are to be shared between vocabularies of different size.
-        """
         super().__init__()
         self.config = c = config
-        if c.share_embeddings and c.src_vocab != c.tgt_vocab:
-            raise InputError(
-                f"src_vocab={c.src_vocab} and tgt_vocab={c.tgt_vocab} differ: "
-                "share_embeddings needs one vocabulary for both sides."
-            )
+        self.max_length = c.max_length
+        heads = (c.d_model, c.num_heads, c.d_k, c.d_v, c.num_kv_heads)
 
-        def attention() -> MultiHeadAttention:
-            return MultiHeadAttention(c.d_model, c.num_heads, c.d_k, c.d_v)
+        def self_attention() -> MultiHeadAttention:
+            return ENCODINGS[c.positions].attention(*heads)
 
         def feed_forward() -> FeedForward:
             return FeedForward(c.d_model, c.d_ff)
 
         def residual() -> Residual:
-            return Residual(c.d_model, c.dropout, c.norm)
+            return Residual(c.d_model, c.dropout, c.norm_position, c.norm)
 
         def final_norm() -> nn.Module:
-            return nn.LayerNorm(c.d_model) if c.norm == "pre" else nn.Identity()
+            return make_norm(c.norm, c.d_model) if c.norm_position == "pre" else nn.Identity()
 
         self.tgt_embedding = Embedding(c.tgt_vocab, c)
         self.src_embedding = self.tgt_embedding if c.share_embeddings else Embedding(c.src_vocab, c)
         self.encoder = nn.ModuleList(
-            EncoderLayer(attention(), feed_forward(), residual) for _ in range(c.num_layers)
+            EncoderLayer(self_attention(), feed_forward(), residual) for _ in range(c.num_layers)
         )
         self.decoder = nn.ModuleList(
-            DecoderLayer(attention(), attention(), feed_forward(), residual)
+            DecoderLayer(self_attention(), MultiHeadAttention(*heads), feed_forward(), residual)
             for _ in range(c.num_layers)
         )
         self.encoder_norm, self.decoder_norm = final_norm(), final_norm()
         self.output = nn.Linear(c.d_model, c.tgt_vocab)
         nn.init.zeros_(self.output.bias)
-        self.output.weight = self.tgt_embedding.tokens.weight
+        if c.tie_output:
+            self.output.weight = self.tgt_embedding.tokens.weight
         for module in (self.encoder, self.decoder):
             for parameter in module.parameters():
                 if parameter.dim() > 1:
@@ -159,52 +167,29 @@ class Transformer(nn.Module):
         x, mask = self.src_embedding(src), padding_mask(src)
         for layer in self.encoder:
             x = layer(x, mask)
-        memory: Tensor = self.encoder_norm(x)
-        return memory
+        return self.encoder_norm(x)
 
-    def decode(
-        self,
-        tgt_in: Int[Tensor, "batch tgt"],
-        memory: Float[Tensor, "batch src d_model"],
-        memory_mask: Bool[Tensor, "batch 1 1 src"],
-    ) -> Float[Tensor, "batch tgt vocab"]:
-        """The logits of the token after each position of ``tgt_in``."""
-        x, mask = self.tgt_embedding(tgt_in), target_mask(tgt_in)
-        for layer in self.decoder:
-            x = layer(x, memory, mask, memory_mask)
-        logits: Tensor = self.output(self.decoder_norm(x))
-        return logits
-
-    def forward(
-        self, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
-    ) -> Float[Tensor, "batch tgt vocab"]:
-        """Teacher forcing: the logits of every next token, given the true tokens before it."""
-        return self.decode(tgt_in, self.encode(src), padding_mask(src))
-
-    def start(self, src: Int[Tensor, "batch src"]) -> State:
-        """Read the source sentences; give the state before the first target word.
+    def start(self, src: Int[Tensor, "batch src"]) -> TransformerState:
+        """Read the source sentences; give the state before the first target token.
 
         For each decoder layer the state holds the memory's keys and values, projected once, and
-        the keys and values of the target positions so far: none.
+        the keys and values of the target so far: none.
         """
-        memory = self.encode(src)
-        state = {"mask": padding_mask(src)}
-        for i, layer in enumerate(cast(Iterable[DecoderLayer], self.decoder)):
-            key, value = layer.cross_attention.project(memory, memory)
-            state |= {f"{i}.memory_key": key, f"{i}.memory_value": value}
-            state |= {f"{i}.past_key": key[:, :, :0], f"{i}.past_value": value[:, :, :0]}
-        return state
+        x = self.encode(src)
+        layers = cast(Iterable[DecoderLayer], self.decoder)
+        memory = tuple(layer.cross_attention.project(x, x) for layer in layers)
+        past = tuple(seen.nothing() for seen in memory)
+        return TransformerState(src[:, :0], past, memory, padding_mask(src))
 
-    def step(
-        self, state: State, token: Int[Tensor, " batch"]
-    ) -> tuple[Float[Tensor, "batch vocab"], State]:
-        """Read one token of each sentence; give the logits of the next, and the new state."""
-        state = dict(state)
-        x = self.tgt_embedding(token[:, None], start=state["0.past_key"].size(2))
-        for i, layer in enumerate(cast(Iterable[DecoderLayer], self.decoder)):
-            past = state[f"{i}.past_key"], state[f"{i}.past_value"]
-            memory = state[f"{i}.memory_key"], state[f"{i}.memory_value"]
-            x, past = layer.step(x, past, memory, state["mask"])
-            state[f"{i}.past_key"], state[f"{i}.past_value"] = past
-        logits: Tensor = self.output(self.decoder_norm(x))[:, 0]
-        return logits, state
+    def extend(
+        self, state: TransformerState, tokens: Int[Tensor, "batch tgt"]
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], TransformerState]:
+        """Read ``tokens``; give the logits of the token after each, and the new state."""
+        start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
+        x, mask = self.tgt_embedding(tokens, start), target_mask(read, start)
+        past = []
+        for layer, before, memory in zip(self.decoder, state.past, state.memory, strict=True):
+            x, seen = layer(x, before, memory, mask, state.memory_mask)
+            past.append(seen)
+        logits = self.output(self.decoder_norm(x))
+        return logits, replace(state, tokens=read, past=tuple(past))

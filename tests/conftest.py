@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import torch
@@ -12,8 +13,15 @@ from browser import CHROMIUM, FLAGS
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# A program of its own: who imports it has another device ever after.
+collect_ignore = ["own_device.py"]
+
 # The notebooks run in processes of their own, which pytest's `pythonpath` does not reach.
 os.environ["PYTHONPATH"] = str(ROOT)
+
+# What is encoded once for all runs is encoded once for all tests, and gone afterwards.
+CACHE = TemporaryDirectory()
+os.environ["ANNOTATED_TRANSFORMER_CACHE"] = CACHE.name
 
 # The tests run two at a time on machines with two cores.
 torch.set_num_threads(1)
@@ -23,6 +31,14 @@ torch.set_num_threads(1)
 def _seed() -> None:
     """Every test draws the same random numbers, alone or after others."""
     torch.manual_seed(0)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test in a browser is slow, before `-m` chooses among the tests."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -102,7 +102,7 @@ def stack_pairs(ours: Any, theirs: nn.Transformer) -> Iterator[Any]:
     for mine, other in ((ours.encoder, theirs.encoder), (ours.decoder, theirs.decoder)):
         for layers in zip(mine, other.layers, strict=True):
             yield from layer_pairs(*layers)
-    if ours.config.norm == "pre":
+    if ours.config.norm_position == "pre":
         yield from own_pairs(ours.encoder_norm, theirs.encoder.norm)
         yield from own_pairs(ours.decoder_norm, theirs.decoder.norm)
 

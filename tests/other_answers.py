@@ -13,8 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.batches import padding_mask
-from annotated_transformer.exercises.diagnosis import SRC, TGT_IN
+from annotated_transformer.course.exercises.find_the_bug.diagnosis import SRC, TGT_IN
 from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import sinusoidal_encoding
@@ -120,8 +119,7 @@ def hides_the_future_by_gradient(model: Any) -> bool:
         seen.append(output)
 
     handle = model.tgt_embedding.positions.register_forward_hook(watch)
-    model.src_embedding(SRC)
-    logits = model.decode(TGT_IN, model.encode(SRC), padding_mask(SRC))
+    logits = model(SRC, TGT_IN)
     handle.remove()
     read = seen[-1]
     for t in range(4):

@@ -1,8 +1,10 @@
 """Models and examples that are small enough to be checked by slow, obvious means."""
 
+from dataclasses import fields
 from random import Random
 
-from annotated_transformer.recipes import MODELS
+from annotated_transformer.models import make_config, make_model
+from annotated_transformer.translator import State
 
 VOCAB = 11
 
@@ -12,8 +14,16 @@ def small_model(name, vocab=VOCAB, **changes):
     sizes = {"d_model": 12, "hidden_dim": 10}
     if name == "transformer":
         sizes = {"d_model": 12, "num_layers": 2, "num_heads": 2, "d_ff": 16, "dropout": 0.0}
-    model_class, config_class = MODELS[name]
-    return model_class(config_class(vocab, vocab, **sizes | changes)).double()
+    return make_model(name, make_config(name, vocab, vocab, sizes | changes)).double()
+
+
+def tensors_of(state):
+    """Every tensor of a state, of the states inside it too."""
+    if isinstance(state, tuple):
+        return [tensor for part in state for tensor in tensors_of(part)]
+    if isinstance(state, State):
+        return tensors_of(tuple(getattr(state, field.name) for field in fields(state)))
+    return [state]
 
 
 def random_examples(count, longest=6, vocab=VOCAB, seed=0):

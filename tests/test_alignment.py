@@ -11,7 +11,7 @@ from annotated_transformer.alignment import (
 )
 from annotated_transformer.batches import Batch
 from annotated_transformer.capture import capture_attention, join_calls
-from annotated_transformer.decoding import greedy
+from annotated_transformer.decoding import Search, greedy
 from annotated_transformer.errors import InputError
 from annotated_transformer.tokens import BOS, EOS
 from annotated_transformer.transformer import Transformer, TransformerConfig
@@ -28,8 +28,10 @@ SRC = torch.tensor([[4, 9, 6, 8, EOS]])
 @pytest.mark.parametrize("name", CROSS)
 def test_row_t_is_where_the_model_looked_when_it_said_token_t(name):
     model = small_model(name)
+    with torch.no_grad():
+        model.output.bias[EOS] = -1e6  # it has something to say
     with capture_attention(model) as captured:
-        said = greedy(model, SRC, extra_length=2)[0].tokens
+        said = greedy(model, SRC, Search(extra_length=2))[0].tokens
     forced = forced_attention(model, SRC, torch.tensor([[BOS, *said]]))
     assert len(said) > 2
     for cross in CROSS[name]:

@@ -4,8 +4,10 @@ from random import Random
 import pytest
 import torch
 
-from annotated_transformer.batches import Batch, batches_by_tokens, pad, padding_mask
+from annotated_transformer.batches import Batch, batches_by_tokens, pad
+from annotated_transformer.bitext import Bitext
 from annotated_transformer.errors import InputError
+from annotated_transformer.masking import padding_mask
 from annotated_transformer.tokens import BOS, EOS, PAD
 from small_models import random_examples
 
@@ -14,7 +16,7 @@ EXAMPLES = random_examples(500, longest=20, vocab=50)
 
 def positions(group):
     """What a batch costs: its rows times its longer side."""
-    batch = Batch.of(group)
+    batch = Batch.of([EXAMPLES[i] for i in group])
     return max(batch.src.numel(), batch.tgt_in.numel(), batch.tgt_out.numel())
 
 
@@ -51,8 +53,8 @@ def test_the_decoder_is_asked_for_what_it_reads_one_position_later():
 @pytest.mark.parametrize("max_tokens", [21, 64, 1000, 10**6])
 def test_every_example_once_and_never_over_budget(seed, max_tokens):
     groups = batches_by_tokens(EXAMPLES, max_tokens, seed)
-    assert sorted(example for group in groups for example in group) == sorted(EXAMPLES)
-    assert all(group and positions(group) <= max_tokens for group in groups)
+    assert sorted(i for group in groups for i in group) == list(range(500))
+    assert all(len(group) and positions(group) <= max_tokens for group in groups)
 
 
 def test_a_batch_is_closed_only_when_it_is_full():
@@ -61,21 +63,61 @@ def test_a_batch_is_closed_only_when_it_is_full():
 
 
 def test_the_seed_decides_the_order():
-    first, again, other, ordered = (batches_by_tokens(EXAMPLES, 200, s) for s in (1, 1, 2, None))
+    first, again, other, ordered = (
+        [group.tolist() for group in batches_by_tokens(EXAMPLES, 200, s)] for s in (1, 1, 2, None)
+    )
     assert first == again
     assert first != other
-    assert {map(str, group) for group in first} != {map(str, group) for group in other}
-    lengths = [len(tgt) for group in ordered for _, tgt in group]
+    assert {tuple(group) for group in first} != {tuple(group) for group in other}
+    lengths = [len(EXAMPLES[i][1]) for group in ordered for i in group]
     assert lengths == sorted(lengths)
-    assert [len(group[0][1]) for group in first] != sorted(len(group[0][1]) for group in first)
+    longest = [len(EXAMPLES[group[0]][1]) for group in first]
+    assert longest != sorted(longest)
+
+
+def cut_in_plain_python(examples, max_tokens, seed):
+    """The same groups, sentence by sentence: shuffle, sort by length, cut, shuffle."""
+    order, random = list(range(len(examples))), Random(seed)
+    if seed is not None:
+        random.shuffle(order)
+    order.sort(key=lambda i: (len(examples[i][1]), len(examples[i][0])))
+    groups = []
+    for i in order:
+        longest = max(max(map(len, examples[j])) + 1 for j in [*(groups[-1] if groups else []), i])
+        if not groups or (len(groups[-1]) + 1) * longest > max_tokens:
+            groups.append([])
+        groups[-1].append(i)
+    if seed is not None:
+        random.shuffle(groups)
+    return groups
+
+
+@pytest.mark.parametrize("seed", [None, 0, 1, 17, 2**40])
+@pytest.mark.parametrize("max_tokens", [21, 100, 333])
+def test_the_groups_are_those_of_plain_python(max_tokens, seed):
+    expected = cut_in_plain_python(EXAMPLES, max_tokens, seed)
+    for examples in (EXAMPLES, Bitext.of(EXAMPLES)):
+        found = batches_by_tokens(examples, max_tokens, seed)
+        assert [group.tolist() for group in found] == expected
+
+
+def test_a_part_of_a_bitext_is_numbered_from_zero():
+    expected = cut_in_plain_python(EXAMPLES[100:160], 60, 3)
+    found = batches_by_tokens(Bitext.of(EXAMPLES)[100:160], 60, 3)
+    assert [group.tolist() for group in found] == expected
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+def test_nothing_makes_no_groups(seed):
+    assert batches_by_tokens([], 100, seed) == []
 
 
 def test_grouping_by_length_saves_padding():
     def padding(groups):
-        rows = [Batch.of(group).tgt_out for group in groups]
+        rows = [Batch.of([EXAMPLES[i] for i in group]).tgt_out for group in groups]
         return sum((row == PAD).sum() for row in rows) / sum(row.numel() for row in rows)
 
-    shuffled = Random(0).sample(EXAMPLES, len(EXAMPLES))
+    shuffled = Random(0).sample(range(len(EXAMPLES)), len(EXAMPLES))
     at_random = [shuffled[i : i + 25] for i in range(0, len(shuffled), 25)]
     assert padding(batches_by_tokens(EXAMPLES, 300, 0)) < padding(at_random) / 5
 
@@ -83,3 +125,12 @@ def test_grouping_by_length_saves_padding():
 def test_a_sentence_longer_than_the_budget():
     with pytest.raises(InputError, match=r"a sentence has 8 tokens .* max_tokens=7"):
         batches_by_tokens([([4], [5]), ([4] * 7, [5])], 7)
+
+
+def test_a_batch_is_made_on_the_device_that_is_given():
+    batch = Batch.of(EXAMPLES[:3], torch.device("meta"))
+    assert all(tensor.is_meta for tensor in (batch.src, batch.tgt_in, batch.tgt_out))
+    assert pad([[1]], torch.device("meta")).is_meta
+    with torch.device("meta"):
+        assert pad([[1]]).is_meta
+        assert not pad([[1]], torch.device("cpu")).is_meta

@@ -145,6 +145,7 @@ def write_notebook(path: Path, source: str) -> None:
     nbformat.write(notebook, path)
 
 
+@pytest.mark.slow
 def test_running_a_notebook_again_changes_no_byte(tmp_path: Path) -> None:
     path = tmp_path / "x.ipynb"
     write_notebook(path, "print('a')\nprint('b', flush=True)\n1 + 1")

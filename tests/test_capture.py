@@ -3,8 +3,8 @@ import torch
 from torch import nn
 
 from annotated_transformer.attention import ScaledDotProductAttention
-from annotated_transformer.batches import padding_mask
 from annotated_transformer.capture import capture_attention, join_calls
+from annotated_transformer.masking import padding_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from oracles import assert_close, attention_pairs, hidden, randomise, to_theirs
 from small_models import small_model

@@ -9,7 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.checking import Exercise, difference, equal, show
+from annotated_transformer.course.checking import (
+    Exercise,
+    difference,
+    equal,
+    show,
+)
 
 SUM = Exercise(
     reference=lambda x: x.sum(-1),

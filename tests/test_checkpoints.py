@@ -2,9 +2,21 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from annotated_transformer import checkpoints
-from annotated_transformer.checkpoints import load_checkpoint, save_checkpoint, write_atomically
 from annotated_transformer.errors import InputError
+from annotated_transformer.run import checkpoint as checkpoints
+from annotated_transformer.run.checkpoint import (
+    load_checkpoint,
+    load_progress,
+    load_weights,
+    require_fit,
+    save_checkpoint,
+)
+from annotated_transformer.run.files import (
+    FolderTakenError,
+    fill_folder,
+    locked,
+    write_atomically,
+)
 
 TENSORS = {
     "model.a": torch.randn(3, 4),
@@ -35,10 +47,30 @@ def test_what_was_written_is_read(path):
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_a_part_of_it(path):
-    tensors, progress = load_checkpoint(path, prefix="model.")
-    assert tensors.keys() == {"a", "b"}
-    assert progress == PROGRESS
+def test_the_progress_alone(path):
+    assert load_progress(path) == PROGRESS
+
+
+def test_weights_are_those_of_the_model_or_refused(tmp_path):
+    model, other = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    path = tmp_path / "model.safetensors"
+    save_checkpoint(path, dict(model.named_parameters()))
+    load_weights(path, other)
+    assert torch.equal(other.weight, model.weight)
+    assert torch.equal(other.bias, model.bias)
+    message = r"model\.safetensors does not fit .*recipe\.json"
+    with pytest.raises(InputError, match=message):
+        load_weights(path, torch.nn.Linear(3, 4))
+    with pytest.raises(InputError, match=message):
+        load_weights(path, torch.nn.Linear(3, 2, bias=False))
+
+
+def test_weights_under_a_prefix(path):
+    model = torch.nn.Module()
+    model.a, model.b = (torch.nn.Parameter(TENSORS[f"model.{name}"]) for name in "ab")
+    require_fit(TENSORS, model, path, "model.")
+    with pytest.raises(InputError, match="does not fit"):
+        require_fit(TENSORS, model, path)
 
 
 def test_a_failing_write_leaves_the_old_checkpoint(path, monkeypatch):
@@ -66,7 +98,7 @@ def test_a_failing_write_leaves_the_old_text(tmp_path):
 
 
 def test_no_checkpoint(tmp_path):
-    with pytest.raises(InputError, match=r"there is no checkpoint .*none: the run has not saved"):
+    with pytest.raises(InputError, match=r"there is no .*none: the run has not saved"):
         load_checkpoint(tmp_path / "none")
 
 
@@ -79,3 +111,56 @@ def test_a_damaged_checkpoint(path, damage):
         save_file({"a": torch.zeros(1)}, path)
     with pytest.raises(InputError, match=r"checkpoint.safetensors is not a checkpoint of a run"):
         load_checkpoint(path)
+
+
+# --- folders that are filled whole, and locks -----------------------------------------------------
+
+
+def test_a_folder_is_filled_or_not_there(tmp_path):
+    folder = tmp_path / "a" / "b"
+
+    def half(path):
+        (path / "one").write_text("1")
+        raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space left"):
+        fill_folder(folder, half)
+    assert [*(tmp_path / "a").iterdir()] == []
+    fill_folder(folder, lambda path: (path / "one").write_text("1"))
+    assert [path.name for path in folder.iterdir()] == ["one"]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_folder_that_holds_something_is_left_as_it_is(tmp_path, late):
+    """Also if somebody else fills it at the same time."""
+    folder = tmp_path / "run"
+
+    def write(path):
+        (path / "mine").write_text("1")
+        if late:
+            folder.mkdir()
+            (folder / "theirs").write_text("2")
+
+    if not late:
+        folder.mkdir()
+        (folder / "theirs").write_text("2")
+    with pytest.raises(FolderTakenError, match=r"run is not empty: choose another place\."):
+        fill_folder(folder, write)
+    assert [path.name for path in tmp_path.rglob("*")] == ["run", "theirs"]
+
+
+def test_an_empty_folder_is_filled(tmp_path):
+    (tmp_path / "run").mkdir()
+    fill_folder(tmp_path / "run", lambda path: (path / "mine").write_text("1"))
+    assert (tmp_path / "run" / "mine").exists()
+
+
+def test_two_cannot_train_one_run_at_once(tmp_path):
+    with (
+        locked(tmp_path),
+        pytest.raises(InputError, match="is being trained by another process"),
+        locked(tmp_path),
+    ):
+        pass
+    with locked(tmp_path):
+        pass

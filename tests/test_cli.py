@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from annotated_transformer import corpora, recipes
-from annotated_transformer.checkpoints import load_checkpoint
+from annotated_transformer import __version__, corpora
 from annotated_transformer.cli import app
-from annotated_transformer.corpora import DATA_VARIABLE
-from annotated_transformer.evaluation import perplexity, score_translations, translate
-from annotated_transformer.recipes import MODELS
-from annotated_transformer.runs import Run
+from annotated_transformer.models import MODELS
+from annotated_transformer.multi30k import DATA_VARIABLE
+from annotated_transformer.run import PRESETS, Recipe, Run, preset, presets
+from annotated_transformer.run.checkpoint import load_progress
+from annotated_transformer.search import Search
 from annotated_transformer.toy import toy_corpus
+from annotated_transformer.translation import translate, translations
 
 TINY = {name: {"d_model": 8, "hidden_dim": 8} for name in MODELS} | {
     "transformer": {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8}
@@ -35,7 +36,7 @@ def _small_and_cut_off(monkeypatch, tmp_path):
 
     small = toy_corpus(pairs=20, max_length=8)
     monkeypatch.setattr(corpora, "toy_corpus", lambda: small)
-    monkeypatch.setattr(recipes, "medium_sizes", TINY.get)
+    monkeypatch.setitem(presets.SIZES, "medium", TINY)
     monkeypatch.setattr(socket.socket, "connect", no_network)
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
@@ -57,7 +58,7 @@ def trained(tsv, tmp_path_factory):
     """A run that nobody may change."""
     out = tmp_path_factory.mktemp("runs") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recipes, "medium_sizes", TINY.get)
+        patch.setitem(presets.SIZES, "medium", TINY)
         result = call("train", "--corpus", tsv, "--steps", 3, "--out", out, "--seed", 5)
     assert result.exit_code == 0, result.output
     return out
@@ -81,15 +82,162 @@ def test_any_number_of_steps_can_be_trained(tsv, corpus, steps):
     )
     assert result.exit_code == 0, result.output
     assert (
-        load_checkpoint(next(Path("runs").glob("luong-*-1")) / "checkpoint.safetensors")[1]["steps"]
+        load_progress(next(Path("runs").glob("luong-*-1")) / "checkpoint.safetensors")["steps"]
         == steps
     )
 
 
-@pytest.mark.parametrize("options", [[], ["--bfloat16"]])
-def test_a_run_remembers_how_it_multiplies(options):
-    assert call("train", "--model", "luong", "--steps", 1, *options).exit_code == 0
-    assert Run.open(Path("runs/luong-toy-1")).recipe.bfloat16 == bool(options)
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_run_remembers_how_it_multiplies(precision):
+    assert call("train", "--model", "luong", "--steps", 1, "--precision", precision).exit_code == 0
+    assert Run.open(Path("runs/luong-toy-1")).recipe.precision == precision
+    for command in (["translate", "runs/luong-toy-1", "I am"], ["evaluate", "runs/luong-toy-1"]):
+        shown = call(*command, "--precision", precision, "--beam", 1)
+        assert shown.exit_code == 0, shown.output
+
+
+# --- any setting ----------------------------------------------------------------------------------
+
+
+def settings_of(*options):
+    result = call("train", "--model", "luong", "--steps", 1, "--out", "run", *options)
+    assert result.exit_code == 0, result.output
+    return Run.open(Path("run")).recipe
+
+
+def test_any_setting_can_be_set():
+    recipe = settings_of(
+        "--set", "d_model=12", "--set", "score=dot", "--set", "peak_rate=1e-3",
+        "--set", "clip=null", "--set", "search.beam=7", "--set", 'optimizer="AdamW"',
+        "--set", "sizes.dropout=0.25",
+    )  # fmt: skip
+    assert recipe.sizes == {"d_model": 12, "hidden_dim": 128, "score": "dot", "dropout": 0.25}
+    assert (recipe.peak_rate, recipe.clip, recipe.optimizer) == (1e-3, None, "AdamW")
+    assert recipe.search == Search(7)
+
+
+def test_the_model_is_set_like_any_setting():
+    result = call("train", "--set", "model=luong", "--steps", 1, "--out", "run")
+    assert result.exit_code == 0, result.output
+    assert Run.open(Path("run")).recipe.model == "luong"
+
+
+def test_a_recipe_by_name_and_one_from_a_file(tmp_path):
+    medium = settings_of("--recipe", "medium")
+    assert (medium.subwords, medium.sizes) == (5000, TINY["luong"])
+    printed = json.loads(call("recipes", "tiny", "--model", "luong").stdout)
+    (tmp_path / "mine.json").write_text(json.dumps(printed | {"seed": 4, "warmup": 0}))
+    call("train", "--model", "luong", "--steps", 1, "--out", "a", "--recipe", "mine.json")
+    recipe = Run.open(Path("a")).recipe
+    assert (recipe.seed, recipe.warmup, recipe.sizes) == (4, 0, printed["sizes"])
+    # The recipe of a run is such a file, too.
+    again = call("train", "--recipe", "a/recipe.json", "--out", "b", "--seed", 5)
+    assert again.exit_code == 0, again.output
+    other = Run.open(Path("b")).recipe
+    assert (other.seed, other.steps, other.model) == (5, 1, "luong")
+
+
+def test_the_corpus_of_a_recipe_is_trained_on_unless_another_is_asked_for(tsv, tmp_path):
+    printed = json.loads(call("recipes", "tiny", "--model", "luong").stdout) | {"corpus": str(tsv)}
+    (tmp_path / "mine.json").write_text(json.dumps(printed))
+    options = ["train", "--steps", 1, "--recipe", "mine.json"]
+    assert call(*options, "--out", "a").exit_code == 0
+    assert Run.open(Path("a")).recipe.corpus == str(tsv.resolve())
+    assert call(*options, "--out", "b", "--corpus", "toy").exit_code == 0
+    assert call(*options, "--out", "c", "--set", "corpus=toy").exit_code == 0
+    assert [Run.open(Path(name)).recipe.corpus for name in "bc"] == ["toy", "toy"]
+
+
+@pytest.mark.parametrize(("settings", "warmup"), [([], 2), (["--set", "warmup=7"], 7)])
+def test_warm_up_is_cut_with_the_steps_unless_it_is_set(settings, warmup):
+    assert settings_of("--steps", 8, *settings).warmup == warmup
+
+
+def test_text_that_is_not_utf8(trained):
+    for arguments in (
+        ["translate", trained, "x\udcff"],
+        ["translate", trained, "x", "--prefix", "\udcff"],
+        ["train", "--corpus", "c\udcff"],
+        ["train", "--out", "o\udcff"],
+    ):
+        result = call(*arguments)
+        assert result.exit_code == 2
+        assert re.fullmatch(r"Error: [^\n]* is not UTF-8 text\.\n", result.stderr)
+
+
+def test_standard_input_may_begin_with_a_mark_and_have_blank_lines(trained):
+    plain = call("translate", trained, "--beam", 2, "--best", 2, stdin=b"eins\n\nzwei\n")
+    marked = call(
+        "translate", trained, "--beam", 2, "--best", 2, stdin=b"\xef\xbb\xbfeins\r\n\r\nzwei"
+    )
+    assert plain.stdout == marked.stdout
+    assert len(plain.stdout.splitlines()) == 6
+    assert plain.stdout.splitlines()[2:4] == ["", ""]
+    late = call("translate", trained, stdin="\n\n" + "eins " * 3000)
+    assert "sentence 3 has 3001 tokens" in late.stderr
+
+
+def test_recipes_are_listed_and_printed():
+    listed = call("recipes").stdout
+    assert [line.split()[0] for line in listed.splitlines()] == list(PRESETS)
+    for name in PRESETS:
+        printed = json.loads(call("recipes", name).stdout)
+        assert Recipe.of_settings(printed).sizes == preset("transformer", "x", name).sizes
+    assert "model is 'luong', it must be one of transformer" in (
+        call("recipes", "base", "--model", "luong").stderr
+    )
+
+
+def test_a_corpus_that_moved(tsv, tmp_path):
+    moved = tmp_path / "elsewhere.tsv"
+    moved.write_bytes(tsv.read_bytes())
+    old = tmp_path / "old.tsv"
+    old.write_bytes(tsv.read_bytes())
+    call("train", "--model", "luong", "--corpus", old, "--steps", 2, "--out", "run")
+    old.unlink()
+    assert "there is no corpus" in call("resume", "run", "--steps", 3).stderr
+    result = call("resume", "run", "--steps", 3, "--corpus", moved)
+    assert result.exit_code == 0, result.output
+    assert Run.open(Path("run")).recipe.corpus == str(moved)
+    changed = tmp_path / "changed.tsv"
+    changed.write_text(moved.read_text() + "sechs\tsechs\n")
+    result = call("resume", "run", "--steps", 4, "--corpus", changed)
+    assert result.exit_code == 2
+    assert re.fullmatch(
+        r"Error: .*changed\.tsv has changed since run was begun: [^\n]*\n", result.stderr
+    )
+    assert Run.open(Path("run")).recipe.corpus == str(moved)
+
+
+def test_pairs_that_are_too_long_are_left_out_or_refused(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    lines = [f"eins {i}\t{i} eins" for i in range(200)] + ["lang " * 900 + "\tlang"] * 3
+    path.write_text("\n".join(lines) + "\n")
+    options = ["train", "--model", "luong", "--corpus", path, "--steps", 1, "--set", "subwords=0",
+               "--set", "batch_tokens=500"]  # fmt: skip
+    strict = call(*options, "--strict", "--out", "strict")
+    assert strict.exit_code == 2
+    assert "3 training pairs have more than 499 tokens on a side" in strict.stderr
+    assert not Path("strict").exists()
+    shown = call(*options, "--out", "run")
+    assert shown.exit_code == 0
+    assert re.search(r"^3 of \d+ training pairs are left out: they have more", shown.stderr, re.M)
+
+
+def test_two_trainings_begun_at_once_have_folders_of_their_own(monkeypatch):
+    """The second takes the first's folder between the look and the writing."""
+    create, taken = Run.create.__func__, []
+
+    def late(cls, folder, *args, **kwargs):
+        if not taken:
+            taken.append(create(cls, folder, *args, **kwargs))
+        return create(cls, folder, *args, **kwargs)
+
+    monkeypatch.setattr(Run, "create", classmethod(late))
+    assert call("train", "--model", "luong", "--steps", 1).exit_code == 0
+    assert [run.folder for run in taken] == [Path("runs/luong-toy-1")]
+    assert Path("runs/luong-toy-2/model.safetensors").exists()
+    assert not Path("runs/luong-toy-1/model.safetensors").exists()
 
 
 def test_a_run_remembers_how_it_was_made(trained, tsv):
@@ -112,8 +260,8 @@ def test_resume(tsv, tmp_path):
     longer = call("resume", out, "--steps", 6)
     assert longer.exit_code == 0, longer.output
     assert Run.open(out).recipe.steps == 6
-    assert load_checkpoint(out / "checkpoint.safetensors")[1]["steps"] == 6
-    steps = [line.split(",")[0] for line in (out / "metrics.csv").read_text().splitlines()]
+    assert load_progress(out / "checkpoint.safetensors")["steps"] == 6
+    steps = [line.split(",")[0] for line in (out / "learning_curve.csv").read_text().splitlines()]
     assert steps == ["step", "4", "6"]
 
 
@@ -121,13 +269,33 @@ def test_resume(tsv, tmp_path):
 def test_translate(trained, beam):
     lines = ["eins zwei drei", "", "fünf", "vier eins"]
     run = Run.open(trained)
-    expected = translate(run.model(), lines, run.src_vocabulary, run.tgt_vocabulary, beam)
+    expected = translate(run.model, lines, run.vocabularies, Search(beam))
     assert expected[1] == ""
     result = call("translate", trained, "--beam", beam, stdin=" \r\n ".join(lines) + "\n")
     assert result.exit_code == 0, result.output
     assert result.stdout == "".join(line + "\n" for line in expected)
-    [alone] = translate(run.model(), ["fünf"], run.src_vocabulary, run.tgt_vocabulary, beam)
+    [alone] = translate(run.model, ["fünf"], run.vocabularies, Search(beam))
     assert call("translate", trained, "fünf", "--beam", beam).stdout == alone + "\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "search", "prefix"),
+    [
+        (["--beam", 3, "--best", 2], Search(3, best=2), None),
+        (["--sample", "--seed", 5, "--top-k", 4], Search(sample=True, seed=5, top_k=4), None),
+        (["--sample", "--best", 2, "--top-p", 0.9], Search(sample=True, best=2, top_p=0.9), None),
+        (["--sample", "--temperature", 2], Search(sample=True, temperature=2.0), None),
+        (["--beam", 2, "--prefix", "drei zwei"], Search(2), "drei zwei"),
+    ],
+)
+def test_every_search_of_the_package_is_one_of_the_command_line(trained, options, search, prefix):
+    run, texts = Run.open(trained), ["eins zwei drei", "fünf"]
+    prefixes = None if prefix is None else [prefix] * 2
+    expected = translations(run.model, texts, run.vocabularies, search, prefixes)
+    result = call("translate", trained, *options, stdin="\n".join(texts))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [text for best in expected for text in best]
+    assert prefix is None or all(line.startswith(prefix) for line in result.stdout.splitlines())
 
 
 @pytest.mark.parametrize("split", [None, "val"])
@@ -135,16 +303,11 @@ def test_evaluate(trained, tsv, split):
     result = call("evaluate", trained, *(["--split", split] if split else []), "--beam", 1)
     assert result.exit_code == 0, result.output
     corpus = corpora.load_corpus(str(tsv))
-    pairs = corpus.split(split or "test")
+    name = split or "test"
     heading, *lines = result.stdout.splitlines()
-    assert heading == f"{corpus.name} {split or 'test'}: {len(pairs)} sentences, beam 1, alpha 0.6"
-    run = Run.open(trained)
-    vocabularies = run.src_vocabulary, run.tgt_vocabulary
-    translations = translate(run.model(), [s for s, _ in pairs], *vocabularies)
-    scores = score_translations(translations, [t for _, t in pairs])
-    assert lines[:-1] == [str(score) for score in scores]
-    value = perplexity(run.model(), run.encode(pairs))
-    assert lines[-1].startswith(f"perplexity {value:.2f}  teacher-forced")
+    number = len(corpus.sides(name)[0])
+    assert heading == f"{corpus.name} {name}: {number} sentences, beam 1, alpha 0.6"
+    assert lines == [str(s) for s in Run.open(trained).evaluate(corpus, name, Search())]
 
 
 def test_evaluate_on_another_corpus(trained):
@@ -158,6 +321,21 @@ ERRORS = {
     "corpus": (["train", "--corpus", "none.tsv"], "there is no corpus 'none.tsv': give toy"),
     "languages": (["train", "--languages", "de-en"], "the toy corpus has only 'en-ko'"),
     "network": (["train", "--corpus", "multi30k"], "could not be downloaded"),
+    "recipe": (["train", "--recipe", "none"], "recipe is 'none', it must be one of tiny, medium"),
+    "no recipe": (["train", "--recipe", "BAD.json"], "BAD.json is not a JSON file of settings"),
+    "setting": (["train", "--set", "d_modle=3"], "no setting 'd_modle': did you mean d_model?"),
+    "no setting": (["train", "--set", "steps"], "--set is 'steps', it must be KEY=VALUE"),
+    "value": (["train", "--set", "steps=many"], "steps is 'many', it must be a valid integer"),
+    "0 steps": (["train", "--steps", "0"], "steps is 0, it must be greater than or equal to 1"),
+    "heads": (["train", "--set", "num_heads=3"], "d_model=64 is no multiple of num_heads=3"),
+    "device": (["train", "--device", "gpu"], "device is 'gpu', it must be one of auto, cpu, cuda"),
+    "no device": (["translate", "RUN", "a", "--device", "mps"], "but PyTorch finds none here"),
+    "precision": (["translate", "RUN", "a", "--precision", "half"], "precision is 'half', it must"),
+    "beam": (["translate", "RUN", "a", "--beam", "1000000000"], "beam is 1000000000, it must be"),
+    "alpha": (["translate", "RUN", "a", "--alpha", "nan"], "alpha is nan, it must be"),
+    "best": (["translate", "RUN", "a", "--beam", "2", "--best", "3"], "best is 3, it must be at"),
+    "top p": (["translate", "RUN", "a", "--top-p", "0.5"], "are for samples: set sample"),
+    "prefix": (["translate", "RUN", "eins", "--prefix", "eins " * 99], "a prefix is"),
     "out": (["train", "--out", "RUN"], "is not empty: choose another place"),
     "out is no place": (["train", "--out", "RUN/recipe.json/x"], "Not a directory"),
     "empty folder": (["train", "--corpus", "."], "has training text in no language"),
@@ -166,8 +344,8 @@ ERRORS = {
     "evaluate nothing": (["evaluate", "nowhere"], "nowhere holds no run"),
     "split": (["evaluate", "RUN", "--split", "dev"], "has no split 'dev'; it has test, train, val"),
     "other corpus": (["evaluate", "RUN", "--corpus", "none"], "there is no corpus 'none'"),
-    "checkpoint": (["translate", "UNTRAINED", "Hallo"], "the run has not saved one yet"),
-    "too long": (["translate", "RUN", "eins " * 3000], "tokens with its end symbol"),
+    "checkpoint": (["translate", "UNTRAINED", "Hallo"], "the run has not saved it yet"),
+    "too long": (["translate", "RUN", "eins " * 3000], "the model takes 1024: shorten it"),
     "schedule": (["resume", "WARM", "--steps", "10"], "warmup=10 must be at least 0 and below"),
 }
 
@@ -181,6 +359,7 @@ def test_an_error_is_one_sentence(trained, tmp_path, arguments, message):
             (tmp_path / name / file.name).write_bytes(file.read_bytes())
     warm = json.dumps(settings | {"warmup": 10, "steps": 40})
     (tmp_path / "WARM" / "recipe.json").write_text(warm)
+    (tmp_path / "BAD.json").write_text("{")
     result = call(*(a.replace("RUN", str(trained)) for a in arguments))
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
@@ -190,7 +369,7 @@ def test_an_error_is_one_sentence(trained, tmp_path, arguments, message):
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("arguments", [["train", "--steps", "0"], ["translate"], ["fly"]])
+@pytest.mark.parametrize("arguments", [["train", "--steps", "x"], ["translate"], ["fly"]])
 def test_a_wrong_call(arguments):
     result = call(*arguments)
     assert result.exit_code == 2
@@ -207,17 +386,19 @@ def test_a_reader_that_closes_early_is_no_error(trained, monkeypatch):
     def closed(*args, **kwargs):
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr(Run, "translate", closed)
+    monkeypatch.setattr("annotated_transformer.cli.using.translations", closed)
     assert "Error" not in call("translate", trained, "eins").stderr
 
 
 def test_help_from_the_shell():
     command = [sys.executable, "-m", "annotated_transformer", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for name in ("train", "resume", "translate", "evaluate"):
+    for name in ("train", "resume", "translate", "evaluate", "export", "recipes"):
         assert name in done.stdout
         text = call(name, "--help").stdout
-        assert "RUN" in text or name == "train"
+        assert "RUN" in text or name in ("train", "recipes")
+        assert "--device" in text or name in ("export", "recipes")
+    assert "best" in call("translate", "--help").stdout  # which weights translate
     assert all(model in call("train", "--help").stdout for model in MODELS)
     assert done.stderr == ""
 
@@ -225,7 +406,7 @@ def test_help_from_the_shell():
 def test_a_second_run_has_a_folder_of_its_own():
     for number in (1, 2):
         assert call("train", "--model", "luong", "--steps", 1).exit_code == 0
-        assert Path(f"runs/luong-toy-{number}/metrics.csv").exists()
+        assert Path(f"runs/luong-toy-{number}/learning_curve.csv").exists()
 
 
 def test_attention_is_scored_against_the_gold_alignment():
@@ -240,3 +421,7 @@ def test_a_run_is_not_trained_backwards(tsv):
     assert result.exit_code == 2
     assert "stands at step 4, it cannot be trained up to step 2" in result.stderr
     assert Run.open(Path("run")).recipe.steps == 4
+
+
+def test_the_version():
+    assert call("--version").stdout == f"{__version__}\n"

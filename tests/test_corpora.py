@@ -8,19 +8,21 @@ from threading import Thread
 import pooch
 import pytest
 
-from annotated_transformer import corpora
+from annotated_transformer import corpora, multi30k
 from annotated_transformer.corpora import (
-    DATA_VARIABLE,
-    MULTI30K_COMMIT,
-    MULTI30K_SHA256,
-    MULTI30K_URL,
     Corpus,
     load_corpus,
-    multi30k_folder,
     read_folder,
     read_tsv,
 )
 from annotated_transformer.errors import InputError
+from annotated_transformer.multi30k import (
+    DATA_VARIABLE,
+    MULTI30K_COMMIT,
+    MULTI30K_SHA256,
+    MULTI30K_URL,
+    multi30k_folder,
+)
 from annotated_transformer.toy import EXAMPLES, toy_corpus
 
 TEXT = {
@@ -49,22 +51,25 @@ def test_a_folder(tmp_path, zipped):
     corpus = load_corpus(str(folder))
     assert corpus.name == str(folder)
     assert corpus.languages == ("de", "en")
-    assert corpus.split("train") == TRAIN
+    assert list(corpus.split("train")) == TRAIN
+    assert list(corpus.split("train")) == TRAIN  # as often as one likes
+    assert corpus.sides("train") == ([s for s, _ in TRAIN], [t for _, t in TRAIN])
     assert corpus.splits.keys() == {"train", "val", "test_2016_flickr"}
     assert corpus.test_split == "test_2016_flickr"
     turned = load_corpus(str(folder), "en-de")
     assert turned.languages == ("en", "de")
-    assert turned.split("train") == [(target, source) for source, target in TRAIN]
+    assert list(turned.split("train")) == [(target, source) for source, target in TRAIN]
 
 
 def test_line_ends_and_byte_order_marks_are_no_text(tmp_path):
     windows = {name: "\ufeff" + text.replace("\n", "\r\n") for name, text in TEXT.items()}
-    assert read_folder(write(tmp_path, windows)).split("train") == TRAIN
+    assert list(read_folder(write(tmp_path, windows)).split("train")) == TRAIN
 
 
 def test_languages_are_chosen_among_several(tmp_path):
     folder = write(tmp_path, TEXT | {"train.fr": "Salut !\nUn chien\n\nDeux chats\n"})
-    assert read_folder(folder, "fr-en").split("train")[0] == ("Salut !", "Greetings!")
+    first, *_ = read_folder(folder, "fr-en").split("train")
+    assert first == ("Salut !", "Greetings!")
     with pytest.raises(InputError, match=r"has training text in de, en, fr: .*\(here None\)"):
         read_folder(folder)
 
@@ -80,17 +85,70 @@ def test_a_folder_without_training_text(tmp_path):
         read_folder(write(tmp_path, {"val.de": "Eins\n", "val.en": "One\n"}))
 
 
-def test_files_of_different_length(tmp_path):
-    folder = write(tmp_path, TEXT | {"val.en": "One\nTwo\n"})
-    with pytest.raises(InputError, match=r"val\.en has 2 lines, its source 1"):
-        read_folder(folder)
+@pytest.mark.parametrize("longer", ["de", "en"])
+def test_files_of_different_length(tmp_path, longer):
+    folder = write(tmp_path, TEXT | {f"val.{longer}": "One\nTwo\nThree\n"})
+    shorter = {"de": "en", "en": "de"}[longer]
+    message = rf"/val\.{longer} has more lines than .*/val\.{shorter}, which has 1: line by line"
+    with pytest.raises(InputError, match=message):
+        list(read_folder(folder).split("val"))
+    blank = write(tmp_path / "blank", {"train.de": "Eins\n\n", "train.en": "One\n"})
+    with pytest.raises(InputError, match=r"train\.de has more lines than .*en, which has 1"):
+        list(read_folder(blank).split("train"))
 
 
 def test_bytes_that_are_not_utf8(tmp_path):
     folder = write(tmp_path, TEXT)
-    (folder / "train.de").write_bytes("Grüße!".encode("latin-1"))
+    (folder / "train.de").write_bytes("Ein Hund\nGrüße!".encode("latin-1"))
     with pytest.raises(InputError, match=r"train\.de cannot be read as UTF-8 text"):
-        read_folder(folder)
+        list(read_folder(folder).split("train"))
+
+
+def test_a_file_that_vanished_or_is_no_file(tmp_path):
+    corpus = read_folder(write(tmp_path, TEXT))
+    (tmp_path / "val.de").unlink()
+    with pytest.raises(InputError, match=r"val\.de cannot be read as UTF-8 text \(.*No such file"):
+        list(corpus.split("val"))
+
+
+def test_a_split_is_read_line_by_line_and_only_when_it_is_asked_for(tmp_path):
+    folder = write(tmp_path, TEXT | {"val.en": "One\nTwo\n"})
+    corpus = read_folder(folder)  # what is wrong with val has no bearing on train
+    assert list(corpus.split("train")) == TRAIN
+    pairs = iter(corpus.split("val"))
+    assert next(pairs) == ("Eins", "One")
+    with pytest.raises(InputError, match="has more lines than"):
+        next(pairs)
+    (folder / "train.de").write_text("Eins\n")
+    (folder / "train.en").write_text("One\n")
+    assert list(corpus.split("train")) == [("Eins", "One")]
+
+
+def test_a_pair_of_which_one_side_is_blank_is_left_out(tmp_path):
+    texts = {"train.de": "Eins\n \nDrei\nVier\n", "train.en": "One\nTwo\n\t\nFour\n"}
+    corpus = read_folder(write(tmp_path, texts))
+    assert list(corpus.split("train")) == [("Eins", "One"), ("Vier", "Four")]
+
+
+def test_the_checksum_is_that_of_what_a_training_sees(tmp_path):
+    plain = read_folder(write(tmp_path / "plain", TEXT))
+    lines = [f"train\t{s}\t{t}\n" for s, t in TRAIN] + ["val\tEins\tOne\n"]
+    assert plain.checksum == hashlib.sha256("".join(lines).encode()).hexdigest()
+    zipped = read_folder(write(tmp_path / "zipped", TEXT, zipped=True))
+    other_test = TEXT | {"test_2016_flickr.de": "Drei\n"}
+    others = [
+        TEXT | {"train.de": TEXT["train.de"].replace("Hund", "Hase")},
+        TEXT | {"val.en": "Two\n"},
+        TEXT | {"train.de": TEXT["val.de"], "train.en": TEXT["val.en"]},
+    ]
+    assert zipped.checksum == plain.checksum
+    assert read_folder(write(tmp_path / "test", other_test)).checksum == plain.checksum
+    sums = {read_folder(write(tmp_path / str(i), t)).checksum for i, t in enumerate(others)}
+    assert len(sums | {plain.checksum}) == 4
+    assert read_folder(tmp_path / "plain", "en-de").checksum != plain.checksum
+    without = read_folder(write(tmp_path / "without", {k: TEXT[k] for k in list(TEXT)[:2]}))
+    with pytest.raises(InputError, match="has no split 'val'"):
+        _ = without.checksum
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "not zipped"])
@@ -101,7 +159,7 @@ def test_a_damaged_archive(tmp_path, damage):
     bad = {"cut": bytes(content[:25]), "changed": bytes(content), "not zipped": b"A dog\n"}
     (folder / "train.en.gz").write_bytes(bad[damage])
     with pytest.raises(InputError, match=r"train\.en\.gz cannot be read"):
-        read_folder(folder)
+        list(read_folder(folder).split("train"))
 
 
 def test_every_single_byte_of_an_archive_counts(tmp_path):
@@ -112,7 +170,7 @@ def test_every_single_byte_of_an_archive_counts(tmp_path):
         damaged[i] ^= 0xFF
         (folder / "train.en.gz").write_bytes(damaged)
         with pytest.raises(InputError, match=r"train\.en\.gz cannot be read"):
-            read_folder(folder)
+            list(read_folder(folder).split("train"))
 
 
 def test_splits_that_are_not_there(tmp_path):
@@ -137,7 +195,8 @@ def test_a_tsv_file(tmp_path):
     corpus = load_corpus(str(tsv(tmp_path / "pairs.tsv", [*lines, "", ""])), "de-en")
     assert corpus.languages == ("de", "en")
     assert sorted(chain(*corpus.splits.values())) == sorted(pairs + pairs)
-    sizes = {name: len(split) for name, split in corpus.splits.items()}
+    sizes = {name: len(list(split)) for name, split in corpus.splits.items()}
+    assert sum(sizes.values()) == 800
     assert all(20 <= sizes[name] <= 60 for name in ("val", "test"))
     sources = {name: {source for source, _ in split} for name, split in corpus.splits.items()}
     assert not sources["train"] & (sources["val"] | sources["test"])
@@ -147,14 +206,28 @@ def test_a_tsv_file(tmp_path):
 @pytest.mark.parametrize(("line", "columns"), [("one", 1), ("a\tb\tc", 3), ("a\t", 1)])
 def test_a_tsv_line_without_two_columns(tmp_path, line, columns):
     path = tsv(tmp_path / "pairs.tsv", ["a\tb", "", line])
-    with pytest.raises(InputError, match=rf"line 3: {columns} columns, there must be 2"):
-        read_tsv(path)
+    for split in read_tsv(path).splits.values():
+        with pytest.raises(InputError, match=rf"line 3: {columns} columns, there must be 2"):
+            list(split)
 
 
 @pytest.mark.parametrize("lines", [["a\tb"], []])
 def test_a_tsv_file_that_is_too_small(tmp_path, lines):
-    with pytest.raises(InputError, match="is too small: nothing falls into"):
-        read_tsv(tsv(tmp_path / "pairs.tsv", lines))
+    corpus = read_tsv(tsv(tmp_path / "pairs.tsv", lines))
+    sizes = {name: len(list(pairs)) for name, pairs in corpus.splits.items()}
+    assert sum(sizes.values()) == len(lines)
+    for name in (name for name, size in sizes.items() if not size):
+        with pytest.raises(InputError, match=rf"pairs\.tsv has 0 pairs in its split '{name}'"):
+            corpus.split(name)
+    with pytest.raises(InputError, match="has 0 pairs in its split"):
+        _ = corpus.checksum
+
+
+def test_a_tsv_file_of_other_bytes(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes("Grüße\tGreetings\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"pairs\.tsv cannot be read as UTF-8 text"):
+        read_tsv(path).split("train")
 
 
 def test_the_toy_corpus(monkeypatch):
@@ -209,8 +282,8 @@ def host(tmp_path, monkeypatch):
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(host.folder.iterdir())
     }
-    monkeypatch.setattr(corpora, "MULTI30K_URL", host.url)
-    monkeypatch.setattr(corpora, "MULTI30K_SHA256", checksums)
+    monkeypatch.setattr(multi30k, "MULTI30K_URL", host.url)
+    monkeypatch.setattr(multi30k, "MULTI30K_SHA256", checksums)
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
@@ -229,18 +302,21 @@ def kept(tmp_path):
 
 def test_multi30k_is_downloaded_once(host, tmp_path):
     corpus = load_corpus("multi30k")
-    assert corpus == Corpus("multi30k", ("de", "en"), read_folder(host.folder).splits)
+    kept_there = read_folder(tmp_path / "cache" / "annotated-transformer" / "multi30k")
+    assert corpus == Corpus("multi30k", ("de", "en"), kept_there.splits)
+    for name, split in read_folder(host.folder).splits.items():
+        assert list(corpus.split(name)) == list(split)
     assert sorted(host.requests) == sorted(f"/{name}.gz" for name in TEXT)
     assert kept(tmp_path) == sorted(f"{name}.gz" for name in TEXT)
     host.requests.clear()
-    assert load_corpus("multi30k", "en-de").split("val") == [("One", "Eins")]
+    assert list(load_corpus("multi30k", "en-de").split("val")) == [("One", "Eins")]
     assert not host.requests
 
 
 @pytest.mark.parametrize("first", [(503, b""), (200, b"half a fi")])
 def test_a_failed_download_is_tried_again(host, first):
     host.answers = [first]
-    assert load_corpus("multi30k").split("train") == TRAIN
+    assert list(load_corpus("multi30k").split("train")) == TRAIN
     assert len(host.requests) == len(TEXT) + 1
 
 
@@ -277,7 +353,7 @@ def test_no_network(host, monkeypatch):
 def test_a_folder_of_ones_own_asks_no_host(host, tmp_path, monkeypatch):
     write(tmp_path / "data" / "multi30k", TEXT, zipped=True)
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "data"))
-    assert load_corpus("multi30k").split("train") == TRAIN
+    assert list(load_corpus("multi30k").split("train")) == TRAIN
     (tmp_path / "data/multi30k/val.en.gz").unlink()
     with pytest.raises(InputError, match=r"val\.en\.gz is missing: put it there, or unset ANNOT"):
         load_corpus("multi30k")
@@ -306,7 +382,7 @@ def test_multi30k_is_one_fixed_version():
 @pytest.mark.skipif(DATA_VARIABLE not in os.environ, reason=f"{DATA_VARIABLE} names no folder")
 def test_the_true_multi30k():
     corpus = load_corpus("multi30k")
-    sizes = {name: len(pairs) for name, pairs in corpus.splits.items()}
+    sizes = {name: len(list(pairs)) for name, pairs in corpus.splits.items()}
     assert sizes == {
         "train": 29_000,
         "val": 1_014,

@@ -1,26 +1,29 @@
 """Decoding against slow, obvious searches: over all translations, or one prefix at a time."""
 
 import math
+from dataclasses import dataclass, replace
 from itertools import product
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.decoding import (
     Hypothesis,
     beam_search,
-    evaluating,
+    decode,
     greedy,
     length_penalty,
     next_log_probs,
-    select,
     without_end,
 )
-from annotated_transformer.errors import InputError
-from annotated_transformer.recipes import MODELS
+from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.models import MODELS
+from annotated_transformer.sampling import draw, random_draws
+from annotated_transformer.search import Search
 from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.translator import State, Translator, evaluating
 from small_models import random_examples, small_model
 
 VOCAB = 6
@@ -28,7 +31,15 @@ WORDS = [i for i in range(VOCAB) if i not in (PAD, BOS, EOS)]
 every_model = pytest.mark.parametrize("name", MODELS)
 
 
-class Table(nn.Module):
+@dataclass(frozen=True)
+class Read(State):
+    """The source, as one number, and the last token that was read."""
+
+    src: Tensor
+    before: Tensor
+
+
+class Table(Translator):
     """p(next | source, the two tokens before), drawn at random; it counts the rows it is given."""
 
     def __init__(self, seed=0, end=0.0):
@@ -40,12 +51,13 @@ class Table(nn.Module):
         self.rows = []
 
     def start(self, src):
-        return {"src": src.sum(dim=1) % 5, "before": torch.full((len(src),), BOS)}
+        return Read(src.sum(dim=1) % 5, torch.full((len(src),), BOS))
 
-    def step(self, state, token):
-        self.rows.append(len(token))
-        logits = self.table[state["src"], state["before"], token]
-        return logits, {"src": state["src"], "before": token}
+    def extend(self, state, tokens):
+        self.rows.append(len(tokens))
+        before = torch.cat([state.before[:, None], tokens[:, :-1]], dim=1)
+        logits = self.table[state.src[:, None], before, tokens]
+        return logits, Read(state.src, tokens[:, -1])
 
     def log_probs(self, src, prefix):
         """The row of the table for a source and a prefix without padding, by hand."""
@@ -101,6 +113,10 @@ def beam_of_one_sentence(log_probs, src, beam_size, alpha, extra):
     return max(finished, key=lambda h: h.score)
 
 
+def best(found):
+    return [hypotheses[0] for hypotheses in found]
+
+
 def assert_same(found, expected):
     assert [h.tokens for h in found] == [h.tokens for h in expected]
     for ours, theirs in zip(found, expected, strict=True):
@@ -112,7 +128,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_beam_as_wide_as_the_space_is_exhaustive(seed, alpha):
     model = Table(seed)
-    found = beam_search(model, padded(SOURCES), 1000, alpha, extra_length=1)
+    found = best(beam_search(model, padded(SOURCES), Search(1000, alpha, extra_length=1)))
     assert_same(found, [best_of_all(model, src, alpha, extra=1) for src in SOURCES])
 
 
@@ -121,7 +137,8 @@ def test_a_beam_as_wide_as_the_space_is_exhaustive(seed, alpha):
 def test_a_narrow_beam_equals_the_search_with_lists(seed, beam_size):
     model = Table(seed, end=-1.0)
     for alpha in (0.0, 0.6, 3.0):
-        found = beam_search(model, padded(SOURCES), beam_size, alpha, extra_length=6)
+        search = Search(beam_size, alpha, extra_length=6)
+        found = best(beam_search(model, padded(SOURCES), search))
         expected = [
             beam_of_one_sentence(model.log_probs, src, beam_size, alpha, 6) for src in SOURCES
         ]
@@ -131,8 +148,8 @@ def test_a_narrow_beam_equals_the_search_with_lists(seed, beam_size):
 @pytest.mark.parametrize("seed", range(8))
 def test_a_beam_of_one_is_greedy(seed):
     model = Table(seed, end=-1.0)
-    found = greedy(model, padded(SOURCES), 6)
-    beam = beam_search(model, padded(SOURCES), 1, 0.6, 6)
+    found = greedy(model, padded(SOURCES), Search(extra_length=6))
+    beam = best(beam_search(model, padded(SOURCES), Search(extra_length=6)))
     assert [h.tokens for h in found] == [h.tokens for h in beam]
     assert [h.log_prob for h in found] == pytest.approx([h.log_prob for h in beam])
     assert [h.score for h in found] == [h.log_prob for h in found]
@@ -141,7 +158,7 @@ def test_a_beam_of_one_is_greedy(seed):
 def test_a_wider_beam_finds_what_greedy_misses():
     gains = []
     for seed in range(4):
-        wide = beam_search(Table(seed), padded(SOURCES), 50, 0.0)
+        wide = best(beam_search(Table(seed), padded(SOURCES), Search(50, alpha=0.0)))
         narrow = greedy(Table(seed), padded(SOURCES))
         gains += [w.log_prob - n.log_prob for w, n in zip(wide, narrow, strict=True)]
     assert max(gains) > 0.1
@@ -149,9 +166,10 @@ def test_a_wider_beam_finds_what_greedy_misses():
 
 
 def searches(extra=8):
+    three = Search(3, 0.6, extra_length=extra)
     return {
-        "greedy": lambda model, src: greedy(model, src, extra),
-        "beam": lambda model, src: beam_search(model, src, 3, 0.6, extra),
+        "greedy": lambda model, src: greedy(model, src, Search(extra_length=extra)),
+        "beam": lambda model, src: best(beam_search(model, src, three)),
     }
 
 
@@ -169,8 +187,8 @@ def test_without_an_end_the_length_is_the_limit(search):
 @both
 def test_certainty_is_shared_among_what_may_be_produced(search):
     class Uniform(Table):
-        def step(self, state, token):
-            return torch.zeros(len(token), VOCAB), state
+        def extend(self, state, tokens):
+            return torch.zeros(*tokens.shape, VOCAB), state
 
     for hypothesis in search(Uniform(), padded(SOURCES)):
         length = round(-hypothesis.log_prob / math.log(VOCAB - 2))
@@ -178,18 +196,25 @@ def test_certainty_is_shared_among_what_may_be_produced(search):
         assert length - len(hypothesis.tokens) in (0, 1)  # 1 where it ends in EOS
 
 
+@dataclass(frozen=True)
+class Left(State):
+    """How many words are left to be said."""
+
+    left: Tensor
+
+
 class Scripted(Table):
     """Says as many words as the first token of its source tells, then ends."""
 
     def start(self, src):
-        return {"left": src[:, 0]}
+        return Left(src[:, 0])
 
-    def step(self, state, token):
-        self.rows.append(len(token))
-        logits = torch.full((len(token), VOCAB), -50.0)
-        logits[:, 4] = torch.where(state["left"] > 0, 0.0, -40.0)
-        logits[:, EOS] = torch.where(state["left"] > 0, -40.0, 0.0)
-        return logits, {"left": state["left"] - 1}
+    def extend(self, state, tokens):
+        self.rows.append(len(tokens))
+        logits = torch.full((len(tokens), 1, VOCAB), -50.0)
+        logits[:, 0, 4] = torch.where(state.left > 0, 0.0, -40.0)
+        logits[:, 0, EOS] = torch.where(state.left > 0, -40.0, 0.0)
+        return logits, Left(state.left - 1)
 
 
 def test_finished_sentences_leave_the_batch():
@@ -203,13 +228,14 @@ def test_finished_sentences_leave_the_batch():
 def test_sentences_leave_the_beam_when_their_places_are_taken():
     wanted = [3, 1, 5]
     model = Scripted()
-    found = beam_search(model, torch.tensor(wanted)[:, None], beam_size=2, alpha=0.0)
+    two = Search(2, alpha=0.0)
+    found = best(beam_search(model, torch.tensor(wanted)[:, None], two))
     assert [len(h.tokens) for h in found] == wanted
     assert model.rows[0] == 3
     assert all(rows <= 6 for rows in model.rows)
     assert model.rows[-1] < model.rows[1]
     alone = Scripted()
-    beam_search(alone, torch.tensor([[5]]), beam_size=2, alpha=0.0)
+    beam_search(alone, torch.tensor([[5]]), two)
     assert len(model.rows) == len(alone.rows)
 
 
@@ -217,12 +243,12 @@ def test_sentences_leave_the_beam_when_their_places_are_taken():
 @pytest.mark.parametrize("training", [True, False])
 def test_the_model_is_left_as_it_was(search, training):
     class Broken(Table):
-        def step(self, state, token):
+        def extend(self, state, tokens):
             assert not self.training
             assert not torch.is_grad_enabled()
             if len(self.rows) > 2:
                 raise ArithmeticError("out of order")
-            return super().step(state, token)
+            return super().extend(state, tokens)
 
     model = Table().train(training)
     search(model, padded(SOURCES))
@@ -262,15 +288,20 @@ SRC_LISTS = [[i for i in row if i != PAD] for row in SRC.tolist()]
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize(
-    ("name", "changes"), [*((name, {}) for name in MODELS), ("transformer", {"norm": "pre"})]
+    ("name", "changes"),
+    [
+        *((name, {"share_embeddings": True} if name == "transformer" else {}) for name in MODELS),
+        ("transformer", {"norm_position": "pre", "share_embeddings": True}),
+    ],
 )
 def test_cached_equals_the_whole_prefix_recomputed(name, changes, beam_size):
     model = lively(name, **changes)
     log_probs = log_probs_of(model)
     expected = [beam_of_one_sentence(log_probs, src, beam_size, 0.6, 5) for src in SRC_LISTS]
-    assert_same(beam_search(model, SRC, beam_size, 0.6, 5), expected)
+    found = beam_search(model, SRC, Search(beam_size, 0.6, extra_length=5))
+    assert_same(best(found), expected)
     if beam_size == 1:
-        found = greedy(model, SRC, 5)
+        found = greedy(model, SRC, Search(extra_length=5))
         assert [h.tokens for h in found] == [h.tokens for h in expected]
         assert [h.score for h in found] == pytest.approx([h.log_prob for h in expected])
         assert len({len(h.tokens) for h in found}) > 1
@@ -303,22 +334,211 @@ def test_length_penalty():
     assert length_penalty(25, 0.0) == 1.0
 
 
-def test_rows_of_a_state():
-    state = {"a": torch.arange(3), "b": torch.arange(6).view(3, 2)}
-    picked = select(state, torch.tensor([2, 0, 0]))
-    assert picked["a"].tolist() == [2, 0, 0]
-    assert picked["b"].tolist() == [[4, 5], [0, 1], [0, 1]]
-    assert select(state, torch.tensor([False, True, False]))["b"].tolist() == [[2, 3]]
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"beam": 0}, "beam is 0, it must be greater than or equal to 1"),
+        ({"beam": 1001}, "beam is 1001, it must be less than or equal to 1000"),
+        ({"alpha": math.nan}, "alpha is nan, it must be"),
+        ({"alpha": 101.0}, "alpha is 101.0, it must be less than or equal to 100"),
+        ({"extra_length": -1}, "extra_length is -1, it must be greater than or equal to 0"),
+        ({"best": 2}, "best is 2, it must be at most the beam, 1, or sample be set"),
+        ({"sample": True, "beam": 2}, "beam is 2, it must be 1 where sample is set"),
+        (
+            {"sample": True, "temperature": 0.0},
+            "temperature is 0.0, it must be greater than or equal to 0.001",
+        ),
+        ({"sample": True, "top_p": 1.5}, "top_p is 1.5, it must be less than or equal to 1"),
+        ({"sample": True, "top_k": 0}, "top_k is 0, it must be greater than or equal to 1"),
+        ({"top_k": 3}, "temperature, top_k and top_p are for samples: set sample"),
+    ],
+)
+def test_a_search_that_cannot_be_made(settings, message):
+    with pytest.raises(InputError, match=message):
+        Search(**settings)
 
 
-def test_out_of_range():
-    with pytest.raises(InputError, match="beam_size is 0, it must be at least 1"):
-        beam_search(Table(), padded(SOURCES), 0)
-    for search in (greedy, beam_search):
-        with pytest.raises(InputError, match="extra_length is -1, it must be at least 0"):
-            search(Table(), padded(SOURCES), extra_length=-1)
+# --- the best of many -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+def test_the_best_of_a_beam_as_wide_as_the_space_are_the_best_of_all(alpha):
+    model, [src] = Table(1), SOURCES[:1]
+    search = Search(1000, alpha, best=7, extra_length=1)
+    [found] = beam_search(model, padded([src]), search)
+    rated = []
+    for n in range(limit(src, 1) + 1):
+        for words in product(WORDS, repeat=n):
+            tokens = [*words, EOS][: limit(src, 1)]
+            log_prob = sum(model.log_probs(src, tokens[:t])[tokens[t]] for t in range(len(tokens)))
+            rated.append((log_prob / ((5 + len(tokens)) / 6) ** alpha, without_end(tokens)))
+    rated.sort(key=lambda pair: -pair[0])
+    assert [h.tokens for h in found] == [tokens for _, tokens in rated[:7]]
+    assert [h.score for h in found] == pytest.approx([score for score, _ in rated[:7]])
+
+
+@pytest.mark.parametrize("search", [Search(), Search(4), Search(4, best=3)])
+def test_decoding_is_greedy_or_a_beam(search):
+    model = Table(2, end=-1.0)
+    found = decode(model, padded(SOURCES), search)
+    if search.beam == 1:
+        assert found == [[hypothesis] for hypothesis in greedy(model, padded(SOURCES), search)]
+    else:
+        assert found == beam_search(model, padded(SOURCES), search)
+    assert {len(hypotheses) for hypotheses in found} == {search.best}
+
+
+# --- samples --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"),
+    [
+        ({}, [0.4, 0.3, 0.2, 0.1]),
+        ({"top_k": 2}, [0.4, 0.3, 0, 0]),
+        ({"top_p": 0.39}, [0.4, 0, 0, 0]),
+        ({"top_p": 0.41}, [0.4, 0.3, 0, 0]),
+        ({"top_p": 0.89}, [0.4, 0.3, 0.2, 0]),
+        ({"top_k": 3, "top_p": 0.75}, [0.4, 0.3, 0, 0]),  # of the three 4/9 and 3/9 are 7/9
+        ({"temperature": 0.5}, [0.16, 0.09, 0.04, 0.01]),
+        ({"temperature": 2.0}, [0.4**0.5, 0.3**0.5, 0.2**0.5, 0.1**0.5]),
+    ],
+)
+def test_a_draw_has_the_chances_that_it_should(changes, kept):
+    """Every number of a fine grid in [0, 1) draws a token: as many as its share."""
+    places, numbers = [3, 1, 0, 2], 10_000
+    p = torch.zeros(4, dtype=torch.float64)
+    p[places] = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64)
+    rows = p.log().expand(numbers, -1)
+    grid = (torch.arange(numbers, dtype=torch.float64) + 0.5) / numbers
+    drawn = draw(rows, Search(sample=True, **changes), grid)
+    shares = torch.bincount(drawn, minlength=4)[places] / numbers
+    wanted = torch.tensor(kept) / sum(kept)
+    assert (shares - wanted).abs().max() < 2 / numbers
+
+
+@pytest.mark.slow
+def test_a_sample_is_that_of_the_model():
+    """Ten thousand samples of a model without memory: their shares are its probabilities."""
+    model, search = Table(3), Search(sample=True, extra_length=0)
+    first = [greedy(model, torch.tensor([[EOS]]), replace(search, seed=i))[0] for i in range(4000)]
+    wanted = {i: math.exp(p) for i, p in model.log_probs([EOS], []).items()}
+    for word, p in wanted.items():
+        share = sum((h.tokens or [EOS]) == [word] for h in first) / len(first)
+        assert share == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / len(first)) + 1e-9)
+    assert all(
+        h.log_prob == pytest.approx(math.log(wanted[(h.tokens or [EOS])[0]])) for h in first[:50]
+    )
+
+
+def test_the_same_seed_draws_the_same_alone_and_in_any_batch():
+    model, search = Table(4, end=-1.0), Search(sample=True, seed=3, extra_length=6)
+    together = greedy(model, padded(SOURCES), search)
+    alone = [greedy(model, torch.tensor([src]), search)[0] for src in SOURCES]
+    assert together == alone
+    assert together != greedy(model, padded(SOURCES), replace(search, seed=4))
+    torch.manual_seed(99)  # PyTorch's own generator has no part in it
+    assert greedy(model, padded(SOURCES), search) == together
+
+
+def test_several_samples_are_those_of_the_seeds_that_follow():
+    model, search = Table(4, end=-1.0), Search(sample=True, seed=3, best=3, extra_length=6)
+    found = decode(model, padded(SOURCES), search)
+    for i in range(3):
+        single = replace(search, seed=3 + i, best=1)
+        assert [h[i] for h in found] == greedy(model, padded(SOURCES), single)
+
+
+def test_numbers_that_are_drawn_lie_between_zero_and_one_and_differ():
+    numbers = random_draws(padded(SOURCES), 0, 1000)
+    assert numbers.shape == (4, 1000)
+    assert ((numbers >= 0) & (numbers < 1)).all()
+    assert numbers.mean().item() == pytest.approx(0.5, abs=0.03)
+    assert not torch.equal(numbers[0], numbers[1])
+    assert not torch.equal(numbers, random_draws(padded(SOURCES), 1, 1000))
+
+
+# --- prefixes -------------------------------------------------------------------------------------
+
+PREFIXES = [[], [4], [3, 5, 4], [5, 5]]
+WAYS = {
+    "greedy": Search(extra_length=6),
+    "beam": Search(3, extra_length=6),
+    "best": Search(3, best=2, extra_length=6),
+    "sample": Search(sample=True, seed=5, extra_length=6),
+}
+every_way = pytest.mark.parametrize("search", WAYS.values(), ids=WAYS)
+
+
+@every_way
+@pytest.mark.parametrize("name", ["table", *MODELS])
+def test_ragged_prefixes_in_one_batch_are_those_of_the_sentences_one_by_one(search, name):
+    model = Table(5, end=-1.0) if name == "table" else lively(name, vocab=VOCAB)
+    together = decode(model, padded(SOURCES), search, PREFIXES)
+    for src, prefix, found in zip(SOURCES, PREFIXES, together, strict=True):
+        [alone] = decode(model, torch.tensor([src]), search, [prefix])
+        assert_same(found, alone)
+        assert all(hypothesis.tokens[: len(prefix)] == prefix for hypothesis in found)
+
+
+def test_a_prefix_is_rated_as_the_model_rates_it_and_goes_on_as_if_it_had_been_chosen():
+    model = Table(6, end=-1.0)
+    free = greedy(model, padded(SOURCES), WAYS["greedy"])
+    own = [h.tokens[:2] for h in free]
+    assert greedy(model, padded(SOURCES), WAYS["greedy"], own) == free
+    [forced] = greedy(model, torch.tensor([[4, EOS]]), WAYS["greedy"], [[3, 3]])
+    words = [*forced.tokens, EOS][: limit([4, EOS], 6)]
+    total = sum(model.log_probs([4, EOS], words[:t])[words[t]] for t in range(len(words)))
+    assert forced.log_prob == pytest.approx(total)
+
+
+def test_a_beam_with_a_prefix_is_the_best_that_begin_so():
+    model, src, prefix = Table(7), [4, EOS], [5]
+    [[found]] = beam_search(model, padded([src]), Search(1000, 0.0, extra_length=1), [prefix])
+    rated = {
+        tokens: sum(model.log_probs(src, list(tokens[:t]))[tokens[t]] for t in range(len(tokens)))
+        for n in range(3)
+        for words in product(WORDS, repeat=n)
+        for tokens in [(*prefix, *words, EOS)[:3]]
+    }
+    best_tokens = max(rated, key=rated.get)
+    assert found.tokens == without_end(list(best_tokens))
+    assert found.log_prob == pytest.approx(rated[best_tokens])
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "message"),
+    [
+        ([[4]], "there are 1 prefixes for 4 sentences"),
+        ([[], [EOS], [], []], r"a prefix is \[2\]: it may have \d+ tokens, and no special one"),
+        ([[], [BOS, 4], [], []], "and no special one"),
+        ([[4] * 99, [], [], []], "a prefix is .* it may have 8 tokens"),
+        ([[VOCAB], [], [], []], "a prefix holds id 6, the vocabulary has 6 tokens"),
+    ],
+)
+def test_prefixes_that_cannot_be_continued(prefixes, message):
+    for search in (Search(extra_length=6), Search(2, extra_length=6)):
+        with pytest.raises(InputError, match=message):
+            decode(Table(), padded(SOURCES), search, prefixes)
+
+
+# --- the end of the model -------------------------------------------------------------------------
+
+
+@every_way
+def test_no_search_runs_past_the_last_position_of_the_model(search):
+    model = lively("transformer", max_length=9)
+    with torch.no_grad():
+        model.output.bias[EOS] = -torch.inf  # it never ends by itself
+    src = torch.tensor([[4, 5, 6, 7, 8, 9, EOS], [4, EOS, PAD, PAD, PAD, PAD, PAD]])
+    for hypothesis in (h for found in decode(model, src, search) for h in found):
+        assert 8 <= len(hypothesis.tokens) <= 9
+    longer = decode(model, src[:1], replace(search, extra_length=50))
+    assert {len(hypothesis.tokens) for hypothesis in longer[0]} == {9}
 
 
 def test_weights_that_are_no_numbers_are_told():
-    with pytest.raises(InputError, match="a logit is nan"):
-        next_log_probs(torch.tensor([[0.0, 1.0, 2.0, float("nan")]]))
+    for broken in (math.nan, math.inf):
+        with pytest.raises(DivergedError, match="a logit is nan or inf"):
+            next_log_probs(torch.tensor([[0.0, 1.0, 2.0, broken]]))
+    assert next_log_probs(torch.tensor([[0.0, 1.0, 2.0, -math.inf]]))[0, 2] == 0

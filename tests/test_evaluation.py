@@ -1,15 +1,19 @@
 import math
-from random import Random
 
 import pytest
 import sacrebleu
 import torch
-from torch import nn
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.evaluation import Score, perplexity, score_translations, translate
-from annotated_transformer.recipes import MODELS
-from annotated_transformer.tokens import BOS, EOS, Vocabulary
+from annotated_transformer.alignment import alignment_errors
+from annotated_transformer.batches import Batch, batches_by_tokens
+from annotated_transformer.decoding import GREEDY, Search
+from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.evaluation import Score, evaluate, perplexity, score_translations
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.models import MODELS
+from annotated_transformer.tokens import BOS, EOS, Vocabularies
+from annotated_transformer.translation import translate
+from annotated_transformer.translator import Translator
 from small_models import VOCAB, random_examples, small_model
 
 EXAMPLES = random_examples(20)
@@ -34,7 +38,7 @@ def test_perplexity_token_by_token(name):
 
 
 def test_perplexity_of_knowing_nothing_is_the_vocabulary():
-    class Uniform(nn.Module):
+    class Uniform(Translator):
         def forward(self, src, tgt_in):
             return torch.zeros(*tgt_in.shape, VOCAB)
 
@@ -46,42 +50,33 @@ def test_perplexity_of_nothing():
         perplexity(small_model("seq2seq"), [])
 
 
-class Copyist(nn.Module):
-    """Repeats its source, and keeps account of how much it read at once."""
-
-    def __init__(self, vocab):
-        super().__init__()
-        self.vocab, self.shapes = vocab, []
-
-    def start(self, src):
-        self.shapes.append(src.shape)
-        return {"src": src, "at": torch.zeros(len(src), dtype=torch.long)}
-
-    def step(self, state, token):
-        said = state["src"].gather(1, state["at"][:, None])
-        logits = torch.full((len(token), self.vocab), -30.0).scatter(1, said, 30.0)
-        return logits, {"src": state["src"], "at": (state["at"] + 1) % state["src"].size(1)}
+@pytest.mark.parametrize("side", [0, 1])
+def test_perplexity_of_a_sentence_that_the_model_cannot_read(side):
+    long = [([5] * 9, [6]), ([5], [6] * 9)][side]
+    model = small_model("transformer", max_length=9)
+    with pytest.raises(InputError, match=r"sentence 3 has 10 tokens .* the model takes 9"):
+        perplexity(model, [*EXAMPLES[:2], long])
+    assert perplexity(small_model("transformer", max_length=10), [long]) > 1
 
 
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_translations_come_in_the_order_of_the_texts(beam_size):
-    random = Random(0)
-    texts = [" ".join(random.choices("abcdefg", k=random.randrange(8))) for _ in range(40)]
-    texts[3] = texts[17] = ""
-    vocabulary = Vocabulary.words(texts)
-    model = Copyist(len(vocabulary))
-    found = translate(model, texts, vocabulary, vocabulary, beam_size, max_tokens=24)
-    assert found == texts
-    assert all(rows * width <= 24 for rows, width in model.shapes)
-    assert len(model.shapes) < 30
-    assert translate(model, [], vocabulary, vocabulary) == []
-    assert translate(model, ["", " "], vocabulary, vocabulary, beam_size) == ["", ""]
+@pytest.mark.parametrize("bias", [float("nan"), 1e5])
+def test_perplexity_of_a_model_that_came_apart(bias):
+    model = small_model("seq2seq")
+    with torch.no_grad():
+        model.output.bias[5] = bias
+    with pytest.raises(DivergedError, match=r"the mean surprise at a token is .* weights are brok"):
+        perplexity(model, [([5], [6])])
 
 
-def test_a_wrong_beam():
-    vocabulary = Vocabulary.words(["a b"])
-    with pytest.raises(InputError, match="beam_size is 0"):
-        translate(Copyist(6), ["a"], vocabulary, vocabulary, beam_size=0)
+def test_the_surprises_of_a_model_of_sixteen_bits_are_added_up_in_more():
+    model = small_model("transformer").bfloat16()
+    [group] = batches_by_tokens(EXAMPLES, 4096)
+    batch = Batch.of([EXAMPLES[i] for i in group])
+    logits = model.eval()(batch.src, batch.tgt_in)
+    assert logits.dtype == torch.bfloat16
+    total = smoothed_cross_entropy(logits.double(), batch.tgt_out).item()
+    expected = math.exp(total / batch.num_tokens)
+    assert perplexity(model, EXAMPLES) == pytest.approx(expected, rel=1e-6)
 
 
 TRANSLATIONS = ["the dog runs over a meadow .", "Two cats sleep", "A man", "no"]
@@ -117,3 +112,32 @@ def test_scores_need_a_reference_for_each_translation(translations, references):
     counts = f"{len(translations)} translations stand against {len(references)} references"
     with pytest.raises(InputError, match=counts):
         score_translations(translations, references)
+
+
+TEXTS = [("a b c", "x y"), ("c c a", "z"), ("b", "y z x x"), ("d a", "w y")]
+GOLD = [frozenset({(0, 0), (2, 1)}), frozenset({(1, 0)}), frozenset({(0, 3)}), frozenset({(1, 1)})]
+
+
+@pytest.mark.parametrize("search", [GREEDY, Search(beam=3)])
+def test_all_that_is_said_about_a_model_is_said_by_its_parts(search):
+    vocabularies = Vocabularies.learn(TEXTS, subwords=0)
+    model = small_model("transformer", max(map(len, vocabularies)))
+    sources, references = zip(*TEXTS, strict=True)
+    found = score_translations(translate(model, sources, vocabularies, search), references)
+    *scores, surprise = evaluate(model, vocabularies, TEXTS, search)
+    examples = vocabularies.encode(TEXTS)
+    assert scores == found
+    assert surprise.value == perplexity(model, examples)
+    assert str(surprise).endswith("teacher-forced, per target token")
+    aligned = evaluate(model, vocabularies, TEXTS, search, GOLD)
+    assert aligned[:5] == [*scores, surprise]
+    errors = alignment_errors(model, examples, GOLD)
+    assert [(s.value, s.signature.split(",")[0]) for s in aligned[5:]] == [
+        (errors[name], name) for name in ("decoder.0.cross_attention", "decoder.1.cross_attention")
+    ]
+
+
+def test_nothing_to_evaluate_on():
+    vocabularies = Vocabularies.learn(TEXTS, subwords=0)
+    with pytest.raises(InputError, match="0 translations stand against 0 references"):
+        evaluate(small_model("seq2seq"), vocabularies, [], GREEDY)

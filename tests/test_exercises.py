@@ -1,26 +1,44 @@
 """The exercises tell right from wrong, and one mistake from another."""
 
+import ast
 import csv
 import inspect
 import itertools
+import json
+import pkgutil
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import yaml
 from torch import Tensor
 
-from annotated_transformer import exercises
-from annotated_transformer.checking import Exercise, Failure, equal
-from annotated_transformer.exercises.cases import normal, random_cases
+from annotated_transformer.course import exercises
+from annotated_transformer.course.checking import Exercise, Failure, equal
+from annotated_transformer.course.exercises import CHAPTERS
+from annotated_transformer.course.exercises.cases import (
+    normal,
+    random_cases,
+)
 from mutate_exercises import mutants
 from other_answers import OTHERS, decode_with_lists
 
 ALL: dict[str, Exercise] = {name: getattr(exercises, name) for name in exercises.__all__}
-MISTAKES = [(name, sentence) for name, e in ALL.items() for sentence in e.mistakes]
+OF_MODELS = {"hides_the_future", "ignores_padding", "steps_agree"}  # every answer runs models: slow
+
+
+def parameters(name: str, *more: str) -> Any:
+    return pytest.param(name, *more, marks=[pytest.mark.slow] if name in OF_MODELS else [])
+
+
+NAMES = [parameters(name) for name in ALL]
+MISTAKES = [parameters(name, sentence) for name, e in ALL.items() for sentence in e.mistakes]
 
 
 def converted(function: Callable[..., Any], dtype: torch.dtype) -> Callable[..., Any]:
@@ -37,7 +55,7 @@ def converted(function: Callable[..., Any], dtype: torch.dtype) -> Callable[...,
     return answer
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", NAMES)
 def test_right_answers_are_right_however_they_are_written(name: str) -> None:
     reference = ALL[name].reference
     dtypes = [converted(reference, dtype) for dtype in (torch.float32, torch.float64)]
@@ -54,13 +72,13 @@ def test_every_mistake_is_told_by_its_own_name(name: str, sentence: str) -> None
     assert verdict.mistake == sentence
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_two_mistakes_give_the_same(name: str) -> None:
     results = [ALL[name].results(mistaken) for mistaken in ALL[name].mistakes.values()]
     assert not any(equal(a, b) for a, b in itertools.combinations(results, 2))
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_mistake_gives_something_in_one_case_at_least(name: str) -> None:
     """Otherwise every function that raises would be told by its name."""
     for mistaken in ALL[name].mistakes.values():
@@ -78,8 +96,96 @@ def test_an_empty_answer_is_not_attempted(name: str) -> None:
     assert repr(ALL[name](lambda *_: None)) == "not attempted"
 
 
+# --- the chapters --------------------------------------------------------------------------------
+
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = Path(exercises.__file__).parent
+SOURCES = sorted(FOLDER.rglob("*.py"))
+
+
+def notebook_of(stem: str) -> list[tuple[str, str]]:
+    """The cells of a chapter, whatever its number: their types and their sources."""
+    [path] = (ROOT / "book").glob(f"**/[0-9][0-9]_{stem}.ipynb")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+
+
+def called(cells: list[tuple[str, str]]) -> list[str]:
+    """The exercises that are called in the cells, in the order of their first calls."""
+    code = "\n".join(source for kind, source in cells if kind == "code")
+    return list(dict.fromkeys(re.findall(r"\bexercises\.(\w+)\(", code)))
+
+
+def imported_chapters(source: str) -> set[str]:
+    """The folders of exercises, or files beside them, that a file imports from."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "a relative import does not say its chapter"
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    inside = f"{exercises.__name__}."
+    return {name.removeprefix(inside).split(".")[0] for name in found if name.startswith(inside)}
+
+
 def test_every_exercise_of_a_chapter_is_listed() -> None:
-    assert {name for name, e in vars(exercises).items() if isinstance(e, Exercise)} == set(ALL)
+    inside = pkgutil.walk_packages(exercises.__path__, f"{exercises.__name__}.")
+    modules = [exercises, *(import_module(found.name) for found in inside)]
+    defined = [
+        name for module in modules for name, e in vars(module).items() if isinstance(e, Exercise)
+    ]
+    assert set(defined) == set(ALL)
+
+
+def test_every_folder_is_a_chapter() -> None:
+    folders = {path.parent for path in SOURCES} - {FOLDER}
+    assert {str(folder.relative_to(FOLDER)) for folder in folders} == set(CHAPTERS)
+    assert {path.name for path in FOLDER.glob("*.py")} == {"__init__.py", "cases.py"}
+
+
+def test_the_chapters_stand_in_the_order_of_the_book() -> None:
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    pages = [Path(page["file"]).name for part in contents["parts"] for page in part["chapters"]]
+    assert list(CHAPTERS) == [page[3:] for page in pages if re.match(r"\d\d_", page)]
+
+
+@pytest.mark.parametrize("stem", CHAPTERS)
+def test_a_folder_holds_the_exercises_that_its_chapter_asks_in_their_order(stem: str) -> None:
+    cells = notebook_of(stem)
+    start = next(i for i, (_, source) in enumerate(cells) if "## Exercises" in source.split("\n"))
+    assert list(CHAPTERS[stem]) == called(cells[start:])
+    assert set(CHAPTERS[stem]) == set(called(cells))
+    for name in CHAPTERS[stem]:
+        home = ALL[name].reference.__module__
+        assert home.startswith(f"{exercises.__name__}.{stem}."), f"{name} stands in {home}"
+
+
+def test_no_two_exercises_have_the_same_name() -> None:
+    assert len(exercises.__all__) == len(ALL)
+
+
+@pytest.mark.parametrize("stem", CHAPTERS)
+def test_the_door_of_a_folder_names_its_chapter_by_its_title(stem: str) -> None:
+    prose = "\n".join(source for kind, source in notebook_of(stem) if kind == "markdown")
+    [title] = re.findall(r"^# (.+)", prose, re.MULTILINE)
+    door = import_module(f"{exercises.__name__}.{stem}")
+    assert door.__doc__ == f'Exercises of the chapter "{title}".'
+
+
+@pytest.mark.parametrize("stem", CHAPTERS)
+def test_a_chapter_imports_exercises_of_earlier_chapters_only(stem: str) -> None:
+    order = list(CHAPTERS)
+    allowed = {"cases", *order[: order.index(stem) + 1]}
+    for path in (FOLDER / stem).glob("*.py"):
+        assert imported_chapters(path.read_text(encoding="utf-8")) <= allowed, path
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(FOLDER)))
+def test_no_file_of_exercises_knows_the_number_of_a_chapter(path: Path) -> None:
+    numbered = re.compile(r"\bchapters?\s+\d|\b\d\d_[a-z]", re.IGNORECASE)
+    assert not numbered.search(path.read_text(encoding="utf-8"))
 
 
 # --- the cases -----------------------------------------------------------------------------------
@@ -159,6 +265,7 @@ def test_random_cases_repeat_and_differ_from_each_other() -> None:
     assert [x.dtype for x, _ in first] == [torch.float64, torch.float32, torch.float64]
 
 
+@pytest.mark.slow
 def test_the_generator_of_the_reader_is_left_as_it_is() -> None:
     before = torch.get_rng_state()
     for exercise in ALL.values():
@@ -166,7 +273,8 @@ def test_the_generator_of_the_reader_is_left_as_it_is() -> None:
         exercise(next(iter(exercise.mistakes.values())))
     assert torch.equal(torch.get_rng_state(), before)
     program = (
-        "import torch; before = torch.get_rng_state(); import annotated_transformer.exercises; "
+        "import torch; before = torch.get_rng_state(); "
+        f"import {exercises.__name__}; "
         "assert torch.equal(torch.get_rng_state(), before)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -219,6 +327,7 @@ EQUIVALENT = Path(__file__).parent / "equivalent_mutants.csv"
 ROWS = list(csv.DictReader(EQUIVALENT.read_text(encoding="utf-8").splitlines()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_a_broken_reference_is_judged_wrong_unless_it_is_equivalent(name: str) -> None:
     judged = list(mutants(name))

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.experiments import (
+from annotated_transformer.course.experiments import (
     ToyTask,
     exactly_right,
     share_by_length,
     train_briefly,
 )
+from annotated_transformer.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.toy import EXAMPLES
@@ -78,6 +78,7 @@ def test_training_is_that_of_torch_adam_with_a_linear_decay() -> None:
         assert torch.allclose(p, q, rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_model_that_has_learned_its_examples_is_exactly_right() -> None:
     examples = random_examples(6)
     model = small_model("bahdanau").double()
@@ -87,6 +88,7 @@ def test_a_model_that_has_learned_its_examples_is_exactly_right() -> None:
     assert all(exactly_right(model, examples))
 
 
+@pytest.mark.slow
 def test_the_verdicts_come_in_the_order_of_the_examples() -> None:
     examples = random_examples(6)
     model = small_model("bahdanau").double()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from annotated_transformer.clauses import (
+from annotated_transformer.toy import pair
+from annotated_transformer.toy.clauses import (
     action,
     because,
     both,
@@ -15,11 +16,16 @@ from annotated_transformer.clauses import (
     statement,
     that,
 )
-from annotated_transformer.lexicon import ADJECTIVES, NOUNS, VERBS
-from annotated_transformer.morphology import Token
-from annotated_transformer.nominals import PRONOUNS, coordinate, located, marked, noun_phrase
-from annotated_transformer.phrases import Phrase, join, nest, word
-from annotated_transformer.toy import pair
+from annotated_transformer.toy.lexicon import ADJECTIVES, NOUNS, VERBS
+from annotated_transformer.toy.morphology import Token
+from annotated_transformer.toy.nominals import (
+    PRONOUNS,
+    coordinate,
+    located,
+    marked,
+    noun_phrase,
+)
+from annotated_transformer.toy.phrases import Phrase, join, nest, word
 
 me, he, she, we, they, it = (PRONOUNS[name] for name in ("I", "he", "she", "we", "they", "it"))
 

@@ -3,8 +3,8 @@ import unicodedata
 import pytest
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.hangul import attach, final, syllable
-from annotated_transformer.morphology import (
+from annotated_transformer.toy.hangul import attach, final, syllable
+from annotated_transformer.toy.morphology import (
     ADJECTIVE,
     COPULA,
     EXISTENTIAL,

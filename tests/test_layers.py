@@ -1,13 +1,20 @@
+import math
 from contextlib import nullcontext
 
 import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.batches import padding_mask
 from annotated_transformer.errors import InputError
-from annotated_transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
-from annotated_transformer.masking import causal_mask, target_mask
+from annotated_transformer.layers import (
+    NORMS,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    Residual,
+    make_norm,
+)
+from annotated_transformer.masking import causal_mask, padding_mask, target_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from oracles import (
     BOTH_DTYPES,
@@ -22,36 +29,45 @@ from oracles import (
 
 SRC = torch.tensor([[5, 6, 7, 8, 2], [5, 6, 2, 0, 0]])
 TGT = torch.tensor([[1, 6, 7, 0], [1, 6, 7, 8]])
-NORMS = ["post", "pre"]
+POSITIONS = ["post", "pre"]
 
 
-def encoder_layer(norm, dropout=0.0):
+def encoder_layer(position, norm="layer", dropout=0.0):
     return randomise(
         EncoderLayer(
-            MultiHeadAttention(8, 2), FeedForward(8, 12), lambda: Residual(8, dropout, norm)
+            MultiHeadAttention(8, 2),
+            FeedForward(8, 12),
+            lambda: Residual(8, dropout, position, norm),
         )
     )
 
 
-def decoder_layer(norm, dropout=0.0):
+def decoder_layer(position, norm="layer", dropout=0.0):
     attentions = MultiHeadAttention(8, 2), MultiHeadAttention(8, 2)
     return randomise(
-        DecoderLayer(*attentions, FeedForward(8, 12), lambda: Residual(8, dropout, norm))
+        DecoderLayer(*attentions, FeedForward(8, 12), lambda: Residual(8, dropout, position, norm))
     )
 
 
-def of_torch(kind, norm):
-    return randomise(kind(8, 2, 12, dropout=0.0, batch_first=True, norm_first=norm == "pre"))
+def at_once(layer, x, memory, mask, memory_mask):
+    """What a decoder layer makes of a whole sentence, before which there was nothing."""
+    projected = layer.cross_attention.project(memory, memory)
+    return layer(x, projected.nothing(), projected, mask, memory_mask)[0]
+
+
+def of_torch(kind, position):
+    first = position == "pre"
+    return randomise(kind(8, 2, 12, dropout=0.0, batch_first=True, norm_first=first))
 
 
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("carry", BOTH_WAYS)
 @pytest.mark.parametrize("dtype", BOTH_DTYPES)
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("position", POSITIONS)
 @pytest.mark.parametrize("causal", [False, True])
-def test_an_encoder_layer_is_that_of_torch(norm, dtype, carry, training, causal):
-    ours = encoder_layer(norm).to(dtype).train(training)
-    theirs = of_torch(nn.TransformerEncoderLayer, norm).to(dtype).train(training)
+def test_an_encoder_layer_is_that_of_torch(position, dtype, carry, training, causal):
+    ours = encoder_layer(position).to(dtype).train(training)
+    theirs = of_torch(nn.TransformerEncoderLayer, position).to(dtype).train(training)
     pairs = list(layer_pairs(ours, theirs))
     carry(pairs)
     x, is_word = torch.randn(2, 5, 8, dtype=dtype), SRC != 0
@@ -70,14 +86,14 @@ def test_an_encoder_layer_is_that_of_torch(norm, dtype, carry, training, causal)
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("carry", BOTH_WAYS)
 @pytest.mark.parametrize("dtype", BOTH_DTYPES)
-@pytest.mark.parametrize("norm", NORMS)
-def test_a_decoder_layer_is_that_of_torch(norm, dtype, carry, training):
-    ours = decoder_layer(norm).to(dtype).train(training)
-    theirs = of_torch(nn.TransformerDecoderLayer, norm).to(dtype).train(training)
+@pytest.mark.parametrize("position", POSITIONS)
+def test_a_decoder_layer_is_that_of_torch(position, dtype, carry, training):
+    ours = decoder_layer(position).to(dtype).train(training)
+    theirs = of_torch(nn.TransformerDecoderLayer, position).to(dtype).train(training)
     pairs = list(layer_pairs(ours, theirs))
     carry(pairs)
     x, memory = torch.randn(2, 4, 8, dtype=dtype), torch.randn(2, 5, 8, dtype=dtype)
-    output = ours(x, memory, target_mask(TGT), padding_mask(SRC))[TGT != 0]
+    output = at_once(ours, x, memory, target_mask(TGT), padding_mask(SRC))[TGT != 0]
     expected = theirs(
         x,
         memory,
@@ -91,17 +107,23 @@ def test_a_decoder_layer_is_that_of_torch(norm, dtype, carry, training):
     assert_same_gradients(pairs)
 
 
+@pytest.mark.parametrize("cuts", [(1, 2, 3, 4), (1, 4), (3, 4), (2, 3, 4)])
 @pytest.mark.parametrize("norm", NORMS)
-def test_a_decoder_layer_step_by_step_is_the_layer_at_once(norm):
-    layer = decoder_layer(norm).double()
+@pytest.mark.parametrize("position", POSITIONS)
+def test_a_decoder_layer_in_parts_of_any_size_is_the_layer_at_once(position, norm, cuts):
+    layer = decoder_layer(position, norm).double()
     x, memory = torch.randn(2, 4, 8).double(), torch.randn(2, 5, 8).double()
-    expected = layer(x, memory, causal_mask(4), padding_mask(SRC))
+    expected = at_once(layer, x, memory, causal_mask(4), padding_mask(SRC))
     projected = layer.cross_attention.project(memory, memory)
-    past = tuple(part[:, :, :0] for part in layer.self_attention.project(x, x))
-    for t in range(4):
-        output, past = layer.step(x[:, t : t + 1], past, projected, padding_mask(SRC))
-        assert_close(output[:, 0], expected[:, t])
-        assert [part.size(2) for part in past] == [t + 1, t + 1]
+    past, start = projected.nothing(), 0
+    for end in cuts:
+        mask, before = causal_mask(end, start), past
+        output, past = layer(x[:, start:end], past, projected, mask, padding_mask(SRC))
+        assert_close(output, expected[:, start:end])
+        assert (before.length, past.length) == (start, end)
+        assert torch.equal(past.keys[:, :, :start], before.keys)
+        assert torch.equal(past.values[:, :, :start], before.values)
+        start = end
 
 
 def test_the_feed_forward_network_works_at_each_position_by_itself():
@@ -115,8 +137,9 @@ def test_the_feed_forward_network_works_at_each_position_by_itself():
 
 
 @pytest.mark.parametrize("norm", NORMS)
-def test_dropout_stands_on_what_the_sub_layer_adds_and_nowhere_else(norm):
-    residual, x = Residual(50, 0.5, norm), torch.randn(2, 3, 50)
+@pytest.mark.parametrize("position", POSITIONS)
+def test_dropout_stands_on_what_the_sub_layer_adds_and_nowhere_else(position, norm):
+    residual, x = Residual(50, 0.5, position, norm), torch.randn(2, 3, 50)
     residual.norm = nn.Identity()
     # Of what is added, half is dropped and half is doubled; the shortcut stays as it is.
     assert set((residual(x, torch.ones_like) - x).round(decimals=4).unique().tolist()) == {0.0, 2.0}
@@ -126,15 +149,61 @@ def test_dropout_stands_on_what_the_sub_layer_adds_and_nowhere_else(norm):
 @pytest.mark.parametrize("make", [encoder_layer, decoder_layer])
 def test_without_dropout_training_and_evaluation_are_the_same(make):
     x, mask = torch.randn(2, 4, 8), causal_mask(4)
-    rest = (x, mask, padding_mask(TGT)) if make is decoder_layer else (mask,)
+
+    def run(layer):
+        if make is decoder_layer:
+            return at_once(layer, x, x, mask, padding_mask(TGT))
+        return layer(x, mask)
+
     layer = make("post")
-    assert torch.equal(layer.train()(x, *rest), layer.eval()(x, *rest))
+    assert torch.equal(run(layer.train()), run(layer.eval()))
     dropping = make("post", dropout=0.5)
-    assert not torch.allclose(dropping.train()(x, *rest), dropping.eval()(x, *rest))
+    assert not torch.allclose(run(dropping.train()), run(dropping.eval()))
 
 
-def test_an_unknown_norm_is_refused(monkeypatch):
-    # The check of types, which runs in tests alone, would refuse it before the layer does.
-    monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
-    with pytest.raises(InputError, match="norm is 'middle', it must be 'post' or 'pre'"):
+def by_hand(name, norm, x):
+    """Normalise one vector number by number: the formulas of Ba et al. and Zhang and Sennrich."""
+    numbers, eps = x.tolist(), norm.eps or torch.finfo(x.dtype).eps
+    mean = sum(numbers) / len(numbers) if name == "layer" else 0.0
+    size = math.sqrt(sum((number - mean) ** 2 for number in numbers) / len(numbers) + eps)
+    shift = norm.bias.tolist() if name == "layer" else [0.0] * len(numbers)
+    return torch.tensor(
+        [
+            factor * (number - mean) / size + add
+            for number, factor, add in zip(numbers, norm.weight.tolist(), shift, strict=True)
+        ],
+        dtype=x.dtype,
+    )
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_a_norm_is_its_formula_computed_number_by_number(name):
+    norm, x = randomise(make_norm(name, 6)).double(), 3 * torch.randn(2, 4, 6).double() + 1
+    output = norm(x)
+    for b in range(2):
+        for t in range(4):
+            assert_close(output[b, t], by_hand(name, norm, x[b, t]))
+    assert len(list(norm.parameters())) == (2 if name == "layer" else 1)
+
+
+@pytest.mark.parametrize("name", NORMS)
+@pytest.mark.parametrize("position", POSITIONS)
+def test_a_residual_connection_is_its_formula(position, name):
+    residual, x = Residual(6, 0.0, position, name), torch.randn(2, 4, 6).double()
+    residual, sublayer = randomise(residual).double(), randomise(nn.Linear(6, 6)).double()
+    output = residual(x, sublayer)
+    for b in range(2):
+        for t in range(4):
+            if position == "pre":
+                expected = x[b, t] + sublayer(by_hand(name, residual.norm, x[b, t]))
+            else:
+                expected = by_hand(name, residual.norm, x[b, t] + sublayer(x[b, t]))
+            assert_close(output[b, t], expected)
+
+
+def test_an_unknown_norm_or_place_for_it_is_refused():
+    with pytest.raises(InputError, match="norm_position is 'middle', it must be one of post, pre"):
         Residual(8, 0.0, "middle")
+    for make in (lambda: Residual(8, 0.0, "pre", "batch"), lambda: make_norm("batch", 8)):
+        with pytest.raises(InputError, match="norm is 'batch', it must be one of layer, rms"):
+            make()

@@ -77,7 +77,9 @@ def test_logits_are_those_of_a_plain_loop_over_each_sentence_alone(score, name):
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(InputError, match="score is 'location', it must be dot, general or concat"):
+    with pytest.raises(
+        InputError, match="score is 'location', it must be one of dot, general, concat"
+    ):
         small(score="location")
     with pytest.raises(InputError, match="cell is 'tree', it must be one of rnn, gru, lstm"):
         small("tree")

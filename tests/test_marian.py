@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
-from annotated_transformer.decoding import beam_search, greedy
+from annotated_transformer.decoding import Search, beam_search, greedy
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from oracles import (
@@ -25,8 +25,9 @@ TGT = torch.tensor([[1, 6, 7, 0, 0], [1, 6, 7, 8, 9], [1, 4, 0, 0, 0]])
 
 def both_models(dtype):
     config = TransformerConfig(
-        VOCAB, VOCAB, d_model=16, num_layers=2, num_heads=4, d_ff=24, dropout=0.0, max_length=32
-    )
+        VOCAB, VOCAB, d_model=16, num_layers=2, num_heads=4, d_ff=24, dropout=0.0, max_length=32,
+        share_embeddings=True,
+    )  # fmt: skip
     # In float64 too, the library's table of positions is rounded to float32: round ours first.
     ours = randomise(Transformer(config)).float().to(dtype)
     theirs = MarianMTModel(
@@ -120,7 +121,7 @@ def with_twin(model, eos_bias=None):
 
 def test_greedy_search_finds_what_marian_generates(half_trained):
     ours, theirs = with_twin(half_trained)
-    found = [hypothesis.tokens for hypothesis in greedy(ours, SRC, extra_length=10)]
+    found = [hypothesis.tokens for hypothesis in greedy(ours, SRC, Search(extra_length=10))]
     longest = (SRC != PAD).sum(dim=1) + 10
     expected = generated(theirs, SRC, num_beams=1, max_new_tokens=int(longest.max()))
     assert found == [s[:n] for s, n in zip(expected, longest.tolist(), strict=True)]
@@ -131,7 +132,8 @@ def test_greedy_search_finds_what_marian_generates(half_trained):
 def test_a_beam_finds_what_marian_generates(half_trained, beam_size):
     # No sentence ends before its time here: libraries differ in how they rank long and short ones.
     ours, theirs = with_twin(half_trained, eos_bias=-1e6)
-    found = [h.tokens for h in beam_search(ours, SRC, beam_size, alpha=0.0, extra_length=2)]
+    search = Search(beam=beam_size, alpha=0.0, extra_length=2)
+    found = [best.tokens for [best] in beam_search(ours, SRC, search)]
     for tokens, sentence in zip(found, SRC, strict=True):
         src = sentence[sentence != PAD][None]
         length = src.size(1) + 2
@@ -140,4 +142,4 @@ def test_a_beam_finds_what_marian_generates(half_trained, beam_size):
         assert [tokens] == generated(theirs, src, **settings)
         assert len(tokens) == length
     if beam_size == 5:
-        assert found != [h.tokens for h in greedy(ours, SRC, extra_length=2)]
+        assert found != [h.tokens for h in greedy(ours, SRC, Search(extra_length=2))]

@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from annotated_transformer.batches import padding_mask
-from annotated_transformer.masking import causal_mask, target_mask
+from annotated_transformer.masking import causal_mask, padding_mask, target_mask
 
 
 @pytest.mark.parametrize("length", [0, 1, 5])
@@ -29,3 +28,17 @@ def test_only_columns_of_padding_are_masked_so_every_query_keeps_a_key():
     tgt_in = torch.tensor([[1, 7, 0, 0]])
     assert target_mask(tgt_in).any(dim=-1).all()
     assert padding_mask(tgt_in).tolist() == [[[[True, True, False, False]]]]
+
+
+@pytest.mark.parametrize("start", [0, 1, 3, 4])
+def test_the_masks_of_the_newest_positions_are_the_last_rows(start):
+    tgt_in = torch.tensor([[1, 7, 8, 0], [1, 0, 5, 2]])
+    causal, target = causal_mask(4, start), target_mask(tgt_in, start)
+    assert causal.shape == (1, 1, 4 - start, 4)
+    assert torch.equal(causal, causal_mask(4)[:, :, start:])
+    assert torch.equal(target, target_mask(tgt_in)[:, :, start:])
+
+
+def test_masks_are_made_where_they_are_needed():
+    assert causal_mask(3, device=torch.device("meta")).is_meta
+    assert target_mask(torch.ones(1, 3, dtype=torch.long, device="meta")).is_meta

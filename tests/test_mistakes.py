@@ -4,10 +4,15 @@ import pytest
 import torch
 
 from annotated_transformer.batches import Batch
+from annotated_transformer.course.exercises.find_the_bug.naming import (
+    LETTERS,
+    SIGNS,
+    name_the_mistake,
+    passes,
+)
+from annotated_transformer.course.experiments import train_briefly
+from annotated_transformer.course.mistakes import CHANGES, SMALL, patient
 from annotated_transformer.errors import InputError
-from annotated_transformer.exercises.naming import LETTERS, SIGNS, name_the_mistake, passes
-from annotated_transformer.experiments import train_briefly
-from annotated_transformer.mistakes import CHANGES, SMALL, patient
 from small_models import random_examples
 
 PATIENTS = [number for number in CHANGES if number]
@@ -60,6 +65,7 @@ def test_a_patient_passes_a_smoke_test(number):
     assert logits.isfinite().all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", CHANGES)
 def test_a_patient_trains(number):
     torch.manual_seed(0)

@@ -3,10 +3,10 @@ import math
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
-from annotated_transformer.batches import padding_mask
 from annotated_transformer.errors import InputError
-from annotated_transformer.masking import causal_mask
+from annotated_transformer.masking import causal_mask, padding_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from oracles import (
     BOTH_DTYPES,
@@ -44,8 +44,8 @@ def test_it_is_that_of_torch(mask, masks_of_torch, dtype, carry, training):
     output = ours(query, key, value, mask)
     expected, weights = theirs(query, key, value, **masks_of_torch, average_attn_weights=False)
     assert_close(output, expected)
-    projected, _ = ours.project(key, value)
-    assert_close(ours.attention.weights(ours.split(ours.query(query)), projected, mask), weights)
+    keys = ours.project(key, value).keys
+    assert_close(ours.attention.weights(ours.split(ours.query(query)), keys, mask), weights)
     weigh(output).backward()
     weigh(expected).backward()
     assert_same_gradients(pairs)
@@ -80,10 +80,11 @@ def test_widths_of_keys_and_values_are_free(d_k, d_v):
 def test_attending_to_keys_and_values_projected_before_is_the_same():
     attention = randomise(MultiHeadAttention(6, 2, 5, 4))
     query, memory = torch.randn(2, 3, 6), torch.randn(2, 4, 6)
-    key, value = attention.project(memory, memory)
-    assert key.shape == (2, 2, 4, 5)
-    assert value.shape == (2, 2, 4, 4)
-    assert torch.equal(attention.attend(query, key, value), attention(query, memory, memory))
+    projected = attention.project(memory, memory)
+    assert projected.keys.shape == (2, 2, 4, 5)
+    assert projected.values.shape == (2, 2, 4, 4)
+    assert projected.length == 4
+    assert torch.equal(attention.attend(query, projected), attention(query, memory, memory))
 
 
 def test_it_follows_a_permutation_of_the_words_and_ignores_one_of_the_memory():
@@ -103,8 +104,93 @@ def test_a_width_that_the_heads_do_not_divide_is_refused(d_k, d_v):
 
 
 @pytest.mark.parametrize(
-    "sizes", [{"num_heads": 0}, {"num_heads": 2, "d_k": 0}, {"num_heads": 2, "d_v": -1}]
+    "sizes",
+    [
+        {"num_heads": 0},
+        {"num_heads": 2, "d_k": 0},
+        {"num_heads": 2, "d_v": -1},
+        {"num_heads": 2, "num_kv_heads": 0},
+    ],
 )
 def test_a_size_below_one_is_refused(sizes):
     with pytest.raises(InputError, match=r"is (0|-1), it must be at least 1"):
         MultiHeadAttention(8, **sizes)
+
+
+# --- keys and values that are kept ----------------------------------------------------------------
+
+
+def test_keys_and_values_of_two_parts_are_those_of_the_whole():
+    attention, x = randomise(MultiHeadAttention(6, 2, 5, 4)), torch.randn(3, 4, 6)
+    whole = attention.project(x, x)
+    parts = attention.project(x[:, :1], x[:, :1]).append(attention.project(x[:, 1:], x[:, 1:]))
+    assert_close(parts.keys, whole.keys)
+    assert_close(parts.values, whole.values)
+    nothing = whole.nothing()
+    assert nothing.length == 0
+    assert (nothing.keys.shape, nothing.values.shape) == ((3, 2, 0, 5), (3, 2, 0, 4))
+    assert torch.equal(nothing.append(whole).keys, whole.keys)
+    assert torch.equal(whole.append(nothing).values, whole.values)
+
+
+# --- fewer heads of keys and values ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mask", [mask for mask, _ in MASKS.values()], ids=MASKS)
+def test_with_as_many_heads_of_keys_as_of_queries_it_is_multi_head_attention_to_the_bit(mask):
+    grouped, plain = MultiHeadAttention(8, 4, num_kv_heads=4), MultiHeadAttention(8, 4)
+    plain.load_state_dict(randomise(grouped).state_dict())
+    query, key, value = (torch.randn(2, 5, 8) for _ in range(3))
+    assert torch.equal(grouped(query, key, value, mask), plain(query, key, value, mask))
+
+
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("mask", [mask for mask, _ in MASKS.values()], ids=MASKS)
+def test_a_group_is_multi_head_attention_whose_heads_have_equal_keys_and_values(mask, num_kv_heads):
+    grouped = randomise(MultiHeadAttention(8, 8, 3, 2, num_kv_heads)).double()
+    plain = MultiHeadAttention(8, 8, 3, 2).double()
+    weights = grouped.state_dict()
+    for name in ("key.weight", "key.bias", "value.weight", "value.bias"):
+        heads = weights[name].unflatten(0, (num_kv_heads, -1))
+        weights[name] = torch.stack([heads[h * num_kv_heads // 8] for h in range(8)]).flatten(0, 1)
+    plain.load_state_dict(weights)
+    query, key, value = (torch.randn(2, 5, 8).double() for _ in range(3))
+    assert_close(grouped(query, key, value, mask), plain(query, key, value, mask))
+
+
+@pytest.mark.parametrize("dtype", BOTH_DTYPES)
+@pytest.mark.parametrize("mask", [mask for mask, _ in MASKS.values()], ids=MASKS)
+def test_groups_are_those_of_torch(mask, dtype):
+    ours = randomise(MultiHeadAttention(16, 8, num_kv_heads=2)).to(dtype)
+    query, key, value = (torch.randn(2, 5, 16, dtype=dtype) for _ in range(3))
+
+    def cut(x, num_heads):
+        return x.unflatten(2, (num_heads, 2)).transpose(1, 2)
+
+    q, k, v = cut(ours.query(query), 8), cut(ours.key(key), 2), cut(ours.value(value), 2)
+    heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+    expected = ours.output(heads.transpose(1, 2).flatten(2))
+    output = ours(query, key, value, mask)
+    assert_close(output, expected)
+    parameters = list(ours.parameters())
+    for one, other in zip(
+        torch.autograd.grad(weigh(output), parameters),
+        torch.autograd.grad(weigh(expected), parameters),
+        strict=True,
+    ):
+        assert_close(one, other)
+
+
+def test_fewer_heads_are_kept():
+    attention, x = MultiHeadAttention(8, 4, num_kv_heads=2), torch.randn(3, 5, 8)
+    kept = attention.project(x, x)
+    assert kept.keys.shape == kept.values.shape == (3, 2, 5, 2)
+    count = [sum(p.numel() for p in m.parameters()) for m in (MultiHeadAttention(8, 4), attention)]
+    assert count[0] - count[1] == 2 * (8 + 1) * 4  # two heads less, of keys and of values
+
+
+@pytest.mark.parametrize("num_kv_heads", [3, 8])
+def test_groups_that_are_not_equal_are_refused(num_kv_heads):
+    message = f"num_heads=4 is no multiple of num_kv_heads={num_kv_heads}: the groups of query"
+    with pytest.raises(InputError, match=message):
+        MultiHeadAttention(8, 4, num_kv_heads=num_kv_heads)

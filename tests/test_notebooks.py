@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from annotated_transformer.course.notebooks import THREADS, set_up_notebook
 from annotated_transformer.errors import InputError
-from annotated_transformer.notebooks import THREADS, set_up_notebook
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,13 @@ import subprocess
 import sys
 import tokenize
 import tomllib
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import distribution
 from itertools import chain
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -25,6 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "annotated_transformer"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 160
+FOLDERS_OF_THE_TOP = {"toy", "run", "course", "cli"}
+OPEN_ROOMS = {"course.exercises", "course.mistakes", "course.exercises.find_the_bug.naming"}
+"""What is asked for by name behind a door: it is large, or gives solutions away."""
 FOR_THE_BOOK_ONLY = [
     "IPython",
     "ipykernel",
@@ -36,25 +42,49 @@ FOR_THE_BOOK_ONLY = [
 ]
 
 
-def imported_modules(source: str) -> set[str]:
-    """Return the names of our modules that a module of ours imports, absolutely or relatively."""
+def dotted(path: Path) -> str:
+    """Return the name of a module within the package; a folder has the name of its door."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+ALL = {dotted(path): path for path in SOURCES}
+FOLDERS = {dotted(path) for path in SOURCES if path.name == "__init__.py"} - {""}
+
+
+def imported_modules(source: str, within: str = "") -> set[str]:
+    """Return the names of our modules that a module of ours imports, absolutely or relatively.
+
+    What is imported from a folder counts as the module in it, if it is one, else as the folder.
+    """
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = ".".join(filter(None, ["annotated_transformer" * bool(node.level), node.module]))
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+            base = node.module or ""
+            if node.level:
+                above = within.split(".")[: len(within.split(".")) - node.level] if within else []
+                base = ".".join(filter(None, ["annotated_transformer", *above, base]))
+            names = [f"{base}.{alias.name}" for alias in node.names]
         else:
             continue
-        parts = [name.split(".") for name in names]
-        found |= {p[1] for p in parts if p[0] == "annotated_transformer" and len(p) > 1}
-    return found & {module_of(path) for path in SOURCES}
+        for name in names:
+            package, _, rest = name.partition(".")
+            if package == "annotated_transformer":
+                while rest and rest not in ALL:
+                    rest = rest.rpartition(".")[0]
+                found.add(rest)
+    return found - {""}
 
 
-def module_of(path: Path) -> str:
-    """Return the name of the module that a file belongs to; a folder is one module."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+@cache
+def imports() -> dict[str, set[str]]:
+    """Return what every module imports, by name."""
+    return {
+        name: imported_modules(path.read_text(encoding="utf-8"), name + ".x" * (name in FOLDERS))
+        for name, path in ALL.items()
+    }
 
 
 def name_of(path: Path) -> str:
@@ -96,40 +126,66 @@ def lines_of_code(source: str) -> int:
 
 
 def test_every_module_is_in_the_ordered_list() -> None:
-    assert set(map(module_of, SOURCES)) - {"__init__", "__main__"} == set(MODULES)
+    """But for the rooms of the exercises, of which there are many: their door has an order."""
+    rooms = {name for name in ALL if not name.startswith("course.exercises.")}
+    assert rooms - {"", "__main__"} == set(MODULES)
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_imports_only_earlier_ones(name: str) -> None:
     order = list(MODULES)
     earlier = set(order[: order.index(name)])
-    for path in SOURCES:
-        if module_of(path) == name:
-            itself = {name} if path.parent != PACKAGE else set()
-            assert imported_modules(path.read_text(encoding="utf-8")) <= earlier | itself
+    below = {m for m in ALL if m == name or m.startswith(name + ".")} if name in FOLDERS else {name}
+    for module in below:
+        assert imports()[module] <= earlier | (below - {name} if name in FOLDERS else set())
 
 
-def test_a_folder_is_one_module() -> None:
-    inside = [path for path in SOURCES if path.parent != PACKAGE]
-    assert PACKAGE / "exercises" / "__init__.py" in inside
-    assert {module_of(path) for path in inside} == {"exercises"}
-    assert imported_modules("from annotated_transformer.exercises.cases import x") == {"exercises"}
+def test_nothing_imports_itself_in_a_circle() -> None:
+    """The rooms of the exercises included. (CycleError names the circle.)"""
+    assert len([*TopologicalSorter(imports()).static_order()]) == len(ALL)
+    with pytest.raises(CycleError):
+        TopologicalSorter(imports() | {"errors": {"cli"}}).prepare()
+
+
+@pytest.mark.parametrize("name", sorted(FOLDERS))
+def test_a_folder_has_one_door(name: str) -> None:
+    """From outside, rooms of a folder are reached through the folder, as ``from folder import``."""
+    for module, imported in imports().items():
+        outside = module != name and not module.startswith(name + ".")
+        inside = {m for m in imported if m.startswith(name + ".")} - FOLDERS
+        if outside and not ALL[module].is_relative_to(PACKAGE / name.split(".")[0]):
+            assert not {m for m in inside if m not in OPEN_ROOMS}, f"{module} goes round the door"
+
+
+def test_the_notebooks_go_through_the_doors() -> None:
+    for path in sorted((ROOT / "book").rglob("*.ipynb")):
+        cells = nbformat.read(path, as_version=4).cells
+        for cell in cells:
+            if cell.cell_type == "code" and "annotated_transformer" in cell.source:
+                rooms = {m for m in imported_modules(cell.source) if "." in m} - FOLDERS
+                assert rooms <= OPEN_ROOMS, path.name
 
 
 @pytest.mark.parametrize(
-    "source",
+    ("source", "within", "found"),
     [
-        "import annotated_transformer.tokens",
-        "import annotated_transformer.tokens as t",
-        "from annotated_transformer import tokens",
-        "from annotated_transformer.tokens import PAD",
-        "from . import tokens",
-        "from .tokens import PAD",
-        "def late():\n    from .tokens import PAD",
+        ("import annotated_transformer.tokens", "", {"tokens"}),
+        ("import annotated_transformer.tokens as t", "", {"tokens"}),
+        ("from annotated_transformer import tokens", "", {"tokens"}),
+        ("from annotated_transformer.tokens import PAD", "", {"tokens"}),
+        ("from annotated_transformer import __version__", "", set()),
+        ("from . import tokens", "cli", {"tokens"}),
+        ("from .tokens import PAD", "cli", {"tokens"}),
+        ("from .files import locked", "run.folder", {"run.files"}),
+        ("from ..tokens import PAD", "run.folder", {"tokens"}),
+        ("from annotated_transformer.run import Run", "", {"run"}),
+        ("from annotated_transformer.run import files", "", {"run.files"}),
+        ("from annotated_transformer.run.files import locked", "", {"run.files"}),
+        ("def late():\n    from .tokens import PAD", "cli", {"tokens"}),
     ],
 )
-def test_every_form_of_import_is_seen(source: str) -> None:
-    assert imported_modules(source) == {"tokens"}
+def test_every_form_of_import_is_seen(source: str, within: str, found: set[str]) -> None:
+    assert imported_modules(source, within) == found
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
@@ -147,8 +203,8 @@ def test_lines_of_code_are_counted() -> None:
 def test_every_chapter_that_is_named_exists_and_is_in_the_contents() -> None:
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     pages = {chapter["file"] for part in contents["parts"] for chapter in part["chapters"]}
-    chapters = {f"book/{chapter}" for chapter in MODULES.values() if chapter}
-    assert chapters <= pages
+    stems = {re.sub(r"^\d+_", "", Path(page).name) for page in pages}
+    assert {chapter for chapter in MODULES.values() if chapter} <= stems
     for page in pages:
         assert (ROOT / f"{page}.ipynb").exists() or (ROOT / f"{page}.md").exists()
 
@@ -156,7 +212,8 @@ def test_every_chapter_that_is_named_exists_and_is_in_the_contents() -> None:
 def test_the_table_of_the_readme_names_every_module() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     table = readme.split("| chapter | modules |")[1].split("\n\n")[0]
-    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(MODULES)
+    rooms = {name for name in MODULES if name.split(".")[0] not in FOLDERS} | FOLDERS_OF_THE_TOP
+    assert set(re.findall(r"`(\w+)`", table)) - {"mistakes"} == rooms
 
 
 def test_the_picture_of_the_readme_is_the_figure_of_the_chapter() -> None:

@@ -1,71 +1,226 @@
 import json
-from dataclasses import asdict
 
 import pytest
+import torch
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.recipes import MODELS, Recipe, preset
+from annotated_transformer.models import MODELS
+from annotated_transformer.run import MEANINGS, PRESETS, Recipe, preset
+from annotated_transformer.run.footprint import needed_memory, require_memory
+from annotated_transformer.search import Search
+from annotated_transformer.transformer import TransformerConfig
 
 every_preset = pytest.mark.parametrize(
-    ("model", "corpus"), [(model, corpus) for model in MODELS for corpus in ("toy", "multi30k")]
+    ("model", "name"),
+    [(model, name) for model in MODELS for name in ("tiny", "medium")]
+    + [("transformer", "base"), ("transformer", "big")],
 )
 
 
 @every_preset
-def test_a_preset_survives_its_file(model, corpus):
-    recipe = preset(model, corpus, seed=7)
+def test_a_preset_survives_its_file(model, name):
+    recipe = preset(model, "toy", name, seed=7)
     assert recipe.seed == 7
-    assert (recipe.model, recipe.corpus) == (model, corpus)
-    assert Recipe(**json.loads(json.dumps(asdict(recipe)))) == recipe
+    assert (recipe.model, recipe.corpus) == (model, "toy")
+    assert Recipe.of_settings(json.loads(json.dumps(recipe.to_settings()))) == recipe
 
 
 @every_preset
-def test_a_preset_has_sizes_that_the_model_knows(model, corpus):
-    config = preset(model, corpus).make_config(50, 50)
+def test_a_preset_has_sizes_that_the_model_knows(model, name):
+    config = preset(model, "toy", name).make_config(50, 50)
     assert type(config) is MODELS[model][1]
     assert (config.src_vocab, config.tgt_vocab) == (50, 50)
-    for name, size in preset(model, corpus).sizes.items():
-        assert getattr(config, name) == size
+    for size, value in preset(model, "toy", name).sizes.items():
+        assert getattr(config, size) == value
 
 
 @every_preset
-def test_the_rate_is_highest_at_the_end_of_the_warm_up(model, corpus):
-    recipe = preset(model, corpus)
+def test_the_rate_is_highest_at_the_end_of_the_warm_up(model, name):
+    recipe = preset(model, "toy", name)
     rate = recipe.make_schedule()
-    rates = [rate(step) for step in range(1, recipe.steps + 1)]
+    rates = [rate(step) for step in range(1, recipe.warmup + 1000)]
     assert max(rates) == pytest.approx(recipe.peak_rate)
     assert 1 + rates.index(max(rates)) == recipe.warmup < recipe.steps
 
 
-@pytest.mark.parametrize("schedule", ["paper", "linear"])
+def test_every_preset_has_a_meaning():
+    assert list(PRESETS) == list(MEANINGS)
+
+
+def test_the_toy_corpus_gets_the_tiny_recipe_and_others_the_medium_one():
+    assert preset("luong", "toy") == preset("luong", "toy", "tiny")
+    assert preset("luong", "texts") == preset("luong", "texts", "medium")
+
+
+@pytest.mark.parametrize(
+    ("name", "paper"), [("base", TransformerConfig.base), ("big", TransformerConfig.big)]
+)
+def test_the_recipes_of_the_paper(name, paper):
+    """Vaswani et al. 2017, section 5 and Table 3."""
+    recipe = preset("transformer", "texts", name)
+    assert recipe.make_config(99, 99) == paper(99, 99)
+    assert recipe.batch_tokens * recipe.accumulate == 25_000
+    assert recipe.peak_rate == pytest.approx((recipe.make_config(9, 9).d_model * 4000) ** -0.5)
+    assert (recipe.warmup, recipe.schedule, recipe.smoothing) == (4000, "inverse_sqrt", 0.1)
+    assert (recipe.optimizer, recipe.optimizer_settings) == ("Adam", {})
+    assert (recipe.search.beam, recipe.search.alpha) == (4, 0.6)
+    assert (recipe.steps, recipe.subwords) == ({"base": 100_000, "big": 300_000}[name], 37_000)
+
+
+@pytest.mark.parametrize("schedule", ["inverse_sqrt", "linear"])
 def test_a_schedule_without_warm_up_begins_at_its_peak(schedule):
     rate = Recipe("luong", "toy", steps=100, schedule=schedule, warmup=0).make_schedule()
     assert rate(1) == pytest.approx(3e-3, rel=0.02)
     assert rate(2) < rate(1)
 
 
-def test_a_model_that_is_unknown():
+def test_a_preset_that_does_not_exist():
     with pytest.raises(InputError, match="model is 'lstm', it must be one of seq2seq, bahdanau"):
         preset("lstm", "toy")
+    with pytest.raises(InputError, match="recipe is 'basis', it must be one of tiny, medium, base"):
+        preset("luong", "toy", "basis")
+    with pytest.raises(InputError, match="model is 'luong', it must be one of transformer"):
+        preset("luong", "toy", "base")
+
+
+# What a file, or the command line, may hold.
+BAD = [
+    ({"model": "gpt"}, "model is 'gpt', it must be one of seq2seq, bahdanau, luong, transformer"),
+    ({"schedule": "cosine"}, "schedule is 'cosine', it must be one of inverse_sqrt, linear"),
+    ({"steps": 0}, "steps is 0, it must be greater than or equal to 1"),
+    ({"steps": "many"}, "steps is 'many', it must be a valid integer"),
+    ({"steps": 1.5}, "steps is 1.5, it must be a valid integer"),
+    ({"steps": True}, "steps is True, it must be a valid integer"),
+    ({"steps": 10**12}, "steps is 1000000000000, it must be less than or equal to"),
+    ({"batch_tokens": 1}, "batch_tokens is 1, it must be greater than or equal to 2"),
+    ({"validate_every": 0}, "validate_every is 0, it must be"),
+    ({"accumulate": 0}, "accumulate is 0, it must be"),
+    ({"patience": 0}, "patience is 0, it must be"),
+    ({"subwords": -1}, "subwords is -1, it must be"),
+    ({"warmup": -1}, "warmup is -1, it must be"),
+    ({"seed": -1}, "seed is -1, it must be"),
+    ({"seed": 2**64}, "seed is 18446744073709551616, it must be"),
+    ({"peak_rate": 0.0}, "peak_rate is 0.0, it must be greater than 0"),
+    ({"peak_rate": float("nan")}, "peak_rate is nan, it must be"),
+    ({"clip": 0.0}, "clip is 0.0, it must be"),
+    ({"smoothing": 1.0}, "smoothing is 1.0, it must be less than 1"),
+    ({"average_decay": 1.0}, "average_decay is 1.0, it must be"),
+    ({"precision": "float8"}, "precision is 'float8', it must be one of float32, bfloat16"),
+    ({"optimizer": "Adams"}, "optimizer is 'Adams', it must be one of"),
+    ({"optimizer_settings": {"bets": 1}}, "optimizer_settings is .*Adam does not take that"),
+    ({"optimizer": "SGD", "optimizer_settings": {"momentum": -1}}, "SGD does not take that"),
+    ({"optimizer_settings": {"betas": {"a": 1}}}, "Adam does not take that"),
+    ({"optimizer_settings": {"betas": [0.9, 0.98, 1]}}, "Adam does not take that"),
+    ({"optimizer": "Rprop", "optimizer_settings": {"etas": [0.5]}}, "Rprop does not take that"),
+    ({"sizes": {"src_vocab": 5}}, "src_vocab is given, it must be left to the text"),
+    ({"search": {"extra_length": 10**24}}, "extra_length is 1000000000000000000000000, it must"),
+    ({"speed": 3}, "there is no setting 'speed': did you mean"),
+    ({"pek_rate": 3}, "there is no setting 'pek_rate': did you mean peak_rate"),
+    ({"sizes": {"d_modle": 8}}, "there is no setting 'd_modle': did you mean d_model"),
+    ({"sizes": {"hidden_dim": "x"}}, "hidden_dim is 'x', it must be a valid integer"),
+    ({"sizes": [1]}, "sizes is .*, it must be a valid dictionary"),
+    ({"sizes": {"score": "nope"}}, "score is 'nope', it must be one of dot, general, concat"),
+    ({"search": {"beam": 0}}, "beam is 0, it must be greater than or equal to 1"),
+    ({"search": {"bem": 1}}, "there is no setting 'bem': did you mean beam"),
+    ({"search": 3}, "search is 3, it must be settings by name"),
+    (
+        {"schedule": "linear", "steps": 3, "warmup": 5},
+        "warmup=5 must be at least 0 and below total=3",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD, ids=[str(changes)[:40] for changes, _ in BAD])
+def test_a_recipe_that_cannot_be_trained_is_refused_in_one_sentence(changes, message):
+    settings = preset("luong", "toy").to_settings() | changes
+    with pytest.raises(InputError, match=message) as caught:
+        Recipe.of_settings(settings)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("sizes", "message"),
     [
-        ("model", "gpt"),
-        ("schedule", "cosine"),
-        ("steps", 0),
-        ("batch_tokens", 1),
-        ("validate_every", 0),
-        ("subwords", -1),
-        ("warmup", -1),
-        ("peak_rate", 0.0),
-        ("clip", 0.0),
-        ("smoothing", 1.0),
-        ("average_decay", 1.0),
-        ("beam", 0),
+        ({"positions": "rope"}, "positions is 'rope', it must be one of sinusoidal, learned"),
+        ({"norm": "x"}, "norm is 'x', it must be one of layer, rms"),
+        ({"norm_position": "x"}, "norm_position is 'x', it must be one of post, pre"),
+        ({"num_layers": 10**7}, "num_layers is 10000000, it must be less than or equal to 1000"),
+        ({"share_embeddings": True}, "share_embeddings is set and subwords is 0"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(name, value):
-    with pytest.raises(InputError, match=f"{name} is {value!r}, it must be"):
-        preset("luong", "toy", **{name: value}) if name != "model" else preset(value, "toy")
+def test_sizes_that_no_transformer_has(sizes, message):
+    with pytest.raises(InputError, match=message):
+        preset("transformer", "toy", sizes=sizes)
+
+
+def test_a_setting_that_is_missing():
+    with pytest.raises(InputError, match="corpus is not set, it must be"):
+        Recipe.of_settings({"model": "luong"})
+
+
+# --- other settings, by name ----------------------------------------------------------------------
+
+
+def test_settings_are_found_in_the_recipe_its_model_and_its_search():
+    recipe = preset("transformer", "toy").changed(
+        {"steps": 9, "d_model": 16, "sizes.dropout": 0.5, "beam": 7, "search.seed": 3, "clip": None}
+    )
+    assert (recipe.steps, recipe.clip, recipe.seed) == (9, None, 0)
+    assert (recipe.sizes["d_model"], recipe.sizes["dropout"]) == (16, 0.5)
+    assert recipe.search == Search(beam=7, seed=3)
+    assert recipe.sizes["num_layers"] == 2
+
+
+def test_a_whole_number_is_a_float_where_one_is_wanted():
+    assert preset("luong", "toy").changed({"peak_rate": 1}).peak_rate == 1.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"d_modle": 8}, "there is no setting 'd_modle': did you mean d_model"),
+        ({"sizes.steps": 8}, "there is no setting 'sizes.steps'"),
+        ({"src_vocab": 8}, "there is no setting 'src_vocab'"),
+        ({"d_model": "wide"}, "d_model is 'wide', it must be a valid integer"),
+        ({"model": "luong"}, "there is no setting 'model'"),
+    ],
+)
+def test_changes_that_cannot_be_made(changes, message):
+    recipe = preset("transformer", "toy")
+    with pytest.raises(InputError, match=message):
+        recipe.changed(changes)
+    assert recipe == preset("transformer", "toy")
+
+
+# --- optimisers and memory ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("Adam", {}), ("Adam", {"betas": [0.9, 0.99]}), ("SGD", {"momentum": 0.9}), ("AdamW", {})],
+)
+def test_the_optimizer_is_the_one_that_the_recipe_names(name, settings):
+    recipe = preset("luong", "toy", optimizer=name, optimizer_settings=settings)
+    made = recipe.make_optimizer(torch.nn.Linear(2, 2))
+    assert type(made) is getattr(torch.optim, name)
+    assert made.defaults["lr"] == 0.0
+    if name == "Adam":
+        betas = settings.get("betas", (0.9, 0.98))
+        assert tuple(made.defaults["betas"]) == tuple(betas)
+    if name == "SGD":
+        assert made.defaults["momentum"] == 0.9
+
+
+def test_the_memory_of_a_training_is_counted_by_hand():
+    model = torch.nn.Linear(10, 7)  # 77 weights, in five copies, and three of 30 · 50 logits
+    model.register_buffer("table", torch.zeros(6, dtype=torch.float64))
+    assert needed_memory(model, batch_tokens=30, tgt_vocab=50) == 4 * (5 * 77 + 3 * 30 * 50) + 48
+
+
+def test_a_training_that_cannot_fit_is_refused():
+    with torch.device("meta"):
+        model = torch.nn.Linear(10**6, 10**6)
+    message = r"needs at least 20,000\.0 GB of memory, \w+ has \d+\.\d: take a smaller model"
+    with pytest.raises(InputError, match=message):
+        require_memory(model, 10, 10, torch.get_default_device())
+    require_memory(torch.nn.Linear(2, 2), 10, 10, torch.get_default_device())

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,38 +12,44 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+import torch
 
-import make_records
-import record_runs
-import record_tables
-import records_part1
-import records_part2
+import records
 from annotated_transformer.errors import InputError
 from annotated_transformer.luong import DotAttention
-from record_runs import RATES, SEEDS
-from record_tables import RECORDS
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from annotated_transformer.translator import evaluating
+from records import costs, decoding, recurrent, tables, toy_training, transformers, trials
+from records.__main__ import main
+from records.tables import RECORDS, Tables
+from records.toy_training import RATES
+from records.trials import SEEDS
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLES = [
-    "part1", "seq2seq_budgets", "part1_times", "part2", "heads_cost", "norms", "training_times",
-    "transformer_budgets", "too_high", "beams", "cache_times", "copying", "layers_times", "heads",
-]  # fmt: skip
-PARTS = {"part1": records_part1, "part2": records_part2}
+PARTS = {"part1": recurrent, "part2": transformers}
 # Training differs a little between processors, and this is how far apart two may be.
 TOLERANCES = {"val_perplexity": 0.1, "exact": 0.05, "longer": 0.05, "aer": 0.05}
 
 
 def rows_of(name: str) -> list[dict[str, Any]]:
-    return record_tables.read(RECORDS / f"{name}.csv")
+    return tables.read(RECORDS / f"{name}.csv")
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", records.TABLE)
 def test_a_record_says_how_it_was_made(name: str) -> None:
     made = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
-    assert made["command"] == record_tables.COMMAND
-    assert {"python", "torch", "machine"} <= made.keys()
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "\nrecords:" in makefile
+    group = records.TABLE[name].group
+    assert made["command"] == f"make {group}"
+    assert {"python", "torch"} <= made.keys()
+    threads = "two threads" if name == "capstone_tried" else "one thread"
+    assert made["machine"].endswith(f"{threads} a run")
+    _, target = (ROOT / "Makefile").read_text(encoding="utf-8").split(f"\n{group}:")
+    assert target.split("\n\n")[0].endswith(f"-m records --group {group}")
+
+
+def test_every_table_that_was_made_is_in_the_table_of_names() -> None:
+    assert {path.stem for path in RECORDS.glob("*.json")} == set(records.TABLE)
+    assert {record.group for record in records.TABLE.values()} == set(records.GROUPS)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -58,7 +65,9 @@ def test_the_chosen_runs_are_those_of_the_best_trial(part: str) -> None:
     for name in PARTS[part].MODELS:
         chosen = [row for row in rows if row["model"] == name and row["chosen"] == "True"]
         assert [int(row["seed"]) for row in chosen] == list(SEEDS)
-        assert {float(row["rate"]) for row in chosen} == {record_runs.best_rate(rows, name)}
+        assert {float(row["rate"]) for row in chosen} == {
+            float(trials.best_trial(rows, name)["rate"])
+        }
         best = min(
             float(row["val_perplexity"]) for row in rows if row["model"] == name
             and row["seed"] == str(SEEDS[0])
@@ -69,7 +78,7 @@ def test_the_chosen_runs_are_those_of_the_best_trial(part: str) -> None:
 def remade(call: str) -> dict[str, Any]:
     """Make a row again, in a process without the checks of types, which would take minutes."""
     module = call.split(".")[0]
-    program = f"import json, {module}; print(json.dumps({call}))"
+    program = f"import json; from records import {module}; print(json.dumps({call}))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tools")])}
     result = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
@@ -78,34 +87,32 @@ def remade(call: str) -> dict[str, Any]:
     return row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("part1", "records_part1.train_and_measure('Luong, dot', 0.004, 0)"),
-        ("seq2seq_budgets", "records_part1.train_and_measure('seq2seq, GRU', 0.004, 0, 500)"),
+        ("part1", "recurrent.train_recurrent('Luong, dot', 0.004, 0)"),
+        ("seq2seq_budgets", "recurrent.train_recurrent('seq2seq, GRU', 0.004, 0, 500)"),
     ],
 )
 def test_a_row_comes_out_again(name: str, call: str) -> None:
     again = remade(call)
-    measured = {"val_perplexity", "exact", "longer", "aer", *record_runs.COLUMNS}
+    measured = {"val_perplexity", "exact", "longer", "aer", *toy_training.COLUMNS}
     keys = again.keys() - measured
     (stored,) = (r for r in rows_of(name) if all(r[key] == str(again[key]) for key in keys))
     for column, tolerance in TOLERANCES.items():
         if stored[column]:
             assert again[column] == pytest.approx(float(stored[column]), abs=tolerance), column
-    for column in record_runs.COLUMNS:
+    for column in toy_training.COLUMNS:
         assert again[column] == pytest.approx(float(stored[column]), abs=0.1), column
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "call", "measured"),
     [
-        ("norms", "records_part3_norm.train('pre', 6, 0, 0)", ["step_200"]),
-        (
-            "copying",
-            "records_part3_copying.measure('self-attention', 5, 0)",
-            ["rate 0.003", "rate 0.01"],
-        ),
+        ("norms", "norm.train_reverser('pre', 6, 0, 0)", ["step_200"]),
+        ("copying", "copying.copy_at_rates('self-attention', 5, 0)", ["rate 0.003", "rate 0.01"]),
     ],
 )
 def test_a_small_training_comes_out_again(name: str, call: str, measured: list[str]) -> None:
@@ -138,11 +145,11 @@ def test_a_time_is_that_of_a_step_and_stands_beside_the_gru_in_the_same_process(
         def examples(self, split: str) -> list[tuple[list[int], list[int]]]:
             return [([5], [6])]
 
-    monkeypatch.setattr(records_part1, "task", NoTask)
-    monkeypatch.setattr(records_part1, "build", lambda name: name)
-    monkeypatch.setattr(records_part1, "Trainer", FakeTrainer)
-    monkeypatch.setattr(record_runs.time, "process_time", lambda: FakeTrainer.clock)
-    row = records_part1.time_steps("Bahdanau", repeats=2)
+    monkeypatch.setattr(recurrent, "task", NoTask)
+    monkeypatch.setattr(recurrent, "build_recurrent", lambda name: name)
+    monkeypatch.setattr(recurrent, "Trainer", FakeTrainer)
+    monkeypatch.setattr(costs.time, "process_time", lambda: FakeTrainer.clock)
+    row = recurrent.time_recurrent("Bahdanau", repeats=2)
     assert row == {"model": "Bahdanau", "milliseconds": 20.0, "ratio_to_gru": 2.0}
     assert FakeTrainer.calls == (["Bahdanau"] * 5 + ["seq2seq, GRU"] * 5) * 2
     assert list(row) == list(rows_of("part1_times")[0])
@@ -150,7 +157,7 @@ def test_a_time_is_that_of_a_step_and_stands_beside_the_gru_in_the_same_process(
 
 def test_the_times_are_those_of_every_model() -> None:
     rows = rows_of("part1_times")
-    assert [row["model"] for row in rows] == list(records_part1.MODELS)
+    assert [row["model"] for row in rows] == list(recurrent.MODELS)
     (itself,) = (row for row in rows if row["model"] == "seq2seq, GRU")
     assert float(itself["ratio_to_gru"]) == pytest.approx(1, abs=0.1)
     assert all(float(row["milliseconds"]) > 0 for row in rows)
@@ -160,45 +167,108 @@ def row_for(model: str, seed: int) -> dict[str, Any]:
     return {"model": model, "seed": seed, "process": os.getpid()}
 
 
+@pytest.mark.slow
 def test_only_missing_rows_are_made_and_all_stand_in_the_order_of_the_tasks(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
     keys = ["model", "seed"]
-    first = record_tables.extend(path, row_for, [("b", 1)], keys, workers=1)
-    both = record_tables.extend(path, row_for, [("a", 0), ("b", 1)], keys, workers=1)
+    here = Tables(tmp_path)
+    first = here.extend("x", row_for, [("b", 1)], keys, workers=1)
+    both = here.extend("x", row_for, [("a", 0), ("b", 1)], keys, workers=1)
     assert [row["model"] for row in both] == ["a", "b"]
     assert both[1]["process"] == str(first[0]["process"])
-    with path.open(newline="", encoding="utf-8") as file:
+    with (tmp_path / "x.csv").open(newline="", encoding="utf-8") as file:
         assert [row["model"] for row in csv.DictReader(file)] == ["a", "b"]
 
 
 def test_rows_of_other_versions_are_not_mixed(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    record_tables.write(path, [row_for("a", 0)])
-    path.with_suffix(".json").write_text('{"torch": "1.0"}')
+    here = Tables(tmp_path)
+    here.write("x", [row_for("a", 0)])
+    (tmp_path / "x.json").write_text('{"torch": "1.0"}')
     with pytest.raises(InputError, match=r"x\.csv was made with .*delete it first"):
-        record_tables.extend(path, row_for, [("a", 0), ("b", 1)], ["model", "seed"])
+        here.extend("x", row_for, [("a", 0), ("b", 1)], ["model", "seed"])
 
 
-def test_the_committed_records_are_complete_and_making_them_again_changes_no_byte(
-    tmp_path: Path,
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of the records, to break."""
+    return Path(shutil.copytree(RECORDS, tmp_path / "records"))
+
+
+@pytest.mark.parametrize("group", records.GROUPS)
+def test_the_committed_records_are_complete(group: str, capsys: pytest.CaptureFixture) -> None:
+    """A row that is missing is an error here, never made."""
+    assert main(["--check", "--group", group]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("group", records.GROUPS)
+def test_making_them_again_changes_no_byte(
+    copied: Path, group: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tables.multiprocessing, "get_context", no_training)
+    records.make(records.names_in(group), copied)
+    assert {p.name for p in copied.iterdir()} == {p.name for p in RECORDS.iterdir()}
     for path in RECORDS.iterdir():
-        shutil.copy(path, tmp_path)
-    assert make_records.main(tmp_path) == 0
-    for path in RECORDS.iterdir():
-        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+        assert (copied / path.name).read_bytes() == path.read_bytes()
+
+
+def no_training(_: str) -> None:
+    pytest.fail("a row was made")
+
+
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("name", records.TABLE)
+def test_a_missing_row_is_named_and_not_made(
+    copied: Path,
+    name: str,
+    place: int,
+    capsys: pytest.CaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tables.multiprocessing, "get_context", no_training)
+    path = copied / f"{name}.csv"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    (missing,) = csv.DictReader([lines[0], lines[1:][place]])
+    del lines[place or 1]  # the first is the header
+    path.write_text("".join(lines), encoding="utf-8")
+    before = {p.name: p.read_bytes() for p in copied.iterdir()}
+    with pytest.raises(InputError, match=rf"^{name}\.csv lacks 1 of \d+ rows, first that") as error:
+        records.make([name], copied, check=True)
+    named = re.findall(r"(\w+) ('[^']*'|[\d.]+)(?=, |: )", str(error.value).split("that of ")[1])
+    assert named
+    assert all(missing[key] == value.strip("'") for key, value in named)
+    assert main([name, "--check", "--folder", str(copied)]) == 1
+    assert f"'make {records.TABLE[name].group}' makes what is missing" in capsys.readouterr().err
+    assert {p.name: p.read_bytes() for p in copied.iterdir()} == before
+
+
+def test_a_folder_without_records_lacks_all_of_them(tmp_path: Path) -> None:
+    for name in records.TABLE:
+        with pytest.raises(InputError, match=r"\.csv lacks (\d+) of \1 rows"):
+            records.make([name], tmp_path, check=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_entry_point_lists_the_tables(capsys: pytest.CaptureFixture) -> None:
+    assert main(["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(records.TABLE)
+    assert all(len(line.split(" min  ")[1]) > 20 for line in lines)
+
+
+def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="record is 'part3', it must be one of part1, "):
+        records.make(["beams", "part3"], tmp_path)
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_the_chosen_runs_are_marked_by_the_tool(part: str) -> None:
     rows = rows_of(part)
-    assert record_runs.mark_chosen(rows) == [
-        {**row, "chosen": row["chosen"] == "True"} for row in rows
-    ]
+    assert trials.mark_chosen(rows) == [{**row, "chosen": row["chosen"] == "True"} for row in rows]
 
 
+@pytest.mark.slow
 def test_the_models_of_part_two_differ_in_what_their_names_say() -> None:
-    models = {name: records_part2.build(name) for name in records_part2.MODELS}
+    models = {name: transformers.build_transformer(name) for name in transformers.MODELS}
     heads = {name: model.config.num_heads for name, model in models.items()}
     assert heads == dict.fromkeys(heads, 4) | {"1 head": 1, "2 heads": 2, "8 heads": 8}
     learned = {name: model.src_embedding.positions.table for name, model in models.items()}
@@ -210,10 +280,19 @@ def test_the_models_of_part_two_differ_in_what_their_names_say() -> None:
 
 def test_the_cost_of_heads_is_that_of_the_same_operations() -> None:
     rows = rows_of("heads_cost")
-    assert [int(row["num_heads"]) for row in rows] == list(records_part2.HEADS)
-    positions, width = records_part2.SENTENCES * records_part2.POSITIONS, records_part2.D_MODEL
+    assert [int(row["num_heads"]) for row in rows] == list(transformers.HEADS)
+    positions, width = transformers.SENTENCES * transformers.POSITIONS, transformers.D_MODEL
     projections = 4 * 2 * positions * width**2
-    products = 2 * 2 * positions * records_part2.POSITIONS * width
+    products = 2 * 2 * positions * transformers.POSITIONS * width
     assert {int(row["operations"]) for row in rows} == {projections + products}
     assert {int(row["d_k"]) * int(row["num_heads"]) for row in rows} == {width}
     assert float(rows[0]["ratio_to_one"]) == pytest.approx(1, abs=0.1)
+
+
+def test_both_ways_of_writing_that_are_timed_write_the_same() -> None:
+    config = TransformerConfig(9, 9, d_model=8, num_layers=2, num_heads=2, d_ff=8, dropout=0.0)
+    model, (src, tgt_in) = Transformer(config).double(), torch.randint(4, 9, (2, 3, 6))
+    with evaluating(model):
+        logits = model(src, tgt_in)
+        torch.testing.assert_close(decoding.write_cached(model, src, tgt_in), logits)
+        torch.testing.assert_close(decoding.write_anew(model, src, tgt_in), logits)

@@ -10,16 +10,23 @@ from dataclasses import replace
 
 import pytest
 import torch
+from safetensors import SafetensorError
+from typer.testing import CliRunner
 
-from annotated_transformer import evaluation, training_runs
-from annotated_transformer.checkpoints import load_checkpoint
-from annotated_transformer.corpora import Corpus
+from annotated_transformer import run as runs
+from annotated_transformer.cli import app
+from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.errors import InputError
-from annotated_transformer.recipes import MODELS, Recipe
-from annotated_transformer.runs import Run
+from annotated_transformer.evaluation import evaluate, perplexity
+from annotated_transformer.models import MODELS
+from annotated_transformer.run import Recipe, Run, checkpoint, loop, train
+from annotated_transformer.run.checkpoint import load_checkpoint, load_progress
+from annotated_transformer.run.encoded import training_pairs
+from annotated_transformer.run.files import locked
+from annotated_transformer.search import Search
 from annotated_transformer.tokens import UNK
 from annotated_transformer.training import Trainer
-from annotated_transformer.training_runs import train
+from annotated_transformer.translation import translate
 
 LETTERS = "abcdefgh"
 PAIRS = [
@@ -45,6 +52,9 @@ def begin(folder, model="seq2seq", **changes):
 
 def assert_same_end(first, second):
     """Both runs stand at the same step with the same bits, and tell the same learning curve."""
+    best, other = (load_checkpoint(run.weights)[0] for run in (first, second))
+    assert best.keys() == other.keys()
+    assert all(torch.equal(tensor, other[name]) for name, tensor in best.items())
     (ours, progress), (theirs, expected) = map(
         load_checkpoint, (first.checkpoint, second.checkpoint)
     )
@@ -55,20 +65,20 @@ def assert_same_end(first, second):
 
 
 def curve(run):
-    with (run.folder / "metrics.csv").open(newline="") as file:
+    with run.learning_curve.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert all(float(row.pop("seconds")) >= 0 for row in rows)
     return rows
 
 
-def ctrl_c_after(monkeypatch, steps):
-    """Send this process the signal of Ctrl-C at the end of that step."""
+def stop_after(monkeypatch, steps, signum=signal.SIGINT):
+    """Send this process a signal, that of Ctrl-C, at the end of that step."""
     update = Trainer.update
 
     def interrupted(self, parts):
         result = update(self, parts)
         if self.steps == steps:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signum)
         return result
 
     monkeypatch.setattr(Trainer, "update", interrupted)
@@ -77,24 +87,26 @@ def ctrl_c_after(monkeypatch, steps):
 @pytest.mark.parametrize("model", MODELS)
 def test_a_run_is_a_folder_that_understands_itself(tmp_path, model):
     run = begin(tmp_path / "a" / "run", model)
-    assert train(run, CORPUS)
+    assert train(run, CORPUS) is None
     names = {path.name for path in run.folder.iterdir()}
-    assert names == {
+    assert names - {".lock"} == {
         "recipe.json",
         "vocabulary.src.json",
         "vocabulary.tgt.json",
         "checkpoint.safetensors",
-        "metrics.csv",
+        "model.safetensors",
+        "learning_curve.csv",
     }
     again = Run.open(run.folder)
-    assert again.recipe == run.recipe
-    assert again.encode(PAIRS) == run.encode(PAIRS)
-    averages, _ = load_checkpoint(run.checkpoint, "average.")
-    trained = again.model()
+    assert (again.recipe, again.checksum) == (run.recipe, CORPUS.checksum)
+    assert again.vocabularies.encode(PAIRS) == run.vocabularies.encode(PAIRS)
+    weights, _ = load_checkpoint(run.weights)
+    trained = again.model
+    assert trained is again.model  # loaded once
     assert not trained.training
     for name, parameter in trained.named_parameters():
-        assert torch.equal(parameter, averages[name])
-    fresh = dict(run.new_model().named_parameters())
+        assert torch.equal(parameter, weights[name])
+    fresh = dict(run.recipe.make_model(run.vocabularies).named_parameters())
     assert any((p != fresh[name]).any() for name, p in trained.named_parameters())
 
 
@@ -107,16 +119,75 @@ def test_the_learning_curve(tmp_path):
         assert float(row["rate"]) == run.recipe.make_schedule()(int(row["step"]))
         assert 0 < float(row["train_loss"]) < 5
         assert float(row["gradient_norm"]) > 0
-    value = training_runs.perplexity(run.model(), run.encode(CORPUS.split("val")))
-    assert float(rows[-1]["val_perplexity"]) == pytest.approx(value, rel=1e-6)
+    value = perplexity(run.model, run.vocabularies.encode(CORPUS.split("val")))
+    best = min(float(row["val_perplexity"]) for row in rows)
+    assert best == pytest.approx(value, rel=1e-6)
+
+
+def test_the_weights_that_translate_are_those_of_the_best_validation(tmp_path):
+    """Trained with a rate that soon is far too high, the last weights are not the best."""
+    run = begin(tmp_path / "run", steps=40, peak_rate=0.3, warmup=20, average_decay=0.0, clip=1e6)
+    train(run, CORPUS)
+    rows = [float(row["val_perplexity"]) for row in curve(run)]
+    assert min(rows) < 0.95 * rows[-1]
+    value = perplexity(run.model, run.vocabularies.encode(CORPUS.split("val")))
+    assert value == pytest.approx(min(rows), rel=1e-6)
+    assert load_progress(run.checkpoint)["best"] == min(rows)
+    last, _ = load_checkpoint(run.checkpoint)
+    assert any(not torch.equal(p, last[f"average.{n}"]) for n, p in run.model.named_parameters())
+
+
+@pytest.mark.parametrize("patience", [1, 3])
+def test_a_training_that_gets_no_better_stops_early(tmp_path, patience):
+    settings = {"steps": 400, "peak_rate": 0.3, "warmup": 20, "average_decay": 0.0, "clip": 1e6}
+    run = begin(tmp_path / "run", patience=patience, **settings)
+    assert train(run, CORPUS) is None
+    rows = [float(row["val_perplexity"]) for row in curve(run)]
+    assert len(rows) < 80
+    lowest = rows.index(min(rows[:-patience]))
+    assert lowest == len(rows) - 1 - patience
+    best = [min(rows[: i + 1]) for i in range(len(rows))]
+    waited = [i - rows.index(best[i]) for i in range(len(rows))]
+    assert max(waited[:-1]) < patience == waited[-1]
+    steps = load_progress(run.checkpoint)["steps"]
+    message = rf"stopped early, at step {steps}: it waited for {patience}"
+    with pytest.raises(InputError, match=message):
+        train(Run.open(run.folder), CORPUS)
+    assert load_progress(run.checkpoint)["steps"] == steps < 400
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["luong", "transformer"])
+@pytest.mark.parametrize(
+    ("optimizer", "settings"), [("AdamW", {"weight_decay": 0.1}), ("SGD", {"momentum": 0.9})]
+)
+def test_another_optimizer_is_resumed_too(tmp_path, monkeypatch, model, optimizer, settings):
+    changes = {"optimizer": optimizer, "optimizer_settings": settings, "accumulate": 2}
+    straight, run = (begin(tmp_path / name, model, **changes) for name in ("a", "b"))
+    train(straight, CORPUS)
+    with monkeypatch.context() as patch:
+        stop_after(patch, 7)
+        assert train(run, CORPUS) is signal.SIGINT
+    assert train(Run.open(run.folder), CORPUS) is None
+    assert_same_end(run, straight)
+
+
+def test_accumulated_batches_are_one_step(tmp_path, monkeypatch):
+    given = []
+    update = Trainer.update
+    monkeypatch.setattr(
+        Trainer, "update", lambda self, parts: given.append(len(parts)) or update(self, parts)
+    )
+    train(begin(tmp_path / "run", accumulate=3), CORPUS)
+    assert given == [3] * 12
 
 
 def test_vocabularies_are_learned_from_the_training_text_alone(tmp_path):
     words = begin(tmp_path / "words")
-    assert words.encode(CORPUS.split("test")) == [([UNK], [UNK])]
-    subwords = begin(tmp_path / "subwords", subwords=30)
-    assert subwords.src_vocabulary.to_json() == subwords.tgt_vocabulary.to_json()
-    assert UNK in subwords.src_vocabulary.encode("x")
+    assert words.vocabularies.encode(CORPUS.split("test")) == [([UNK], [UNK])]
+    subwords = begin(tmp_path / "subwords", subwords=30).vocabularies
+    assert subwords.src.to_json() == subwords.tgt.to_json()
+    assert UNK in subwords.src.encode("x")
 
 
 @pytest.mark.parametrize(
@@ -124,34 +195,60 @@ def test_vocabularies_are_learned_from_the_training_text_alone(tmp_path):
 )
 def test_interrupted_and_resumed_is_not_interrupted(tmp_path, monkeypatch, model, steps):
     straight, run = begin(tmp_path / "straight", model), begin(tmp_path / "run", model)
-    assert train(straight, CORPUS)
+    assert train(straight, CORPUS) is None
     before = signal.getsignal(signal.SIGINT)
     with monkeypatch.context() as patch:
-        ctrl_c_after(patch, steps)
-        assert train(run, CORPUS) is (steps == 12)
+        stop_after(patch, steps)
+        assert train(run, CORPUS) is (None if steps == 12 else signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
-    assert load_checkpoint(run.checkpoint)[1]["steps"] == steps
+    assert load_progress(run.checkpoint)["steps"] == steps
+    assert run.weights.exists()  # it translates, even before its first validation
     torch.manual_seed(99)
-    assert train(Run.open(run.folder), CORPUS)
+    assert train(Run.open(run.folder), CORPUS) is None
     assert_same_end(run, straight)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_other_signals_save_as_ctrl_c_does(tmp_path, monkeypatch, name):
+    straight, run = begin(tmp_path / "straight"), begin(tmp_path / "run")
+    train(straight, CORPUS)
+    before = signal.getsignal(signal.Signals[name])
+    with monkeypatch.context() as patch:
+        stop_after(patch, 7, signal.Signals[name])
+        assert train(run, CORPUS) is signal.Signals[name]
+    assert signal.getsignal(signal.Signals[name]) is before
+    assert load_progress(run.checkpoint)["steps"] == 7
+    train(run, CORPUS)
+    assert_same_end(run, straight)
+
+
+def test_a_signal_that_was_ignored_stays_ignored(tmp_path, monkeypatch):
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        stop_after(monkeypatch, 7, signal.SIGHUP)
+        assert train(begin(tmp_path / "run"), CORPUS) is None
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
     straight, run = begin(tmp_path / "straight"), begin(tmp_path / "run")
     train(straight, CORPUS)
-    save = training_runs.save_checkpoint
+    save = loop.save_checkpoint
 
-    def killed(path, tensors, progress):
-        if progress["steps"] == 10:
-            raise SystemExit("killed between the metrics and the checkpoint")
+    def killed(path, tensors, progress=None):
+        if progress and progress["steps"] == 10:
+            raise SystemExit("killed between the learning curve and the checkpoint")
         save(path, tensors, progress)
 
     with monkeypatch.context() as patch:
-        patch.setattr(training_runs, "save_checkpoint", killed)
+        patch.setattr(loop, "save_checkpoint", killed)
         with pytest.raises(SystemExit, match="killed between"):
             train(run, CORPUS)
     assert [row["step"] for row in curve(run)] == ["5", "10"]
-    assert train(run, CORPUS)
+    assert train(run, CORPUS) is None
     assert_same_end(run, straight)
 
 
@@ -159,8 +256,12 @@ def test_a_finished_run_can_be_trained_longer(tmp_path):
     longer, run = begin(tmp_path / "longer", steps=20), begin(tmp_path / "run", steps=10)
     train(longer, CORPUS)
     train(run, CORPUS)
-    assert train(replace(run, recipe=replace(run.recipe, steps=20)), CORPUS)
+    longer_run = run.with_recipe(replace(run.recipe, steps=20))
+    assert train(longer_run, CORPUS) is None
+    assert Run.open(run.folder).recipe.steps == 20
     assert_same_end(run, longer)
+    with pytest.raises(InputError, match="stands at step 20, it cannot be trained up to step 10"):
+        run.with_recipe(run.recipe)
 
 
 def test_another_seed_is_another_run(tmp_path):
@@ -172,8 +273,8 @@ def test_another_seed_is_another_run(tmp_path):
 
 def test_a_second_ctrl_c_interrupts(tmp_path, monkeypatch):
     before = signal.getsignal(signal.SIGINT)
-    ctrl_c_after(monkeypatch, 4)
-    ctrl_c_after(monkeypatch, 4)
+    stop_after(monkeypatch, 4)
+    stop_after(monkeypatch, 4)
     with pytest.raises(KeyboardInterrupt):
         train(begin(tmp_path / "run"), CORPUS)
     assert signal.getsignal(signal.SIGINT) is before
@@ -187,6 +288,7 @@ def test_a_run_can_be_trained_in_another_thread(tmp_path):
     assert load_checkpoint(run.checkpoint)[1]["steps"] == 12
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_command_line(tmp_path):
     """A real process, a real signal: exit code 130, a checkpoint, and the same end later on."""
     texts = tmp_path / "texts"
@@ -195,8 +297,9 @@ def test_ctrl_c_in_the_command_line(tmp_path):
         for side, language in enumerate(CORPUS.languages):
             lines = "\n".join(pair[side] for pair in CORPUS.split(split))
             (texts / f"{split}.{language}").write_text(lines + "\n")
-    endless = replace(recipe(steps=10**6), corpus=str(texts))
-    run = Run.create(tmp_path / "run", endless, CORPUS)
+    corpus = load_corpus(str(texts))
+    endless = replace(recipe(steps=10**6), corpus=corpus.name)
+    run = Run.create(tmp_path / "run", endless, corpus)
     env = os.environ | {"OMP_NUM_THREADS": "1"}  # as many threads as in this process
     command = [sys.executable, "-m", "annotated_transformer", "resume", str(run.folder)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
@@ -210,10 +313,10 @@ def test_ctrl_c_in_the_command_line(tmp_path):
     assert process.returncode == 130, errors
     assert f"Saved. Go on with: annotated-transformer resume {run.folder}" in output.decode()
     assert b"Traceback" not in errors
-    to_the_end = replace(endless, steps=load_checkpoint(run.checkpoint)[1]["steps"] + 7)
-    assert train(replace(run, recipe=to_the_end))
-    straight = Run.create(tmp_path / "straight", to_the_end, CORPUS)
-    assert train(straight)
+    to_the_end = replace(endless, steps=load_progress(run.checkpoint)["steps"] + 7)
+    assert train(run.with_recipe(to_the_end)) is None
+    straight = Run.create(tmp_path / "straight", to_the_end, corpus)
+    assert train(straight) is None
     assert_same_end(run, straight)
 
 
@@ -243,7 +346,8 @@ def test_a_folder_without_a_run(tmp_path):
     [
         ("recipe.json", "{"),
         ("recipe.json", "[]"),
-        ("recipe.json", '{"model": "seq2seq", "corpus": "toy", "speed": 3}'),
+        ("recipe.json", "[" * 100_000),
+        ("recipe.json", '{"model": "seq2seq", "corpus": "toy"}'),
         ("vocabulary.src.json", "{}"),
         ("vocabulary.tgt.json", None),
     ],
@@ -259,29 +363,137 @@ def test_a_damaged_run(tmp_path, name, content):
 
 def test_a_checkpoint_of_another_model(tmp_path):
     run = begin(tmp_path / "run")
-    with pytest.raises(InputError, match="the run has not saved one yet"):
-        run.model()
+    with pytest.raises(InputError, match="the run has not saved it yet"):
+        _ = run.model
     train(run, CORPUS)
     settings = json.loads((run.folder / "recipe.json").read_text())
     (run.folder / "recipe.json").write_text(json.dumps(settings | {"model": "bahdanau"}))
-    with pytest.raises(InputError, match=r"checkpoint\.safetensors does not fit .*recipe\.json"):
-        Run.open(run.folder).model()
+    with pytest.raises(InputError, match=r"model\.safetensors does not fit .*recipe\.json"):
+        _ = Run.open(run.folder).model
 
 
 @pytest.mark.parametrize(
     ("model", "changes", "longest"),
-    [("seq2seq", {"batch_tokens": 6}, 5), ("transformer", {"sizes": "max_length"}, 3)],
+    [("seq2seq", {"batch_tokens": 6}, 5), ("transformer", {"sizes": "max_length"}, 5)],
 )
-def test_a_sentence_that_does_not_fit_is_named_before_anything_is_written(
-    tmp_path, model, changes, longest
+def test_training_pairs_that_are_too_long_are_left_out_and_counted(
+    tmp_path, capsys, model, changes, longest
 ):
     if "sizes" in changes:
-        changes = {"sizes": SIZES[model] | {"max_length": 4}}
-    with pytest.raises(
-        InputError, match=rf"pair \d+ of train has {longest + 1} tokens .* takes {longest}"
-    ):
-        begin(tmp_path / "run", model, **changes)
+        changes = {"sizes": SIZES[model] | {"max_length": 6}}
+    short = [pair for pair in PAIRS if len(pair[0].split()) <= longest]
+    left_out = len(PAIRS) - len(short)
+    corpus = replace(CORPUS, splits={"train": PAIRS, "val": short[::4]})
+    message = f"{left_out} training pairs have more than {longest} tokens on a side"
+    with pytest.raises(InputError, match=message):
+        Run.create(tmp_path / "strict", recipe(model, **changes), corpus, strict=True)
+    assert not (tmp_path / "strict").exists()
+    run = Run.create(tmp_path / "run", recipe(model, **changes), corpus)
+    train(run, corpus)
+    assert f"{left_out} of {len(PAIRS)} training pairs are left out" in capsys.readouterr().err
+    kept, number = training_pairs(corpus, run.vocabularies, run.recipe.longest)
+    assert list(kept) == run.vocabularies.encode(short)
+    assert number == left_out
+    with pytest.raises(InputError, match="training pairs have more than 1 tokens on a side"):
+        Run.create(
+            tmp_path / "none",
+            recipe(model, batch_tokens=2),
+            replace(corpus, splits={"train": PAIRS[8:], "val": PAIRS[:1]}),
+        )
+
+
+def test_a_validation_sentence_is_never_left_out(tmp_path):
+    """A model that cannot read it refuses in one sentence, before anything is written."""
+    sizes = SIZES["transformer"] | {"max_length": 6}
+    with pytest.raises(InputError, match=r"sentence \d+ has 7 tokens .* the model takes 6"):
+        begin(tmp_path / "run", "transformer", sizes=sizes)
     assert not (tmp_path / "run").exists()
+    run = begin(tmp_path / "recurrent", "seq2seq", batch_tokens=6)  # reads any length
+    train(run, CORPUS)
+    value = perplexity(run.model, run.vocabularies.encode(CORPUS.split("val")), max_tokens=6)
+    assert float(curve(run)[-1]["val_perplexity"]) == pytest.approx(value, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "message"),
+    [
+        ("transformer", {"sizes": {"d_model": 10, "num_heads": 4}}, "no multiple of num_heads=4"),
+        ("transformer", {"sizes": {"d_model": 9, "num_heads": 3}}, "d_model is 9, it must be even"),
+        ("luong", {"sizes": {"hidden_dim": 10**7}}, "needs at least .* GB of memory"),
+    ],
+)
+def test_a_model_that_cannot_be_built_leaves_no_folder(tmp_path, model, changes, message):
+    with pytest.raises(InputError, match=message):
+        begin(tmp_path / "run", model, **changes)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_vocabularies_of_equal_size_share_no_embeddings(tmp_path):
+    """Two vocabularies of eight letters each mean different things."""
+    pairs = [(letter, letter.upper()) for letter in LETTERS] * 4
+    corpus = replace(CORPUS, splits={"train": pairs, "val": pairs[:4]})
+    run = Run.create(tmp_path / "run", recipe("transformer"), corpus)
+    assert len(run.vocabularies.src) == len(run.vocabularies.tgt)
+    train(run, corpus)
+    src, tgt = run.model.src_embedding.tokens.weight, run.model.tgt_embedding.tokens.weight
+    assert src is not tgt
+    assert not torch.equal(src, tgt)
+
+
+def test_two_processes_do_not_train_one_run(tmp_path):
+    run = begin(tmp_path / "run")
+    with locked(run.folder), pytest.raises(InputError, match="is being trained by another process"):
+        train(run, CORPUS)
+    with locked(run.folder), pytest.raises(InputError, match="is being trained by another process"):
+        run.with_recipe(replace(run.recipe, steps=99))
+    assert Run.open(run.folder).recipe.steps == 12
+    assert not run.checkpoint.exists()
+    assert train(run, CORPUS) is None
+
+
+def test_a_corpus_that_has_changed_is_told(tmp_path):
+    run = begin(tmp_path / "run")
+    other = replace(CORPUS, splits=CORPUS.splits | {"train": [*PAIRS, ("a", "b")]})
+    message = r"letters has changed since .*run was begun: its checksum is \w{12}…, it was \w{12}…"
+    with pytest.raises(InputError, match=message):
+        train(run, other)
+    same = replace(CORPUS, splits=CORPUS.splits | {"test": []})  # it is not trained on
+    assert train(run, same) is None
+
+
+def test_text_is_encoded_once_and_shared(tmp_path, monkeypatch):
+    """By all runs on the same text; another text, or vocabulary, has ids of its own."""
+    monkeypatch.setenv("ANNOTATED_TRANSFORMER_CACHE", str(tmp_path / "cache"))
+
+    def kept():
+        return {path.name for path in (tmp_path / "cache" / "encoded").iterdir() if path.is_dir()}
+
+    begin(tmp_path / "one")
+    first = kept()
+    assert len(first) == 2  # the vocabularies and the ids
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.ids")}
+    begin(tmp_path / "two", "transformer", seed=3)
+    assert kept() == first
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+    begin(tmp_path / "three", subwords=30)
+    assert len(kept()) == 4
+    Run.create(
+        tmp_path / "four", recipe(), replace(CORPUS, splits=CORPUS.splits | {"train": PAIRS[1:]})
+    )
+    assert len(kept()) == 6
+
+
+def test_a_run_evaluates_itself(tmp_path):
+    run = begin(tmp_path / "run", "luong")
+    train(run, CORPUS)
+    pairs = CORPUS.split("val")
+    found = run.evaluate(CORPUS, "val")
+    assert found == evaluate(run.model, run.vocabularies, pairs, run.recipe.search)
+    names = ["BLEU", "BLEU, lower-cased", "chrF", "exact sentences", "perplexity"]
+    assert [score.name for score in found] == names
+    gold = [frozenset({(0, 0)}) for _ in pairs]
+    scored = run.evaluate(replace(CORPUS, alignments={"val": gold}), "val", Search())
+    assert [score.name for score in scored] == [*names, "AER"]
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):
@@ -289,8 +501,9 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     other = begin(tmp_path / "other", "bahdanau")
     train(other, CORPUS)
     other.checkpoint.rename(run.checkpoint)
+    other.weights.rename(run.weights)
     with pytest.raises(InputError, match="does not fit"):
-        run.model()
+        _ = run.model
     with pytest.raises(InputError, match="does not fit"):
         train(run, CORPUS)
 
@@ -299,9 +512,13 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     ("change", "message"),
     [
         ({"model": "foo"}, "model is 'foo', it must be one of"),
-        ({"sizes": {"width": 3}}, "unexpected keyword argument 'width'"),
-        ({"schedule": "cosine"}, "schedule is 'cosine', it must be 'paper' or 'linear'"),
-        ({"colour": "red"}, "unexpected keyword argument 'colour'"),
+        ({"sizes": {"width": 3}}, "there is no setting 'width'"),
+        ({"schedule": "cosine"}, "schedule is 'cosine', it must be one of inverse_sqrt, linear"),
+        ({"colour": "red"}, "there is no setting 'colour'"),
+        ({"steps": "many"}, "steps is 'many', it must be a valid integer"),
+        ({"corpus_checksum": 3}, "corpus_checksum is 3, it must be a text"),
+        ({"format": 2, "version": "9.9"}, r"format 2, written by version 9\.9; .* install a newer"),
+        ({"format": None}, "recipe.json has no format: it is not that of a run, or older than"),
     ],
 )
 def test_a_damaged_recipe_is_told(tmp_path, change, message):
@@ -317,15 +534,15 @@ def test_a_checkpoint_of_another_size_is_refused(tmp_path):
     train(run, CORPUS)
     larger = replace(run, recipe=replace(run.recipe, sizes=RECURRENT | {"hidden_dim": 9}))
     with pytest.raises(InputError, match="does not fit"):
-        larger.model()
+        _ = larger.model
 
 
 @pytest.mark.parametrize("table", ["", "step,seconds\n5,1\n", "half a row"])
 def test_a_damaged_learning_curve_is_told(tmp_path, table):
     run = begin(tmp_path / "run")
     train(run, CORPUS)
-    (run.folder / "metrics.csv").write_text(table)
-    with pytest.raises(InputError, match=r"metrics\.csv is not a learning curve"):
+    run.learning_curve.write_text(table)
+    with pytest.raises(InputError, match=r"learning_curve\.csv is not a learning curve"):
         train(run, CORPUS)
 
 
@@ -334,27 +551,28 @@ def test_a_damaged_learning_curve_is_told(tmp_path, table):
 
 def trained(folder, **changes):
     run = begin(folder, **changes)
-    assert train(run, CORPUS)
+    assert train(run, CORPUS) is None
     return run
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_an_exported_run_has_the_average_in_half_precision(tmp_path, model):
+def test_an_exported_run_has_its_best_weights_in_half_precision(tmp_path, model):
     run = trained(tmp_path / "run", model=model)
     exported = run.export(tmp_path / "exported")
     assert Run.open(tmp_path / "exported").recipe == run.recipe
-    assert exported.src_vocabulary.to_json() == run.src_vocabulary.to_json()
-    assert exported.tgt_vocabulary.to_json() == run.tgt_vocabulary.to_json()
-    wanted = run.model().state_dict()
-    for name, tensor in exported.model().state_dict().items():
+    for ours, theirs in zip(exported.vocabularies, run.vocabularies, strict=True):
+        assert ours.to_json() == theirs.to_json()
+    wanted = run.model.state_dict()
+    for name, tensor in exported.model.state_dict().items():
         assert tensor.dtype == torch.float32
-        assert torch.equal(tensor, wanted[name].half().float()), name
-    stored, progress = load_checkpoint(exported.checkpoint)
-    assert progress == {"steps": 12}
+        if name in dict(run.model.named_parameters()):
+            assert torch.equal(tensor, wanted[name].half().float()), name
+    stored, progress = load_checkpoint(exported.weights)
+    assert progress == {"exported": True}
     assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
     names = {path.name for path in (tmp_path / "exported").iterdir()}
     assert names == {
-        "recipe.json", "vocabulary.src.json", "vocabulary.tgt.json", "checkpoint.safetensors"
+        "recipe.json", "vocabulary.src.json", "vocabulary.tgt.json", "model.safetensors"
     }  # fmt: skip
 
 
@@ -362,6 +580,41 @@ def test_what_was_exported_cannot_be_trained_further(tmp_path):
     exported = trained(tmp_path / "run").export(tmp_path / "exported")
     with pytest.raises(InputError, match="was exported to translate with, its training cannot go"):
         train(exported, CORPUS)
+
+
+def test_an_export_stays_as_it_is(tmp_path):
+    exported = trained(tmp_path / "run").export(tmp_path / "exported")
+    before = {path: path.read_bytes() for path in exported.folder.iterdir()}
+    result = CliRunner().invoke(app, ["resume", str(exported.folder), "--steps", "99"])
+    assert result.exit_code == 2
+    assert "was exported to translate with" in result.stderr
+    assert before == {path: path.read_bytes() for path in exported.folder.iterdir()}
+
+
+def test_a_run_killed_within_its_first_save_begins_again(tmp_path):
+    straight, run = trained(tmp_path / "straight"), trained(tmp_path / "run")
+    run.checkpoint.unlink()  # its weights are written first
+    train(run, CORPUS)
+    assert_same_end(run, straight)
+
+
+def test_a_full_disk_is_told_in_one_sentence(tmp_path, monkeypatch):
+    run = trained(tmp_path / "run")
+
+    def full(*args, **kwargs):
+        raise SafetensorError("No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(OSError, match=r"model\.safetensors could not be written \(No space left"):
+        run.export(tmp_path / "exported")
+    assert {path.name for path in tmp_path.iterdir()} == {"run"}
+
+
+def test_using_a_run_draws_no_random_number(tmp_path):
+    run = trained(tmp_path / "run")
+    before = torch.get_rng_state()
+    run.translate(["a b"])
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_nothing_is_exported_into_a_folder_that_holds_something(tmp_path):
@@ -374,27 +627,27 @@ def test_nothing_is_exported_into_a_folder_that_holds_something(tmp_path):
 
 
 def test_a_run_without_a_checkpoint_is_not_exported(tmp_path):
-    with pytest.raises(InputError, match="has not saved one yet"):
+    with pytest.raises(InputError, match="has not saved it yet"):
         begin(tmp_path / "run").export(tmp_path / "exported")
     assert not (tmp_path / "exported").exists()
 
 
 def test_a_run_searches_as_its_recipe_says_unless_something_else_is_asked_for(tmp_path):
     learning = {"steps": 60, "peak_rate": 2e-2, "average_decay": 0.0, "validate_every": 60}
-    run = begin(tmp_path / "run", "luong", beam=3, alpha=9.0, **learning)
+    run = begin(tmp_path / "run", "luong", search=Search(3, 9.0), **learning)
     train(run, CORPUS)
     texts = [source for source, _ in PAIRS]
-    vocabularies = run.src_vocabulary, run.tgt_vocabulary
 
-    def found(beam, alpha):
-        return evaluation.translate(run.model(), texts, *vocabularies, beam, alpha)
+    def found(*search):
+        return translate(run.model, texts, run.vocabularies, Search(*search))
 
     assert found(3, 9.0) != found(1, 9.0)
     assert found(3, 9.0) != found(3, -5.0)
-    before = (run.folder / "recipe.json").read_bytes()
-    assert run.searching(None, None).translate(texts) == run.translate(texts) == found(3, 9.0)
-    assert run.searching(1, None).translate(texts) == found(1, 9.0)
-    assert run.searching(None, -5.0).translate(texts) == found(3, -5.0)
-    assert (run.folder / "recipe.json").read_bytes() == before
-    with pytest.raises(InputError, match="beam is 0, it must be at least 1"):
-        run.searching(0, None)
+    assert run.translate(texts) == found(3, 9.0)
+    assert Run.open(run.folder).translate(texts) == found(3, 9.0)
+    assert run.translate(texts, Search(1)) == found(1)
+    assert run.translate(texts, Search(3, -5.0)) == found(3, -5.0)
+
+
+def test_the_door_says_what_is_behind_it():
+    assert set(runs.__all__) <= set(vars(runs))

@@ -4,7 +4,7 @@ import torch
 from torch.optim.lr_scheduler import LambdaLR
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.schedule import linear_schedule, paper_schedule
+from annotated_transformer.schedule import inverse_sqrt_schedule, linear_schedule, paper_schedule
 
 
 @pytest.mark.parametrize(("d_model", "warmup", "factor"), [(512, 4000, 1.0), (64, 1, 0.5)])
@@ -17,6 +17,31 @@ def test_the_formula_of_the_paper(d_model, warmup, factor):
     assert rate(warmup) == pytest.approx(factor / (d_model * warmup) ** 0.5)
 
 
+@pytest.mark.parametrize(("peak", "warmup"), [(3e-3, 200), (1.0, 1), (0.5, 4000)])
+def test_growth_to_the_peak_and_decay_with_the_root(peak, warmup):
+    rate = inverse_sqrt_schedule(peak, warmup)
+    steps = np.arange(1, 9001)
+    expected = np.where(steps < warmup, peak * steps / warmup, peak * np.sqrt(warmup / steps))
+    np.testing.assert_allclose([rate(int(step)) for step in steps], expected, rtol=1e-12)
+    assert rate(warmup) == peak == max(rate(int(step)) for step in steps)
+    assert rate(4 * warmup) == peak / 2
+
+
+@pytest.mark.parametrize(("d_model", "warmup", "factor"), [(512, 4000, 1.0), (64, 1, 0.5)])
+def test_the_schedule_of_the_paper_is_the_same_with_the_peak_that_follows(d_model, warmup, factor):
+    paper = paper_schedule(d_model, warmup, factor)
+    peak = max(paper(step) for step in range(1, 2 * warmup + 2))
+    same = inverse_sqrt_schedule(peak, warmup)
+    for step in (1, 2, warmup, warmup + 1, 10 * warmup):
+        assert paper(step) == pytest.approx(same(step), rel=1e-12)
+
+
+@pytest.mark.parametrize("warmup", [0, -1])
+def test_inverse_sqrt_schedule_out_of_range(warmup):
+    with pytest.raises(InputError, match=f"warmup={warmup} must be at least 1"):
+        inverse_sqrt_schedule(1.0, warmup)
+
+
 @pytest.mark.parametrize("warmup", [0, 1, 30, 99])
 def test_two_straight_lines(warmup):
     rate = linear_schedule(2e-3, 100, warmup)
@@ -26,7 +51,9 @@ def test_two_straight_lines(warmup):
     assert rate(150) == 0.0
 
 
-@pytest.mark.parametrize("rate", [paper_schedule(16, 3), linear_schedule(0.1, 10, 3)])
+@pytest.mark.parametrize(
+    "rate", [paper_schedule(16, 3), inverse_sqrt_schedule(0.1, 3), linear_schedule(0.1, 10, 3)]
+)
 def test_a_schedule_fits_the_scheduler_of_torch(rate):
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     scheduler = LambdaLR(optimizer, lambda steps_taken: rate(steps_taken + 1))

@@ -3,6 +3,7 @@ import torch
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator, Seq2Seq
+from annotated_transformer.translator import State
 from oracles import assert_close, cell_of_torch, randomise
 
 SRC = torch.tensor([[5, 6, 7, 8, 2], [5, 6, 2, 0, 0], [9, 2, 0, 0, 0]])
@@ -34,7 +35,7 @@ def test_logits_are_those_of_a_plain_loop_over_each_sentence_alone(name):
 
 def test_the_context_is_all_that_the_decoder_knows_of_the_source():
     state = small("lstm").start(SRC)
-    assert {name: tensor.shape for name, tensor in state.items()} == {
+    assert {name: tensor.shape for name, tensor in vars(state).items()} == {
         "context": (3, 5),
         "decoder": (3, 10),
     }
@@ -49,10 +50,10 @@ def test_dropout_works_while_training_alone():
 
 def test_what_recurrent_models_share_is_no_model_by_itself():
     shared = RecurrentTranslator(RecurrentConfig(10, 11))
-    with pytest.raises(NotImplementedError, match="does not say how decoding starts"):
+    with pytest.raises(NotImplementedError, match="RecurrentTranslator does not say how it reads"):
         shared.start(SRC)
-    with pytest.raises(NotImplementedError, match="does not say how decoding goes on"):
-        shared.extend({}, TGT)
+    with pytest.raises(NotImplementedError, match="RecurrentTranslator does not say how it goes"):
+        shared.extend(State(), TGT)
 
 
 def test_an_unknown_cell_is_refused():
@@ -63,11 +64,13 @@ def test_an_unknown_cell_is_refused():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"hidden_dim": 0}, "hidden_dim is 0"),
-        ({"d_model": -1}, "d_model is -1"),
-        ({"dropout": 1.0}, "dropout is 1.0"),
+        ({"hidden_dim": 0}, "hidden_dim is 0, it must be greater than or equal to 1"),
+        ({"d_model": -1}, "d_model is -1, it must be greater than or equal to 1"),
+        ({"src_vocab": 0}, "src_vocab is 0, it must be greater than or equal to 1"),
+        ({"dropout": 1.0}, "dropout is 1.0, it must be less than 1"),
+        ({"dropout": -0.1}, "dropout is -0.1, it must be greater than or equal to 0"),
     ],
 )
 def test_a_configuration_that_no_model_can_have_is_refused(wrong, message):
-    with pytest.raises(InputError, match=f"{message}, it must be at least"):
-        RecurrentConfig(10, 10, **wrong)
+    with pytest.raises(InputError, match=f"^{message}"):
+        RecurrentConfig(**{"src_vocab": 10, "tgt_vocab": 10} | wrong)

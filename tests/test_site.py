@@ -1,18 +1,24 @@
 """The website: it builds without a warning, and every page of it is sound in a browser."""
 
+import importlib
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser
 
+from annotated_transformer import MODULES
 from browser import VIEWS, Problem, problems, serve
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = "annotated_transformer"
 
 # The attributes by which a page loads something. A plain link loads nothing.
 LOADING = {
@@ -75,6 +81,17 @@ def test_no_page_loads_anything_from_another_host(site: Path) -> None:
     assert not found
 
 
+def test_the_page_of_the_package_has_all_that_is_public(site: Path) -> None:
+    html = (site / "book" / "api.html").read_text(encoding="utf-8")
+    for name in (name for name in MODULES if "." not in name and name != "course"):
+        module = importlib.import_module(f"annotated_transformer.{name}")
+        assert f'id="module-{module.__name__}"' in html
+        for public, thing in vars(module).items():
+            own = getattr(thing, "__module__", "") == module.__name__ and public[0] != "_"
+            if own and isinstance(thing, type | FunctionType):
+                assert f'id="{module.__name__}.{public}"' in html, public
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_page_is_sound(site: Path, browser: Browser, view: str) -> None:
     found: list[Problem] = []
@@ -83,8 +100,18 @@ def test_every_page_is_sound(site: Path, browser: Browser, view: str) -> None:
         pages = [page for page in pages if page != "index.html" and not page.startswith("_static/")]
         assert "book/index.html" in pages
         for page in pages:
-            found += problems(context, base, page)
+            # On a phone, the colours are those of the light view (see the test below).
+            found += problems(context, base, page, contrast=view != "phone")
     assert not found, "\n".join(str(problem) for problem in found)
+
+
+def test_no_colour_depends_on_the_width_of_the_page() -> None:
+    sheets = [*(ROOT / "book" / "_static").glob("*.css"), *(ROOT / PACKAGE).rglob("*.css")]
+    assert len(sheets) == 2
+    for sheet in sheets:
+        rules = re.findall(r"@media[^{]*width[^{]*\{(.*?\})\s*\}", sheet.read_text("utf-8"), re.S)
+        assert rules, sheet.name
+        assert not [rule for rule in rules if re.search(r"color|background|opacity|filter", rule)]
 
 
 SOUND = (
@@ -132,6 +159,16 @@ def test_a_fault_is_found(tmp_path: Path, browser: Browser, fault: str) -> None:
     write_page(tmp_path, SOUND + body)
     with serve(tmp_path) as base, browser.new_context() as context:
         assert kind in {problem.kind for problem in problems(context, base, "page.html")}
+
+
+def test_contrast_alone_is_left_out_where_it_is_not_asked_for(
+    tmp_path: Path, browser: Browser
+) -> None:
+    write_page(tmp_path, SOUND + FAULTS["low contrast"][1] + FAULTS["no alt text"][1])
+    with serve(tmp_path) as base, browser.new_context() as context:
+        found = problems(context, base, "page.html", contrast=False)
+    assert {problem.kind for problem in found} == {"image without text", "accessibility"}
+    assert not any("color-contrast" in problem.text for problem in found)
 
 
 @pytest.mark.parametrize(

@@ -315,6 +315,7 @@ def examined(page):
     return page.select("section[id^=part-] section table tbody tr")
 
 
+@pytest.mark.slow
 def test_the_page_shows_every_row_of_the_file(site):
     shown = examined(site["sources.html"])
     assert len(shown) == len(ROWS)
@@ -329,6 +330,7 @@ def test_the_page_shows_every_row_of_the_file(site):
         assert len(row.select("span.math")) == formulas
 
 
+@pytest.mark.slow
 def test_every_decided_row_links_to_its_cell(site):
     shown = examined(site["sources.html"])
     in_order = sorted(ROWS, key=lambda row: row["part"])
@@ -341,6 +343,7 @@ def test_every_decided_row_links_to_its_cell(site):
             assert "assert" in cell.get_text()
 
 
+@pytest.mark.slow
 def test_the_verdicts_are_counted(site):
     (table,) = site["sources.html"].select("#how-to-read-the-tables table")
     counts = [[cell.get_text() for cell in row.select("td")] for row in table.select("tr")[1:]]
@@ -351,6 +354,7 @@ def test_the_verdicts_are_counted(site):
     assert [part for part, *_ in counts] == ["I", "II", "III", "all"]
 
 
+@pytest.mark.slow
 def test_an_unknown_tag_is_reported_and_a_missing_chapter_named(tmp_path):
     chapters = all_tags()
     unknown = chapters["02_seq2seq"].pop()

@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer, models
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabularies, Vocabulary
 
 TEXTS = [
     "Grüße aus Köln!",
@@ -143,3 +143,52 @@ def test_a_vocabulary_of_words_forgets_none():
     words = [f"word{i}" for i in range(40_000)]
     vocabulary = Vocabulary.words([" ".join(words)])
     assert len(vocabulary) == len(words) + len(SPECIALS)
+
+
+# --- two vocabularies -----------------------------------------------------------------------------
+
+PAIRS = [("ein Hund", "a dog"), ("eine Katze", "a cat"), ("ein Weg", "a way"), ("so weit", "a way")]
+
+
+def test_a_joint_vocabulary_is_learned_from_both_sides():
+    src, tgt = vocabularies = Vocabularies.learn(PAIRS, subwords=60)
+    assert src is tgt
+    assert vocabularies.src is vocabularies.tgt
+    texts = [text for pair in PAIRS for text in pair]
+    assert src.to_json() == Vocabulary.subwords(texts, 60).to_json()
+
+
+def test_words_are_learned_for_each_side_by_itself():
+    src, tgt = vocabularies = Vocabularies.learn(PAIRS, subwords=0)
+    assert vocabularies.src.to_json() != vocabularies.tgt.to_json()
+    for i, vocabulary in enumerate((src, tgt)):
+        assert vocabulary.to_json() == Vocabulary.words([pair[i] for pair in PAIRS]).to_json()
+
+
+@pytest.mark.parametrize("subwords", [0, 60])
+@pytest.mark.parametrize("size", [1, 3, 4, 100])
+def test_pairs_are_encoded_side_by_side_in_chunks_of_any_size(subwords, size):
+    vocabularies = Vocabularies.learn(PAIRS, subwords)
+    expected = [
+        (vocabularies.src.encode(source), vocabularies.tgt.encode(target))
+        for source, target in PAIRS
+    ]
+    assert vocabularies.encode(PAIRS) == expected
+    chunks = list(vocabularies.encode_in_chunks(iter(PAIRS), size))
+    assert [pair for chunk in chunks for pair in chunk] == expected
+    assert [len(chunk) for chunk in chunks[:-1]] == [size] * (len(chunks) - 1)
+    assert vocabularies.encode([]) == []
+
+
+def test_chunks_are_read_as_they_are_asked_for():
+    read = []
+
+    def source():
+        for pair in PAIRS:
+            read.append(pair)
+            yield pair
+
+    chunks = Vocabularies.learn(PAIRS, 0).encode_in_chunks(source(), 2)
+    assert read == []
+    next(chunks)
+    assert read == PAIRS[:2]

@@ -11,12 +11,17 @@ import pytest
 from jaxtyping import config
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.lexicon import ANIMATE, LEXICON, Lexicon
-from annotated_transformer.morphology import GLOSSES
-from annotated_transformer.nominals import noun_phrase
-from annotated_transformer.sampler import Sampler
-from annotated_transformer.toy import EXAMPLES, LONGEST, is_held_out, toy_corpus
+from annotated_transformer.toy import (
+    EXAMPLES,
+    LONGEST,
+    is_held_out,
+    toy_corpus,
+)
 from annotated_transformer.toy import pair as pair_of
+from annotated_transformer.toy.lexicon import ANIMATE, LEXICON, Lexicon
+from annotated_transformer.toy.morphology import GLOSSES
+from annotated_transformer.toy.nominals import noun_phrase
+from annotated_transformer.toy.sampler import Sampler
 
 SPLITS = ("train", "val", "test", "unseen", "longer", "deeper")
 
@@ -140,6 +145,7 @@ def test_arguments_out_of_range(arguments, message):
         toy_corpus(**arguments)
 
 
+@pytest.mark.slow
 def test_a_space_too_small_is_reported():
     with pytest.raises(InputError, match=r"too few sentences .* of 5499 seen"):
         toy_corpus(5000, max_length=4, max_depth=0)
@@ -220,6 +226,7 @@ class Dull(Sampler):
         return "", False
 
 
+@pytest.mark.slow
 def test_english_to_korean_is_a_function():
     nouns = some(LEXICON.nouns, "man", "woman", "tree", "park")
     verbs, adjectives = some(LEXICON.verbs, "see", "run", "say"), some(LEXICON.adjectives, "big")

@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 from contextlib import nullcontext
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
@@ -36,11 +37,11 @@ def small(**changes):
 def of_torch(config):
     theirs = nn.Transformer(
         config.d_model, config.num_heads, config.num_layers, config.num_layers, config.d_ff,
-        dropout=0.0, batch_first=True, norm_first=config.norm == "pre",
+        dropout=0.0, batch_first=True, norm_first=config.norm_position == "pre",
     )  # fmt: skip
     # nn.Transformer ends both stacks with a LayerNorm, which belongs to pre-norm. The paper's
     # post-norm layers end with one already: a second has to be taken away.
-    if config.norm == "post":
+    if config.norm_position == "post":
         theirs.encoder.norm = theirs.decoder.norm = None
     # For speed alone it would pack sentences without their padding, in a form that may change.
     theirs.encoder.use_nested_tensor = False
@@ -51,9 +52,9 @@ def of_torch(config):
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("carry", BOTH_WAYS)
 @pytest.mark.parametrize("dtype", BOTH_DTYPES)
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_it_is_that_of_torch(norm, dtype, carry, training):
-    ours = randomise(small(norm=norm)).to(dtype).train(training)
+@pytest.mark.parametrize("position", ["post", "pre"])
+def test_it_is_that_of_torch(position, dtype, carry, training):
+    ours = randomise(small(norm_position=position)).to(dtype).train(training)
     theirs = randomise(of_torch(ours.config)).to(dtype).train(training)
     pairs = list(stack_pairs(ours, theirs))
     carry(pairs)
@@ -92,15 +93,77 @@ def test_embeddings_are_drawn_with_variance_one_over_their_width():
     assert within == pytest.approx(0.6827, abs=0.005)
 
 
-def test_one_matrix_embeds_both_languages_and_gives_the_logits():
-    shared = small()
-    assert shared.src_embedding is shared.tgt_embedding
-    assert shared.output.weight is shared.tgt_embedding.tokens.weight
-    apart = small(share_embeddings=False)
-    assert apart.src_embedding.tokens.weight is not apart.tgt_embedding.tokens.weight
-    assert apart.output.weight is apart.tgt_embedding.tokens.weight
-    counts = [sum(p.numel() for p in model.parameters()) for model in (shared, apart)]
-    assert counts[1] - counts[0] == 11 * 8
+@pytest.mark.parametrize("share", [False, True])
+@pytest.mark.parametrize("tie", [False, True])
+def test_one_matrix_embeds_both_languages_and_gives_the_logits_if_it_is_asked_to(share, tie):
+    model = small(share_embeddings=share, tie_output=tie)
+    source, target = model.src_embedding.tokens.weight, model.tgt_embedding.tokens.weight
+    assert (model.src_embedding is model.tgt_embedding) == (source is target) == share
+    assert (model.output.weight is target) == tie
+    assert model.output.weight is not source or (share and tie)
+    count, fewest = (
+        sum(p.numel() for p in m.parameters())
+        for m in (model, small(share_embeddings=True, tie_output=True))
+    )
+    assert count - fewest == (2 - share - tie) * 11 * 8
+    assert torch.equal(model.output.bias, torch.zeros(11))
+
+
+def test_unless_it_is_asked_to_a_model_embeds_each_language_by_itself():
+    assert not TransformerConfig(11, 11).share_embeddings
+    assert not TransformerConfig.tiny(11, 11).share_embeddings
+    assert TransformerConfig.base(11, 11).share_embeddings
+    assert TransformerConfig.big(11, 11).share_embeddings
+    assert all(c(11, 11).tie_output for c in (TransformerConfig, TransformerConfig.base))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("tie", [False, True])
+def test_logits_come_from_the_matrix_that_is_tied_or_from_one_of_their_own(tie):
+    model, seen = randomise(small(tie_output=tie)).double(), []
+    model.decoder_norm.register_forward_hook(lambda _, args, output: seen.append(output))
+    logits = model(SRC, TGT)
+    matrix = model.tgt_embedding.tokens.weight if tie else model.output.weight
+    assert_close(logits, seen[0] @ matrix.T + model.output.bias)
+
+
+def rms(x, norm):
+    """Zhang and Sennrich 2019, equation 4."""
+    return norm.weight * x / (x.square().mean(dim=-1, keepdim=True) + 2**-52).sqrt()
+
+
+def layer(x, norm):
+    """Ba et al. 2016."""
+    centred = x - x.mean(dim=-1, keepdim=True)
+    return norm.weight * centred / (centred.square().mean(-1, True) + 1e-5).sqrt() + norm.bias
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("name", "normalise"), [("layer", layer), ("rms", rms)])
+@pytest.mark.parametrize("position", ["post", "pre"])
+def test_every_norm_stands_where_its_position_says(name, normalise, position):
+    """The whole model, a sentence alone, with each sub-layer and its norm written out."""
+    model = randomise(small(norm=name, norm_position=position)).double()
+    is_pre = position == "pre"
+
+    def around(x, norm, sublayer):
+        return x + sublayer(normalise(x, norm)) if is_pre else normalise(x + sublayer(x), norm)
+
+    src, tgt = SRC[:1], TGT[1:]
+    x = model.src_embedding(src)
+    for part in model.encoder:
+        x = around(x, part.residual_1.norm, lambda y, part=part: part.self_attention(y, y, y))
+        x = around(x, part.residual_2.norm, part.feed_forward)
+    memory = normalise(x, model.encoder_norm) if is_pre else x
+    x = model.tgt_embedding(tgt)
+    for part in model.decoder:
+        ask = part.self_attention
+        x = around(x, part.residual_1.norm, lambda y, ask=ask: ask(y, y, y, causal_mask(4)))
+        look = part.cross_attention
+        x = around(x, part.residual_2.norm, lambda y, look=look: look(y, memory, memory))
+        x = around(x, part.residual_3.norm, part.feed_forward)
+    x = normalise(x, model.decoder_norm) if is_pre else x
+    assert_close(model(src, tgt), model.output(x))
 
 
 def test_layers_start_from_weights_of_their_own():
@@ -111,24 +174,47 @@ def test_layers_start_from_weights_of_their_own():
 def counted_by_hand(c):
     """Weights and biases, added up from the equations of the paper."""
     d_k, d_v = c.d_k or c.d_model // c.num_heads, c.d_v or c.d_model // c.num_heads
-    into_heads = (c.d_model + 1) * c.num_heads * (2 * d_k + d_v)
+    num_kv_heads = c.num_kv_heads or c.num_heads
+    into_heads = (c.d_model + 1) * (c.num_heads * d_k + num_kv_heads * (d_k + d_v))
     attention = into_heads + (c.num_heads * d_v + 1) * c.d_model
     feed_forward = (c.d_model + 1) * c.d_ff + (c.d_ff + 1) * c.d_model
-    norm = 2 * c.d_model
+    norm = {"layer": 2, "rms": 1}[c.norm] * c.d_model
     encoder_layer = attention + feed_forward + 2 * norm
     decoder_layer = 2 * attention + feed_forward + 3 * norm
-    final_norms = 2 * norm if c.norm == "pre" else 0
-    shared_embedding, bias_of_the_logits = c.tgt_vocab * c.d_model, c.tgt_vocab
+    final_norms = 2 * norm if c.norm_position == "pre" else 0
+    matrices = [c.tgt_vocab]  # the target's embeddings
+    matrices += [] if c.share_embeddings else [c.src_vocab]
+    matrices += [] if c.tie_output else [c.tgt_vocab]
+    bias_of_the_logits = c.tgt_vocab
     layers = c.num_layers * (encoder_layer + decoder_layer)
-    return layers + final_norms + shared_embedding + bias_of_the_logits
+    return layers + final_norms + sum(matrices) * c.d_model + bias_of_the_logits
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm": "rms"},
+        {"norm": "rms", "norm_position": "pre"},
+        {"num_kv_heads": 1},
+        {"tie_output": False},
+        {"src_vocab": 13},
+        {"src_vocab": 13, "tie_output": False, "num_kv_heads": 2, "d_k": 3, "d_v": 5},
+    ],
+)
+def test_parameters_are_as_many_as_the_equations_say(changes):
+    config = replace(small(num_heads=4).config, **changes)
+    assert sum(p.numel() for p in Transformer(config).parameters()) == counted_by_hand(config)
+
+
+@pytest.mark.parametrize("position", ["post", "pre"])
 @pytest.mark.parametrize("row", TABLE_3, ids=lambda row: f"{row['row']} {row['changes']}")
-def test_parameters_are_as_many_as_table_3_prints(row, norm):
+def test_parameters_are_as_many_as_table_3_prints(row, position):
     changes = json.loads(row["changes"])
     with torch.device("meta"):
-        model = Transformer(TransformerConfig.base(37_000, 37_000, norm=norm, **changes))
+        model = Transformer(
+            TransformerConfig.base(37_000, 37_000, norm_position=position, **changes)
+        )
     counted, printed = sum(p.numel() for p in model.parameters()), float(row["printed_millions"])
     assert counted == counted_by_hand(model.config)
     residual = counted / 1e6 - printed
@@ -144,30 +230,69 @@ def test_the_big_model_is_the_row_of_table_3():
     assert TransformerConfig.big(5, 5, dropout=0.1).dropout == 0.1
 
 
-def test_the_tiny_model_shares_what_can_be_shared_and_a_config_is_frozen():
-    assert TransformerConfig.tiny(11, 11).share_embeddings
+def test_the_tiny_model_can_be_changed_and_a_config_is_frozen():
     tiny = TransformerConfig.tiny(11, 13, d_ff=7)
-    assert not tiny.share_embeddings
     assert tiny.d_ff == 7
     assert Transformer(tiny)(SRC, TGT).shape == (2, 4, 13)
     with pytest.raises(FrozenInstanceError):
         tiny.d_ff = 8
 
 
-def test_unusable_configurations_are_refused(monkeypatch):
-    with pytest.raises(InputError, match="src_vocab=11 and tgt_vocab=13 differ"):
-        Transformer(TransformerConfig(11, 13))
+def test_a_sentence_longer_than_the_model_is_refused():
     with pytest.raises(InputError, match="the sentence has 5 positions, the model knows 4"):
         small(max_length=4)(SRC, TGT)
-    # The check of types, which runs in tests alone, would refuse them before the model does.
-    monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
-    with pytest.raises(InputError, match="positions is 'none', it must be one of sinusoidal, lear"):
-        small(positions="none")
-    with pytest.raises(InputError, match="norm is 'none', it must be 'post' or 'pre'"):
-        small(norm="none")
+    model = small(max_length=5)
+    _, state = model.extend(model.start(SRC), TGT)
+    with pytest.raises(InputError, match="the sentence has 6 positions, the model knows 5"):
+        model.extend(state, TGT[:, :2])
 
 
-@pytest.mark.parametrize("name", ["src_vocab", "d_model", "num_layers", "num_heads", "d_ff"])
+def test_one_embedding_for_two_vocabularies_is_refused():
+    with pytest.raises(InputError, match="src_vocab=11 and tgt_vocab=13 differ: share_embeddings"):
+        TransformerConfig(11, 13, share_embeddings=True)
+    with pytest.raises(InputError, match="src_vocab=11 and tgt_vocab=13 differ"):
+        TransformerConfig.base(11, 13)
+    assert not TransformerConfig.base(11, 13, share_embeddings=False).share_embeddings
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"positions": "none"}, "positions is 'none', it must be one of sinusoidal, learned."),
+        ({"norm": "none"}, "norm is 'none', it must be one of layer, rms."),
+        ({"norm": "pre"}, "norm is 'pre', it must be one of layer, rms."),
+        ({"norm_position": "in"}, "norm_position is 'in', it must be one of post, pre."),
+        ({"dropout": 1.0}, "dropout is 1.0, it must be less than 1."),
+        ({"dropout": -0.5}, "dropout is -0.5, it must be greater than or equal to 0."),
+        ({"num_layers": 1001}, "num_layers is 1001, it must be less than or equal to 1000."),
+    ],
+)
+def test_unusable_configurations_are_refused(wrong, message):
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        small(**wrong)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "src_vocab", "tgt_vocab", "d_model", "num_layers", "num_heads", "d_ff", "d_k", "d_v",
+        "num_kv_heads", "max_length",
+    ],
+)  # fmt: skip
 def test_a_size_below_one_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match=f"{name} is 0, it must be at least 1"):
+    message = f"^{name} is 0, it must be greater than or equal to 1.$"
+    with pytest.raises(InputError, match=message):
         replace(TransformerConfig.tiny(10, 10), **{name: 0})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"num_heads": 3}, "d_model=8 is no multiple of num_heads=3"),
+        ({"num_heads": 4, "num_kv_heads": 3}, "num_heads=4 is no multiple of num_kv_heads=3"),
+        ({"d_model": 7, "d_k": 3, "d_v": 3}, "d_model is 7, it must be even"),
+    ],
+)
+def test_sizes_that_do_not_go_together_are_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
+        small(**wrong)

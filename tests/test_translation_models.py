@@ -1,12 +1,14 @@
 """What every translation model of the course promises, whatever it is made of."""
 
+from itertools import combinations
+
 import pytest
 import torch
 
-from annotated_transformer.decoding import StepwiseModel, select
 from annotated_transformer.tokens import PAD
-from oracles import assert_close, randomise
-from small_models import small_model
+from annotated_transformer.translator import State, Translator
+from oracles import assert_close, randomise, weigh
+from small_models import small_model, tensors_of
 
 SRC = torch.tensor([[5, 6, 7, 8, 9, 2], [5, 6, 2, 0, 0, 0], [4, 10, 9, 2, 0, 0]])
 TGT = torch.tensor([[1, 6, 7, 0, 0], [1, 6, 7, 8, 9], [1, 4, 3, 5, 0]])
@@ -17,9 +19,19 @@ VARIANTS = {
     **{f"bahdanau {cell}": ("bahdanau", {"cell": cell}) for cell in ("rnn", "gru", "lstm")},
     **{f"luong {score}": ("luong", {"score": score}) for score in ("dot", "general", "concat")},
     "luong lstm": ("luong", {"cell": "lstm"}),
-    **{f"transformer {norm}": ("transformer", {"norm": norm}) for norm in ("post", "pre")},
+    **{
+        f"transformer {norm} {position}": ("transformer", {"norm": norm, "norm_position": position})
+        for norm in ("layer", "rms")
+        for position in ("post", "pre")
+    },
     "transformer learned": ("transformer", {"positions": "learned"}),
-    "transformer wide": ("transformer", {"d_k": 5, "d_v": 3, "share_embeddings": False}),
+    "transformer shared": ("transformer", {"share_embeddings": True}),
+    "transformer untied": ("transformer", {"tie_output": False}),
+    "transformer wide": ("transformer", {"d_k": 5, "d_v": 3}),
+    **{
+        f"transformer {n} of 4 heads kept": ("transformer", {"num_heads": 4, "num_kv_heads": n})
+        for n in (1, 2, 4)
+    },
 }
 every_model = pytest.mark.parametrize("variant", VARIANTS)
 
@@ -91,6 +103,7 @@ def test_no_gradient_comes_from_padding(variant):
         assert_close(one, other)
 
 
+@pytest.mark.slow
 @every_model
 def test_gradients_are_those_of_finite_differences(variant):
     model, tiny = build(variant), 1e-6
@@ -118,23 +131,88 @@ def test_step_by_step_equals_all_at_once(variant):
         assert_close(step, logits[:, t], 1e-12)
 
 
+# Every way to cut five tokens into parts, by where the parts end.
+CUTS = [(*cuts, 5) for n in range(5) for cuts in combinations(range(1, 5), n)]
+
+
+def in_parts(model, tgt, ends):
+    """The logits of a model that reads so many tokens at a time."""
+    state, parts, start = model.start(SRC), [], 0
+    for end in ends:
+        logits, state = model.extend(state, tgt[:, start:end])
+        parts.append(logits)
+        start = end
+    return torch.cat(parts, dim=1)
+
+
+@pytest.mark.slow
+@every_model
+@pytest.mark.parametrize("training", [True, False])
+def test_parts_of_any_size_equal_all_at_once(variant, training):
+    model = build(variant).train(training)
+    logits = model(SRC, FULL)
+    assert len(CUTS) == 16
+    for ends in CUTS:
+        assert_close(in_parts(model, FULL, ends), logits, 1e-12)
+
+
+@every_model
+def test_parts_in_which_short_sentences_are_over_change_no_other(variant):
+    model = build(variant)
+    alone = [
+        model(src[src != PAD][None], tgt[tgt != PAD][None])[0]
+        for src, tgt in zip(SRC, TGT, strict=True)
+    ]
+    for ends in CUTS:
+        logits = in_parts(model, TGT, ends)
+        for sentence, expected in enumerate(alone):
+            assert_close(logits[sentence, : len(expected)], expected, 1e-12)
+
+
+@pytest.mark.slow
+@every_model
+def test_padding_between_the_parts_of_a_sentence_is_read_as_all_at_once(variant):
+    model, tgt = build(variant), FULL.clone()
+    tgt[0, 2], tgt[2, 1:3] = PAD, PAD
+    logits = model(SRC, tgt)
+    for ends in CUTS:
+        assert_close(in_parts(model, tgt, ends), logits, 1e-12)
+
+
+@pytest.mark.slow
+@every_model
+def test_gradients_are_the_same_in_parts(variant):
+    model = build(variant)
+    parameters = list(model.parameters())
+    for one, other in zip(
+        torch.autograd.grad(weigh(model(SRC, FULL)), parameters),
+        torch.autograd.grad(weigh(in_parts(model, FULL, (2, 3, 5))), parameters),
+        strict=True,
+    ):
+        assert_close(one, other)
+
+
 @every_model
 def test_states_are_rows_that_can_be_chosen_repeated_and_kept(variant):
     model = build(variant)
-    assert isinstance(model, StepwiseModel)
+    assert isinstance(model, Translator)
     rows = torch.tensor([2, 0, 2, 1])
     logits, state = model(SRC, FULL), model.start(SRC)
+    assert isinstance(state, State)
     for t in range(3):
-        assert {tensor.size(0) for tensor in state.values()} == {3}
-        chosen, _ = model.step(select(state, rows), FULL[rows, t])
+        assert {tensor.size(0) for tensor in tensors_of(state)} == {3}
+        chosen, following = model.step(state.select(rows), FULL[rows, t])
         assert_close(chosen, logits[rows, t], 1e-12)
-        few, _ = model.step(select(state, torch.tensor([False, True, False])), FULL[1:2, t])
+        assert {tensor.size(0) for tensor in tensors_of(following)} == {4}
+        few, _ = model.step(state.select(torch.tensor([False, True, False])), FULL[1:2, t])
         assert_close(few, logits[1:2, t], 1e-12)
-        # A step changes no state that it was given: a beam may go on from it twice.
-        before = {name: tensor.clone() for name, tensor in state.items()}
+        # Reading changes no state that it was given: a beam may go on from it twice.
+        before = [tensor.clone() for tensor in tensors_of(state)]
+        model.extend(state, FULL[:, t:])
         _, following = model.step(state, FULL[:, t])
-        assert before.keys() == state.keys() == following.keys()
-        assert all(torch.equal(before[name], state[name]) for name in before)
+        assert type(following) is type(state)
+        assert len(tensors_of(following)) == len(before)
+        assert all(map(torch.equal, tensors_of(state), before))
         state = following
 
 

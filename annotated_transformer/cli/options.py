@@ -1,0 +1,89 @@
+"""The command line's frame: the program, the options that commands share, how errors are told."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from annotated_transformer import __version__
+from annotated_transformer.devices import DEVICES
+from annotated_transformer.errors import DivergedError, InputError
+
+app = typer.Typer(
+    help="Train translation models from RNN to Transformer, and use them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+CorpusOption = Annotated[
+    str | None,
+    typer.Option(
+        help="toy (embedded English–Korean), multi30k (German–English, downloaded once), a folder "
+        "with train.SRC, train.TGT, val.SRC, … (plain or .gz), or a two-column TSV file; the "
+        "recipe's, or toy, if not given."
+    ),
+]
+LanguagesOption = Annotated[
+    str | None, typer.Option(help="Source and target as SRC-TGT, for example de-en.")
+]
+DeviceOption = Annotated[
+    str,
+    typer.Option(help=f"{', '.join(DEVICES)}: where to compute; auto: a GPU if there is one."),
+]
+PrecisionOption = Annotated[
+    str,
+    typer.Option(help="In how many bits to multiply: fewer are faster on some devices."),
+]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a training run.")]
+BeamOption = Annotated[
+    int | None,
+    typer.Option(help="Width of the beam, 1 is greedy search; the recipe's if not given."),
+]
+AlphaOption = Annotated[
+    float | None, typer.Option(help="Exponent of the length penalty; the recipe's if not given.")
+]
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Show an error of the input, or of a file, as one sentence, and exit with code 2."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # whoever read our output has seen enough: that is no error
+    except (InputError, DivergedError, OSError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from error
+
+
+def require_text(*given: object) -> None:
+    """Refuse arguments that are not UTF-8: they could neither be read nor shown.
+
+    Raises:
+        InputError: if there is one.
+    """
+    for argument in given:
+        try:
+            str(argument).encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"{argument!r} is not UTF-8 text.") from error
+
+
+def version(wanted: bool) -> bool:
+    """Say the version, and nothing else, if it is wanted."""
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+    return wanted
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    """Train translation models from RNN to Transformer, and use them."""

@@ -1,0 +1,44 @@
+"""What only the book needs: exercises, experiments on the toy corpus, figures.
+
+Import from here, ``exercises`` and ``mistakes`` included:
+``from annotated_transformer.course import ToyTask, exercises``.
+"""
+
+from annotated_transformer.course.checking import Exercise, Verdict
+from annotated_transformer.course.experiments import (
+    BINS,
+    ToyTask,
+    drawn_in_float64,
+    exactly_right,
+    share_by_length,
+    spread,
+    train_briefly,
+)
+from annotated_transformer.course.explorer import attention_explorer
+from annotated_transformer.course.figures import (
+    COLOURS,
+    arrow,
+    box,
+    heat_map,
+    use_course_style,
+)
+from annotated_transformer.course.notebooks import set_up_notebook
+
+__all__ = [
+    "BINS",
+    "COLOURS",
+    "Exercise",
+    "ToyTask",
+    "Verdict",
+    "arrow",
+    "attention_explorer",
+    "box",
+    "drawn_in_float64",
+    "exactly_right",
+    "heat_map",
+    "set_up_notebook",
+    "share_by_length",
+    "spread",
+    "train_briefly",
+    "use_course_style",
+]

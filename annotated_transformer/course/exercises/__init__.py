@@ -1,0 +1,70 @@
+"""The exercises of the book: a folder for every chapter, named by the stem of its notebook.
+
+An exercise is called with the reader's function and returns a verdict:
+
+>>> count_tokens(lambda ids: ids.sum(dim=1))
+wrong: you add up the ids; compare them with PAD first.
+"""
+
+from annotated_transformer.course.exercises import (
+    bahdanau,
+    cross_attention,
+    decoding,
+    find_the_bug,
+    layers,
+    luong,
+    masking,
+    multi_head_attention,
+    positional_encoding,
+    self_attention,
+    seq2seq,
+    tokens_and_batches,
+    training,
+    transformer,
+    translation,
+    what_heads_do,
+    why_attention,
+)
+from annotated_transformer.course.exercises.bahdanau import *
+from annotated_transformer.course.exercises.cross_attention import *
+from annotated_transformer.course.exercises.decoding import *
+from annotated_transformer.course.exercises.find_the_bug import *
+from annotated_transformer.course.exercises.layers import *
+from annotated_transformer.course.exercises.luong import *
+from annotated_transformer.course.exercises.masking import *
+from annotated_transformer.course.exercises.multi_head_attention import *
+from annotated_transformer.course.exercises.positional_encoding import *
+from annotated_transformer.course.exercises.self_attention import *
+from annotated_transformer.course.exercises.seq2seq import *
+from annotated_transformer.course.exercises.tokens_and_batches import *
+from annotated_transformer.course.exercises.training import *
+from annotated_transformer.course.exercises.transformer import *
+from annotated_transformer.course.exercises.translation import *
+from annotated_transformer.course.exercises.what_heads_do import *
+from annotated_transformer.course.exercises.why_attention import *
+
+CHAPTERS: dict[str, tuple[str, ...]] = {
+    chapter.__name__.rpartition(".")[2]: tuple(chapter.__all__)
+    for chapter in (
+        tokens_and_batches,
+        seq2seq,
+        bahdanau,
+        luong,
+        self_attention,
+        multi_head_attention,
+        positional_encoding,
+        masking,
+        cross_attention,
+        layers,
+        transformer,
+        training,
+        decoding,
+        translation,
+        what_heads_do,
+        why_attention,
+        find_the_bug,
+    )
+}
+"""The exercises of every chapter, as it asks them; the chapters stand as in the book."""
+
+__all__ = [name for names in CHAPTERS.values() for name in names]

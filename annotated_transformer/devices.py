@@ -1,0 +1,67 @@
+"""Devices: where the numbers of a model are, and in how many bits they are multiplied."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TypeVar
+
+import torch
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from annotated_transformer.errors import InputError, require_choice
+
+CPU = "cpu"
+DEVICES = ("auto", CPU, "cuda", "mps")
+PRECISIONS = ("float32", "bfloat16")
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """The device of that name; ``auto`` is the accelerator if there is one, else the processor.
+
+    Raises:
+        InputError: if the name is none of ``DEVICES``, or this machine has no such device.
+    """
+    require_choice("device", name, DEVICES)
+    if name == "auto":
+        found = torch.accelerator.current_accelerator(check_available=True)
+        return found or torch.device(CPU)
+    try:
+        torch.empty(0, device=name)
+    except (AssertionError, RuntimeError) as error:
+        raise InputError(f"device is {name!r}, but PyTorch finds none here: take auto.") from error
+    return torch.device(name)
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where the model's numbers are; for a model without any, where new tensors are made."""
+    for tensor in (*model.parameters(), *model.buffers()):
+        return tensor.device
+    return torch.get_default_device()
+
+
+def move(model: Model, device: torch.device) -> Model:
+    """The model, with its numbers on that device."""
+    if device.type == "mps":  # it has no float64, in which the sinusoids are kept
+        return model.to(device, torch.float32)
+    return model.to(device)
+
+
+@contextmanager
+def computing_in(precision: str, device: torch.device) -> Iterator[None]:
+    """Inside the block, matrices are multiplied in that many bits; weights keep all of theirs.
+
+    Source: Micikevicius et al. 2018; bfloat16: Kalamkar et al. 2019.
+
+    Raises:
+        InputError: if the precision is none of ``PRECISIONS``.
+    """
+    require_choice("precision", precision, PRECISIONS)
+    if precision == "float32":
+        yield
+        return
+    # The fused kernel of attention is slow in bfloat16 on a CPU, above all backwards.
+    kernel = sdpa_kernel(SDPBackend.MATH) if device.type == CPU else nullcontext()
+    with torch.autocast(device.type, torch.bfloat16), kernel:
+        yield

@@ -1,0 +1,44 @@
+"""Models: every kind of translator that can be built by its name, and its sizes.
+
+A model of your own is a :class:`Translator` with a configuration, a frozen dataclass that begins
+with ``src_vocab`` and ``tgt_vocab``, and a line in ``MODELS``. Searching, training, evaluating and
+the command line need no more.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotated_transformer.bahdanau import Bahdanau
+from annotated_transformer.errors import InputError
+from annotated_transformer.luong import Luong, LuongConfig
+from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
+from annotated_transformer.settings import build
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from annotated_transformer.translator import Translator
+
+MODELS: dict[str, tuple[type[Translator], type]] = {
+    "seq2seq": (Seq2Seq, RecurrentConfig),
+    "bahdanau": (Bahdanau, RecurrentConfig),
+    "luong": (Luong, LuongConfig),
+    "transformer": (Transformer, TransformerConfig),
+}
+"""The class of a model, and that of its configuration."""
+
+
+def make_config(model: str, src_vocab: int, tgt_vocab: int, sizes: Mapping[str, Any]) -> Any:
+    """The configuration of a model for vocabularies of these sizes.
+
+    ``sizes`` names what differs from the defaults.
+
+    Raises:
+        InputError: if the model has no setting of that name, or it cannot have that value.
+    """
+    vocabularies = {"src_vocab": src_vocab, "tgt_vocab": tgt_vocab}
+    if given := sorted(vocabularies.keys() & sizes.keys()):
+        raise InputError(f"{given[0]} is given, it must be left to the text.")
+    return build(MODELS[model][1], {**vocabularies, **sizes})
+
+
+def make_model(model: str, config: Any) -> Translator:
+    """The model of that name, with fresh weights."""
+    return MODELS[model][0](config)

@@ -1,0 +1,97 @@
+"""Encoded text: the vocabularies and the ids of a corpus, made once and shared by all runs.
+
+They are kept in the user's cache, or in the folder that the environment variable
+``ANNOTATED_TRANSFORMER_CACHE`` names; whatever is deleted there is made again.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+
+from filelock import FileLock
+from platformdirs import user_cache_dir
+from tqdm import tqdm
+
+from annotated_transformer.bitext import Bitext, Example, read_bitext, write_bitext
+from annotated_transformer.corpora import Corpus
+from annotated_transformer.run.files import fill_folder
+from annotated_transformer.tokens import Vocabularies, Vocabulary
+
+CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"
+FILES = ("vocabulary.src.json", "vocabulary.tgt.json")
+PATIENCE = 5  # seconds before a progress bar is shown
+
+
+def learned_vocabularies(corpus: Corpus, subwords: int) -> Vocabularies:
+    """The vocabularies of a corpus, learned from its training split alone.
+
+    Raises:
+        InputError: if there is nothing in that split, or it cannot be read.
+    """
+
+    def learn(folder: Path) -> None:
+        pairs = corpus.split("train")
+        write_vocabularies(Vocabularies.learn(pairs, subwords), folder)
+
+    return read_vocabularies(_made_once(f"{corpus.checksum}-vocabulary-{subwords}", learn))
+
+
+def training_pairs(corpus: Corpus, vocabularies: Vocabularies, longest: int) -> tuple[Bitext, int]:
+    """The training split as ids, mapped into memory, and how many pairs of it are left out.
+
+    Left out are those of which a side has more than ``longest`` tokens.
+
+    Raises:
+        InputError: if there is nothing in that split, or it cannot be read.
+    """
+
+    def encode(folder: Path) -> None:
+        chunks = vocabularies.encode_in_chunks(corpus.split("train"))
+        write_bitext(folder, _shown(chunks))
+
+    text = "".join(vocabulary.to_json() for vocabulary in vocabularies)
+    name = f"{corpus.checksum}-ids-{sha256(text.encode()).hexdigest()[:16]}"
+    everything = read_bitext(_made_once(name, encode))
+    kept = everything.within(longest)
+    return kept, len(everything) - len(kept)
+
+
+def write_vocabularies(vocabularies: Vocabularies, folder: Path) -> None:
+    """Write both vocabularies into a folder."""
+    for name, vocabulary in zip(FILES, vocabularies, strict=True):
+        (folder / name).write_text(vocabulary.to_json(), encoding="utf-8")
+
+
+def read_vocabularies(folder: Path) -> Vocabularies:
+    """Read what :func:`write_vocabularies` wrote.
+
+    Raises:
+        InputError: if a file is no vocabulary.
+        OSError: if there is no such file.
+    """
+    return Vocabularies(
+        *(Vocabulary.from_json((folder / name).read_text(encoding="utf-8")) for name in FILES)
+    )
+
+
+def _shown(chunks: Iterable[list[Example]]) -> Iterable[list[Example]]:
+    """The same chunks, with a count of their pairs on stderr if it takes long."""
+    with tqdm(desc="encoding", unit=" pairs", delay=PATIENCE, dynamic_ncols=True) as bar:
+        for chunk in chunks:
+            yield chunk
+            bar.update(len(chunk))
+
+
+def _made_once(name: str, make: Callable[[Path], None]) -> Path:
+    """The folder of that name in the cache, filled by the first process that asks for it."""
+    cache = Path(os.environ.get(CACHE_VARIABLE) or user_cache_dir("annotated-transformer"))
+    folder = cache / "encoded" / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_name(f"{name}.lock")):
+        if not folder.is_dir():
+            for unfinished in folder.parent.glob(f".{name}.*"):  # somebody was killed at it
+                shutil.rmtree(unfinished)
+            fill_folder(folder, make)
+    return folder

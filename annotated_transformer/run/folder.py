@@ -1,0 +1,198 @@
+"""The folder of a run: a trained model, and all that is needed to use it or to go on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import torch
+
+from annotated_transformer.bitext import Bitext
+from annotated_transformer.corpora import Corpus
+from annotated_transformer.devices import move
+from annotated_transformer.errors import InputError
+from annotated_transformer.evaluation import Score, evaluate
+from annotated_transformer.run.checkpoint import load_progress, load_weights, save_checkpoint
+from annotated_transformer.run.description import (
+    read_description,
+    write_description,
+    write_recipe,
+)
+from annotated_transformer.run.encoded import learned_vocabularies, training_pairs
+from annotated_transformer.run.files import fill_folder, locked, require_empty
+from annotated_transformer.run.footprint import require_memory
+from annotated_transformer.run.recipe import Recipe
+from annotated_transformer.search import Search
+from annotated_transformer.tokens import Vocabularies
+from annotated_transformer.translation import translate
+from annotated_transformer.translator import Translator, require_positions
+
+
+@dataclass(frozen=True)
+class Run:
+    """A folder with ``recipe.json``, the vocabularies, and, once it was trained, its weights.
+
+    ``checkpoint.safetensors`` is where the training stands: what it needs to go on.
+    ``model.safetensors`` has the averaged weights of the best validation: what translates.
+    ``learning_curve.csv`` has a row for each validation.
+    """
+
+    folder: Path
+    recipe: Recipe
+    checksum: str  # of the corpus that it is trained on
+    vocabularies: Vocabularies
+    device: torch.device = field(default_factory=torch.get_default_device)
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        recipe: Recipe,
+        corpus: Corpus,
+        *,
+        strict: bool = False,
+        device: torch.device | None = None,
+    ) -> "Run":
+        """Learn the vocabularies from the training split and begin a run in an empty folder.
+
+        The folder is there with all that belongs into it, or not at all.
+
+        Raises:
+            InputError: if there is something in the folder already, the corpus has no text to
+                train on or to validate with, the model cannot be built or has no room, the
+                validation split has a sentence that it cannot read, or, where ``strict`` is set,
+                the training split one that is too long.
+        """
+        require_empty(folder, f", or go on with 'annotated-transformer resume {folder}'")
+        device = device or torch.get_default_device()
+        checksum, vocabularies = corpus.checksum, learned_vocabularies(corpus, recipe.subwords)
+        try:
+            with torch.device("meta"):
+                sketch = recipe.make_model(vocabularies)
+        except RuntimeError as error:  # numbers of numbers that no number can hold
+            raise InputError(f"a model of these sizes cannot be built ({error}).") from error
+        require_memory(sketch, recipe.batch_tokens, len(vocabularies.tgt), device)
+        require_positions(sketch, Bitext.of(vocabularies.encode(corpus.split("val"))).lengths)
+        kept, left_out = training_pairs(corpus, vocabularies, recipe.longest)
+        if left_out and (strict or not kept):
+            raise InputError(
+                f"{left_out:,} training pairs have more than {recipe.longest:,} tokens on a side: "
+                "shorten them, or take a larger batch_tokens or max_length."
+            )
+        fill_folder(folder, lambda path: write_description(path, recipe, checksum, vocabularies))
+        return cls(folder, recipe, checksum, vocabularies, device)
+
+    @classmethod
+    def open(cls, folder: Path, device: torch.device | None = None) -> "Run":
+        """Open a run that was begun earlier.
+
+        Raises:
+            InputError: if the folder holds no run, or one that cannot be used.
+        """
+        return cls(folder, *read_description(folder), device or torch.get_default_device())
+
+    def with_recipe(self, recipe: Recipe) -> "Run":
+        """The same run with another recipe, written into its folder.
+
+        Raises:
+            InputError: if the run is past the end of that recipe, or somebody trains it.
+        """
+        with locked(self.folder):
+            self.require_steps(recipe)
+            write_recipe(self.folder, recipe, self.checksum)
+        return replace(self, recipe=recipe)
+
+    def require_corpus(self, corpus: Corpus) -> None:
+        """Make sure that a corpus is what the run was begun with.
+
+        Raises:
+            InputError: if its text has changed since.
+        """
+        if corpus.checksum != self.checksum:
+            raise InputError(
+                f"{corpus.name} has changed since {self.folder} was begun: its checksum is "
+                f"{corpus.checksum[:12]}…, it was {self.checksum[:12]}…; begin a new run."
+            )
+
+    def require_trainable(self) -> None:
+        """Make sure that the run is one that can be trained.
+
+        Raises:
+            InputError: if it was exported: all that a training needs is gone.
+        """
+        if self.weights.exists() and load_progress(self.weights).get("exported"):
+            raise InputError(
+                f"{self.folder} was exported to translate with, its training cannot go on."
+            )
+
+    def require_steps(self, recipe: Recipe) -> None:
+        """Make sure that the run is not past the end of a recipe.
+
+        Raises:
+            InputError: if it is.
+        """
+        done = load_progress(self.checkpoint).get("steps", 0) if self.checkpoint.exists() else 0
+        if done > recipe.steps:
+            raise InputError(
+                f"{self.folder} stands at step {done}, it cannot be trained up to step "
+                f"{recipe.steps}: ask for more steps."
+            )
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the training stands."""
+        return self.folder / "checkpoint.safetensors"
+
+    @property
+    def weights(self) -> Path:
+        """What translates."""
+        return self.folder / "model.safetensors"
+
+    @property
+    def learning_curve(self) -> Path:
+        """How the training went."""
+        return self.folder / "learning_curve.csv"
+
+    @cached_property
+    def model(self) -> Translator:
+        """The trained model, ready to translate; it is loaded once.
+
+        Raises:
+            InputError: if there are no weights yet, or they do not belong to the recipe.
+        """
+        with torch.random.fork_rng(devices=[]):  # its fresh weights are of no interest
+            model = self.recipe.make_model(self.vocabularies)
+        load_weights(self.weights, model)
+        return move(model.eval(), self.device)
+
+    def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:
+        """Translate texts with the trained model, as the recipe says unless a search is given."""
+        return translate(self.model, texts, self.vocabularies, search or self.recipe.search)
+
+    def evaluate(self, corpus: Corpus, split: str, search: Search | None = None) -> list[Score]:
+        """Score the trained model on a split, and its attention where the alignments are known.
+
+        Raises:
+            InputError: if there is no such split, or a sentence of it is too long for the model.
+        """
+        gold, pairs = corpus.alignments.get(split), list(corpus.split(split))
+        return evaluate(self.model, self.vocabularies, pairs, search or self.recipe.search, gold)
+
+    def export(self, folder: Path) -> "Run":
+        """Write what it takes to translate into an empty folder: no state of the training.
+
+        The weights are those that translate, in half precision (16 bits instead of 32).
+
+        Raises:
+            InputError: if there is something in the folder already, or no weights yet.
+        """
+        require_empty(folder)
+        weights = {name: tensor.half() for name, tensor in self.model.named_parameters()}
+        exported = replace(self, folder=folder)
+
+        def write(path: Path) -> None:
+            write_description(path, self.recipe, self.checksum, self.vocabularies)
+            save_checkpoint(path / exported.weights.name, weights, {"exported": True})
+
+        fill_folder(folder, write)
+        return exported

@@ -1,0 +1,51 @@
+"""Interruption: Ctrl-C, or a polite kill, as a wish to stop soon, not as an axe."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from signal import Signals
+from typing import Any
+
+SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+@dataclass
+class Wish:
+    """To stop after this step: the signal that asked for it, or ``None``."""
+
+    signal: Signals | None = None
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[Wish]:
+    """A wish that Ctrl-C, SIGTERM and SIGHUP set, so that a step is never cut in two.
+
+    A second signal does what it did before. One that was ignored (by ``nohup``, say) stays ignored.
+    """
+    wish = Wish()
+    before: dict[int, Any] = {}
+
+    def stop(signum: int, frame: Any) -> None:
+        wish.signal = Signals(signum)
+        restore()
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    # Only the main thread can be told of a signal.
+    if threading.current_thread() is threading.main_thread():
+        kept = {number: signal.getsignal(number) for number in SIGNALS}
+        before = {
+            n: handler for n, handler in kept.items() if handler not in (signal.SIG_IGN, None)
+        }
+        for number in before:
+            signal.signal(number, stop)
+    try:
+        yield wish
+    finally:
+        restore()

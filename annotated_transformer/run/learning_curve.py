@@ -1,0 +1,37 @@
+"""The learning curve of a run, as a table that any program can read."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.run.files import write_atomically
+
+COLUMNS = ("step", "seconds", "rate", "train_loss", "gradient_norm", "val_perplexity")
+
+
+class LearningCurve:
+    """One row for each validation, in ``learning_curve.csv``."""
+
+    def __init__(self, path: Path, steps: int) -> None:
+        """Keep the rows up to ``steps``; those after the last checkpoint will be made again.
+
+        Raises:
+            InputError: if the file is not such a table.
+        """
+        self.path = path
+        kept = [list(COLUMNS)]
+        if path.exists():
+            with path.open(newline="", encoding="utf-8", errors="replace") as file:
+                header, *rows = [*csv.reader(file)] or [[]]
+            whole = all(len(row) == len(COLUMNS) and row[0].isdecimal() for row in rows)
+            if header != list(COLUMNS) or not whole:
+                raise InputError(f"{path} is not a learning curve: delete it, or mend its rows.")
+            kept += [row for row in rows if int(row[0]) <= steps]
+        lines = [",".join(row) for row in kept]
+        write_atomically(path, "\n".join(lines) + "\n")
+
+    def write(self, row: Mapping[str, int | float]) -> None:
+        """Append one row."""
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)

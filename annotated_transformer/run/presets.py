@@ -1,0 +1,102 @@
+"""Presets: recipes that are known to work, by their names."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.models import MODELS
+from annotated_transformer.run.recipe import Recipe
+
+SMALL_RECURRENT = {"d_model": 64, "hidden_dim": 128}
+MEDIUM_RECURRENT = {"d_model": 256, "hidden_dim": 512, "dropout": 0.2}
+SMALL_TRANSFORMER = {
+    "d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 256, "dropout": 0.0,
+    "norm_position": "pre",
+}  # fmt: skip
+MEDIUM_TRANSFORMER = {
+    "d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512, "dropout": 0.2,
+    "norm_position": "pre", "share_embeddings": True,
+}  # fmt: skip
+BIG_TRANSFORMER = {
+    "d_model": 1024, "num_heads": 16, "d_ff": 4096, "dropout": 0.3, "share_embeddings": True
+}  # fmt: skip
+
+PAPER: dict[str, Any] = {
+    "subwords": 37_000,
+    "batch_tokens": 3125,  # eight of them are the paper's 25,000 tokens a side
+    "accumulate": 8,
+    "warmup": 4000,
+    "smoothing": 0.1,
+    "clip": None,
+    "average_decay": 0.999,  # in place of the paper's mean of the last checkpoints
+    "validate_every": 1000,
+}
+PRESETS: dict[str, dict[str, Any]] = {
+    "tiny": {},
+    "medium": {
+        "steps": 3700,
+        "subwords": 5000,
+        "batch_tokens": 2048,
+        "schedule": "linear",
+        "peak_rate": 2e-3,
+        "warmup": 400,
+        "smoothing": 0.1,
+        "average_decay": 0.998,
+        "validate_every": 500,
+    },
+    "base": PAPER | {"steps": 100_000, "peak_rate": (512 * 4000) ** -0.5},
+    "big": PAPER | {"steps": 300_000, "peak_rate": (1024 * 4000) ** -0.5},
+}
+MEANINGS = {
+    "tiny": "for the toy corpus: minutes on one CPU core",
+    "medium": "for some ten thousand real sentences: an hour on two CPU cores",
+    "base": "the base Transformer of Vaswani et al. 2017: days on a GPU",
+    "big": "the big Transformer of Vaswani et al. 2017: weeks on a GPU",
+}
+RECURRENT = ("seq2seq", "bahdanau", "luong")
+SIZES: dict[str, dict[str, dict[str, Any]]] = {
+    "tiny": dict.fromkeys(RECURRENT, SMALL_RECURRENT) | {"transformer": SMALL_TRANSFORMER},
+    "medium": dict.fromkeys(RECURRENT, MEDIUM_RECURRENT) | {"transformer": MEDIUM_TRANSFORMER},
+    "base": {"transformer": {"share_embeddings": True}},
+    "big": {"transformer": BIG_TRANSFORMER},
+}
+"""By preset and model. For a model that is not named, "tiny" and "medium" leave its defaults."""
+
+
+def preset(model: str, corpus: str, name: str | None = None, **changes: Any) -> Recipe:
+    """The recipe of that name for a model on a corpus; "tiny" for the toy corpus, else "medium".
+
+    Source: of "base" and "big" Vaswani et al. 2017, section 5 and Table 3.
+
+    Raises:
+        InputError: if there is no such preset, or it has no such model.
+    """
+    name = name or ("tiny" if corpus == "toy" else "medium")
+    require_choice("recipe", name, PRESETS)
+    require_choice("model", model, SIZES[name] if name in ("base", "big") else MODELS)
+    sizes = dict(SIZES[name].get(model, {}))
+    return Recipe(model, corpus, **{**PRESETS[name], "sizes": sizes, **changes})
+
+
+def recipe_of(name: str | None, model: str | None, corpus: str | None) -> Recipe:
+    """The preset of that name, or the recipe in the file of that name; see :func:`preset`.
+
+    Raises:
+        InputError: if there is neither, or the file holds no settings.
+    """
+    if name is None or name in PRESETS or not Path(name).is_file():
+        return preset(model or "transformer", corpus or "toy", name)
+    try:
+        settings = json.loads(Path(name).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name} is not a JSON file of settings ({error}).") from error
+    if not isinstance(settings, dict):
+        raise InputError(f"{name} is not a JSON file of settings: it holds no names.")
+    kind, text = (
+        model or settings.get("model", "transformer"),
+        corpus or settings.get("corpus", "toy"),
+    )
+    description = ("format", "version", "corpus_checksum")  # of the recipe.json of a run
+    own = {key: value for key, value in settings.items() if key not in description}
+    return Recipe.of_settings(own | {"model": kind, "corpus": text})

@@ -1,0 +1,194 @@
+"""Recipes: everything that decides how a training run goes."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Annotated, Any
+
+import torch
+from pydantic import Field
+from torch import nn
+
+from annotated_transformer.devices import PRECISIONS
+from annotated_transformer.errors import InputError
+from annotated_transformer.models import MODELS, make_config, make_model
+from annotated_transformer.schedule import Schedule, inverse_sqrt_schedule, linear_schedule
+from annotated_transformer.search import Search
+from annotated_transformer.settings import (
+    Share,
+    Size,
+    build,
+    check_settings,
+    one_of,
+    unknown,
+)
+from annotated_transformer.tokens import Vocabularies
+from annotated_transformer.training import paper_adam
+from annotated_transformer.translator import Translator
+
+SCHEDULES = ("inverse_sqrt", "linear")
+OPTIMIZERS = tuple(
+    name
+    for name, kind in vars(torch.optim).items()
+    if isinstance(kind, type)
+    and issubclass(kind, torch.optim.Optimizer)
+    # The last three want closures, matrices alone, or sparse gradients.
+    and name not in ("Optimizer", "LBFGS", "Muon", "SparseAdam")
+)
+Positive = Annotated[float, Field(gt=0, le=1e9)]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a run is made. The same recipe on the same machine gives the same weights."""
+
+    model: Annotated[str, one_of(MODELS)]
+    corpus: str
+    languages: str | None = None
+    steps: Size = 1500
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    subwords: Annotated[int, Field(ge=0, le=10**7)] = 0  # size of a joint BPE vocabulary; 0: words
+    batch_tokens: Annotated[Size, Field(ge=2)] = 1024  # target or source positions in a batch
+    accumulate: Size = 1  # batches whose gradients make one step
+    optimizer: Annotated[str, one_of(OPTIMIZERS)] = "Adam"  # any of torch.optim
+    optimizer_settings: dict[str, Any] = field(default_factory=dict)  # none: Adam as in the paper
+    schedule: Annotated[str, one_of(SCHEDULES)] = "inverse_sqrt"  # after warm-up: 1/√step, or to 0
+    peak_rate: Positive = 3e-3
+    warmup: Annotated[int, Field(ge=0)] = 200
+    smoothing: Share = 0.0
+    clip: Positive | None = 1.0
+    average_decay: Share = 0.99
+    precision: Annotated[str, one_of(PRECISIONS)] = "float32"  # in which matrices are multiplied
+    validate_every: Size = 250  # steps between two validations; a checkpoint is written at each
+    patience: Size | None = None  # validations without a better one before it stops early
+    search: Search = field(default_factory=lambda: Search(beam=4))  # unless another is asked for
+    sizes: dict[str, Any] = field(default_factory=dict)  # what differs from the model's defaults
+
+    def __post_init__(self) -> None:
+        """Refuse a recipe that cannot be trained.
+
+        Raises:
+            InputError: if a setting has a value that makes no sense, or some do not go together.
+        """
+        check_settings(self)
+        self.make_schedule()
+        self.require_optimizer()
+        if self.sizes.get("share_embeddings") and not self.subwords:
+            raise InputError(
+                "share_embeddings is set and subwords is 0: one embedding for both sides needs "
+                "a joint vocabulary, of subwords."
+            )
+        self.make_config(9, 9)
+
+    def make_schedule(self) -> Schedule:
+        """The learning rate at every step.
+
+        Raises:
+            InputError: if a linear schedule has no steps left after its warm-up.
+        """
+        if self.schedule == "inverse_sqrt":
+            return inverse_sqrt_schedule(self.peak_rate, max(1, self.warmup))
+        return linear_schedule(self.peak_rate, self.steps, self.warmup)
+
+    def make_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The optimiser of the model's parameters; the schedule will set its rate.
+
+        Raises:
+            InputError: if it does not take these settings.
+        """
+        if self.optimizer == "Adam" and not self.optimizer_settings:
+            return paper_adam(model)
+        kind = getattr(torch.optim, self.optimizer)
+        try:
+            made: torch.optim.Optimizer = kind(
+                model.parameters(), lr=0.0, **self.optimizer_settings
+            )
+        except Exception as error:  # whatever an optimiser may say to settings that it is given
+            raise InputError(self.not_taken(error)) from error
+        return made
+
+    def require_optimizer(self) -> None:
+        """Let the optimiser take one step, for some settings fail only then.
+
+        Raises:
+            InputError: if it does not take these settings.
+        """
+        weight = nn.Parameter(torch.zeros(1, 1, device=torch.get_default_device()))
+        weight.grad = torch.zeros_like(weight)
+        optimizer = self.make_optimizer(nn.ParameterList([weight]))
+        try:
+            optimizer.step()
+        except Exception as error:  # as above
+            raise InputError(self.not_taken(error)) from error
+
+    def not_taken(self, error: Exception) -> str:
+        """What to say of settings that the optimiser does not take."""
+        told = str(error).partition("\n")[0]
+        return (
+            f"optimizer_settings is {self.optimizer_settings}: {self.optimizer} does not take that "
+            f"({type(error).__name__}: {told})."
+        )
+
+    def make_config(self, src_vocab: int, tgt_vocab: int) -> Any:
+        """The configuration of the model for vocabularies of these sizes.
+
+        Raises:
+            InputError: if the model does not take the recipe's sizes.
+        """
+        return make_config(self.model, src_vocab, tgt_vocab, self.sizes)
+
+    def make_model(self, vocabularies: Vocabularies) -> Translator:
+        """The model with fresh weights, the same ones for the same seed (of all of torch).
+
+        Raises:
+            InputError: if it cannot be built.
+        """
+        torch.manual_seed(self.seed)
+        return make_model(self.model, self.make_config(*map(len, vocabularies)))
+
+    @property
+    def longest(self) -> int:
+        """How many tokens a side of a training pair may have, without ``EOS``."""
+        positions = getattr(self.make_config(9, 9), "max_length", self.batch_tokens)
+        return min(self.batch_tokens, positions) - 1
+
+    def to_settings(self) -> dict[str, Any]:
+        """The recipe as plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, Any]) -> "Recipe":
+        """A recipe from plain values.
+
+        Raises:
+            InputError: if one of them is unknown or makes no sense.
+        """
+        search = settings.get("search", {})
+        if not isinstance(search, Mapping):
+            raise InputError(f"search is {search!r}, it must be settings by name.")
+        return build(cls, {**settings, "search": build(Search, search)})
+
+    def changed(self, changes: Mapping[str, Any]) -> "Recipe":
+        """The recipe with other settings, by name: its own, sizes of its model, or its search's.
+
+        The model stays: another one has other sizes. Where several have a setting of that name, the
+        first is meant; ``search.seed`` is the search's, whatever else there is.
+
+        Raises:
+            InputError: if there is no such setting, or it cannot have that value.
+        """
+        settings = self.to_settings()
+        parts = {
+            "": {field.name for field in fields(self)} - {"model", "corpus", "sizes", "search"},
+            "sizes.": {field.name for field in fields(MODELS[self.model][1])}
+            - {"src_vocab", "tgt_vocab"},
+            "search.": {field.name for field in fields(Search)},
+        }
+        for name, value in changes.items():
+            for part, names in parts.items():
+                if name.removeprefix(part) in names:
+                    where = settings[part[:-1]] if part else settings
+                    where[name.removeprefix(part)] = value
+                    break
+            else:
+                raise InputError(unknown(name, sorted(set().union(*parts.values()))))
+        return Recipe.of_settings(settings)

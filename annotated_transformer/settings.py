@@ -1,0 +1,95 @@
+"""Settings: dataclasses whose values are checked, with one sentence for what is wrong."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
+from functools import cache
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+
+from annotated_transformer.errors import InputError
+
+Settings = TypeVar("Settings")
+
+Size = Annotated[int, Field(ge=1, le=10**9)]
+"""How many there are of something that there must be."""
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+"""A part of a whole, less than all of it."""
+
+
+def one_of(names: Collection[str]) -> AfterValidator:
+    """The requirement that a word is one of these."""
+
+    def check(value: str) -> str:
+        if value not in names:
+            raise ValueError(f"Input should be one of {', '.join(names)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def check_value(kind: type, name: str, value: Any) -> Any:
+    """A value for a setting of a dataclass: a whole number becomes a float where one is wanted.
+
+    Raises:
+        InputError: if its type or its range is wrong.
+    """
+    try:
+        return _adapters(kind)[name].validate_python(value, strict=True)
+    except ValidationError as error:
+        message = error.errors()[0]["msg"].removeprefix("Value error, ")
+        requirement = message.replace("Input should be", "it must be")
+        raise InputError(f"{name} is {value!r}, {requirement}.") from error
+
+
+def check_settings(settings: object) -> None:
+    """Refuse a dataclass that has a value which its setting cannot have.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Cake:
+    ...     layers: Size
+    >>> check_settings(Cake(layers=0))
+    Traceback (most recent call last):
+    annotated_transformer.errors.InputError: layers is 0, it must be greater than or equal to 1.
+
+    Raises:
+        InputError: if there is one.
+    """
+    for field in fields(settings):  # type: ignore[arg-type]
+        check_value(type(settings), field.name, getattr(settings, field.name))
+
+
+def build(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
+    """A dataclass from settings by name that come from outside.
+
+    Raises:
+        InputError: if there is no setting of that name, or it cannot have that value.
+    """
+    made: Any = kind
+    names = _adapters(made)
+    for name in given:
+        if name not in names:
+            raise InputError(unknown(name, names))
+    for field in fields(made):
+        if field.default is field.default_factory is MISSING and field.name not in given:
+            raise InputError(f"{field.name} is not set, it must be.")
+    return made(**{name: check_value(kind, name, value) for name, value in given.items()})
+
+
+def unknown(name: str, names: Collection[str]) -> str:
+    """What to say of a setting that there is not: the name that was perhaps meant.
+
+    >>> unknown("d_modle", ["steps", "d_model"])
+    "there is no setting 'd_modle': did you mean d_model?"
+    """
+    near = get_close_matches(name, names, n=1, cutoff=0.0)
+    return f"there is no setting {name!r}: did you mean {near[0]}?"
+
+
+@cache
+def _adapters(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: TypeAdapter(hints[field.name]) for field in fields(kind)}

@@ -1,0 +1,17 @@
+"""The toy corpus: English and Korean sentences with gold alignments, made by a grammar.
+
+``corpus`` makes it. Below it stand, each upon those before: ``hangul`` (how syllables are
+written), ``morphology`` (particles and endings), ``lexicon`` (words), ``phrases`` (two languages at
+once), ``nominals`` and ``clauses`` (the grammar), ``sampler`` (random sentences).
+"""
+
+from annotated_transformer.toy.corpus import (
+    EXAMPLES,
+    LONGEST,
+    Pair,
+    is_held_out,
+    pair,
+    toy_corpus,
+)
+
+__all__ = ["EXAMPLES", "LONGEST", "Pair", "is_held_out", "pair", "toy_corpus"]

@@ -1,0 +1,85 @@
+"""Translation: from texts to texts, with a model and the vocabularies of its two languages."""
+
+from collections.abc import Sequence
+
+from annotated_transformer.batches import Batch, batches_by_tokens
+from annotated_transformer.bitext import Bitext
+from annotated_transformer.decoding import Hypothesis, decode
+from annotated_transformer.devices import device_of
+from annotated_transformer.errors import InputError
+from annotated_transformer.search import GREEDY, Search
+from annotated_transformer.tokens import Vocabularies
+from annotated_transformer.translator import Translator, require_positions
+
+
+def search_all(
+    model: Translator,
+    sources: Sequence[list[int]],
+    search: Search,
+    prefixes: Sequence[list[int]] | None = None,
+    max_tokens: int = 2048,
+) -> list[list[Hypothesis]]:
+    """Look for translations of any number of sentences, in batches of similar length.
+
+    They come in the order of the sources, of each the best first. A prefix is what a translation
+    has to begin with. An empty source has an empty translation, whatever its prefix.
+
+    Raises:
+        InputError: if a source is longer than the model can read, or there are not as many
+            prefixes as sources.
+    """
+    if prefixes is not None and len(prefixes) != len(sources):
+        raise InputError(f"there are {len(prefixes)} prefixes for {len(sources)} sentences.")
+    require_positions(model, Bitext.of([(source, []) for source in sources]).lengths)
+    kept = [i for i in range(len(sources)) if sources[i]]
+    bitext = Bitext.of([(sources[i], []) for i in kept])
+    room = max(max_tokens, 1 + int(bitext.lengths.max(initial=0)))
+    found = [[Hypothesis([], 0.0, 0.0)] * search.best for _ in sources]
+    for group in batches_by_tokens(bitext, room):
+        src = Batch.of([bitext[i] for i in group], device_of(model)).src
+        numbers = [kept[i] for i in group]
+        begun = None if prefixes is None else [prefixes[number] for number in numbers]
+        for number, hypotheses in zip(numbers, decode(model, src, search, begun), strict=True):
+            found[number] = hypotheses
+    return found
+
+
+def translate_ids(
+    model: Translator, sources: Sequence[list[int]], search: Search = GREEDY
+) -> list[list[int]]:
+    """The best translation of every sentence, from ids to ids."""
+    return [best.tokens for best, *_ in search_all(model, sources, search)]
+
+
+def translations(
+    model: Translator,
+    texts: Sequence[str],
+    vocabularies: Vocabularies,
+    search: Search,
+    prefixes: Sequence[str] | None = None,
+    max_tokens: int = 2048,
+) -> list[list[str]]:
+    """The ``search.best`` best translations of every text, the best first.
+
+    Raises:
+        InputError: if a text is longer than the model can read.
+    """
+    src, tgt = vocabularies
+    begun = None if prefixes is None else tgt.encode_all(prefixes)
+    found = search_all(model, src.encode_all(texts), search, begun, max_tokens)
+    return [[tgt.decode(hypothesis.tokens) for hypothesis in best] for best in found]
+
+
+def translate(
+    model: Translator,
+    texts: Sequence[str],
+    vocabularies: Vocabularies,
+    search: Search = GREEDY,
+    max_tokens: int = 2048,
+) -> list[str]:
+    """The best translation of every text, in their order; greedily unless ``search`` says more.
+
+    Raises:
+        InputError: if a text is longer than the model can read.
+    """
+    return [best for best, *_ in translations(model, texts, vocabularies, search, None, max_tokens)]

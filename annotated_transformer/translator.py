@@ -1,0 +1,103 @@
+"""Translators: what every model of the course can do, and what it remembers between two tokens."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.errors import InputError
+
+S = TypeVar("S", bound="State")
+
+
+@dataclass(frozen=True)
+class State:
+    """What a decoder remembers between two tokens.
+
+    A subclass names the parts: tensors whose first axis is the batch, other states, or tuples of
+    states. So a search can drop, repeat and reorder sentences without knowing what the state means.
+    """
+
+    def select(self: S, rows: Tensor) -> S:
+        """The state of these rows, given by index (repeats allowed) or as a boolean mask."""
+        return replace(self, **{f.name: _select(getattr(self, f.name), rows) for f in fields(self)})
+
+
+def _select(part: Any, rows: Tensor) -> Any:
+    match part:
+        case State():
+            return part.select(rows)
+        case tuple():
+            return tuple(_select(entry, rows) for entry in part)
+        case _:
+            return part[rows]
+
+
+class Translator(nn.Module):
+    """A model that reads a source sentence, and then extends a translation by tokens.
+
+    A subclass says how it reads the source (:meth:`start`) and how it goes on by any number of
+    tokens (:meth:`extend`). Teacher forcing extends by the whole target sentence at once, a search
+    by one token at a time: it is the same code.
+    """
+
+    max_length: int | None = None
+    """How many tokens of either side the model can read; ``None``: as many as there are."""
+
+    def start(self, src: Int[Tensor, "batch src"]) -> State:
+        """Read the source sentences; give the state before the first target token."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it reads a source.")
+
+    def extend(
+        self, state: Any, tokens: Int[Tensor, "batch tgt"]
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], State]:
+        """Read ``tokens``; give the logits of the token after each, and the new state.
+
+        The state that was given stays as it is: a search may go on from it more than once.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say how it goes on.")
+
+    def forward(
+        self, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
+    ) -> Float[Tensor, "batch tgt vocab"]:
+        """Teacher forcing: the logits of every next token, given the true tokens before it."""
+        return self.extend(self.start(src), tgt_in)[0]
+
+    def step(
+        self, state: Any, token: Int[Tensor, " batch"]
+    ) -> tuple[Float[Tensor, "batch vocab"], Any]:
+        """Read one token of each sentence; give the logits of the next, and the new state."""
+        logits, state = self.extend(state, token[:, None])
+        return logits[:, 0], state
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """No dropout and no gradients inside the block; afterwards the model trains again if it did."""
+    was_training = model.training
+    model.train(False)
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        model.train(was_training)
+
+
+def require_positions(model: Translator, lengths: Int[np.ndarray, "pairs 2"]) -> None:
+    """Refuse sentence pairs, given by their lengths (pairs, 2), that the model cannot read.
+
+    Raises:
+        InputError: if one has more tokens, ``EOS`` counted, than the model has positions.
+    """
+    longer = lengths.max(axis=1, initial=0) + 1
+    if model.max_length is not None and (longer > model.max_length).any():
+        number = int((longer > model.max_length).argmax())
+        raise InputError(
+            f"sentence {number + 1} has {longer[number]} tokens with its end symbol, "
+            f"the model takes {model.max_length}: shorten it, or train with a larger max_length."
+        )

@@ -1,0 +1,46 @@
+"""The page of the package's interface: every module from its docstrings, in the list's order."""
+
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from annotated_transformer import MODULES
+
+
+class Api(SphinxDirective):
+    """A section for every module that is imported by its own name."""
+
+    def run(self) -> list[nodes.Node]:
+        """Write the sections as reStructuredText, which is the markup of docstrings."""
+        lines = []
+        for name in (name for name in MODULES if "." not in name and name != "course"):
+            lines += [f"## {name}", "", "```{eval-rst}"]
+            lines += [f".. automodule:: annotated_transformer.{name}", "   :members:", "```", ""]
+        section = nodes.section()
+        section.document = self.state.document
+        self.state.nested_parse(StringList(lines, "MODULES"), 0, section, match_titles=True)
+        return section.children
+
+
+def shorten(
+    _app: Sphinx, what: str, _name: str, thing: Any, _options: object, *_: str | None
+) -> tuple[str, None] | None:
+    """Say of a dataclass what its settings are and their defaults, without types and ranges."""
+    if what != "class" or not is_dataclass(thing):
+        return None
+    settings = []
+    for field in fields(thing):
+        made = "" if field.default_factory is MISSING else "=…"
+        settings.append(field.name + (made if field.default is MISSING else f"={field.default!r}"))
+    return f"({', '.join(settings)})", None
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Offer the directive."""
+    app.add_directive("package-api", Api)
+    app.connect("autodoc-process-signature", shorten)
+    return {"parallel_read_safe": True}

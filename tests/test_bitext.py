@@ -1,0 +1,121 @@
+"""Sentence pairs in flat arrays are a sequence like a list, in memory and on disk."""
+
+import weakref
+
+import numpy as np
+import pytest
+
+from annotated_transformer.bitext import Bitext, read_bitext, write_bitext
+from annotated_transformer.errors import InputError
+from small_models import random_examples
+
+EXAMPLES = [*random_examples(60, longest=9, vocab=2**31 - 1), ([], [7]), ([8], []), ([], [])]
+
+
+def chunks(examples, size):
+    return (examples[i : i + size] for i in range(0, len(examples), size))
+
+
+@pytest.fixture(params=["in memory", "on disk"])
+def bitext(request, tmp_path):
+    if request.param == "in memory":
+        return Bitext.of(EXAMPLES)
+    write_bitext(tmp_path, chunks(EXAMPLES, 17))
+    return read_bitext(tmp_path)
+
+
+def test_it_is_the_sequence_of_its_examples(bitext):
+    assert len(bitext) == len(EXAMPLES)
+    assert list(bitext) == EXAMPLES
+    assert [bitext[i] for i in range(len(EXAMPLES))] == EXAMPLES
+    assert bitext[-1] == EXAMPLES[-1]
+    assert bitext[np.int64(3)] == EXAMPLES[3]
+    assert EXAMPLES[5] in bitext
+    assert list(reversed(bitext)) == EXAMPLES[::-1]
+    with pytest.raises(IndexError):
+        bitext[len(EXAMPLES)]
+    source, target = bitext[0]
+    assert {type(token) for token in source + target} == {int}
+
+
+@pytest.mark.parametrize("part", [slice(5), slice(3, 20), slice(None, None, -2), slice(70, 80)])
+def test_a_slice_is_a_bitext_of_the_same_arrays(bitext, part):
+    cut = bitext[part]
+    assert isinstance(cut, Bitext)
+    assert list(cut) == EXAMPLES[part]
+    assert list(cut[1:][:4]) == EXAMPLES[part][1:][:4]
+    assert cut.lengths.tolist() == [[len(s), len(t)] for s, t in EXAMPLES[part]]
+    assert cut.src is bitext.src
+    assert Bitext.of(cut) is cut
+
+
+def test_lengths_and_the_pairs_within_a_length(bitext):
+    assert bitext.lengths.shape == (len(EXAMPLES), 2)
+    assert bitext.lengths.tolist() == [[len(s), len(t)] for s, t in EXAMPLES]
+    for longest in (0, 1, 4, 9):
+        short = [pair for pair in EXAMPLES if max(map(len, pair)) <= longest]
+        assert list(bitext.within(longest)) == short
+        assert list(bitext[10:].within(longest)) == [p for p in short if p in EXAMPLES[10:]]
+    assert bitext.within(-1).lengths.shape == (0, 2)
+
+
+def test_nothing_is_a_bitext_too():
+    nothing = Bitext.of([])
+    assert len(nothing) == len(nothing.within(5)) == 0
+    assert list(nothing) == []
+    assert nothing.lengths.shape == (0, 2)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_what_was_written_is_mapped_and_not_read(tmp_path, size):
+    write_bitext(tmp_path, chunks(EXAMPLES, size))
+    found = read_bitext(tmp_path)
+    assert list(found) == EXAMPLES
+    for side in (found.src, found.tgt):
+        assert isinstance(side.ids, np.memmap)
+        assert isinstance(side.starts, np.memmap)
+        assert not side.ids.flags.writeable
+    tokens = sum(len(source) + len(target) for source, target in EXAMPLES)
+    on_disk = sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert on_disk == 4 * tokens + 2 * 8 * (len(EXAMPLES) + 1)
+
+
+class Chunk(list):
+    """A list of which one can see whether anybody holds it."""
+
+
+def test_chunks_are_written_one_by_one_and_never_held_together(tmp_path):
+    written = []
+
+    def source():
+        for chunk in map(Chunk, chunks(EXAMPLES, 20)):
+            assert all(earlier() is None for earlier in written[:-1])
+            written.append(weakref.ref(chunk))
+            yield chunk
+
+    write_bitext(tmp_path, source())
+    assert len(written) == 4
+    assert list(read_bitext(tmp_path)) == EXAMPLES
+
+
+@pytest.mark.parametrize("name", ["src.ids", "src.starts", "tgt.ids", "tgt.starts"])
+def test_files_that_are_missing_or_do_not_fit_are_told(tmp_path, name):
+    write_bitext(tmp_path, [EXAMPLES])
+    whole = (tmp_path / name).read_bytes()
+    width = 4 if name.endswith("ids") else 8
+    for damaged in (whole[:-width], whole + whole[-width:]):
+        (tmp_path / name).write_bytes(damaged)
+        with pytest.raises(InputError, match=r"^the files in .* do not fit together: delete it"):
+            read_bitext(tmp_path)
+    for damaged in (b"", whole[:-1]):
+        (tmp_path / name).write_bytes(damaged)
+        with pytest.raises(InputError, match=r"holds no sentence pairs \(.*\): delete it"):
+            read_bitext(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(InputError, match=rf"holds no sentence pairs \(.*{name}.*\): delete it"):
+        read_bitext(tmp_path)
+
+
+def test_an_id_that_needs_more_than_four_bytes_is_refused():
+    with pytest.raises(OverflowError):
+        Bitext.of([([2**31], [5])])

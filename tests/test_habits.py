@@ -1,0 +1,202 @@
+"""What a project owes those who use it: one version, one address, checks that run elsewhere too."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from email.message import Message
+from email.parser import Parser
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hatchling import build
+
+import annotated_transformer
+from check_dist import faults, package_files
+
+ROOT = Path(__file__).resolve().parent.parent
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").iterdir())
+FORMS = sorted(set((GITHUB / "ISSUE_TEMPLATE").iterdir()) - {GITHUB / "ISSUE_TEMPLATE/config.yml"})
+ADDRESS = "https://example.org/course"
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def metadata(folder: Path, monkeypatch: pytest.MonkeyPatch, address: str | None = None) -> Message:
+    """Return the package's metadata as an installer sees it, perhaps for another address."""
+    source = folder / "source"
+    source.mkdir()
+    for name in ["pyproject.toml", "hatch_build.py", "_config.yml", "README.md", "LICENSE"]:
+        shutil.copy(ROOT / name, source)
+    (source / "annotated_transformer").mkdir()
+    shutil.copy(ROOT / "annotated_transformer" / "__init__.py", source / "annotated_transformer")
+    if address is not None:
+        settings, count = re.subn(r'(?m)^(  url:) "\S*"', rf'\1 "{address}"', text("_config.yml"))
+        assert count == 1
+        (source / "_config.yml").write_text(settings, encoding="utf-8")
+    monkeypatch.chdir(source)
+    name = build.prepare_metadata_for_build_wheel(str(folder))
+    return Parser().parsestr((folder / name / "METADATA").read_text(encoding="utf-8"))
+
+
+# --- one version ---------------------------------------------------------------------------------
+
+
+def test_the_version_is_the_one_that_the_package_says(tmp_path, monkeypatch) -> None:
+    assert metadata(tmp_path, monkeypatch)["Version"] == annotated_transformer.__version__
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    headings = re.findall(r"(?m)^## (\S+) - (\S+)$", text("CHANGELOG.md"))
+    assert headings[0][0] == annotated_transformer.__version__
+
+
+def test_what_is_cited_is_the_newest_released_version() -> None:
+    released = re.findall(r"(?m)^## (\S+) - ([\d-]+)$", text("CHANGELOG.md"))
+    cited = yaml.safe_load(text("CITATION.cff"))
+    assert (cited["version"], str(cited["date-released"])) == released[0]
+
+
+# --- one address ---------------------------------------------------------------------------------
+
+
+def test_the_metadata_have_the_address_of_the_one_setting(tmp_path, monkeypatch) -> None:
+    addresses = metadata(tmp_path, monkeypatch, ADDRESS).get_all("Project-URL")
+    assert addresses == [f"Repository, {ADDRESS}"]
+
+
+def test_an_empty_setting_gives_the_metadata_no_address(tmp_path, monkeypatch) -> None:
+    assert metadata(tmp_path, monkeypatch, "").get_all("Project-URL") is None
+
+
+def test_no_other_file_holds_the_address() -> None:
+    assert not {"url", "repository", "repository-code"} & set(yaml.safe_load(text("CITATION.cff")))
+    hosts = r"(github|gitlab|codeberg)\.(com|org|io)/(?!harvardnlp)\S*annotated[-_]transformer"
+    places = [
+        ".",
+        ".github",
+        ".github/*",
+        "annotated_transformer",
+        "book",
+        "checkpoints/*",
+        "tools",
+    ]
+    files = [path for place in places for path in ROOT.glob(f"{place}/*") if path.is_file()]
+    holding = [
+        path.name
+        for path in files
+        if path.suffix in {".cff", ".ipynb", ".md", ".py", ".toml", ".yaml", ".yml"}
+        and path.name != "_config.yml"
+        and re.search(hosts, path.read_text(encoding="utf-8"), re.IGNORECASE)
+    ]
+    assert holding == []
+
+
+# --- the wheel and the sdist ---------------------------------------------------------------------
+
+
+def test_what_does_not_belong_into_an_archive_is_found() -> None:
+    needed = package_files()
+    assert faults(needed | {"README.md", "annotated_transformer/book/x"}, needed) == []
+    foreign = ["book/intro.md", "checkpoints/a/b", "tests/test_a.py", "tools/a.py"]
+    assert faults(needed | set(foreign), needed) == [
+        f"{name} does not belong into it" for name in foreign
+    ]
+
+
+@pytest.mark.parametrize("name", ["course/explorer.css", "course/explorer.js", "py.typed"])
+def test_what_an_archive_lacks_is_found(name: str) -> None:
+    needed = package_files()
+    path = f"annotated_transformer/{name}"
+    assert path in needed
+    assert faults(needed - {path}, needed) == [f"{path} is missing"]
+
+
+# --- the same checks everywhere ------------------------------------------------------------------
+
+
+def locked(name: str) -> str:
+    """Return the version of a package in requirements.txt."""
+    (found,) = re.findall(rf"(?m)^{name}==(\S+)$", text("requirements.txt"))
+    return str(found)
+
+
+def test_pre_commit_has_the_ruff_of_the_lock() -> None:
+    (repository,) = yaml.safe_load(text(".pre-commit-config.yaml"))["repos"]
+    commands = [hook["entry"] for hook in repository["hooks"]]
+    assert [command.split()[:2] for command in commands] == [["ruff", "check"], ["ruff", "format"]]
+    for hook in repository["hooks"]:
+        assert hook["additional_dependencies"] == [f"ruff=={locked('ruff')}"]
+    assert version("ruff") == locked("ruff")
+
+
+def steps(workflow: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Go through the steps of all jobs of a workflow."""
+    for job in workflow["jobs"].values():
+        yield from job["steps"]
+
+
+def targets() -> set[str]:
+    """Return what `make` can be asked for."""
+    (names,) = re.findall(r"(?m)^\.PHONY: (.*)$", text("Makefile"))
+    return set(names.split())
+
+
+def foreign_commands(workflow: dict[str, Any]) -> list[str]:
+    """Return the commands of a workflow that are neither targets of the Makefile nor apt-get's."""
+    found = []
+    for command in (step["run"].strip() for step in steps(workflow) if "run" in step):
+        make = re.fullmatch(r"make (\w+)(?: [A-Z_]+=\w+)*", command)
+        apt = re.fullmatch(r"(sudo )?apt-get (update|install)[ \w-]*", command)
+        if not apt and not (make and make[1] in targets()):
+            found.append(command)
+    return found
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_calls_only_the_makefile(path: Path) -> None:
+    assert foreign_commands(yaml.safe_load(path.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["pytest", "make nothing", "make test; pytest", "make test\npytest", "apt-get install a && b"],
+)
+def test_a_command_that_is_not_of_the_makefile_is_found(command: str) -> None:
+    workflow = {
+        "jobs": {"a": {"steps": [{"uses": "x@v1"}, {"run": "make test"}, {"run": command}]}}
+    }
+    assert foreign_commands(workflow) == [command]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_may_little_and_runs_once_at_a_time(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    assert workflow["concurrency"]["group"]
+    writing = {name for name, job in workflow["jobs"].items() if "permissions" in job}
+    assert writing == ({"publish"} if path.stem == "site" else set())
+    for step in steps(workflow):
+        assert re.fullmatch(r"actions/[\w-]+@v\d+", step.get("uses", "actions/x@v1"))
+
+
+def test_the_oldest_python_that_the_package_allows_is_checked() -> None:
+    checks = yaml.safe_load(text(".github/workflows/checks.yml"))["jobs"]
+    allowed = re.findall(r'(?m)^requires-python = ">=(.*)"$', text("pyproject.toml"))
+    assert checks["check"]["strategy"]["matrix"]["python"][:1] == allowed
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_a_form_has_what_the_site_demands(path: Path) -> None:
+    """A form without them is not shown, and nobody is told."""
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert form["name"]
+    assert form["description"]
+    fields = [field for field in form["body"] if field["type"] in {"input", "textarea"}]
+    assert len({field["id"] for field in fields}) == len(form["body"])
+    assert all(field["attributes"]["label"] for field in fields)

@@ -1,0 +1,169 @@
+"""Settings: one sentence for each thing that can be wrong with them, and nothing else passes."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import pytest
+from pydantic import Field
+
+from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.models import MODELS, make_config, make_model
+from annotated_transformer.settings import (
+    Share,
+    Size,
+    build,
+    check_settings,
+    check_value,
+    one_of,
+    unknown,
+)
+
+FLOURS = ("wheat", "rye")
+
+
+@dataclass(frozen=True)
+class Cake:
+    layers: Size
+    weight: Annotated[float, Field(gt=0)]
+    flour: Annotated[str, one_of(FLOURS)] = "wheat"
+    sugar: Share = 0.5
+    candles: Size | None = None
+    vegan: bool = False
+    toppings: list[str] = field(default_factory=list)
+
+
+RIGHT = {"layers": 2, "weight": 1.5}
+WRONG = [
+    ({"layers": 0}, "layers is 0, it must be greater than or equal to 1."),
+    ({"layers": 10**10}, "layers is 10000000000, it must be less than or equal to 1000000000."),
+    ({"layers": 2.0}, "layers is 2.0, it must be a valid integer."),
+    ({"layers": "2"}, "layers is '2', it must be a valid integer."),
+    ({"layers": True}, "layers is True, it must be a valid integer."),
+    ({"layers": None}, "layers is None, it must be a valid integer."),
+    ({"weight": 0.0}, "weight is 0.0, it must be greater than 0."),
+    ({"weight": float("nan")}, "weight is nan, it must be greater than 0."),
+    ({"weight": "heavy"}, "weight is 'heavy', it must be a valid number."),
+    ({"flour": "oat"}, "flour is 'oat', it must be one of wheat, rye."),
+    ({"flour": 3}, "flour is 3, it must be a valid string."),
+    ({"sugar": 1.0}, "sugar is 1.0, it must be less than 1."),
+    ({"sugar": -1e-9}, "sugar is -1e-09, it must be greater than or equal to 0."),
+    ({"candles": 0}, "candles is 0, it must be greater than or equal to 1."),
+    ({"vegan": 1}, "vegan is 1, it must be a valid boolean."),
+    ({"toppings": "cream"}, "toppings is 'cream', it must be a valid list."),
+]
+
+
+def exactly(message):
+    return f"^{re.escape(message)}$"
+
+
+@pytest.mark.parametrize(("wrong", "message"), WRONG)
+def test_a_wrong_value_is_told_with_what_is_required(wrong, message):
+    [(name, value)] = wrong.items()
+    with pytest.raises(InputError, match=exactly(message)):
+        build(Cake, RIGHT | wrong)
+    with pytest.raises(InputError, match=exactly(message)):
+        check_value(Cake, name, value)
+    cake = build(Cake, RIGHT)
+    object.__setattr__(cake, name, value)
+    with pytest.raises(InputError, match=exactly(message)):
+        check_settings(cake)
+
+
+def test_what_is_right_is_taken_and_the_rest_is_the_default():
+    cake = build(Cake, RIGHT | {"candles": 7, "flour": "rye", "toppings": ["cream"]})
+    assert cake == Cake(2, 1.5, "rye", candles=7, toppings=["cream"])
+    assert build(Cake, RIGHT) == Cake(2, 1.5)
+    check_settings(cake)
+
+
+def test_a_whole_number_may_stand_for_a_broken_one():
+    cake = build(Cake, RIGHT | {"weight": 3, "sugar": 0})
+    assert (cake.weight, type(cake.weight)) == (3.0, float)
+    assert (cake.sugar, type(cake.sugar)) == (0.0, float)
+
+
+def test_a_setting_that_is_missing_is_told():
+    with pytest.raises(InputError, match=exactly("weight is not set, it must be.")):
+        build(Cake, {"layers": 2})
+    with pytest.raises(InputError, match=exactly("layers is not set, it must be.")):
+        build(Cake, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("layer", "layers"), ("wieght", "weight"), ("Flour", "flour"), ("topings", "toppings")],
+)
+def test_a_setting_that_there_is_not_is_told_with_the_nearest(name, meant):
+    message = f"there is no setting {name!r}: did you mean {meant}?"
+    assert unknown(name, list(vars(Cake(2, 1.5)))) == message
+    with pytest.raises(InputError, match=exactly(message)):
+        build(Cake, RIGHT | {name: 1})
+
+
+@pytest.mark.parametrize("name", ["", "x", "???", "세팅"])
+def test_of_a_name_that_is_near_to_none_some_setting_is_told_all_the_same(name):
+    with pytest.raises(InputError, match=rf"^there is no setting {re.escape(repr(name))}: did you"):
+        build(Cake, RIGHT | {name: 1})
+
+
+def test_a_choice_is_one_of_its_words():
+    require_choice("flour", "rye", FLOURS)
+    with pytest.raises(InputError, match=exactly("flour is 'oat', it must be one of wheat, rye.")):
+        require_choice("flour", "oat", FLOURS)
+
+
+# --- the configurations of the models -------------------------------------------------------------
+
+SIZES = {
+    "recurrent": [
+        ({"d_modle": 8}, "there is no setting 'd_modle': did you mean d_model?"),
+        ({"num_layers": 2}, "there is no setting 'num_layers'"),
+        ({"hidden_dim": 0}, "hidden_dim is 0, it must be greater than or equal to 1."),
+        ({"d_model": 0.5}, "d_model is 0.5, it must be a valid integer."),
+        ({"cell": "tree"}, "cell is 'tree', it must be one of rnn, gru, lstm."),
+        ({"dropout": 1}, "dropout is 1, it must be less than 1."),
+        ({"src_vocab": 5}, "src_vocab is given, it must be left to the text."),
+    ],
+    "luong": [
+        ({"score": "location"}, "score is 'location', it must be one of dot, general, concat."),
+        ({"scores": "dot"}, "there is no setting 'scores': did you mean score?"),
+    ],
+    "transformer": [
+        ({"d_modle": 8}, "there is no setting 'd_modle': did you mean d_model?"),
+        ({"heads": 8}, "there is no setting 'heads': did you mean num_heads?"),
+        ({"cell": "gru"}, "there is no setting 'cell'"),
+        ({"num_kv_heads": 0}, "num_kv_heads is 0, it must be greater than or equal to 1."),
+        ({"num_layers": 2000}, "num_layers is 2000, it must be less than or equal to 1000."),
+        ({"d_ff": "2048"}, "d_ff is '2048', it must be a valid integer."),
+        ({"positions": "rope"}, "positions is 'rope', it must be one of sinusoidal, learned."),
+        ({"norm": "batch"}, "norm is 'batch', it must be one of layer, rms."),
+        ({"norm_position": "both"}, "norm_position is 'both', it must be one of post, pre."),
+        ({"share_embeddings": 1}, "share_embeddings is 1, it must be a valid boolean."),
+        ({"tie_output": "no"}, "tie_output is 'no', it must be a valid boolean."),
+        ({"share_embeddings": True}, "src_vocab=9 and tgt_vocab=8 differ: share_embeddings needs"),
+    ],
+}
+CASES = [
+    (model, *case)
+    for model in MODELS
+    for case in SIZES.get(model, []) + (SIZES["recurrent"] if model != "transformer" else [])
+]
+
+
+@pytest.mark.parametrize(("model", "sizes", "message"), CASES)
+def test_sizes_that_a_model_cannot_have_are_told(model, sizes, message):
+    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
+        make_config(model, 9, 8, sizes)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_is_made_by_its_name(model):
+    kind, config_kind = MODELS[model]
+    config = make_config(model, 9, 8, {"d_model": 16})
+    assert type(config) is config_kind
+    assert config == config_kind(9, 8, d_model=16)
+    made = make_model(model, config)
+    assert type(made) is kind
+    assert made.config == config

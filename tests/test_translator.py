@@ -1,0 +1,116 @@
+"""What all translators share: states whose rows can be chosen, and a pause in the training."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.multi_head_attention import KeyValues
+from annotated_transformer.translator import State, Translator, evaluating, require_positions
+from small_models import small_model, tensors_of
+
+
+@dataclass(frozen=True)
+class Inner(State):
+    number: Tensor
+
+
+@dataclass(frozen=True)
+class Outer(State):
+    here: Tensor
+    there: Inner
+    several: tuple[Inner, ...]
+    nested: tuple[tuple[Inner, ...], Inner]
+    none: tuple[Inner, ...] = ()
+
+
+def state_of(*numbers):
+    column = torch.tensor(numbers)
+
+    def inner(factor):
+        return Inner(factor * column)
+
+    matrix = torch.stack([column, -column], dim=1)
+    return Outer(matrix, inner(2), (inner(3), inner(4)), ((inner(5),), inner(6)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "chosen"),
+    [
+        (torch.tensor([2, 0, 2]), (12, 10, 12)),
+        (torch.tensor([1]), (11,)),
+        (torch.tensor([False, True, True]), (11, 12)),
+        (torch.tensor([False, False, False]), ()),
+        (torch.tensor([], dtype=torch.long), ()),
+    ],
+)
+def test_rows_are_chosen_in_every_part_of_a_state(rows, chosen):
+    state, expected = state_of(10, 11, 12), state_of(*chosen)
+    found = state.select(rows)
+    assert type(found) is Outer
+    assert type(found.nested[0][0]) is Inner
+    assert found.none == ()
+    assert len(tensors_of(found)) == 6
+    for one, other in zip(tensors_of(found), tensors_of(expected), strict=True):
+        assert one.tolist() == other.tolist()
+    for one, other in zip(tensors_of(state), tensors_of(state_of(10, 11, 12)), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_keys_and_values_are_a_state():
+    memory = KeyValues(torch.randn(3, 2, 4, 5), torch.randn(3, 2, 4, 6))
+    before = [tensor.clone() for tensor in tensors_of(memory)]
+    rows = torch.tensor([2, 2, 0])
+    chosen = memory.select(rows)
+    assert torch.equal(chosen.keys, memory.keys[rows])
+    assert torch.equal(chosen.values, memory.values[rows])
+    longer = memory.append(memory.select(torch.tensor([0, 1, 2])))
+    longer.keys.zero_()
+    longer.values.zero_()
+    assert all(map(torch.equal, tensors_of(memory), before))
+
+
+def test_every_state_is_frozen():
+    with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
+
+        @dataclass
+        class Melting(State):
+            pass
+
+
+def test_a_model_that_does_not_say_how_it_reads_is_none():
+    class Silent(Translator):
+        pass
+
+    tokens = torch.tensor([[1, 2]])
+    with pytest.raises(NotImplementedError, match="Silent does not say how it reads a source"):
+        Silent()(tokens, tokens)
+    with pytest.raises(NotImplementedError, match="Silent does not say how it goes on"):
+        Silent().step(State(), tokens[0])
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_pause_in_the_training_ends_with_the_block(training):
+    model = nn.Linear(2, 2).train(training)
+    with evaluating(model):
+        assert not model.training
+        assert not model(torch.ones(2)).requires_grad
+    assert model.training == training
+    assert model(torch.ones(2)).requires_grad
+    with pytest.raises(KeyError), evaluating(model):
+        raise KeyError
+    assert model.training == training
+    assert torch.is_grad_enabled()
+
+
+def test_a_sentence_that_is_too_long_on_either_side_is_told():
+    model = small_model("transformer", max_length=5)
+    require_positions(model, np.array([[4, 4], [1, 0]]))
+    require_positions(model, np.zeros((0, 2), int))
+    for pair in ([5, 1], [1, 5]):
+        with pytest.raises(InputError, match=r"sentence 2 has 6 tokens .* the model takes 5"):
+            require_positions(model, np.array([[4, 4], pair, [9, 9]]))
+    require_positions(small_model("seq2seq"), np.array([[10**6, 1]]))

@@ -1,0 +1,96 @@
+"""The records of the book: results that take longer than a chapter has.
+
+A record is a table in book/records, one row a run, and beside it a JSON file that says how it was
+made. A row that is already there is kept; delete a table to make it anew.
+
+    PYTHONPATH=tools python -m records            # what is missing of all: `make records`
+    PYTHONPATH=tools python -m records beams      # … of one table
+    PYTHONPATH=tools python -m records --list     # the tables, and how long each takes
+
+``tables`` reads and writes them, ``costs`` counts and times, ``trials`` chooses the best of equally
+many. ``toy_training`` is what the records on the toy corpus share, ``captions`` those on Multi30k.
+Every other module has the records of one subject.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.errors import require_choice
+from records import (
+    checkpoint,
+    copying,
+    decoding,
+    heads,
+    ladder,
+    layers,
+    norm,
+    recurrent,
+    rival,
+    training,
+    transformers,
+)
+from records.tables import RECORDS, Tables
+
+GROUPS = ("records", "capstone")
+"""The two targets of the Makefile that make records."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """How a table is made, and how long it takes when nothing of it is there."""
+
+    name: str  # of its CSV file, without the ending
+    make: Callable[[Tables], Any]  # makes what is missing of it, and first of what it needs
+    minutes: int  # roughly, on two cores
+    group: str = "records"
+
+
+TABLE = {
+    record.name: record
+    for record in (
+        Record("part1", recurrent.make_recurrent, 30),
+        Record("seq2seq_budgets", recurrent.make_recurrent_budgets, 8),
+        Record("part1_times", recurrent.make_recurrent_times, 1),
+        Record("part2", transformers.make_transformers, 35),
+        Record("heads_cost", transformers.make_heads_cost, 1),
+        Record("beams", decoding.make_beams, 5),
+        Record("cache_times", decoding.make_cache_times, 1),
+        Record("norms", norm.make_norms, 5),
+        Record("layers_times", layers.make_layers_times, 2),
+        Record("copying", copying.make_copying, 2),
+        Record("training_times", training.make_training_times, 2),
+        Record("transformer_budgets", training.make_transformer_budgets, 6),
+        Record("too_high", training.make_too_high, 1),
+        Record("heads", heads.make_heads, 3),
+        Record("capstone_tried", checkpoint.make_tried, 30, "capstone"),
+        Record("capstone_beams", checkpoint.make_checkpoint, 10, "capstone"),
+        Record("capstone_lengths", ladder.make_lengths, 1, "capstone"),
+        Record("capstone_speed", ladder.make_speeds, 2, "capstone"),
+        Record("capstone", ladder.make_ladder, 110, "capstone"),
+        Record("capstone_longer", ladder.make_longer, 40, "capstone"),
+        Record("capstone_rival_speed", rival.make_rival_speeds, 2, "capstone"),
+        Record("capstone_rival", rival.make_rival, 65, "capstone"),
+    )
+}
+"""Every table that is made, by its name, in an order in which each comes after what it needs."""
+
+
+def names_in(group: str) -> list[str]:
+    """The tables that a target of the Makefile makes."""
+    return [name for name, record in TABLE.items() if record.group == group]
+
+
+def make(names: Sequence[str], folder: Path = RECORDS, check: bool = False) -> None:
+    """Make what is missing of these tables; with ``check``, only see that nothing is.
+
+    Raises:
+        InputError: if there is no table of that name, what is there was made with other versions,
+            or, with ``check``, a row is missing.
+    """
+    for name in names:
+        require_choice("record", name, TABLE)
+    for name in names:
+        # What a table needs is always of its own group, so the command is right for both.
+        TABLE[name].make(Tables(folder, f"make {TABLE[name].group}", check))

@@ -1,0 +1,41 @@
+"""The entry point of the records: make what is missing, see that nothing is, or list them all."""
+
+import argparse
+import inspect
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import records
+from annotated_transformer.errors import InputError
+from records.tables import RECORDS
+
+DESCRIPTION = (
+    "Make what is missing of the book's records: results that take longer than a chapter has."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line says; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m records", description=DESCRIPTION)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="tables, all of a group if none")
+    parser.add_argument("--group", choices=records.GROUPS, default="records")
+    parser.add_argument("--check", action="store_true", help="make nothing: fail if a row misses")
+    parser.add_argument("--list", action="store_true", help="print the names of all tables")
+    parser.add_argument("--folder", type=Path, default=RECORDS, help="where they stand")
+    given = parser.parse_args(arguments)
+    if given.list:
+        for record in records.TABLE.values():
+            about = (inspect.getdoc(record.make) or "").splitlines()[0]
+            print(f"{record.name:20}  make {record.group:8}  {record.minutes:3} min  {about}")
+        return 0
+    try:
+        records.make(given.names or records.names_in(given.group), given.folder, given.check)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""What the records of Multi30k's captions share: the corpus, how runs are made and scored."""
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.corpora import Corpus, load_corpus
+from annotated_transformer.decoding import Search
+from annotated_transformer.errors import InputError
+from annotated_transformer.evaluation import Score, score_translations
+from annotated_transformer.run import Recipe, Run, preset, train
+from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
+from records.tables import ROOT, Row
+
+CHECKPOINT = ROOT / "checkpoints" / "multi30k-de-en"
+RUNS = ROOT / "runs" / "capstone"
+TEST = "test_2016_flickr"
+SPLITS = ("val", TEST, "test_2017_flickr")
+BEAMS = (2, 4, 8)
+ALPHAS = (0.0, 0.6, 1.0, 1.4, 1.8, 2.2)
+SEARCHES: list[tuple[int, float]] = [(1, 0.0), *product(BEAMS, ALPHAS)]
+"""Beam and length penalty: greedy search, for which the penalty means nothing, and others."""
+EDGES = (1, 8, 12, 16, 20, 100)
+"""Where the bins of source length begin, in words."""
+METRICS = {"": "BLEU", "_lower": "BLEU, lower-cased", "_chrf": "chrF"}
+"""What is scored, by the end of a column's name."""
+
+
+@cache
+def corpus() -> Corpus:
+    """The corpus, read once in each process."""
+    return load_corpus("multi30k")
+
+
+def caption_recipe(model: str, **changes: Any) -> Recipe:
+    """The preset with these changes; all trainings multiply in 16 bits."""
+    return preset(model, "multi30k", precision="bfloat16", **changes)
+
+
+def train_run(folder: Path, recipe: Recipe) -> Run:
+    """Train a run, or what is left of it; it translates with its *last* weights.
+
+    So all figures of a record are those of as many steps as it says. (What the package would take
+    is the best validation.)
+
+    Raises:
+        InputError: if what is there was begun with another recipe.
+        RuntimeError: if a signal stopped the training.
+    """
+    run = Run.open(folder) if folder.exists() else Run.create(folder, recipe, corpus())
+    if run.recipe != recipe:
+        raise InputError(f"{folder} was begun with another recipe: delete it first.")
+    if signal := train(run, corpus()):
+        raise RuntimeError(f"{folder}: {signal.name} came before the last step; begin again.")
+    prefix = "average."
+    tensors, _ = load_checkpoint(run.checkpoint)
+    last = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+    save_checkpoint(run.weights, last)
+    return run
+
+
+def by_name(scores: Sequence[Score]) -> dict[str, Score]:
+    """The scores by their names."""
+    return {score.name: score for score in scores}
+
+
+def scores_of(run: Run, split: str, search: Search | None = None) -> dict[str, Score]:
+    """All that can be said about a run on a split, by name; with its own search unless given."""
+    return by_name(run.evaluate(corpus(), split, search))
+
+
+def score_columns(name: str, scores: dict[str, Score]) -> Row:
+    """The scores of one way to translate, as columns whose names begin with ``name``."""
+    return {name + end: round(scores[metric].value, 2) for end, metric in METRICS.items()}
+
+
+def columns_by_length(
+    name: str, sources: Sequence[str], found: Sequence[str], wanted: Sequence[str]
+) -> Row:
+    """BLEU of the sentences in each bin of source length."""
+    columns = {}
+    for low, high in pairwise(EDGES):
+        inside = [i for i, text in enumerate(sources) if low <= len(text.split()) < high]
+        bleu, *_ = score_translations([found[i] for i in inside], [wanted[i] for i in inside])
+        columns[f"{name}_{low}-{high - 1}"] = round(bleu.value, 2)
+    return columns

@@ -1,0 +1,170 @@
+"""The checkpoint: a Transformer that is trained in every way of a list, and the best stored.
+
+The ways are trained one after the other, with two threads, and told apart by the BLEU of their
+translations of the validation split. The best is stored with half the bits; how it searches is
+chosen on the validation split, too. Every figure of its model card is measured on the stored file.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from annotated_transformer.decoding import Search
+from annotated_transformer.run import Recipe, Run
+from records import captions
+from records.tables import Row, Tables, read
+
+WAYS: dict[str, dict[str, Any]] = {
+    "dropout 0.2": {"dropout": 0.2},
+}
+"""What differs from the preset, by the name of the run."""
+CARD = """\
+# German to English image captions: a small Transformer
+
+A Transformer of {parameters:,} parameters that translates captions of photographs from German to
+English. It was trained by the package of this repository and is used in chapter 14 of the book.
+
+```bash
+annotated-transformer translate {folder} "Ein kleiner Hund rennt durch den Regen."
+annotated-transformer evaluate {folder} --corpus multi30k --split test_2016_flickr
+```
+
+## What is in the folder
+
+`model.safetensors` holds the running average of the weights, in half precision;
+`vocabulary.src.json` and `vocabulary.tgt.json` the joint subword vocabulary of {vocabulary:,}
+entries (the same one twice); `recipe.json` how the run was made.
+
+## Figures
+
+All of them are measured on the stored file, with a beam of {beam} and a length penalty of
+α = {alpha}, which were chosen on the split `val`.
+
+{figures}
+
+Signature of BLEU: `{bleu}`; lower-cased: `{lower}`; of chrF: `{chrf}`.
+
+## Recipe
+
+Seed {seed}, {steps:,} steps of at most {batch_tokens:,} tokens, {minutes:.0f} minutes of training
+on two cores. `make capstone` makes the folder again, if it is not there.
+
+```json
+{recipe}
+```
+
+## Data
+
+The training split of Multi30k, task 1: 29,000 captions of photographs from Flickr30k and their
+translations (Elliott and others 2016). It may be used for non-commercial research and education;
+so may this model. None of its text is in this repository. The vocabulary was learned from the
+training split alone.
+
+## Limits
+
+The model knows captions: short sentences in the present tense about what can be seen. On anything
+else it writes captions, too. It repeats the habits of the people who wrote them, for example in
+whom they call a man, a woman or a boy.
+"""
+
+
+def recipe_of_way(way: str) -> Recipe:
+    """The preset with what is different about this way."""
+    return captions.caption_recipe("transformer").changed(WAYS[way])
+
+
+def folder_of_way(way: str) -> Path:
+    """Where this way is trained."""
+    return captions.RUNS / way.replace(" ", "-")
+
+
+def try_way(way: str) -> Row:
+    """Train one way, or what is left of it, with two threads, and measure it."""
+    torch.set_num_threads(2)
+    recipe = recipe_of_way(way)
+    run = captions.train_run(folder_of_way(way), recipe)
+    val, test = captions.scores_of(run, "val"), captions.scores_of(run, captions.TEST)
+    sizes = ("d_model", "num_layers", "num_heads", "d_ff", "dropout")
+    settings = ("steps", "peak_rate", "batch_tokens", "subwords", "average_decay")
+    return {
+        "name": way,
+        **{name: recipe.sizes[name] for name in sizes},
+        "norm": recipe.sizes["norm_position"],
+        **{name: getattr(recipe, name) for name in settings},
+        "bfloat16": recipe.precision == "bfloat16",
+        "minutes": round(float(read(run.learning_curve)[-1]["seconds"]) / 60, 1),
+        "val_perplexity": round(val["perplexity"].value, 3),
+        "val_bleu": round(val["BLEU"].value, 2),
+        "test_bleu": round(test["BLEU"].value, 2),
+    }
+
+
+def try_beam(beam: int, alpha: float) -> Row:
+    """Score the stored model's translations of the validation split with one way to search."""
+    torch.set_num_threads(1)
+    search = Search(beam=beam, alpha=alpha)
+    bleu = captions.scores_of(Run.open(captions.CHECKPOINT), "val", search)["BLEU"]
+    return {"beam": beam, "alpha": alpha, "val_bleu": round(bleu.value, 2)}
+
+
+def best_of(rows: list[Row]) -> Row:
+    """The row with the highest BLEU on the validation split."""
+    return max(rows, key=lambda row: float(row["val_bleu"]))
+
+
+def mark_best(rows: list[Row]) -> list[Row]:
+    """Tell for every row whether it is the best."""
+    best = best_of(rows)
+    return [{**row, "chosen": row is best} for row in rows]
+
+
+def write_card(run: Run, minutes: float) -> None:
+    """Write README.md beside the checkpoint."""
+    recipe, signatures = run.recipe, {}
+    lines = ["| split | perplexity | BLEU | BLEU, lower-cased | chrF |", "|---|---|---|---|---|"]
+    for split in captions.SPLITS:
+        found = captions.scores_of(run, split)
+        names = ["perplexity", *captions.METRICS.values()]
+        figures = " | ".join(f"{found[name].value:.2f}" for name in names)
+        lines.append(f"| {split} | {figures} |")
+        signatures = {name: score.signature for name, score in found.items()}
+    card = CARD.format(
+        parameters=sum(p.numel() for p in run.model.parameters()),
+        folder=f"checkpoints/{run.folder.name}",
+        vocabulary=len(run.vocabularies.tgt),
+        beam=recipe.search.beam,
+        alpha=recipe.search.alpha,
+        figures="\n".join(lines),
+        bleu=signatures["BLEU"],
+        lower=signatures["BLEU, lower-cased"],
+        chrf=signatures["chrF"],
+        minutes=minutes,
+        recipe=json.dumps(recipe.to_settings(), indent=2),
+        **{name: getattr(recipe, name) for name in ("seed", "steps", "batch_tokens")},
+    )
+    (run.folder / "README.md").write_text(card, encoding="utf-8")
+
+
+def make_tried(tables: Tables) -> list[Row]:
+    """The Transformer of the checkpoint, trained in every way of the list."""
+    ways = [(way,) for way in WAYS]
+    return tables.extend("capstone_tried", try_way, ways, ["name"], mark_best, workers=1, threads=2)
+
+
+def make_checkpoint(tables: Tables) -> None:
+    """The best of the ways as a checkpoint, with the best of several searches, and its card."""
+    best = best_of(make_tried(tables))
+    folder = captions.CHECKPOINT
+    if tables.lacks(folder):
+        Run.open(folder_of_way(best["name"])).export(folder)
+    keys = ["beam", "alpha"]
+    beams = tables.extend("capstone_beams", try_beam, captions.SEARCHES, keys, mark_best)
+    if tables.lacks(folder / "README.md"):
+        chosen = best_of(beams)
+        run = Run.open(folder)
+        search = Search(beam=int(chosen["beam"]), alpha=float(chosen["alpha"]))
+        run = run.with_recipe(replace(run.recipe, search=search))
+        write_card(run, float(best["minutes"]))

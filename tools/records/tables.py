@@ -1,0 +1,123 @@
+"""Tables that take long to make: kept row by row, with how they were made beside them."""
+
+import csv
+import io
+import json
+import multiprocessing
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.run.files import write_atomically
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDS = ROOT / "book" / "records"
+Row = dict[str, Any]
+
+
+def here(command: str, threads: int) -> Row:
+    """What stands beside a table: what makes it, and on what."""
+    return {
+        "command": command,
+        "python": platform.python_version(),
+        "torch": torch.__version__.split("+")[0],
+        "machine": f"{platform.machine()}, {['one thread', 'two threads'][threads - 1]} a run",
+    }
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a table, every value a text; none if there is no such file."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A folder of tables, and what to do about a row that is not there: make it, or say so."""
+
+    folder: Path = RECORDS
+    command: str = "make records"  # what stands beside a table as that which makes it
+    check: bool = False  # a missing row is an error, nothing is made
+
+    def path(self, name: str) -> Path:
+        """Where a table stands."""
+        return self.folder / f"{name}.csv"
+
+    def write(self, name: str, rows: list[Row], threads: int = 1) -> None:
+        """Write a table, and beside it how it was made."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_atomically(self.path(name), text.getvalue())
+        made = json.dumps(here(self.command, threads), indent=2)
+        write_atomically(self.path(name).with_suffix(".json"), made + "\n")
+
+    def extend(
+        self,
+        name: str,
+        function: Callable[..., Row],
+        tasks: Sequence[tuple[Any, ...]],
+        keys: list[str],
+        finish: Callable[[list[Row]], list[Row]] = list,
+        workers: int = 2,
+        threads: int = 1,
+    ) -> list[Row]:
+        """Make the rows that are missing, and store each as soon as it is there.
+
+        A row is what ``function`` gives for a task; the columns ``keys`` say which task it was.
+        ``finish`` is what is done to all rows before they are stored.
+
+        Raises:
+            InputError: if the rows that are there were made with other versions, or one is missing
+                and nothing is to be made.
+        """
+        path = self.path(name)
+        rows = read(path)
+
+        def key(row: Row) -> tuple[str, ...]:
+            return tuple(str(row[column]) for column in keys)
+
+        done = set(map(key, rows))
+        order = [tuple(map(str, task)) for task in tasks]
+        missing = [task for task, k in zip(tasks, order, strict=True) if k not in done]
+        if not missing:
+            return rows
+        if self.check:
+            first = ", ".join(f"{k} {v!r}" for k, v in zip(keys, missing[0], strict=True))
+            raise InputError(
+                f"{path.name} lacks {len(missing)} of {len(tasks)} rows, first that of {first}: "
+                f"'{self.command}' makes what is missing."
+            )
+        now = here(self.command, threads)
+        if rows and (made := json.loads(path.with_suffix(".json").read_text())) != now:
+            raise InputError(f"{path.name} was made with {made}, here is {now}: delete it first.")
+        with multiprocessing.get_context("spawn").Pool(workers) as pool:
+            for row in pool.imap_unordered(_call, [(function, task) for task in missing]):
+                rows.append(row)
+                # Rows of other tasks come first, as they were; then these, in the tasks' order.
+                rows.sort(key=lambda row: order.index(key(row)) if key(row) in order else -1)
+                self.write(name, finish(rows), threads)
+        return rows
+
+    def lacks(self, path: Path) -> bool:
+        """Whether a file or a folder that is made from tables has to be made.
+
+        Raises:
+            InputError: if it has, and nothing is to be made.
+        """
+        if self.check and not path.exists():
+            raise InputError(f"there is no {path}: '{self.command}' makes what is missing.")
+        return not path.exists()
+
+
+def _call(work: tuple[Callable[..., Row], tuple[Any, ...]]) -> Row:
+    function, arguments = work
+    return function(*arguments)

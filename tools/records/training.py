@@ -1,0 +1,89 @@
+"""The records of training: what a training step costs, and what more steps give."""
+
+import math
+from typing import Any
+
+import torch
+
+from annotated_transformer.bitext import Example
+from annotated_transformer.evaluation import perplexity
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.schedule import linear_schedule
+from annotated_transformer.training import Trainer, endless_batches, paper_adam
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from records.recurrent import build_recurrent, time_against_gru
+from records.tables import Row, Tables
+from records.toy_training import task
+from records.transformers import build_transformer, train_transformer
+
+MODELS = ("seq2seq, GRU", "Luong, dot", "Bahdanau", "Transformer")
+LENGTHS = {"all": (0, 99), "short": (4, 6), "long": (16, 18)}  # morphemes, from and to
+BUDGETS = (500, 1000, 4000)  # steps of the Transformer; part2.csv has 2000
+RATE = 4e-3  # the rate that was chosen in part2.csv
+
+
+def build_any(name: str) -> Any:
+    """An untrained model, in float64."""
+    if name == "Transformer":
+        return build_transformer("sinusoidal")
+    return build_recurrent(name)
+
+
+def sentences(kind: str) -> list[Example]:
+    """The training pairs of these lengths."""
+    low, high = LENGTHS[kind]
+    return [pair for pair in task().examples("train") if low <= len(pair[1]) <= high]
+
+
+def time_by_length(name: str, kind: str, repeats: int = 12) -> Row:
+    """Time training steps of a model and of the GRU, in turns, on batches of 512 positions."""
+    measured = time_against_gru(build_any, name, sentences(kind), repeats, steps=4)
+    return {"model": name, "sentences": kind, **measured}
+
+
+def train_for(steps: int) -> Row:
+    """Train the Transformer with sinusoids, with seed 0, for so many steps."""
+    row = train_transformer("sinusoidal", RATE, 0, steps)
+    return {**row, "model": "Transformer"}
+
+
+def curve_at(rate: float, steps: int = 200) -> Row:
+    """The learning curve of a small Transformer at a rate that is too high.
+
+    At such a rate, training enlarges the rounding of other processors until the curves differ.
+    """
+    torch.set_num_threads(1)
+    sizes = {"d_model": 32, "num_layers": 1, "num_heads": 2, "d_ff": 64, "max_length": 128}
+    choices = {**sizes, "dropout": 0.0, "norm_position": "pre"}
+    model = task().build(Transformer, TransformerConfig.tiny, **choices)
+    schedule, adam = linear_schedule(rate, steps), paper_adam(model, eps=1e-6)
+    trainer = Trainer(model, smoothed_cross_entropy, schedule, optimizer=adam)
+    batches = endless_batches(task().examples("train"), 256, seed=0)
+    val = task().examples("val")[:100]
+    losses, dots = [], []
+    for step in range(1, steps + 1):
+        losses.append(trainer.update([next(batches)])[0])
+        if step % 20 == 0:
+            dots.append(math.log(perplexity(model, val)))
+    curves = {"training": losses, "validation": dots}
+    return {"rate": rate} | {
+        name: " ".join(f"{loss:.2f}" for loss in curve) for name, curve in curves.items()
+    }
+
+
+def make_training_times(tables: Tables) -> None:
+    """The time of a training step of four models, on short and on long sentences."""
+    # One at a time: nothing else may run beside what is timed.
+    times = [(name, kind) for name in MODELS for kind in LENGTHS]
+    tables.extend("training_times", time_by_length, times, ["model", "sentences"], workers=1)
+
+
+def make_transformer_budgets(tables: Tables) -> None:
+    """The Transformer with fewer steps, and with more."""
+    budgets = [(steps,) for steps in BUDGETS]
+    tables.extend("transformer_budgets", train_for, budgets, ["steps"], workers=1)
+
+
+def make_too_high(tables: Tables) -> None:
+    """The learning curve at a rate that is too high."""
+    tables.extend("too_high", curve_at, [(0.16,)], ["rate"], workers=1)

@@ -1,0 +1,87 @@
+"""The records of Transformers that differ in one thing, and of what heads cost."""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from annotated_transformer.luong import DotAttention
+from annotated_transformer.multi_head_attention import MultiHeadAttention
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from records.costs import operations, times_in_turns
+from records.tables import Row, Tables
+from records.toy_training import STEPS, task, train_and_measure, tune
+
+MODELS: dict[str, dict[str, Any]] = {
+    "sinusoidal": {},
+    "learned": {"positions": "learned"},
+    "none": {"positions": "learned"},
+    "unscaled": {},
+    "1 head": {"num_heads": 1},
+    "2 heads": {"num_heads": 2},
+    "8 heads": {"num_heads": 8},
+}
+HEADS = (1, 2, 4, 8, 16)
+D_MODEL, SENTENCES, POSITIONS = 512, 10, 32
+
+
+def unscale(model: nn.Module) -> None:
+    """Let every attention of the model compare with plain dot products, not divided by √d_k."""
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.attention = DotAttention()
+
+
+def build_transformer(name: str, seed: int = 0) -> Transformer:
+    """An untrained Transformer, in float64: of 4 heads and with sinusoids, but for one thing."""
+    model = task().build(
+        Transformer, TransformerConfig.tiny, seed, norm_position="pre", dropout=0.0, max_length=128,
+        **MODELS[name],
+    )  # fmt: skip
+    if name == "unscaled":
+        unscale(model)
+    if name == "none":
+        for embedding in (model.src_embedding, model.tgt_embedding):
+            nn.init.zeros_(embedding.positions.table.requires_grad_(False))
+    return model
+
+
+def train_transformer(name: str, rate: float, seed: int, steps: int = STEPS) -> Row:
+    """Train one Transformer; its alignment is that of the last layer, the mean of the heads."""
+    torch.set_num_threads(1)
+    model = build_transformer(name, seed)
+    last = f"decoder.{model.config.num_layers - 1}.cross_attention"
+    measured = train_and_measure(model, last, rate, seed, steps)
+    return {"model": name, "rate": rate, "seed": seed, "steps": steps, **measured}
+
+
+def time_heads(num_heads: int, repeats: int = 40) -> Row:
+    """Time a layer of so many heads, forwards and backwards, in turns with one of a single head."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    x = torch.randn(SENTENCES, POSITIONS, D_MODEL)
+    layers = [MultiHeadAttention(D_MODEL, heads) for heads in (num_heads, 1)]
+    works = [lambda layer=layer: layer(x, x, x).sum().backward() for layer in layers]
+    ours, one = times_in_turns(*works, repeats=repeats)
+    layer = layers[0]
+    unscale(layer)  # written out: the fused attention hides its products from the counter
+    return {
+        "num_heads": num_heads,
+        "d_k": D_MODEL // num_heads,
+        "parameters": sum(p.numel() for p in layer.parameters()),
+        "operations": operations(layer, x, x, x),
+        "milliseconds": round(1000 * ours, 1),
+        "ratio_to_one": round(ours / one, 2),
+    }
+
+
+def make_transformers(tables: Tables) -> None:
+    """Seven Transformers that differ in one thing, each at the best of three rates, three seeds."""
+    tune(tables, "part2", train_transformer, MODELS)
+
+
+def make_heads_cost(tables: Tables) -> None:
+    """Operations and time of a layer of 1 to 16 heads."""
+    # One at a time: nothing else may run beside what is timed.
+    heads = [(number,) for number in HEADS]
+    tables.extend("heads_cost", time_heads, heads, ["num_heads"], workers=1)
