@@ -71,6 +71,7 @@ MODULES: dict[str, str | None] = {
     "course.checking": None,
     "course.experiments": None,
     "course.figures": None,
+    "course.intervals": None,
     "course.explorer": None,
     "course.notebooks": None,
     "course": None,

@@ -22,23 +22,37 @@ from annotated_transformer.course.figures import (
     heat_map,
     use_course_style,
 )
+from annotated_transformer.course.intervals import (
+    Interval,
+    difference,
+    mean_interval,
+    paired_difference,
+    share_interval,
+    verdict,
+)
 from annotated_transformer.course.notebooks import set_up_notebook
 
 __all__ = [
     "BINS",
     "COLOURS",
     "Exercise",
+    "Interval",
     "ToyTask",
     "Verdict",
     "arrow",
     "attention_explorer",
     "box",
+    "difference",
     "drawn_in_float64",
     "exactly_right",
     "heat_map",
+    "mean_interval",
+    "paired_difference",
     "set_up_notebook",
     "share_by_length",
+    "share_interval",
     "spread",
     "train_briefly",
     "use_course_style",
+    "verdict",
 ]

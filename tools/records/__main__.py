@@ -1,7 +1,6 @@
 """The entry point of the records: make what is missing, see that nothing is, or list them all."""
 
 import argparse
-import inspect
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,8 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.list:
         for record in records.TABLE.values():
-            about = (inspect.getdoc(record.make) or "").splitlines()[0]
-            print(f"{record.name:20}  make {record.group:8}  {record.minutes:3} min  {about}")
+            made_by = f"make {record.group:8}  {record.minutes:3} min"
+            print(f"{record.name:20}  {made_by}  {record.about}")
         return 0
     try:
         records.make(given.names or records.names_in(given.group), given.folder, given.check)

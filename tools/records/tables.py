@@ -5,8 +5,8 @@ import io
 import json
 import multiprocessing
 import platform
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 def here(command: str, threads: int) -> Row:
-    """What stands beside a table: what makes it, and on what."""
+    """What makes a table, and on what: rows of another machine or version are not mixed with it."""
     return {
         "command": command,
         "python": platform.python_version(),
@@ -45,6 +45,7 @@ class Tables:
     folder: Path = RECORDS
     command: str = "make records"  # what stands beside a table as that which makes it
     check: bool = False  # a missing row is an error, nothing is made
+    notes: Mapping[str, Row] = field(default_factory=dict)  # what else stands beside each table
 
     def path(self, name: str) -> Path:
         """Where a table stands."""
@@ -57,8 +58,17 @@ class Tables:
         writer.writeheader()
         writer.writerows(rows)
         write_atomically(self.path(name), text.getvalue())
-        made = json.dumps(here(self.command, threads), indent=2)
-        write_atomically(self.path(name).with_suffix(".json"), made + "\n")
+        self.describe(name, here(self.command, threads))
+
+    def describe(self, name: str, made: Row) -> None:
+        """Write beside a table how it was made, and its notes."""
+        text = json.dumps(made | self.notes.get(name, {}), indent=2, ensure_ascii=False)
+        write_atomically(self.path(name).with_suffix(".json"), text + "\n")
+
+    def made(self, name: str) -> Row:
+        """How a table was made, without its notes."""
+        stored: Row = json.loads(self.path(name).with_suffix(".json").read_text("utf-8"))
+        return {key: stored[key] for key in here("", 1) if key in stored}
 
     def extend(
         self,
@@ -89,6 +99,8 @@ class Tables:
         order = [tuple(map(str, task)) for task in tasks]
         missing = [task for task, k in zip(tasks, order, strict=True) if k not in done]
         if not missing:
+            if not self.check:
+                self.describe(name, self.made(name))
             return rows
         if self.check:
             first = ", ".join(f"{k} {v!r}" for k, v in zip(keys, missing[0], strict=True))
@@ -97,7 +109,7 @@ class Tables:
                 f"'{self.command}' makes what is missing."
             )
         now = here(self.command, threads)
-        if rows and (made := json.loads(path.with_suffix(".json").read_text())) != now:
+        if rows and (made := self.made(name)) != now:
             raise InputError(f"{path.name} was made with {made}, here is {now}: delete it first.")
         with multiprocessing.get_context("spawn").Pool(workers) as pool:
             for row in pool.imap_unordered(_call, [(function, task) for task in missing]):

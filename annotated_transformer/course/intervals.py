@@ -1,0 +1,146 @@
+"""How sure a comparison is: intervals of means, of differences and of shares.
+
+The interval has the level that its caller asks for, 95 % unless told otherwise. Who makes several
+comparisons at once says how many, and each interval becomes wider, so that *all* of them hold
+together at that level (Bonferroni).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy import stats
+
+from annotated_transformer.errors import InputError
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate between the ends of its confidence interval.
+
+    >>> print(Interval(2.06, 0.91, 3.21))
+    2.1 [0.9, 3.2]
+    >>> f"{Interval(2.06, -0.91, 3.21):+.2f}"
+    '+2.06 [-0.91, +3.21]'
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __format__(self, spec: str) -> str:
+        value, low, high = (
+            format(number, spec or ".1f") for number in (self.value, self.low, self.high)
+        )
+        return f"{value} [{low}, {high}]"
+
+    def __str__(self) -> str:
+        return format(self)
+
+    @property
+    def sign(self) -> int:
+        """1 if all of it is above 0, -1 if all of it is below, and 0 if 0 is inside.
+
+        >>> Interval(2.0, 1.0, 3.0).sign, Interval(2.0, -1.0, 5.0).sign
+        (1, 0)
+        """
+        return (self.low > 0) - (self.high < 0)
+
+
+def mean_interval(values: Sequence[float], comparisons: int = 1, level: float = LEVEL) -> Interval:
+    """The mean of independent runs, mean ± t · s/√n (Student 1908).
+
+    >>> print(mean_interval([88.0, 90.0, 91.0, 89.0, 92.0]))
+    90.0 [88.0, 92.0]
+
+    Raises:
+        InputError: if there are fewer than two values.
+    """
+    if len(values) < 2:
+        raise InputError(f"{len(values)} value(s): an interval needs two runs at least.")
+    joint = _joint(level, comparisons)
+    mean, error = sum(values) / len(values), float(stats.sem(values))
+    half = float(stats.t.ppf((1 + joint) / 2, len(values) - 1)) * error
+    return Interval(mean, mean - half, mean + half)
+
+
+def paired_difference(
+    ours: Sequence[float], theirs: Sequence[float], comparisons: int = 1, level: float = LEVEL
+) -> Interval:
+    """The mean of ours - theirs, run by run: both had the same seed, or the same data.
+
+    >>> print(paired_difference([90.0, 92.0, 91.0], [88.0, 91.0, 88.0]))
+    2.0 [-0.5, 4.5]
+
+    Raises:
+        InputError: if there are not as many values on both sides, or fewer than two.
+    """
+    if len(ours) != len(theirs):
+        raise InputError(f"{len(ours)} and {len(theirs)} runs cannot be paired.")
+    pairs = zip(ours, theirs, strict=True)
+    return mean_interval([one - other for one, other in pairs], comparisons, level)
+
+
+def difference(
+    ours: Sequence[float], theirs: Sequence[float], comparisons: int = 1, level: float = LEVEL
+) -> Interval:
+    """The difference of the means of independent runs of unequal variance (Welch 1947).
+
+    >>> print(difference([90.0, 92.0, 91.0], [80.0, 90.0, 70.0]))
+    11.0 [-13.5, 35.5]
+
+    Raises:
+        InputError: if a side has fewer than two values.
+    """
+    if min(len(ours), len(theirs)) < 2:
+        raise InputError(f"{len(ours)} and {len(theirs)} runs: two a side are needed at least.")
+    joint = _joint(level, comparisons)
+    value = sum(ours) / len(ours) - sum(theirs) / len(theirs)
+    if len(set(ours)) == len(set(theirs)) == 1:  # nothing varies: no degrees of freedom
+        return Interval(value, value, value)
+    ends = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(joint)
+    return Interval(value, float(ends.low), float(ends.high))
+
+
+def share_interval(
+    successes: int, trials: int, comparisons: int = 1, level: float = LEVEL
+) -> Interval:
+    """The share of successes in so many trials, with the interval of Wilson (1927).
+
+    >>> f"{share_interval(4, 6):.2f}"
+    '0.67 [0.30, 0.90]'
+
+    Raises:
+        InputError: if there are no trials, or not between 0 and as many successes.
+    """
+    if trials < 1 or not 0 <= successes <= trials:
+        raise InputError(f"{successes} successes of {trials} trials: 0 ≤ successes ≤ trials ≥ 1.")
+    found = stats.binomtest(successes, trials).proportion_ci(
+        _joint(level, comparisons), method="wilson"
+    )
+    return Interval(successes / trials, float(found.low), float(found.high))
+
+
+def verdict(ours: str, theirs: str, gain: Interval, unit: str = "", spec: str = ".1f") -> str:
+    """Say what an interval of ours - theirs shows, where more is better.
+
+    >>> verdict("GRU", "RNN", Interval(2.0, 1.0, 3.0), " points")
+    'GRU is ahead of RNN by 2.0 [1.0, 3.0] points'
+    >>> verdict("GRU", "RNN", Interval(-2.0, -3.0, -1.0), " points")
+    'RNN is ahead of GRU by 2.0 [1.0, 3.0] points'
+    >>> verdict("GRU", "RNN", Interval(2.0, -1.0, 5.0), " points")
+    'we see no difference between GRU and RNN: 2.0 [-1.0, 5.0] points'
+    """
+    if gain.sign < 0:
+        ours, theirs = theirs, ours
+        gain = Interval(-gain.value, -gain.high, -gain.low)
+    if gain.sign:
+        return f"{ours} is ahead of {theirs} by {gain:{spec}}{unit}"
+    return f"we see no difference between {ours} and {theirs}: {gain:{spec}}{unit}"
+
+
+def _joint(level: float, comparisons: int) -> float:
+    if not 0 < level < 1 or comparisons < 1:
+        raise InputError(f"level={level} must lie in (0, 1), comparisons={comparisons} be ≥ 1.")
+    return 1 - (1 - level) / comparisons

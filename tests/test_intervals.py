@@ -1,0 +1,116 @@
+"""Intervals hold what they promise: against scipy's tests, against formulas, by counting."""
+
+import math
+import random
+from statistics import fmean
+
+import pytest
+from scipy import stats
+
+from annotated_transformer.course import (
+    Interval,
+    difference,
+    mean_interval,
+    paired_difference,
+    share_interval,
+    verdict,
+)
+from annotated_transformer.errors import InputError
+
+OURS = [90.0, 92.5, 91.0, 88.0, 93.0]
+THEIRS = [85.0, 90.0, 91.5, 84.0, 90.0]
+
+
+def test_the_mean_has_the_interval_of_scipys_test() -> None:
+    for comparisons, level in ((1, 0.95), (4, 0.9)):
+        found = mean_interval(OURS, comparisons, level)
+        ends = stats.ttest_1samp(OURS, 0.0).confidence_interval(1 - (1 - level) / comparisons)
+        assert found.value == pytest.approx(fmean(OURS))
+        assert (found.low, found.high) == pytest.approx((ends.low, ends.high))
+
+
+def test_a_paired_difference_has_the_interval_of_scipys_test() -> None:
+    ends = stats.ttest_rel(OURS, THEIRS).confidence_interval(0.95)
+    found = paired_difference(OURS, THEIRS)
+    assert (found.low, found.high) == pytest.approx((ends.low, ends.high))
+    assert found.value == pytest.approx(fmean(OURS) - fmean(THEIRS))
+
+
+def test_a_difference_is_welchs_by_hand() -> None:
+    n, m = len(OURS), len(THEIRS) - 1
+    a, b = (stats.tvar(side) / len(side) for side in (OURS, THEIRS[:-1]))
+    freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1))
+    half = stats.t.ppf(0.975, freedom) * math.sqrt(a + b)
+    value = fmean(OURS) - fmean(THEIRS[:-1])
+    found = difference(OURS, THEIRS[:-1])
+    assert (found.low, found.value, found.high) == pytest.approx(
+        (value - half, value, value + half)
+    )
+
+
+def test_a_share_has_wilsons_interval_by_hand() -> None:
+    k, n, z = 4, 6, stats.norm.ppf(0.975)
+    centre = (k + z * z / 2) / (n + z * z)
+    half = z / (n + z * z) * math.sqrt(k * (n - k) / n + z * z / 4)
+    found = share_interval(k, n)
+    assert (found.low, found.high) == pytest.approx((centre - half, centre + half))
+    assert 0 <= share_interval(0, 6).low < share_interval(0, 6).high < 1
+
+
+def test_nineteen_of_twenty_intervals_hold_the_truth_and_joint_ones_hold_it_together() -> None:
+    rng = random.Random(0)
+    hits = together = 0
+    for _ in range(1000):
+        runs = [[rng.gauss(3.0, 2.0) for _ in range(5)] for _ in range(4)]
+        hits += mean_interval(runs[0]).low < 3.0 < mean_interval(runs[0]).high
+        joint = [mean_interval(values, comparisons=4) for values in runs]
+        together += all(one.low < 3.0 < one.high for one in joint)
+    assert 930 < hits < 970
+    assert together > 930
+
+
+def test_more_comparisons_make_every_interval_wider() -> None:
+    for make in (
+        lambda comparisons: mean_interval(OURS, comparisons),
+        lambda comparisons: difference(OURS, THEIRS, comparisons),
+        lambda comparisons: paired_difference(OURS, THEIRS, comparisons),
+        lambda comparisons: share_interval(4, 6, comparisons),
+    ):
+        one, many = make(1), make(10)
+        assert many.value == one.value
+        assert many.low < one.low < one.high < many.high
+
+
+@pytest.mark.filterwarnings("error")
+def test_runs_that_are_all_alike_have_an_interval_of_no_width() -> None:
+    assert mean_interval([1.0] * 5) == Interval(1.0, 1.0, 1.0)
+    assert difference([1.0] * 5, [0.5] * 5) == Interval(0.5, 0.5, 0.5)
+    assert paired_difference([1.0] * 5, [1.0] * 5).sign == 0
+
+
+@pytest.mark.parametrize("gain", [-4.0, -1.5, 0.0, 1.5, 4.0])
+def test_a_verdict_names_the_side_that_the_whole_interval_favours(gain: float) -> None:
+    found = verdict("A", "B", Interval(gain, gain - 2, gain + 2), " points")
+    if gain > 2:
+        assert found.startswith(f"A is ahead of B by {gain} [")
+    elif gain < -2:
+        assert found.startswith(f"B is ahead of A by {-gain} [")
+    else:
+        assert found.startswith("we see no difference between A and B")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mean_interval([1.0]), r"1 value\(s\): an interval needs two runs"),
+        (lambda: difference([1.0, 2.0], [1.0]), "2 and 1 runs: two a side are needed"),
+        (lambda: paired_difference([1.0, 2.0], [1.0]), "2 and 1 runs cannot be paired"),
+        (lambda: share_interval(7, 6), "7 successes of 6 trials"),
+        (lambda: share_interval(0, 0), "0 successes of 0 trials"),
+        (lambda: mean_interval([1.0, 2.0], 0), "comparisons=0 be ≥ 1"),
+        (lambda: mean_interval([1.0, 2.0], level=1.0), r"level=1.0 must lie in \(0, 1\)"),
+    ],
+)
+def test_what_is_no_sample_is_refused(call, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call()
