@@ -39,6 +39,7 @@ FOR_THE_BOOK_ONLY = [
     "matplotlib",
     "nbformat",
     "pandas",
+    "scipy",
 ]
 
 

@@ -3,12 +3,12 @@
 The interval has the level that its caller asks for, 95 % unless told otherwise. Who makes several
 comparisons at once says how many, and each interval becomes wider, so that *all* of them hold
 together at that level (Bonferroni).
+
+SciPy is imported where it is needed: only the book depends on it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from scipy import stats
 
 from annotated_transformer.errors import InputError
 
@@ -59,6 +59,8 @@ def mean_interval(values: Sequence[float], comparisons: int = 1, level: float = 
     """
     if len(values) < 2:
         raise InputError(f"{len(values)} value(s): an interval needs two runs at least.")
+    from scipy import stats
+
     joint = _joint(level, comparisons)
     mean, error = sum(values) / len(values), float(stats.sem(values))
     half = float(stats.t.ppf((1 + joint) / 2, len(values) - 1)) * error
@@ -99,6 +101,8 @@ def difference(
     value = sum(ours) / len(ours) - sum(theirs) / len(theirs)
     if len(set(ours)) == len(set(theirs)) == 1:  # nothing varies: no degrees of freedom
         return Interval(value, value, value)
+    from scipy import stats
+
     ends = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(joint)
     return Interval(value, float(ends.low), float(ends.high))
 
@@ -116,9 +120,10 @@ def share_interval(
     """
     if trials < 1 or not 0 <= successes <= trials:
         raise InputError(f"{successes} successes of {trials} trials: 0 ≤ successes ≤ trials ≥ 1.")
-    found = stats.binomtest(successes, trials).proportion_ci(
-        _joint(level, comparisons), method="wilson"
-    )
+    from scipy import stats
+
+    joint = _joint(level, comparisons)
+    found = stats.binomtest(successes, trials).proportion_ci(joint, method="wilson")
     return Interval(successes / trials, float(found.low), float(found.high))
 
 
