@@ -12,6 +12,7 @@ many. ``toy_training`` is what the records on the toy corpus share, ``captions``
 Every other module has the records of one subject.
 """
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ from records import (
     norm,
     recurrent,
     rival,
+    scaling,
+    stacks,
     training,
     transformers,
 )
@@ -46,6 +49,21 @@ class Record:
     minutes: int  # roughly, on two cores
     group: str = "records"
 
+    @property
+    def about(self) -> str:
+        """What the table holds, in one line: the first of the docstring of ``make``."""
+        return (inspect.getdoc(self.make) or "").splitlines()[0]
+
+    @property
+    def refuter(self) -> str:
+        """The run that would refute what the book says of it, and its outcome: the other lines."""
+        return " ".join((inspect.getdoc(self.make) or "").splitlines()[1:]).strip()
+
+    @property
+    def note(self) -> dict[str, str]:
+        """What stands beside the table, about it."""
+        return {"about": self.about, "refuter": self.refuter}
+
 
 TABLE = {
     record.name: record
@@ -57,9 +75,14 @@ TABLE = {
         Record("heads_cost", transformers.make_heads_cost, 1),
         Record("beams", decoding.make_beams, 5),
         Record("cache_times", decoding.make_cache_times, 1),
-        Record("norms", norm.make_norms, 5),
+        Record("scaling", scaling.make_scaling, 20),
+        Record("stacks", stacks.make_stacks, 17),
+        Record("norms", norm.make_norms, 30),
         Record("layers_times", layers.make_layers_times, 2),
-        Record("copying", copying.make_copying, 2),
+        Record("portions_times", layers.make_portions_times, 1),
+        Record("mask_times", layers.make_mask_times, 3),
+        Record("copying_rates", copying.make_copying_rates, 12),
+        Record("copying", copying.make_copying, 8),
         Record("training_times", training.make_training_times, 2),
         Record("transformer_budgets", training.make_transformer_budgets, 6),
         Record("too_high", training.make_too_high, 1),
@@ -93,4 +116,5 @@ def make(names: Sequence[str], folder: Path = RECORDS, check: bool = False) -> N
         require_choice("record", name, TABLE)
     for name in names:
         # What a table needs is always of its own group, so the command is right for both.
-        TABLE[name].make(Tables(folder, f"make {TABLE[name].group}", check))
+        notes = {name: record.note for name, record in TABLE.items()}
+        TABLE[name].make(Tables(folder, f"make {TABLE[name].group}", check, notes))

@@ -1,29 +1,50 @@
 """The record of post-norm and pre-norm, with and without warm-up, at two depths.
 
-Of the runs that stay at chance, there is one more at half the rate for each seed.
+What was fixed before the runs: a run has *learned* when 95 % of the symbols were right in twenty
+steps in a row; then it ends. One that has not learned after 800 steps counts as 800. The score
+of a run is the share of symbols right over the 800 steps; those after the end count as right. A
+first trial has all rates; the two with the best scores get a second trial with another seed, and
+the better mean score wins. What is reported of it comes from five other seeds. (The second trial
+was added later: a single one had chosen, for pre-norm with 6 layers and warm-up, a rate at which
+four of five other seeds then failed.)
+
+The first weights are Xavier's, as in the Transformer of the package and in Xiong et al. 2020. What
+would refute "it is the order of the norms": that other first weights change the outcome as much. So
+the deeper post-norm stack without warm-up is there with PyTorch's own, smaller weights as well.
 """
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import SinusoidalPositionalEncoding
 from records.tables import Row, Tables
-from records.trials import SEEDS
 
 SYMBOLS, LENGTH, D_MODEL, D_FF, HEADS = 16, 8, 32, 64, 4
-RATE, STEPS, EVERY, SENTENCES, WARMUP = 1e-2, 400, 20, 48, 100
-NORM_POSITIONS = ("post", "pre")
-DEPTHS = (6, 12)
-KEYS = ["norm", "layers", "warmup", "seed", "rate"]
+STEPS, EVERY, SENTENCES, WARMUP = 800, 20, 32, 100
+RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+TRIAL_SEEDS, SEEDS = (0, 1), (10, 11, 12, 13, 14)
+"""Those that choose a rate, and those that are reported."""
+LEARNED = 0.95
+"""A run has learned when this share of the symbols was right in 20 steps in a row."""
+PLATEAU = (0.22, 0.28)
+"""A run waits at about a quarter while between these shares of 20 steps are right."""
+NORM_POSITIONS, DEPTHS = ("post", "pre"), (6, 12)
+KINDS = [
+    (position, depth, warmup, "xavier")
+    for depth in DEPTHS for position in NORM_POSITIONS for warmup in (0, WARMUP)
+] + [("post", 12, 0, "pytorch")]  # fmt: skip
+KEYS = ["norm", "layers", "warmup", "init", "rate", "seed"]
+Kind = tuple[str, int, int, str]
+"""Norm, layers, steps of warm-up, first weights."""
 
 
 class Reverser(nn.Module):
     """An encoder that says a row of symbols backwards."""
 
-    def __init__(self, norm_position: str, num_layers: int) -> None:
+    def __init__(self, norm_position: str, num_layers: int, init: str = "xavier") -> None:
         super().__init__()
         self.symbols = nn.Embedding(SYMBOLS, D_MODEL)
         self.positions = SinusoidalPositionalEncoding(LENGTH, D_MODEL)
@@ -38,50 +59,116 @@ class Reverser(nn.Module):
         self.norm = nn.LayerNorm(D_MODEL) if norm_position == "pre" else nn.Identity()
         self.output = nn.Linear(D_MODEL, SYMBOLS)
         self.mask = torch.ones(1, 1, LENGTH, LENGTH, dtype=torch.bool)
+        for parameter in self.layers.parameters():
+            if init == "xavier" and parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
 
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """The logits of the symbol to say at each position."""
-        x = self.positions(self.symbols(ids))
+    def vectors(self, ids: Tensor) -> Tensor:
+        """The vectors after the last layer, not yet normalised in pre-norm."""
+        x: Tensor = self.positions(self.symbols(ids))
         for layer in self.layers:
             x = layer(x, self.mask)
-        logits: torch.Tensor = self.output(self.norm(x))
+        return x
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """The logits of the symbol to say at each position."""
+        logits: Tensor = self.output(self.norm(self.vectors(ids)))
         return logits
 
 
+def new_rows() -> Tensor:
+    """Rows of symbols that were never seen."""
+    return torch.randint(SYMBOLS, (SENTENCES, LENGTH))
+
+
+def are_most_frequent(ids: Tensor, said: Tensor) -> Tensor:
+    """Whether no symbol of the row occurs more often than the one that is said."""
+    counts = F.one_hot(ids, SYMBOLS).sum(1)
+    return counts.gather(1, said) == counts.amax(1, keepdim=True)
+
+
+def apart(vectors: Tensor) -> float:
+    """How far the vectors of all positions lie from their mean, against their length."""
+    x = vectors.flatten(0, 1)
+    return ((x - x.mean(0)).norm() / x.norm()).item()
+
+
 def train_reverser(
-    norm_position: str, num_layers: int, warmup: int, seed: int, rate: float = RATE
+    norm_position: str, num_layers: int, warmup: int, init: str, rate: float, seed: int
 ) -> Row:
-    """Train one encoder; every 20 steps, tell the share of symbols that it said right in them."""
+    """Train one encoder until it has learned; every 20 steps, tell the share that was right."""
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(seed)
-    model = Reverser(norm_position, num_layers)
-    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-6)
-    settings = (norm_position, num_layers, warmup, seed, rate)
-    row: Row = dict(zip(KEYS, settings, strict=True))
-    right = 0
+    model = Reverser(norm_position, num_layers, init)
+    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-6, fused=True)
+    settings = (norm_position, num_layers, warmup, init, rate, seed)
+    shares: list[float] = []
+    waiting: list[float] = []  # the share of most frequent symbols, while about a quarter is right
+    right = frequent = 0
     for step in range(1, STEPS + 1):
-        ids = torch.randint(SYMBOLS, (SENTENCES, LENGTH))
+        ids = new_rows()
         logits, target = model(ids), ids.flip(1)
         loss = F.cross_entropy(logits.flatten(0, 1), target.flatten())
         adam.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        for group in adam.param_groups:
-            group["lr"] = rate * min(1.0, step / max(1, warmup))
+        adam.param_groups[0]["lr"] = rate * min(1.0, step / max(1, warmup))
         adam.step()
-        right += int((logits.argmax(-1) == target).sum())
+        said = logits.argmax(-1)
+        right += int((said == target).sum())
+        frequent += int(are_most_frequent(ids, said).sum())
         if step % EVERY == 0:
-            row[f"step_{step}"] = round(right / (EVERY * SENTENCES * LENGTH), 3)
-            right = 0
+            shares.append(right / (EVERY * SENTENCES * LENGTH))
+            if PLATEAU[0] <= shares[-1] <= PLATEAU[1]:
+                waiting.append(frequent / (EVERY * SENTENCES * LENGTH))
+            right = frequent = 0
+            if shares[-1] >= LEARNED:
+                break
+    windows = STEPS // EVERY
+    row: Row = dict(zip(KEYS, settings, strict=True))
+    row["learned_at"] = step if shares[-1] >= LEARNED else ""
+    row["score"] = round((sum(shares) + windows - len(shares)) / windows, 4)
+    with torch.no_grad():
+        row["apart"] = f"{apart(model.vectors(new_rows())):.1e}"
+    row["waits"] = EVERY * len(waiting)
+    row["most_frequent"] = round(sum(waiting) / len(waiting), 3) if waiting else ""
+    shares += [float("nan")] * (windows - len(shares))
+    for window, share in enumerate(shares, 1):
+        row[f"step_{EVERY * window}"] = "" if share != share else round(share, 3)
     return row
 
 
+def rates_of(kind: Kind) -> tuple[float, ...]:
+    """The rates that are tried; one more, where the best of the others was the lowest."""
+    return (1e-4, *RATES) if kind == ("post", 12, 0, "xavier") else RATES
+
+
+def best_rates(rows: list[Row], kind: Kind, seeds: tuple[int, ...]) -> list[float]:
+    """The rates that all these seeds tried, the one with the best mean score first."""
+    scores: dict[float, list[float]] = {}
+    for row in rows:
+        same = [str(row[key]) for key in KEYS[:4]] == [str(value) for value in kind]
+        if same and int(row["seed"]) in seeds:
+            scores.setdefault(float(row["rate"]), []).append(float(row["score"]))
+    tried = [rate for rate, found in scores.items() if len(found) == len(seeds)]
+    return sorted(tried, key=lambda rate: -sum(scores[rate]))
+
+
 def make_norms(tables: Tables) -> None:
-    """Learning curves with post-norm and pre-norm, with and without warm-up, at two depths."""
-    runs = [
-        (position, depth, warmup, seed, RATE)
-        for depth in DEPTHS for position in NORM_POSITIONS for warmup in (0, WARMUP)
-        for seed in SEEDS
-    ]  # fmt: skip
-    runs += [("post", max(DEPTHS), 0, seed, RATE / 2) for seed in SEEDS]
-    tables.extend("norms", train_reverser, runs, KEYS)
+    """How soon post-norm and pre-norm learn, with and without warm-up, at two depths.
+
+    Refuted if other first weights made as large a difference as the order of the norms. Run: the
+    deeper post-norm stack without warm-up, with PyTorch's smaller weights. It learned with each of
+    the five seeds; with Xavier's weights it learned with none, with warm-up or without. So the book
+    says what it says of the two orders only together with the first weights.
+    """
+    first, second = TRIAL_SEEDS
+    tasks = [(*kind, rate, first) for kind in KINDS for rate in rates_of(kind)]
+    rows = tables.extend("norms", train_reverser, tasks, KEYS, workers=1)
+    for kind in KINDS:
+        tasks += [(*kind, rate, second) for rate in best_rates(rows, kind, (first,))[:2]]
+    rows = tables.extend("norms", train_reverser, tasks, KEYS, workers=1)
+    for kind in KINDS:
+        best, *_ = best_rates(rows, kind, TRIAL_SEEDS)
+        tasks += [(*kind, best, seed) for seed in SEEDS]
+    tables.extend("norms", train_reverser, tasks, KEYS, workers=1)

@@ -1,0 +1,259 @@
+"""The records of chapter 10 are fair, and the chapter prints what they say. Who wins is theirs."""
+
+import math
+import statistics
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import torch
+from scipy import stats
+from torch import nn
+
+from records import norm, stacks, tables
+from records.tables import RECORDS
+from test_records import remade
+
+CHAPTER = Path(__file__).resolve().parent.parent / "book" / "10_layers.ipynb"
+STACKS, NORMS = (tables.read(RECORDS / f"{name}.csv") for name in ("stacks", "norms"))
+DEEP = ("plain, 24", "shortcut, 24")
+
+
+def printed(cell_id: str) -> str:
+    """What a cell of the chapter printed, or its table without the marks of HTML."""
+    (cell,) = (c for c in nbformat.read(CHAPTER, as_version=4).cells if c.id == cell_id)
+    return "".join(output.get("text", "") for output in cell.outputs)
+
+
+def paired(
+    ours: list[float], theirs: list[float], *, comparisons: int
+) -> tuple[float, float, float]:
+    """The mean difference and its ends, by the formula of Student, not by the package."""
+    gains = [one - other for one, other in zip(ours, theirs, strict=True)]
+    mean, error = statistics.mean(gains), statistics.stdev(gains) / math.sqrt(len(gains))
+    reach = stats.t.ppf(1 - 0.05 / comparisons / 2, len(gains) - 1) * error
+    return mean, mean - reach, mean + reach
+
+
+@pytest.mark.parametrize("module", [stacks, norm], ids=["stacks", "norms"])
+def test_what_is_reported_comes_from_five_seeds_that_chose_nothing(module: Any) -> None:
+    assert len(set(module.SEEDS)) == 5
+    assert not set(module.SEEDS) & set(module.TRIAL_SEEDS)
+
+
+# Stacks
+
+
+def losses(kind: str, step: int, warmup: int = 0) -> dict[tuple[float, int], float]:
+    """The loss of each rate and seed."""
+    return {
+        (float(row["rate"]), int(row["seed"])): float(row[f"loss_{step}"])
+        for row in STACKS if row["kind"] == kind and int(row["warmup"]) == warmup
+    }  # fmt: skip
+
+
+def best_rate(kind: str, step: int, seeds: tuple[int, ...]) -> float:
+    found = losses(kind, step)
+    return min(stacks.RATES, key=lambda r: math.prod(found[r, seed] for seed in seeds))
+
+
+def usable(kind: str, step: int, warmup: int = 0) -> list[float]:
+    """How many rates are usable, for each seed."""
+    found = losses(kind, step, warmup)
+    return [
+        sum(loss < stacks.USABLE for (_, other), loss in found.items() if other == seed)
+        for seed in stacks.SEEDS
+    ]
+
+
+def test_each_rate_of_the_stacks_is_twice_the_one_before_and_all_were_tried() -> None:
+    assert all(high == pytest.approx(2 * low) for low, high in pairwise(stacks.RATES))
+    seeds = stacks.TRIAL_SEEDS + stacks.SEEDS
+    for kind in stacks.KINDS:
+        assert losses(kind, 600).keys() == {(r, seed) for r in stacks.RATES for seed in seeds}
+    for kind in DEEP:
+        assert losses(kind, 600, stacks.WARMUP).keys() == {
+            (r, seed) for r in stacks.WARMUP_RATES for seed in stacks.SEEDS
+        }
+
+
+@pytest.mark.parametrize("step", stacks.STEPS)
+@pytest.mark.parametrize("kind", stacks.KINDS)
+def test_the_best_rate_of_a_stack_is_inside_the_grid(kind: str, step: int) -> None:
+    for seeds in (stacks.TRIAL_SEEDS, stacks.SEEDS):
+        assert best_rate(kind, step, seeds) in stacks.RATES[1:-1]
+
+
+@pytest.mark.parametrize("step", stacks.STEPS)
+@pytest.mark.parametrize("kind", DEEP)
+def test_the_usable_range_of_a_deep_stack_ends_inside_the_grid(kind: str, step: int) -> None:
+    found = losses(kind, step)
+    for rate in (stacks.RATES[0], stacks.RATES[-1]):
+        assert all(found[rate, seed] >= stacks.USABLE for seed in stacks.SEEDS)
+
+
+def test_both_deep_stacks_have_the_same_weights_and_points() -> None:
+    made = []
+    for kind in DEEP:
+        torch.manual_seed(3)
+        made.append(stacks.Stack(*stacks.KINDS[kind]).state_dict())
+    plain, shortcut = made
+    assert plain.keys() == shortcut.keys()
+    assert all(torch.equal(plain[name], shortcut[name]) for name in plain)
+
+
+@pytest.mark.parametrize("shortcut", [True, False])
+def test_a_layer_of_a_stack_normalises_the_network_or_the_sum(shortcut: bool) -> None:
+    model = stacks.Stack(1, shortcut)
+    x, target = (part[None] for part in stacks.make_data(3))
+    y = model.enter(x)
+    added = model.networks[0](y)
+    wanted = nn.functional.layer_norm(added + y if shortcut else added, y.shape[-1:])
+    torch.testing.assert_close(model.vectors(x), wanted)
+    assert (target**2).mean().item() == pytest.approx(1, abs=1e-5)  # what guessing the mean costs
+
+
+def test_the_chapter_prints_the_ranges_of_the_record() -> None:
+    text = printed("a10c5d04")
+    for step, warmup, name in (
+        (150, 0, "after 150 steps"), (600, 0, "after 600 steps"), (600, 50, "both with warm-up")
+    ):  # fmt: skip
+        gain = paired(*(usable(kind, step, warmup) for kind in DEEP[::-1]), comparisons=3)
+        value, low, high = (2**n for n in gain)
+        times = f"{value:.1f} [{low:.1f}, {high:.1f}] times as wide as"
+        if gain[1] <= 0 <= gain[2]:
+            times = f"no wider or narrower ({times}) than"
+        assert f"  {times} without, {name}\n" in text
+
+
+@pytest.mark.parametrize("step", stacks.STEPS)
+@pytest.mark.parametrize(("ours", "theirs"), [DEEP[::-1], ("plain, 4", "plain, 24")])
+def test_the_chapter_prints_which_loss_is_lower(ours: str, theirs: str, step: int) -> None:
+    logs = []
+    for kind in (theirs, ours):
+        rate, found = best_rate(kind, step, stacks.TRIAL_SEEDS), losses(kind, step)
+        logs.append([math.log10(found[rate, seed]) for seed in stacks.SEEDS])
+    value, low, high = paired(*logs, comparisons=4)
+    expected = f"we see no difference between {ours} and {theirs}: "
+    if low > 0:
+        expected = f"{ours} is ahead of {theirs} by "
+    elif high < 0:
+        expected = f"{theirs} is ahead of {ours} by "
+        value, low, high = -value, -high, -low
+    expected += f"{value:.1f} [{low:.1f}, {high:.1f}] powers of ten after {step} steps"
+    assert expected in printed("a10c5d04")
+
+
+# Norms
+
+
+def runs(kind: tuple[str, int, int, str], seeds: tuple[int, ...]) -> list[dict[str, str]]:
+    """The rows of a kind of run with these seeds."""
+    wanted = [str(value) for value in kind]
+    return [
+        row for row in NORMS
+        if [row[key] for key in norm.KEYS[:4]] == wanted and int(row["seed"]) in seeds
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", norm.KINDS, ids=str)
+def test_the_rate_of_a_norm_is_the_best_of_two_trials_and_inside_the_grid(kind: Any) -> None:
+    first, second = (runs(kind, (seed,)) for seed in norm.TRIAL_SEEDS)
+    assert sorted(float(row["rate"]) for row in first) == list(norm.rates_of(kind))
+    scores = {row["rate"]: float(row["score"]) for row in first}
+    assert {row["rate"] for row in second} == set(sorted(scores, key=lambda r: -scores[r])[:2])
+    best = max(second, key=lambda row: float(row["score"]) + scores[row["rate"]])
+    assert float(best["rate"]) in norm.rates_of(kind)[1:-1]
+    reported = runs(kind, norm.SEEDS)
+    assert [int(row["seed"]) for row in reported] == list(norm.SEEDS)
+    assert {row["rate"] for row in reported} == {best["rate"]}
+
+
+def test_a_run_has_learned_as_defined_and_ends_there() -> None:
+    steps = [f"step_{step}" for step in range(norm.EVERY, norm.STEPS + 1, norm.EVERY)]
+    for row in NORMS:
+        shares = [float(row[step]) for step in steps if row[step]]
+        assert all(share < norm.LEARNED + 0.0005 for share in shares[:-1])
+        if row["learned_at"]:
+            assert int(row["learned_at"]) == norm.EVERY * len(shares)
+            assert shares[-1] >= norm.LEARNED - 0.0005
+        else:
+            assert len(shares) == len(steps)
+        score = (sum(shares) + len(steps) - len(shares)) / len(steps)
+        assert float(row["score"]) == pytest.approx(score, abs=1e-3)
+
+
+def test_the_first_weights_are_those_that_the_record_names() -> None:
+    for name in ("xavier", "pytorch"):
+        weights = norm.Reverser("post", 1, name).state_dict()
+        matrix = weights["layers.0.feed_forward.inner.weight"]
+        bound = math.sqrt(6 / sum(matrix.shape)) if name == "xavier" else matrix.shape[1] ** -0.5
+        assert 0.9 * bound < matrix.abs().max().item() <= bound
+
+
+def test_the_kinds_are_all_orders_depths_and_warm_ups() -> None:
+    kinds = Counter(kind[:3] for kind in norm.KINDS if kind[3] == "xavier")
+    assert kinds == {(p, d, w): 1 for p in ("post", "pre") for d in (6, 12) for w in (0, 100)}
+
+
+NAMES = {
+    "post-norm": ("post", 0, "xavier"),
+    "post-norm with warm-up": ("post", 100, "xavier"),
+    "post-norm with smaller weights": ("post", 0, "pytorch"),
+    "pre-norm": ("pre", 0, "xavier"),
+    "pre-norm with warm-up": ("pre", 100, "xavier"),
+}
+
+
+@pytest.mark.parametrize(
+    ("layers", "ours", "theirs"),
+    [
+        (layers, *pair)
+        for layers in norm.DEPTHS
+        for pair in (
+            ("post-norm with warm-up", "post-norm"),
+            ("pre-norm", "pre-norm with warm-up"),
+            ("pre-norm", "post-norm with warm-up"),
+        )
+    ]
+    + [
+        (12, "post-norm with smaller weights", "post-norm"),
+        (12, "pre-norm", "post-norm with smaller weights"),
+    ],
+)
+def test_the_chapter_prints_which_learns_sooner(layers: int, ours: str, theirs: str) -> None:
+    steps = []
+    for name in (theirs, ours):
+        position, warmup, init = NAMES[name]
+        found = runs((position, layers, warmup, init), norm.SEEDS)
+        steps.append([float(row["learned_at"] or norm.STEPS) for row in found])
+    if min(steps[0] + steps[1]) == norm.STEPS:
+        assert f"neither {ours} nor {theirs} has learned\n" in printed("a10c5d07")
+        return
+    value, low, high = paired(*steps, comparisons=8)
+    expected = f"we see no difference between {ours} and {theirs}: "
+    if low > 0:
+        expected = f"{ours} is ahead of {theirs} by "
+    elif high < 0:
+        expected = f"{theirs} is ahead of {ours} by "
+        value, low, high = -value, -high, -low
+    expected += f"{value:.0f} [{low:.0f}, {high:.0f}] steps"
+    assert f"{layers:2} layers: {expected}\n" in printed("a10c5d07")
+
+
+def test_a_most_frequent_symbol_is_one_that_none_exceeds() -> None:
+    ids = torch.tensor([[3, 3, 5, 5, 1, 2, 0, 7]])
+    said = torch.tensor([[3, 5, 1, 9, 3, 3, 5, 0]])
+    wanted = [[True, True, False, False, True, True, True, False]]
+    assert norm.are_most_frequent(ids, said).tolist() == wanted
+
+
+@pytest.mark.slow
+def test_a_run_of_the_norms_comes_out_again() -> None:
+    """Its score; in the middle of their curves, trainings differ more between processors."""
+    again = remade("norm.train_reverser('pre', 6, 0, 'xavier', 0.01, 0)")
+    (stored,) = (r for r in NORMS if all(r[key] == str(again[key]) for key in norm.KEYS))
+    assert again["score"] == pytest.approx(float(stored["score"]), abs=0.05)

@@ -1,0 +1,86 @@
+"""The Korean terms: every chapter's table of new words says what the glossary says."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+BOOK = Path(__file__).resolve().parent.parent / "book"
+CHAPTERS = sorted(BOOK.glob("*.ipynb"))
+HEADER = "| term | 한국어 | meaning |"
+
+
+def glossary_of(page: str) -> dict[str, str]:
+    """The Korean word of each term; where there is none, Korean keeps the English."""
+    _, entries = page.split("```{glossary}\n")
+    words = {}
+    for entry in entries.split("\n```")[0].strip().split("\n\n"):
+        term, *korean = [line for line in entry.splitlines() if not line.startswith(" ")]
+        assert len(korean) < 2, f"{term}: one Korean line"
+        assert term not in words, f"{term}: one entry"
+        words[term] = korean[0] if korean else term
+    return words
+
+
+def tables_in(text: str) -> list[tuple[str, str]]:
+    """The terms and Korean words of the tables of new words in a text."""
+    rows = []
+    for table in re.findall(rf"^{re.escape(HEADER)}\n\|[ |-]+\|\n((?:\|.*\n?)+)", text, re.M):
+        for row in table.splitlines():
+            term, korean, _ = (cell.strip() for cell in row.strip("|").split("|", maxsplit=2))
+            rows.append((term, korean))
+    return rows
+
+
+def differences(rows: list[tuple[str, str]], glossary: dict[str, str]) -> list[str]:
+    return [
+        f"{term}: {korean} in the table, {glossary.get(term, 'nothing')} in the glossary"
+        for term, korean in rows
+        if glossary.get(term) != korean
+    ]
+
+
+GLOSSARY = glossary_of((BOOK / "glossary.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_the_table_of_new_words_agrees_with_the_glossary(path: Path) -> None:
+    cells = nbformat.read(path, as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    rows = tables_in(text)
+    assert text.count("한국어") == 1, "a chapter has one table of new words"
+    assert rows, "and it can be read"
+    assert differences(rows, GLOSSARY) == []
+    assert len(dict(rows)) == len(rows), "a word stands in the table twice"
+
+
+def test_the_glossary_is_in_alphabetical_order() -> None:
+    plain = [re.sub("[^a-z ]", "", re.sub("[-–/]", " ", term.lower())) for term in GLOSSARY]
+    assert plain == sorted(plain)
+
+
+def test_each_english_word_has_one_korean_word() -> None:
+    """What else is in use stands in parentheses, so commas part the same words on both sides."""
+    for term, korean in GLOSSARY.items():
+        assert re.sub(r"\(.*?\)", "", korean).count(",") == term.count(","), term
+
+
+PLANTED = f"""## New words
+
+{HEADER}
+| --- | --- | --- |
+| head | 헤드 | an attention |
+| memory | 머리 | $a | b$ |
+| tail | 꼬리 | – |
+"""
+
+
+def test_a_planted_difference_is_found() -> None:
+    rows = tables_in(PLANTED)
+    assert rows == [("head", "헤드"), ("memory", "머리"), ("tail", "꼬리")]
+    page = "```{glossary}\nhead\n헤드\n  An attention.\n\nmemory\n기억\n  Vectors.\n```\n"
+    assert differences(rows, glossary_of(page)) == [
+        "memory: 머리 in the table, 기억 in the glossary",
+        "tail: 꼬리 in the table, nothing in the glossary",
+    ]
