@@ -205,9 +205,11 @@ def test_the_times_were_taken_five_times() -> None:
 # --- what the chapter says -----------------------------------------------------------------------
 
 
+CELLS = nbformat.read(CHAPTER, as_version=4).cells  # type: ignore[no-untyped-call]
+
+
 def printed(tag: str) -> str:
-    cells = nbformat.read(CHAPTER, as_version=4).cells
-    (cell,) = (cell for cell in cells if tag in cell.metadata.get("tags", []))
+    (cell,) = (cell for cell in CELLS if tag in cell.metadata.get("tags", []))
     return "".join(output.text for output in cell.outputs if output.output_type == "stream")
 
 
@@ -227,7 +229,6 @@ def test_the_chapter_prints_what_the_record_says_of_every_comparison() -> None:
 
 
 def test_the_chapter_names_every_record_that_it_reads() -> None:
-    cells = nbformat.read(CHAPTER, as_version=4).cells
-    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    text = "\n".join(cell.source for cell in CELLS if cell.cell_type == "markdown")
     for name in ("copying", "layers_times", "portions_times", "mask_times"):
         assert f"records/{name}.csv" in text

@@ -45,7 +45,7 @@ class Interval:
         >>> Interval(2.0, 1.0, 3.0).sign, Interval(2.0, -1.0, 5.0).sign
         (1, 0)
         """
-        return (self.low > 0) - (self.high < 0)
+        return int(self.low > 0) - int(self.high < 0)
 
 
 def mean_interval(values: Sequence[float], comparisons: int = 1, level: float = LEVEL) -> Interval:
