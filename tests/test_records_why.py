@@ -213,6 +213,9 @@ def printed(tag: str) -> str:
     return "".join(output.text for output in cell.outputs if output.output_type == "stream")
 
 
+SPOKEN = {"dilated convolutions": "the stack of dilated convolutions", "GRU": "the GRU"}
+
+
 def test_the_chapter_prints_what_the_record_says_of_every_comparison() -> None:
     pairs = [("GRU with slow gates", "GRU", 81)]
     pairs += [("self-attention", *case) for case in copying.CASES if case[1] > 9]
@@ -224,7 +227,8 @@ def test_the_chapter_prints_what_the_record_says_of_every_comparison() -> None:
             [float(row["steps"]) for row in of(FRESH, kind, length)] for kind in (one, other)
         )
         saved = difference(theirs, ours, comparisons=len(pairs))
-        lines.append(f"{length} symbols: {verdict(one, other, saved, ' steps', '.0f')}")
+        names = [SPOKEN.get(name, name) for name in (one, other)]
+        lines.append(f"{length} symbols: {verdict(*names, saved, ' steps', '.0f')}")
     assert printed("decides-paths-in-training").splitlines() == lines
 
 
