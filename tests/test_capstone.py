@@ -24,9 +24,8 @@ from annotated_transformer.run.checkpoint import load_checkpoint
 from annotated_transformer.run.encoded import CACHE_VARIABLE
 from records import captions, checkpoint, ladder, rival
 from records.captions import CHECKPOINT
-from records.ladder import BUDGET, LONGER, MODELS
+from records.ladder import BUDGET, LONGER, MODELS, SEEDS
 from records.tables import RECORDS, Tables, read
-from records.trials import SEEDS
 
 ROOT = Path(__file__).resolve().parent.parent
 RIVAL_SPEED = "capstone_rival_speed"

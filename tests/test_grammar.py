@@ -19,6 +19,7 @@ from annotated_transformer.toy.clauses import (
 from annotated_transformer.toy.lexicon import ADJECTIVES, NOUNS, VERBS
 from annotated_transformer.toy.morphology import Token
 from annotated_transformer.toy.nominals import (
+    ITSELF,
     PRONOUNS,
     coordinate,
     located,
@@ -38,10 +39,10 @@ def the(name, **options):
     return noun_phrase(NOUNS[name], "the", **options)
 
 
-def do(verb, thing=None, to=None, at=None, **auxiliaries):
+def do(verb, thing=None, to=None, place=None, **auxiliaries):
     complements = [marked(thing, "OBJECT")] if thing else []
     complements += [marked(to, "TO", "to")] if to else []
-    complements += [marked(at, "AT", "at")] if at else []
+    complements += [marked(place, "IN", "in")] if place else []
     return action(VERBS[verb], *complements, **auxiliaries)
 
 
@@ -131,8 +132,8 @@ SENTENCES = [
     (
         statement(we, do("sell", the("book"), modal="must", negated=True)),
         "we must not sell the book",
-        "우리 는 책 을 팔 지 않 아야 하 ㄴ다",
-        "우리는 책을 팔지 않아야 한다",
+        "우리 는 책 을 팔 지 말 아야 하 ㄴ다",
+        "우리는 책을 팔지 말아야 한다",
     ),
     (
         statement(me, do("make", it, modal="can")),
@@ -142,7 +143,7 @@ SENTENCES = [
     ),
     (
         statement(the("child"), do("read", the("letter"), modal="can", negated=True)),
-        "the child can not read the letter",
+        "the child cannot read the letter",
         "아이 는 편지 를 읽 을 수 없 다",
         "아이는 편지를 읽을 수 없다",
     ),
@@ -160,8 +161,8 @@ SENTENCES = [
         "소녀는 그녀에게 그림을 보여주어야 한다",
     ),
     (
-        statement(the("man"), do("buy", the("cake"), at=the("store"))),
-        "the man buys the cake at the store",
+        statement(the("man"), do("buy", the("cake"), place=the("store"))),
+        "the man buys the cake in the store",
         "남자 는 가게 에서 케이크 를 사 ㄴ다",
         "남자는 가게에서 케이크를 산다",
     ),
@@ -255,10 +256,10 @@ SENTENCES = [
         "우리는 조용하지 않은 공원을 좋아한다",
     ),
     (
-        statement(a("robot"), do("obey", given(the("order", plural=True), it), modal="must")),
+        statement(a("robot"), do("obey", given(the("order", plural=True), ITSELF), modal="must")),
         "a robot must obey the orders given it",
-        "로봇 은 그것 에게 주어지 ㄴ 명령 을 따르 아야 하 ㄴ다",
-        "로봇은 그것에게 주어진 명령을 따라야 한다",
+        "로봇 은 자신 에게 주어지 ㄴ 명령 을 따르 아야 하 ㄴ다",
+        "로봇은 자신에게 주어진 명령을 따라야 한다",
     ),
     # clauses in clauses
     (
@@ -334,8 +335,8 @@ def links(phrase):
 ALIGNMENTS = [
     (statement(me, identity(a("student"))), "나-I 학생-student 이다-am"),
     (
-        statement(a("robot"), do("obey", given(the("order", plural=True), it), modal="must")),
-        "로봇-robot 그것-it 주어지-given ㄴ-given 명령-orders 따르-obey 아야-must 하-must",
+        statement(a("robot"), do("obey", given(the("order", plural=True), ITSELF), modal="must")),
+        "로봇-robot 자신-it 주어지-given ㄴ-given 명령-orders 따르-obey 아야-must 하-must",
     ),
     (
         statement(she, identity(a("doctor"), negated=True)),
@@ -343,7 +344,7 @@ ALIGNMENTS = [
     ),
     (
         statement(the("dog", plural=True), do("see", it, modal="can", negated=True)),
-        "개-dogs 들-dogs 그것-it 보-see ㄹ-can 수-can 없-can 없-not",
+        "개-dogs 들-dogs 그것-it 보-see ㄹ-cannot 수-cannot 없-cannot",
     ),
     (
         statement(me, say("think", he, identity(a("doctor")))),
@@ -356,10 +357,10 @@ ALIGNMENTS = [
     (
         statement(
             relative(located(the("dog"), "on", the("bed")), do("see"), she),
-            both(do("sleep"), do("run", at=the("park"), negated=True)),
+            both(do("sleep"), do("run", place=the("park"), negated=True)),
         ),
         "그녀-she 보-sees 는-that 침대-bed 위-on 개-dog 자-sleeps 고-and "
-        "공원-park 에서-at 달리-run 지-not 않-not",
+        "공원-park 에서-in 달리-run 지-not 않-not",
     ),
     (
         because(statement(he, do("cry")), she, state(adjective("sad"), very=True)),
@@ -374,7 +375,7 @@ def test_alignments(phrase, expected):
 
 
 def test_depth_counts_clauses_and_prepositional_phrases():
-    flat = do("give", the("ball"), to=the("child"), at=the("school"))
+    flat = do("give", the("ball"), to=the("child"), place=the("school"))
     on = located(the("cat"), "on", the("table"))
     assert statement(he, flat).depth == 0
     assert statement(on, flat).depth == 1

@@ -22,11 +22,14 @@ from annotated_transformer.translator import evaluating
 from records import costs, decoding, recurrent, tables, toy_training, transformers, trials
 from records.__main__ import main
 from records.tables import RECORDS, Tables
-from records.toy_training import RATES
 from records.trials import SEEDS
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = {"part1": recurrent, "part2": transformers}
+TUNED = {
+    "recurrent": tuple(recurrent.MODELS),
+    "transformers": tuple(transformers.MODELS),
+    "heads": ("Transformer", "Bahdanau"),
+}
 # Training differs a little between processors, and this is how far apart two may be.
 TOLERANCES = {"val_perplexity": 0.1, "exact": 0.05, "longer": 0.05, "aer": 0.05}
 
@@ -47,32 +50,69 @@ def test_a_record_says_how_it_was_made(name: str) -> None:
     assert target.split("\n\n")[0].endswith(f"-m records --group {group}")
 
 
+@pytest.mark.parametrize("name", records.names_in("records"))
+def test_a_record_names_the_run_that_would_refute_it(name: str) -> None:
+    """Times and counts of operations claim nothing about models that another run would refute."""
+    if not name.endswith(("_times", "_cost")):
+        assert len(records.TABLE[name].refuter) > 60
+    made = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    assert made["about"] == records.TABLE[name].about
+    assert made["refuter"] == records.TABLE[name].refuter
+
+
 def test_every_table_that_was_made_is_in_the_table_of_names() -> None:
     assert {path.stem for path in RECORDS.glob("*.json")} == set(records.TABLE)
     assert {record.group for record in records.TABLE.values()} == set(records.GROUPS)
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_every_model_had_the_same_number_of_trials(part: str) -> None:
-    rows = rows_of(part)
-    trials = Counter((row["model"], row["rate"]) for row in rows if row["seed"] == str(SEEDS[0]))
-    assert trials == {(name, str(rate)): 1 for name in PARTS[part].MODELS for rate in RATES}
+@pytest.mark.parametrize("name", TUNED)
+def test_the_best_rate_of_every_model_lies_inside_its_grid(name: str) -> None:
+    rows = rows_of(name)
+    assert {row["model"] for row in rows} == set(TUNED[name])
+    for model in TUNED[name]:
+        grid = [float(row["rate"]) for row in rows if is_trial(row) and row["model"] == model]
+        assert len(set(grid)) == len(grid) >= 3
+        assert min(grid) < trials.best_rate(rows, model) < max(grid)
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_the_chosen_runs_are_those_of_the_best_trial(part: str) -> None:
-    rows = rows_of(part)
-    for name in PARTS[part].MODELS:
-        chosen = [row for row in rows if row["model"] == name and row["chosen"] == "True"]
-        assert [int(row["seed"]) for row in chosen] == list(SEEDS)
-        assert {float(row["rate"]) for row in chosen} == {
-            float(trials.best_trial(rows, name)["rate"])
-        }
-        best = min(
-            float(row["val_perplexity"]) for row in rows if row["model"] == name
-            and row["seed"] == str(SEEDS[0])
-        )  # fmt: skip
-        assert float(chosen[0]["val_perplexity"]) == best
+@pytest.mark.parametrize("name", TUNED)
+def test_the_results_are_those_of_five_fresh_seeds_at_the_best_rate(name: str) -> None:
+    rows = rows_of(name)
+    for model in TUNED[name]:
+        mine = [row for row in rows if row["model"] == model and not is_trial(row)]
+        assert [int(row["seed"]) for row in mine] == list(SEEDS)
+        assert {float(row["rate"]) for row in mine} == {trials.best_rate(rows, model)}
+
+
+def is_trial(row: dict[str, Any]) -> bool:
+    return int(row["seed"]) == trials.TRIAL
+
+
+def test_fresh_seeds_choose_nothing() -> None:
+    assert trials.TRIAL not in SEEDS
+    assert len(set(SEEDS)) >= 5
+    rows = [{"model": "a", "rate": 1, "seed": 0, "val_perplexity": 2.0}]
+    rows += [{"model": "a", "rate": 2, "seed": seed, "val_perplexity": 1.0} for seed in SEEDS]
+    assert trials.best_rate(rows, "a") == 1
+
+
+def valley(model: str, rate: float, seed: int) -> dict[str, Any]:
+    """A model whose best rate is 0.001, or 0.032."""
+    best = {"slow": 0.001, "fast": 0.032}[model]
+    return {"model": model, "rate": rate, "seed": seed, "val_perplexity": abs(rate - best)}
+
+
+@pytest.mark.slow
+def test_a_grid_grows_until_the_best_lies_inside(tmp_path: Path) -> None:
+    rows = trials.tune(Tables(tmp_path), "x", valley, ["slow", "fast"], [0.002, 0.004, 0.008])
+    grids = {
+        model: [float(row["rate"]) for row in rows if row["model"] == model and is_trial(row)]
+        for model in ("slow", "fast")
+    }
+    assert grids["slow"] == [0.0005, 0.001, 0.002, 0.004, 0.008]
+    assert grids["fast"] == [0.002, 0.004, 0.008, 0.016, 0.032, 0.064]
+    results = [(row["model"], float(row["rate"])) for row in rows if not is_trial(row)]
+    assert results == [("slow", 0.001)] * 5 + [("fast", 0.032)] * 5
 
 
 def remade(call: str) -> dict[str, Any]:
@@ -91,8 +131,8 @@ def remade(call: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("part1", "recurrent.train_recurrent('Luong, dot', 0.004, 0)"),
-        ("seq2seq_budgets", "recurrent.train_recurrent('seq2seq, GRU', 0.004, 0, 500)"),
+        ("recurrent", "recurrent.train_recurrent('seq2seq, RNN', 0.004, 0)"),
+        ("transformer_budgets", "transformers.train_transformer('sinusoidal', 0.004, 1, 500)"),
     ],
 )
 def test_a_row_comes_out_again(name: str, call: str) -> None:
@@ -135,11 +175,11 @@ def test_a_time_is_that_of_a_step_and_stands_beside_the_gru_in_the_same_process(
     row = recurrent.time_recurrent("Bahdanau", repeats=2)
     assert row == {"model": "Bahdanau", "milliseconds": 20.0, "ratio_to_gru": 2.0}
     assert FakeTrainer.calls == (["Bahdanau"] * 5 + ["seq2seq, GRU"] * 5) * 2
-    assert list(row) == list(rows_of("part1_times")[0])
+    assert list(row) == list(rows_of("recurrent_times")[0])
 
 
 def test_the_times_are_those_of_every_model() -> None:
-    rows = rows_of("part1_times")
+    rows = rows_of("recurrent_times")
     assert [row["model"] for row in rows] == list(recurrent.MODELS)
     (itself,) = (row for row in rows if row["model"] == "seq2seq, GRU")
     assert float(itself["ratio_to_gru"]) == pytest.approx(1, abs=0.1)
@@ -239,14 +279,8 @@ def test_the_entry_point_lists_the_tables(capsys: pytest.CaptureFixture) -> None
 
 
 def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="record is 'part3', it must be one of part1, "):
+    with pytest.raises(InputError, match="record is 'part3', it must be one of recurrent, "):
         records.make(["beams", "part3"], tmp_path)
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_the_chosen_runs_are_marked_by_the_tool(part: str) -> None:
-    rows = rows_of(part)
-    assert trials.mark_chosen(rows) == [{**row, "chosen": row["chosen"] == "True"} for row in rows]
 
 
 @pytest.mark.slow
@@ -255,7 +289,8 @@ def test_the_models_of_part_two_differ_in_what_their_names_say() -> None:
     heads = {name: model.config.num_heads for name, model in models.items()}
     assert heads == dict.fromkeys(heads, 4) | {"1 head": 1, "2 heads": 2, "8 heads": 8}
     learned = {name: model.src_embedding.positions.table for name, model in models.items()}
-    assert {n for n, table in learned.items() if table.requires_grad} == {"learned"}
+    starts = {n: t.norm(dim=1).mean().item() for n, t in learned.items() if t.requires_grad}
+    assert starts == pytest.approx({"learned": 8.0, "learned, small start": 1.0}, rel=0.05)
     assert {n for n, table in learned.items() if not table.any()} == {"none"}
     plain = {n for n, model in models.items() for m in model.modules() if type(m) is DotAttention}
     assert plain == {"unscaled"}

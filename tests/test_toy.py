@@ -1,8 +1,10 @@
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import unicodedata
+from collections import Counter
 from itertools import combinations, pairwise
 from random import Random
 from statistics import mean
@@ -18,7 +20,14 @@ from annotated_transformer.toy import (
     toy_corpus,
 )
 from annotated_transformer.toy import pair as pair_of
-from annotated_transformer.toy.lexicon import ANIMATE, LEXICON, Lexicon
+from annotated_transformer.toy.lexicon import (
+    ADJECTIVES,
+    ANIMATE,
+    LEXICON,
+    VERBS,
+    Lexicon,
+    adjectives_of,
+)
 from annotated_transformer.toy.morphology import GLOSSES
 from annotated_transformer.toy.nominals import noun_phrase
 from annotated_transformer.toy.sampler import Sampler
@@ -49,7 +58,7 @@ def length(pair):
 
 
 def some(words, *english):
-    return tuple(word for word in words if word.english in english)
+    return tuple(word for word in words if getattr(word, "english", word) in english)
 
 
 # The splits
@@ -161,7 +170,7 @@ def test_examples():
     ]
     assert [pair.surface for pair in EXAMPLES] == [
         "나는 학생이다",
-        "로봇은 그것에게 주어진 명령을 따라야 한다",
+        "로봇은 자신에게 주어진 명령을 따라야 한다",
     ]
     assert EXAMPLES[0].gloss == ("I", "TOPIC", "student", "be")
     assert not any(is_held_out(pair.template) for pair in EXAMPLES)
@@ -171,13 +180,17 @@ class Partial(Sampler):
     """A sampler partial to what the examples are made of, which chance alone would seldom bring."""
 
     def _pick(self, words):
-        favourites = [w for w in words if w.english in ("student", "robot", "obey", "order")]
+        favourites = some(words, "student", "robot", "obey", "order")
         return self.rng.choice(favourites or words)
 
-    def _pattern(self, kind, says):
-        return "identity" if kind == "person" else "transitive" if kind in ANIMATE else "state"
+    def _patterns(self, subject, says, states=True, plain=False):
+        kind = subject.kind
+        return ["identity" if kind == "person" else "transitive" if kind in ANIMATE else "state"]
 
-    def _auxiliary(self):
+    def _adjectives(self, kind):
+        return adjectives_of(self.words, kind)
+
+    def _auxiliary(self, subject, verb):
         return self.rng.choice(("", "must")), False
 
 
@@ -206,7 +219,7 @@ class Dull(Sampler):
     def _perhaps(self, weight=1.0):
         return self.rng.random() < 0.4
 
-    def _simple(self, noun, determiner=""):
+    def _simple(self, noun, determiner="", plain=False):
         return noun_phrase(noun)
 
     def _topic(self, depth):
@@ -215,14 +228,14 @@ class Dull(Sampler):
     def _subject(self, kinds, depth):
         return self._nominal(kinds, depth, free=True)
 
-    def _object(self, kinds, depth, free, subject):
-        return self._nominal(kinds & ANIMATE, depth, free)
+    def _object(self, kinds, depth, free, clause, creates=frozenset()):
+        return self._nominal(kinds & ANIMATE, depth, free, clause)
 
-    def _pattern(self, kind, says):
-        patterns = ("intransitive", "transitive", "clausal")[: 2 + says]
-        return self.rng.choice(patterns) if kind in ANIMATE else "state"
+    def _patterns(self, subject, says, states=True, plain=False):
+        patterns = ["intransitive", "transitive", "clausal"][: 2 + says]
+        return patterns if subject.kind in ANIMATE else ["state"] * states
 
-    def _auxiliary(self):
+    def _auxiliary(self, subject, verb):
         return "", False
 
 
@@ -255,7 +268,7 @@ def test_links_join_a_word_and_its_translation(everything):
             if category in ("N", "VI", "VT", "VD", "VS", "ADJ"):
                 assert [gloss for gloss in glosses if gloss != "PLURAL"] == [dictionary[word]]
             elif category == "PRO":
-                assert glosses == [pronouns.get(word, word)]
+                assert glosses in ([pronouns.get(word, word)], ["self"])
             elif category in ("ART", "DO"):
                 assert not glosses
             elif category != "BE":
@@ -276,7 +289,7 @@ def test_unlinked_korean_is_what_english_shows_by_order(everything):
 def test_every_morpheme_has_a_gloss(everything):
     english = {"top", "underside", "side", "back", "be.given", "not.be", "way", "exist"}
     english |= {"not.exist", "do", "not", "because", "every", "my", "very"}
-    english |= {"I", "we", "he", "she", "they", "it"}
+    english |= {"I", "we", "he", "she", "they", "it", "self"}
     english |= {w.english for w in (*LEXICON.nouns, *LEXICON.verbs, *LEXICON.adjectives)}
     for pair in everything:
         assert len(pair.src) == len(pair.template.split())
@@ -304,6 +317,180 @@ def test_only_the_living_and_robots_act(everything):
         for i in range(1, len(categories) - 3):
             if categories[i : i + 2] == ["THAT", "ART"] and categories[i + 3] in verbs:
                 assert pair.src[i + 2] not in things, " ".join(pair.src)
+
+
+# What would be wrong or odd, in English or in Korean
+
+
+def phrases_of(pair):
+    return " " + " ".join(pair.src) + " ", " " + " ".join(pair.tgt) + " "
+
+
+def test_what_must_not_be_is_denied_by_its_own_word(everything):
+    """먹지 말아야 한다, not 먹지 않아야 한다; and only there."""
+    prohibitions = 0
+    for pair in everything:
+        for i, (form, gloss) in enumerate(zip(pair.tgt, pair.gloss, strict=True)):
+            if gloss == "not":
+                forbidden = pair.gloss[i + 1] == "MUST"
+                assert form == ("말" if forbidden else "않")
+                prohibitions += forbidden
+    assert prohibitions > 50
+
+
+def test_it_receives_only_as_the_robot_or_the_animal_that_acts(everything):
+    """자신에게, since 에게 wants somebody, and *it* an antecedent."""
+    found = 0
+    for pair in everything:
+        english, korean = phrases_of(pair)
+        assert " 그것 에게 " not in korean
+        assert (" 자신 에게 주어지 " in korean) == (" given it " in english)
+        assert korean.count("자신") == english.count(" given it ")
+        if " given it " in english:
+            found += 1
+            actors = {n.english for n in LEXICON.nouns if n.kind in ("machine", "animal")}
+            assert actors & set(pair.src[: pair.src.index("given")])
+    assert found > 10
+
+
+def test_no_slips_of_english(everything):
+    words = {word for pair in everything for word in pair.src}
+    assert {"cannot", "spacious", "in"} <= words
+    assert words.isdisjoint({"wide", "at"})
+    assert not any((" can not " in phrases_of(pair)[0]) for pair in everything)
+
+
+def test_a_friend_is_mine(everything):
+    """*The friend*: of whom?"""
+    for pair in everything:
+        categories = pair.template.split()
+        for i, english in enumerate(pair.src):
+            if english in ("friend", "friends"):
+                j = i - 1
+                while categories[j] in ("ADJ", "VERY"):
+                    j -= 1
+                assert pair.src[j] == "my", " ".join(pair.src)
+
+
+def test_what_is_being_made_has_no_history(everything):
+    """No *it*, no clause: the letter that is being written is not sold yet."""
+    made = {"make": {"ball", "bag", "key"}, "write": {"book", "letter"}, "draw": {"picture"}}
+    made |= {VERBS[verb].third: things for verb, things in made.items()}
+    seen = Counter()
+    for pair in everything:
+        categories = [*pair.template.split(), "END"]
+        for i, verb in enumerate(pair.src):
+            if verb not in made or categories[i] != "VT":
+                continue
+            j = i + 1
+            while categories[j] in ("ART", "DET", "VERY", "ADJ"):
+                j += 1
+            if categories[j] == "N":
+                if pair.src[j] in made[verb]:
+                    seen[verb] += 1
+                    assert "ADJ" not in categories[i:j], " ".join(pair.src)
+                    assert categories[j + 1] not in ("THAT", "GIVEN", "P"), " ".join(pair.src)
+                else:
+                    assert verb in ("draw", "draws")
+            if categories[j] == "PRO" and j == i + 1:
+                assert verb in ("draw", "draws") or pair.src[j] != "it", " ".join(pair.src)
+    assert set(made) - set(seen) <= {"draw", "draws"}  # a picture is rarely drawn
+    assert all("그림 을 만들" not in phrases_of(pair)[1] for pair in everything)
+
+
+def test_only_furniture_carries_and_covers(everything):
+    furniture = {n.english for n in LEXICON.nouns if n.kind == "furniture"}
+    for pair in everything:
+        categories = pair.template.split()
+        for i, english in enumerate(pair.src):
+            if english in ("on", "under"):
+                noun = next(j for j in range(i, len(categories)) if categories[j] == "N")
+                assert pair.src[noun] in furniture, " ".join(pair.src)
+
+
+def test_no_adjective_comes_twice_or_with_its_opposite(everything):
+    adjectives = {adjective.english: adjective for adjective in LEXICON.adjectives}
+    assert {a.english for a in LEXICON.adjectives if a.opposite} == {"big", "small", "happy", "sad"}
+    for pair in everything:
+        here = [word for word in pair.src if word in adjectives]
+        assert len(set(here)) == len(here), " ".join(pair.src)
+        assert not {adjectives[word].opposite for word in here} & set(here), " ".join(pair.src)
+
+
+def test_adjectives_are_not_stacked(everything):
+    """단 좋은 사과 would want a 고."""
+    stacked = re.compile(r"ADJ N THAT BE (NOT )?(VERY )?ADJ(?! N)")
+    for pair in everything:
+        assert not stacked.search(pair.template), " ".join(pair.src)
+
+
+def test_and_joins_like_with_like(everything):
+    """책을 보여주고 유명하다 is odd: 고 joins two actions, two states or two professions."""
+    found = Counter()
+    for pair in everything:
+        both = re.search(r"\b(BE|V[ITD])\b(.*) AND (BE|V[ITD])\b(.*)", pair.template)
+        if both and pair.depth == 0:
+            (first, after), (second, more) = both.group(1, 2), both.group(3, 4)
+            if "BE" not in (first, second):
+                found["action"] += 1
+            else:
+                assert first == second, " ".join(pair.src)
+                nouns = [" N" in after, " N" in more]
+                assert nouns[0] == nouns[1], " ".join(pair.src)
+                found["profession" if nouns[0] else "state"] += 1
+    assert set(found) == {"action", "profession", "state"}
+
+
+def test_every_and_not_do_not_meet_in_a_clause(everything):
+    """Which of the two rules the other would be a matter of taste."""
+    denied = {"not", "cannot"}
+    assert any("every" in pair.src for pair in everything if pair.depth == 0)
+    for pair in everything:
+        if pair.depth == 0:
+            assert not ("every" in pair.src and denied & set(pair.src)), " ".join(pair.src)
+
+
+def test_not_and_an_and_between_objects_do_not_meet_in_a_clause(everything):
+    """*Does not make a ball and a bag*: neither of them, or not both?"""
+    for pair in everything:
+        if pair.depth == 0 and {"not", "cannot"} & set(pair.src) and "and" in pair.src:
+            verb = max(i for i, c in enumerate(pair.template.split()) if c[0] == "V" or c == "BE")
+            assert pair.src.index("and") < verb, " ".join(pair.src)
+
+
+def test_joined_nouns_differ(everything):
+    small = re.compile(r"\b(the|an?|my|very|%s) " % "|".join(ADJECTIVES))
+    for pair in everything:
+        assert not re.search(
+            r"\b(?!is|are|am)(\w+?)s? and \1s?\b", small.sub("", " ".join(pair.src))
+        )
+
+
+def test_states_of_mind_are_no_duty_and_stay_alone(everything):
+    stative = {verb.english for verb in LEXICON.verbs if verb.stative}
+    assert stative == {"like", "love", "think", "believe"}
+    forms = stative | {VERBS[verb].third for verb in stative}
+    for pair in everything:
+        for before, word in pairwise(pair.src):
+            assert not (word in stative and before in ("must", "can", "cannot"))
+            assert not (word in forms and before == "and"), " ".join(pair.src)
+
+
+def test_nobody_is_a_king_and_it_is_not_helped(everything):
+    """For a woman it would be 여왕, and 도와주다 wants somebody."""
+    for pair in everything:
+        assert not {("왕", "이다"), ("왕", "인"), ("왕", "이라고")} & set(pairwise(pair.tgt))
+        english = re.sub(r" (very|%s)\b" % "|".join(ADJECTIVES), "", " ".join(pair.src))
+        assert not re.search(r"\b(am|is|are)( not)?( a)? kings?\b", english)
+        assert "그것 을 도와주" not in phrases_of(pair)[1]
+
+
+def test_no_pronoun_meets_itself(everything):
+    """그녀는 그녀가 is avoided: the second would have to be 자신이."""
+    forms = [("he", "him"), ("she", "her"), ("I", "me"), ("we", "us"), ("they", "them")]
+    for pair in everything:
+        for both in forms:
+            assert sum(word in both for word in pair.src) < 2, " ".join(pair.src)
 
 
 def test_particles_agree_with_the_last_letter(everything):

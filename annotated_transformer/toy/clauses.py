@@ -3,7 +3,7 @@
 English is verb before object, Korean object before verb, and this repeats on every level: what
 follows the verb in English stands before it in Korean, in reverse.
 
-    must not   see    the cat           고양이 를    보     지 않   아야 하
+    must not   see    the cat           고양이 를    보     지 말   아야 하
       3    2    1        0                 0        1        2       3
 """
 
@@ -42,34 +42,35 @@ _COPULA, _NOT_BE = Token("이", "be"), Token("아니", "not.be")
 
 @cache
 def _verb(verb: Verb, modal: str, negated: bool, agreement: str) -> Body:
-    """A verb and its auxiliaries, in opposite orders: must not see → 보 + 지 않 + 아야 하."""
+    """A verb and its auxiliaries, in opposite orders: must not see → 보 + 지 말 + 아야 하.
+
+    What must not be is denied by 말, everything else by 않.
+    """
     stem, kind = verb.korean, VERB
     third = agreement == "singular" and not modal and not negated
     english = verb.third if third else verb.english
     phrase = word(english, _CATEGORY[verb.pattern], Token(verb.korean, verb.english))
     if negated and modal != "can":
-        not_ = word("not", "NOT", ending(stem, kind, "NEGATED"), Token("않", "not"))
+        deny = "말" if modal else "않"
+        not_ = word("not", "NOT", ending(stem, kind, "NEGATED"), Token(deny, "not"))
         do = word("" if modal else "does" if agreement == "singular" else "do", "DO")
-        phrase, stem = join(do, not_, phrase, korean=(0, 2, 1)), "않"
+        phrase, stem = join(do, not_, phrase, korean=(0, 2, 1)), deny
     if modal == "must":
         must = word("must", "MUST", ending(stem, kind, "MUST"), Token("하", "do"))
         phrase, stem = join(must, phrase, korean=(1, 0)), "하"
     if modal == "can":
-        stem, kind = ("없" if negated else "있"), EXISTENTIAL
         way = (ending(verb.korean, VERB, "PROSPECTIVE"), Token("수", "way"))
-        if negated:  # 없 carries "not" as well
-            src = (Token("can", "CAN"), Token("not", "NOT"))
-            can = Phrase(src, (*way, Token("없", "not.exist")), ((0, 0), (0, 1), (0, 2), (1, 2)))
-        else:
-            can = word("can", "CAN", *way, Token("있", "exist"))
-        phrase = join(can, phrase, korean=(1, 0))
+        exist = Token("없", "not.exist") if negated else Token("있", "exist")
+        english = "cannot" if negated else "can"
+        can = word(english, english.upper(), *way, exist)
+        phrase, stem, kind = join(can, phrase, korean=(1, 0)), exist.form, EXISTENTIAL
     return Body(phrase, stem, kind)
 
 
 def action(verb: Verb, *complements: Phrase, modal: str = "", negated: bool = False) -> Predicate:
     """Put a verb before its complements in English, and behind them, in reverse, in Korean.
 
-    "gives the book to the child at the school" → 학교 에서 아이 에게 책 을 주
+    "gives the book to the child in the school" → 학교 에서 아이 에게 책 을 주
     """
     return partial(_action, verb, complements, modal, negated)
 
@@ -150,7 +151,10 @@ def relative(nominal: Nominal, predicate: Predicate, subject: Nominal | None = N
 
 
 def given(nominal: Nominal, receiver: Nominal) -> Nominal:
-    """Modify a noun by "given": "the orders given it" → 그것 에게 주어지 ㄴ 명령."""
+    """Modify a noun by "given": "the orders given him" → 그 에게 주어지 ㄴ 명령.
+
+    *It* has to be the subject of the clause, `ITSELF`: 자신 에게 주어지 ㄴ 명령.
+    """
     stem = Token("주어지", "be.given")
     close = ending(stem.form, VERB, "PARTICIPLE")
     modifier = join(word("given", "GIVEN", stem, close), marked(receiver, "TO"), korean=(1, 0))
@@ -178,7 +182,7 @@ def if_(main: Phrase, subject: Nominal, predicate: Predicate) -> Phrase:
 
 
 def fused(phrase: Phrase) -> Phrase:
-    """Make one morpheme of each copula and its ending, as the word lists of Korean do: 이다, 인.
+    """Make one morpheme of each copula and its ending: 이다, as dictionaries list it; so 인, 이면.
 
     After a vowel the copula leaves 이라고 without its 이: 의사 라고.
     """

@@ -26,6 +26,7 @@ from annotated_transformer.toy.clauses import (
 from annotated_transformer.toy.lexicon import NOUNS, VERBS
 from annotated_transformer.toy.morphology import Token, written
 from annotated_transformer.toy.nominals import (
+    ITSELF,
     PRONOUNS,
     marked,
     noun_phrase,
@@ -47,7 +48,7 @@ class Pair:
         tgt: Korean morphemes: ("나", "는", "학생", "이다").
         gloss: an English gloss for each morpheme: ("I", "TOPIC", "student", "be").
         alignment: gold links (position in `src`, position in `tgt`), from 0. A morpheme is linked
-            to the word that carries its meaning; `annotated_transformer.phrases` tells which have
+            to the word that carries its meaning; `toy.phrases` tells which have
             no link.
         depth: how deep relative clauses, "that", "because", "if", "given" and prepositional phrases
             behind nouns are nested; 0 for a simple sentence.
@@ -77,7 +78,7 @@ def pair(phrase: Phrase) -> Pair:
 def _examples() -> Iterator[Pair]:
     student = noun_phrase(NOUNS["student"], "a")
     robot = noun_phrase(NOUNS["robot"], "a")
-    orders = given(noun_phrase(NOUNS["order"], "the", plural=True), PRONOUNS["it"])
+    orders = given(noun_phrase(NOUNS["order"], "the", plural=True), ITSELF)
     obey = action(VERBS["obey"], marked(orders, "OBJECT"), modal="must")
     yield pair(fused(statement(PRONOUNS["I"], identity(student))))
     yield pair(fused(statement(robot, obey)))

@@ -27,7 +27,9 @@ class Verb:
     """A verb: English base form and third person, Korean stem, and the kinds that it goes with.
 
     `pattern` is "intransitive", "transitive", "ditransitive" or "clausal" (it takes a clause);
-    `place` tells whether the action has a place ("at the school").
+    `place` tells whether the action has a place ("in the school"), `creates` which of the objects
+    come to be by the action: nothing can be said of them before. `stative`: it is a state of mind,
+    which is no duty ("must like") and is not joined to actions.
     """
 
     english: str
@@ -37,43 +39,48 @@ class Verb:
     subjects: Kinds
     objects: Kinds = frozenset()
     place: bool = False
+    creates: Kinds = frozenset()
+    stative: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjective:
-    """An adjective: English, Korean stem, and the kinds of noun that it describes."""
+    """An adjective: English, Korean stem, the kinds of noun that it describes, and its opposite."""
 
     english: str
     korean: str
     subjects: Kinds
+    opposite: str
 
 
 def _kinds(names: str) -> Kinds:
     return frozenset(names.split())
 
 
-HUMAN = _kinds("profession person")
+HUMAN = _kinds("profession friend person")
 AGENT = HUMAN | _kinds("machine")
 LIVING = HUMAN | _kinds("animal")
 ANIMATE = AGENT | LIVING
 PROFESSION = _kinds("profession")
-GOODS = _kinds("food text thing")
+GOODS = _kinds("food text thing picture")
 PLACE = _kinds("place")
 LANDMARKS = _kinds("landmark place")
-FIXED = LANDMARKS | _kinds("furniture")
+FURNITURE = _kinds("furniture")
+FIXED = LANDMARKS | FURNITURE
 RULE = _kinds("rule")
 CONCRETE = ANIMATE | GOODS | FIXED
 THINGS = GOODS | FIXED | RULE
 
 _NOUNS = {
-    "profession": "student 학생, teacher 교사, doctor 의사, farmer 농부, poet 시인, king 왕, "
-    "friend 친구",
+    "profession": "student 학생, teacher 교사, doctor 의사, farmer 농부, poet 시인, king 왕",
+    "friend": "friend 친구",
     "person": "man 남자, woman 여자, child 아이, boy 소년, girl 소녀",
     "machine": "robot 로봇",
     "animal": "dog 개, cat 고양이, bird 새, rabbit 토끼, bear 곰, tiger 호랑이",
     "food": "apple 사과, cake 케이크, melon 멜론",
     "text": "book 책, letter 편지",
-    "thing": "ball 공, bag 가방, picture 그림, key 열쇠",
+    "thing": "ball 공, bag 가방, key 열쇠",
+    "picture": "picture 그림",
     "furniture": "table 탁자, chair 의자, bed 침대",
     "landmark": "tree 나무, house 집, tower 탑",
     "place": "school 학교, park 공원, store 가게, garden 정원, library 도서관",
@@ -100,24 +107,29 @@ _TRANSITIVE = {  # True: an action that has a place
     "make 만들": (AGENT, _kinds("thing"), True),
     "read 읽, write 쓰": (AGENT, _kinds("text"), True),
     "buy 사, sell 팔": (HUMAN, GOODS, True),
-    "draw 그리": (AGENT, ANIMATE | FIXED | _kinds("food"), True),
+    "draw 그리": (AGENT, ANIMATE | FIXED | _kinds("food picture"), True),
 }
+
+_STATIVE = ("like", "love", "think", "believe")
+_CREATES = {"make": _kinds("thing"), "write": _kinds("text"), "draw": _kinds("picture")}
 
 _DITRANSITIVE = "give 주, show 보여주, send 보내"
 _CLAUSAL = "think 생각하, say 말하, believe 믿"
 
 _ADJECTIVES = {
-    "big 크, small 작": _kinds("animal food thing machine") | FIXED,
+    "big 크, small 작": _kinds("animal food thing picture machine") | FIXED,
     "kind 친절하, sad 슬프, wise 현명하": HUMAN,
     "happy 행복하, brave 용감하": LIVING,
     "famous 유명하": HUMAN | _kinds("text place"),
     "fast 빠르": _kinds("machine animal"),
-    "pretty 예쁘": _kinds("thing") | FIXED,
+    "pretty 예쁘": _kinds("thing picture") | FIXED,
     "good 좋": GOODS | RULE,
     "sweet 달": _kinds("food"),
-    "wide 넓, quiet 조용하": PLACE,
+    "spacious 넓, quiet 조용하": PLACE,
     "important 중요하": RULE | _kinds("text"),
 }
+
+_OPPOSITES = {"big": "small", "small": "big", "happy": "sad", "sad": "happy"}
 
 _IRREGULAR = {"man": "men", "woman": "women", "child": "children"}
 
@@ -185,17 +197,22 @@ def _verbs() -> Iterable[Verb]:
             yield Verb(english, with_s(english), korean, "intransitive", subjects, place=True)
     for listing, (subjects, objects, place) in _TRANSITIVE.items():
         for english, korean in _entries(listing):
-            yield Verb(english, with_s(english), korean, "transitive", subjects, objects, place)
+            creates, stative = _CREATES.get(english, frozenset()), english in _STATIVE
+            yield Verb(
+                english, with_s(english), korean, "transitive", subjects, objects, place, creates,
+                stative,
+            )  # fmt: skip
     for english, korean in _entries(_DITRANSITIVE):
         yield Verb(english, with_s(english), korean, "ditransitive", AGENT, GOODS)
     for english, korean in _entries(_CLAUSAL):
-        yield Verb(english, with_s(english), korean, "clausal", AGENT)
+        stative = english in _STATIVE
+        yield Verb(english, with_s(english), korean, "clausal", AGENT, stative=stative)
 
 
 def _adjectives() -> Iterable[Adjective]:
     for listing, subjects in _ADJECTIVES.items():
         for english, korean in _entries(listing):
-            yield Adjective(english, korean, subjects)
+            yield Adjective(english, korean, subjects, _OPPOSITES.get(english, ""))
 
 
 LEXICON = Lexicon(tuple(_nouns()), tuple(_verbs()), tuple(_adjectives()))

@@ -24,9 +24,9 @@ GLOSSES = {
     "OBJECT": "을/를: the object",
     "COMPLEMENT": "이/가: what the subject is said not to be",
     "TO": "에게: the receiver",
-    "AT": "에서: the place of an action",
+    "IN": "에서: the place of an action",
     "OF": "의: ties a noun to the noun that follows",
-    "PLURAL": "들: more than one (people and animals)",
+    "PLURAL": "들: more than one (people, robots and animals)",
     "PLAIN": "ㄴ다/는다/다: ends a statement",
     "QUOTE": "ㄴ다고/는다고/다고/라고: ends what is said or thought",
     "ADNOMINAL": "는/ㄴ/은: turns what stands before it into a modifier of the noun that follows",
@@ -46,7 +46,7 @@ _PARTICLES = {  # after a consonant, after a vowel
     "OBJECT": ("을", "를"),
     "AND": ("과", "와"),
     "TO": ("에게", "에게"),
-    "AT": ("에서", "에서"),
+    "IN": ("에서", "에서"),
     "OF": ("의", "의"),
 }
 

@@ -27,6 +27,8 @@ class Nominal(NamedTuple):
         kind: kind of noun, which decides what it may be the subject or object of.
         embedded: as the subject of an embedded clause, where that differs (I: 나, but 내 가).
         oblique: as anything but a subject, where that differs (I, but me).
+        described: whether an adjective stands before the noun.
+        universal: whether it begins with "every".
     """
 
     phrase: Phrase
@@ -34,6 +36,8 @@ class Nominal(NamedTuple):
     kind: str
     embedded: Phrase | None = None
     oblique: Phrase | None = None
+    described: bool = False
+    universal: bool = False
 
 
 def _pronoun(english: str, oblique: str, korean: str, agreement: str, kind: str) -> Nominal:
@@ -53,6 +57,9 @@ PRONOUNS = {
     "they": _pronoun("they", "them", "그들", "plural", "person"),
     "it": _pronoun("it", "it", "그것", "singular", "thing"),
 }
+
+ITSELF = Nominal(word("it", "PRO", Token("자신", "self")), "singular", "thing")
+"""The "it" of "a robot must obey the orders given it": the subject of the clause."""
 
 DETERMINERS = {"every": Token("모든", "every"), "my": Token("내", "my")}
 
@@ -96,7 +103,13 @@ def noun_phrase(
     elif determiner:
         vowel = phrase.src[0].form[0] in "aeiou"
         phrase = join(word("an" if determiner == "a" and vowel else determiner, "ART"), phrase)
-    return Nominal(phrase, "plural" if plural else "singular", noun.kind)
+    return Nominal(
+        phrase,
+        "plural" if plural else "singular",
+        noun.kind,
+        described=adjective is not None,
+        universal=determiner == "every",
+    )
 
 
 def coordinate(*nominals: Nominal) -> Nominal:

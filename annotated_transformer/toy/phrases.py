@@ -8,8 +8,8 @@ Translation", 2007, section 2) written as plain functions.
 
 What is linked: a Korean morpheme and the English word that carries its meaning. What stays without
 a link: the articles, the auxiliary `do`, `be` before an adjective; the particles of topic, subject,
-object and complement, 의, and the endings of statements and of adjectives, since English shows what
-they mean by the order of words or not at all.
+object and complement, 에게 after *given*, 의, and the endings of statements and of adjectives:
+English shows what they mean by the order of words or not at all.
 """
 
 from collections.abc import Sequence

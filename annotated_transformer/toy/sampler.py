@@ -5,21 +5,43 @@ it by four rules of attachment:
 
 1. What follows a noun modifies the nearest noun. A noun has one modifier after it at most (a
    prepositional phrase, a relative clause or "given"); nouns joined by "and" have none.
-2. "to", "at" and the "and" before a verb belong to the nearest verb before them: no clause stands
+2. "to", "in" and the "and" before a verb belong to the nearest verb before them: no clause stands
    between a verb and one of these.
 3. "because" and "if" belong to the main clause and come once.
 4. In "see and eat" no verb has an auxiliary: before the first in English, and after the last in
    Korean, it would seem to belong to both.
+
+And it sees to it that what it says makes sense, in both languages:
+
+5. No adjective comes twice in a sentence, and none together with its opposite.
+6. A noun with an adjective is not described by a clause as well ("the good cake that is sweet").
+7. "and" joins two actions, two qualities or two professions; states of mind stay alone.
+8. Neither "every" nor an "and" between objects meets a "not" in its clause: which of the two would
+   rule the other?
+9. "given it" is said of what is given to the subject, 자신, if that is one robot or one animal.
+10. What is being made has no history: "writes a letter that the king sells" is not said.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from annotated_transformer.toy import clauses, lexicon, nominals
 from annotated_transformer.toy.clauses import Predicate, action
-from annotated_transformer.toy.lexicon import AGENT, ANIMATE, FIXED, GOODS, HUMAN, LANDMARKS, RULE
-from annotated_transformer.toy.nominals import PRONOUNS, Nominal, marked
+from annotated_transformer.toy.lexicon import (
+    AGENT,
+    ANIMATE,
+    FIXED,
+    GOODS,
+    HUMAN,
+    LANDMARKS,
+    RULE,
+    Adjective,
+    Kinds,
+    Verb,
+)
+from annotated_transformer.toy.nominals import ITSELF, PRONOUNS, Nominal, marked
 from annotated_transformer.toy.phrases import Phrase
 
 T = TypeVar("T")
@@ -27,6 +49,13 @@ T = TypeVar("T")
 _PEOPLE = ("I", "we", "he", "she", "they")
 _MODALS = ("",) * 7 + ("must", "must", "can")
 _PATTERNS = {"intransitive": 2, "transitive": 6, "ditransitive": 2, "clausal": 5}
+
+
+class Clause(NamedTuple):
+    """What the rest of a clause has to know of it."""
+
+    subject: Nominal
+    negated: bool
 
 
 class Sampler:
@@ -66,124 +95,180 @@ class Sampler:
         return self.rng.random() < weight * self.richness
 
     def _pick(self, words: Sequence[T]) -> T:
-        """Choose a word, rather one that the sentence does not have yet."""
-        for _ in range(3):
-            word = self.rng.choice(words)
-            if word not in self.used:
-                break
+        """Choose a word, one that the sentence does not have yet if there is any."""
+        word = self.rng.choice(self._fresh(words) or words)
         self.used.add(word)
         return word
+
+    def _fresh(self, words: Sequence[T]) -> list[T]:
+        """The words that the sentence does not have yet."""
+        return [word for word in words if word not in self.used]
+
+    def _adjectives(self, kind: str) -> list[Adjective]:
+        """The adjectives that may still be said of a noun (rule 5)."""
+        opposites = {a.opposite for a in self.used if isinstance(a, Adjective)}
+        fresh = self._fresh(lexicon.adjectives_of(self.words, kind))
+        return [adjective for adjective in fresh if adjective.english not in opposites]
 
     # Noun phrases: `depth` is what remains, `free` whether a clause may stand inside (rule 2).
 
     def _topic(self, depth: int) -> Nominal:
         """The subject of a clause of its own: somebody, or a thing now and then."""
         if self.rng.random() < 0.07:
-            return self._nominal(lexicon.THINGS, depth, free=True)
+            thing = self._nominal(lexicon.THINGS, depth, free=True)
+            if self._patterns(thing, says=False):
+                return thing
         return self._subject(ANIMATE, depth)
 
-    def _subject(self, kinds: lexicon.Kinds, depth: int) -> Nominal:
+    def _subject(self, kinds: Kinds, depth: int) -> Nominal:
         """A noun phrase or pronoun that may be the subject of a verb."""
-        if "person" in kinds and self.rng.random() < 0.3:
-            return PRONOUNS[self.rng.choice(_PEOPLE)]
+        if "person" in kinds and self.rng.random() < 0.3 and (people := self._fresh(_PEOPLE)):
+            return PRONOUNS[self._pick(people)]
         return self._nominal(kinds, depth, free=True)
 
-    def _object(self, kinds: lexicon.Kinds, depth: int, free: bool, subject: Nominal) -> Nominal:
+    def _object(
+        self, kinds: Kinds, depth: int, free: bool, clause: Clause, creates: Kinds = frozenset()
+    ) -> Nominal:
         """A noun phrase or pronoun; "I see us" is avoided."""
-        if self.rng.random() < 0.2:
-            selves = subject in (PRONOUNS["I"], PRONOUNS["we"])
+        if kinds - creates and self.rng.random() < 0.2:
+            selves = clause.subject in (PRONOUNS["I"], PRONOUNS["we"])
             people = _PEOPLE[2 * selves :] if "person" in kinds else ()
-            return PRONOUNS[self.rng.choice((*people, "it") if kinds - HUMAN else people)]
-        return self._nominal(kinds, depth, free)
+            it = ("it",) if kinds - ANIMATE else ()
+            if pronouns := self._fresh((*people, *it)):
+                return PRONOUNS[self._pick(pronouns)]
+        return self._nominal(kinds, depth, free, clause, creates)
 
-    def _nominal(self, kinds: lexicon.Kinds, depth: int, free: bool) -> Nominal:
-        """A noun and what belongs to it, or nouns joined by "and" (rule 1)."""
+    def _nominal(
+        self,
+        kinds: Kinds,
+        depth: int,
+        free: bool,
+        clause: Clause | None = None,
+        creates: Kinds = frozenset(),
+    ) -> Nominal:
+        """A noun and what belongs to it, or nouns joined by "and" (rule 1).
+
+        `clause` is that whose object it is, or None for a subject.
+        """
         noun = self._pick(lexicon.nouns_of(self.words, kinds))
-        if self._perhaps(0.25):
-            fellows = lexicon.nouns_of(self.words, frozenset([noun.kind]))
-            others = [fellow for fellow in fellows if fellow is not noun]
+        if noun.kind in creates:  # rule 10
+            return self._simple(noun, plain=True)
+        denied = clause is not None and clause.negated  # rule 8
+        if not denied and self._perhaps(0.25):
+            others = self._fresh(lexicon.nouns_of(self.words, frozenset([noun.kind])))
             more = self.rng.sample(others, min(len(others), 1 + self._perhaps(0.5)))
             if more:
+                self.used.update(more)
                 return nominals.coordinate(*map(self._simple, (noun, *more)))
-        every = self.rng.random() < 0.08
-        return self._modified(self._simple(noun, "every" if every else ""), depth, free)
+        every = not denied and noun.kind != "friend" and self.rng.random() < 0.08
+        return self._modified(self._simple(noun, "every" if every else ""), depth, free, clause)
 
-    def _simple(self, noun: lexicon.Noun, determiner: str = "") -> Nominal:
-        """A noun with nothing after it."""
+    def _simple(self, noun: lexicon.Noun, determiner: str = "", plain: bool = False) -> Nominal:
+        """A noun with nothing after it; a plain one has no adjective either."""
         plural = bool(noun.plural) and not determiner and self.rng.random() < 0.3
         if not determiner:
             choices = ("the", "the", "my") if plural else ("the", "the", "a", "a", "my")
             own = noun.kind != "person"  # "my man" says more than it seems
             determiner = self.rng.choice(choices if own else choices[:-1])
-        return nominals.noun_phrase(noun, determiner, plural, *self._adjective(noun))
+            if noun.kind == "friend":  # of whom?
+                determiner = "my"
+        adjective, very = (None, False) if plain else self._adjective(noun)
+        return nominals.noun_phrase(noun, determiner, plural, adjective, very)
 
     def _adjective(self, noun: lexicon.Noun) -> tuple[lexicon.Adjective | None, bool]:
         """Perhaps an adjective, perhaps "very" before it."""
-        if not self._perhaps(0.35):
+        if not (adjectives := self._adjectives(noun.kind)) or not self._perhaps(0.35):
             return None, False
-        return self._pick(lexicon.adjectives_of(self.words, noun.kind)), self._perhaps(0.3)
+        return self._pick(adjectives), self._perhaps(0.3)
 
-    def _modified(self, nominal: Nominal, depth: int, free: bool) -> Nominal:
+    def _modified(
+        self, nominal: Nominal, depth: int, free: bool, clause: Clause | None = None
+    ) -> Nominal:
         """A noun, perhaps with something after it (rule 1)."""
         if not depth or self.rng.random() < 0.3:
             return nominal
         ways: list[Callable[[Nominal, int, bool], Nominal]] = []
         if nominal.kind not in RULE:
             ways.append(self._located)
+        if free and self._patterns(nominal, says=False, states=not nominal.described):
+            ways.append(self._related)
         if free:
-            ways += [self._related, self._object_related]
-        if free and nominal.kind in GOODS | RULE:
-            ways.append(self._given)
+            ways.append(self._object_related)
+        if free and clause and nominal.kind in GOODS | RULE and nominal.phrase.src[0].form != "my":
+            # One robot or one animal has fewer sentences, in which "given it" is to be learned.
+            ways += [partial(self._given, clause)] * (5 if _is_it(clause.subject) else 1)
         return self.rng.choice(ways)(nominal, depth - 1, free) if ways else nominal
 
     def _located(self, nominal: Nominal, depth: int, free: bool) -> Nominal:
         """Put a thing where it may be: a table beside a tree, a school beside a school."""
         movable = nominal.kind not in HUMAN | FIXED
         preposition = self.rng.choice(("beside", "behind", "on", "under")[: 4 if movable else 2])
-        flat = preposition in ("on", "under") or nominal.kind == "furniture"
-        kinds = FIXED - lexicon.PLACE if flat else LANDMARKS if nominal.kind in LANDMARKS else FIXED
+        kinds = LANDMARKS if nominal.kind in LANDMARKS else FIXED
+        if nominal.kind == "furniture":
+            kinds = FIXED - lexicon.PLACE
+        if preposition in ("on", "under"):
+            kinds = lexicon.FURNITURE
         ground = self._simple(self._pick(lexicon.nouns_of(self.words, kinds)))
         return nominals.located(nominal, preposition, self._modified(ground, depth, free))
 
     def _related(self, nominal: Nominal, depth: int, free: bool) -> Nominal:
-        return clauses.relative(nominal, self._predicate(nominal, depth))
+        return clauses.relative(
+            nominal, self._predicate(nominal, depth, states=not nominal.described)
+        )
 
     def _object_related(self, nominal: Nominal, depth: int, free: bool) -> Nominal:
         verb = self._pick(lexicon.verbs_with_object(self.words, nominal.kind))
         subject = self._subject(verb.subjects, 0)
+        modal, negated = self._auxiliary(subject, verb)
+        if nominal.kind in verb.creates:  # rule 10: it is there, so it has been made
+            modal, negated = "", False
         receivers = []
         if verb.pattern == "ditransitive":
-            receivers = [marked(self._object(HUMAN, depth, free, subject), "TO", "to")]
-        modal, negated = self._auxiliary()
+            receiver = self._object(HUMAN, depth, free, Clause(subject, negated))
+            receivers = [marked(receiver, "TO", "to")]
         predicate = action(verb, *receivers, modal=modal, negated=negated)
         return clauses.relative(nominal, predicate, subject)
 
-    def _given(self, nominal: Nominal, depth: int, free: bool) -> Nominal:
-        if self.rng.random() < 0.2:
-            return clauses.given(nominal, PRONOUNS["it"])
-        return clauses.given(nominal, self._object(AGENT, depth, free, nominal))
+    def _given(self, clause: Clause, nominal: Nominal, depth: int, free: bool) -> Nominal:
+        people = self._fresh(_PEOPLE)
+        if not people or (_is_it(clause.subject) and self.rng.random() < 0.7):
+            return clauses.given(nominal, ITSELF) if _is_it(clause.subject) else nominal
+        return clauses.given(nominal, PRONOUNS[self._pick(people)])
 
     # Predicates
 
-    def _predicate(self, subject: Nominal, depth: int, says: bool = True) -> Predicate:
-        """One predicate, or two joined by "and" (rules 2 and 4); `says` lets it be "say that"."""
-        if self._perhaps(0.2):
-            first = self._single(subject, depth, free=False, says=False, plain=True)
-            second = self._single(subject, depth, free=True, says=says, plain=True)
-            return clauses.both(first, second)
-        return self._single(subject, depth, free=True, says=says, plain=False)
+    def _predicate(
+        self, subject: Nominal, depth: int, says: bool = True, states: bool = True
+    ) -> Predicate:
+        """One predicate, or two joined by "and" (rules 2, 4 and 7).
+
+        `says` lets it be "say that", `states` lets it be an adjective.
+        """
+        says = says and depth > 0
+        if not self._perhaps(0.2):
+            pattern = self.rng.choice(self._patterns(subject, says, states))
+            return self._single(pattern, subject, depth, free=True)
+        pattern = self.rng.choice(self._patterns(subject, False, states, plain=True))
+        first = self._single(pattern, subject, depth, free=False, plain=True)
+        patterns = self._patterns(subject, says, states, plain=True)
+        if not (like := [other for other in patterns if _sort(other) == _sort(pattern)]):
+            return first
+        second = self._single(self.rng.choice(like), subject, depth, free=True, plain=True)
+        return clauses.both(first, second)
 
     def _single(
-        self, subject: Nominal, depth: int, free: bool, says: bool, plain: bool
+        self, pattern: str, subject: Nominal, depth: int, free: bool, plain: bool = False
     ) -> Predicate:
-        pattern = self._pattern(subject.kind, says and depth > 0)
-        modal, negated = ("", False) if plain else self._auxiliary()
+        verb = None
+        if pattern not in ("state", "identity"):
+            verb = self._pick(self._verbs(pattern, subject.kind, plain))
+        modal, negated = ("", False) if plain else self._auxiliary(subject, verb)
+        clause = Clause(subject, negated)
         if pattern == "state":
-            adjective = self._pick(lexicon.adjectives_of(self.words, subject.kind))
+            adjective = self._pick(self._adjectives(subject.kind))
             return clauses.state(adjective, not negated and self._perhaps(0.3), negated)
-        if pattern == "identity":
+        if not verb:
             return clauses.identity(self._profession(subject.agreement, depth, free), negated)
-        verb = self._pick(lexicon.verbs_with_subject(self.words, pattern, subject.kind))
         place = verb.place and self._perhaps(0.3)
         complements = []
         if pattern == "clausal":
@@ -191,32 +276,54 @@ class Sampler:
             complements.append(clauses.that(speaker, self._predicate(speaker, depth - 1)))
         if verb.objects:
             last = pattern == "transitive" and not place
-            thing = self._object(verb.objects, depth, free and last, subject)
+            # Where the action has a place, its object has none.
+            deep = 0 if place else depth
+            thing = self._object(verb.objects, deep, free and last, clause, verb.creates)
             complements.append(marked(thing, "OBJECT"))
         if pattern == "ditransitive":
-            complements.append(marked(self._object(HUMAN, depth, free, subject), "TO", "to"))
+            complements.append(marked(self._object(HUMAN, depth, free, clause), "TO", "to"))
         if place:
             where = self._simple(self._pick(lexicon.nouns_of(self.words, lexicon.PLACE)))
-            complements.append(marked(self._modified(where, depth, free), "AT", "at"))
+            complements.append(marked(self._modified(where, depth, free, clause), "IN", "in"))
         return action(verb, *complements, modal=modal, negated=negated)
 
     def _profession(self, agreement: str, depth: int, free: bool) -> Nominal:
         """What somebody is: "a poet that the king likes", or in the plural "poets"."""
-        noun = self._pick(lexicon.nouns_of(self.words, lexicon.PROFESSION))
+        professions = lexicon.nouns_of(self.words, lexicon.PROFESSION)
+        noun = self._pick([one for one in professions if one.english != "king"])  # or a queen?
         determiner, plural = ("", True) if agreement == "plural" else ("a", False)
         nominal = nominals.noun_phrase(noun, determiner, plural, *self._adjective(noun), False)
         if free and depth and self.rng.random() < 0.5:
             return self._object_related(nominal, depth - 1, free)
         return nominal
 
-    def _pattern(self, kind: str, says: bool) -> str:
-        """Choose what kind of predicate to make."""
-        patterns = ["state"] * 2 + ["identity"] * 3 * (kind == "person")
+    def _patterns(
+        self, subject: Nominal, says: bool, states: bool = True, plain: bool = False
+    ) -> list[str]:
+        """The kinds of predicate that this subject may have, each as often as its weight."""
+        patterns = ["state"] * 2 * (states and bool(self._adjectives(subject.kind)))
+        patterns += ["identity"] * 3 * (subject.kind == "person")
         for pattern, weight in _PATTERNS.items():
             if says or pattern != "clausal":
-                found = lexicon.verbs_with_subject(self.words, pattern, kind)
-                patterns += [pattern] * weight * bool(found)
-        return self.rng.choice(patterns)
+                patterns += [pattern] * weight * bool(self._verbs(pattern, subject.kind, plain))
+        return patterns
 
-    def _auxiliary(self) -> tuple[str, bool]:
-        return self.rng.choice(_MODALS), self.rng.random() < 0.15
+    def _verbs(self, pattern: str, kind: str, plain: bool = False) -> list[Verb]:
+        """The verbs that such a subject may have; `plain`: beside "and" (rule 7)."""
+        found = lexicon.verbs_with_subject(self.words, pattern, kind)
+        return [verb for verb in self._fresh(found) if not verb.stative] if plain else list(found)
+
+    def _auxiliary(self, subject: Nominal, verb: Verb | None) -> tuple[str, bool]:
+        modal, negated = self.rng.choice(_MODALS), self.rng.random() < 0.15
+        bare = verb is not None and verb.stative
+        return "" if bare else modal, negated and not subject.universal  # rule 8
+
+
+def _is_it(nominal: Nominal) -> bool:
+    """Whether it is one robot or one animal (rule 9)."""
+    return nominal.agreement == "singular" and nominal.kind in ("machine", "animal")
+
+
+def _sort(pattern: str) -> str:
+    """What "and" does not mix: states, professions, and actions of whatever pattern."""
+    return pattern if pattern in ("state", "identity") else "action"

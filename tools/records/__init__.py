@@ -68,10 +68,10 @@ class Record:
 TABLE = {
     record.name: record
     for record in (
-        Record("part1", recurrent.make_recurrent, 30),
-        Record("seq2seq_budgets", recurrent.make_recurrent_budgets, 8),
-        Record("part1_times", recurrent.make_recurrent_times, 1),
-        Record("part2", transformers.make_transformers, 35),
+        Record("recurrent", recurrent.make_recurrent, 40),
+        Record("recurrent_budgets", recurrent.make_recurrent_budgets, 20),
+        Record("recurrent_times", recurrent.make_recurrent_times, 1),
+        Record("transformers", transformers.make_transformers, 40),
         Record("heads_cost", transformers.make_heads_cost, 1),
         Record("beams", decoding.make_beams, 5),
         Record("cache_times", decoding.make_cache_times, 1),
@@ -86,7 +86,8 @@ TABLE = {
         Record("training_times", training.make_training_times, 2),
         Record("transformer_budgets", training.make_transformer_budgets, 6),
         Record("too_high", training.make_too_high, 1),
-        Record("heads", heads.make_heads, 3),
+        Record("heads", heads.make_heads, 8),
+        Record("heads_out", heads.make_heads_out, 5),
         Record("capstone_tried", checkpoint.make_tried, 30, "capstone"),
         Record("capstone_beams", checkpoint.make_checkpoint, 10, "capstone"),
         Record("capstone_lengths", ladder.make_lengths, 1, "capstone"),

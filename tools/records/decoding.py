@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.course import train_briefly
 from annotated_transformer.decoding import Hypothesis, Search, beam_search, greedy
 from annotated_transformer.evaluation import score_translations
 from annotated_transformer.masking import padding_mask
@@ -14,7 +13,7 @@ from annotated_transformer.transformer import Transformer, TransformerConfig, Tr
 from annotated_transformer.translator import evaluating
 from records.costs import times_in_turns
 from records.tables import Row, Tables
-from records.toy_training import task
+from records.toy_training import task, train
 from records.transformers import build_transformer
 from records.trials import SEEDS
 
@@ -27,9 +26,8 @@ MARGIN = 1e-6  # nats: what differs by less is equally likely
 @cache
 def trained(seed: int) -> Transformer:
     """The small Transformer, trained once in each process."""
-    torch.set_num_threads(1)
     model = build_transformer("sinusoidal", seed)
-    train_briefly(model, task().examples("train"), STEPS, RATE, seed)
+    train(model, STEPS, RATE, seed)
     return model
 
 

@@ -1,24 +1,67 @@
-"""The record of what heads do: three seeds of the short-sentence Transformer, beside Bahdanau's."""
+"""The records of what heads do: in Transformers for short sentences, and in a decoder of chapter 6.
+
+Every choice (the rate, the head that is looked at) is made on validation sentences, every figure is
+that of test sentences.
+"""
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from annotated_transformer.alignment import alignment_errors, forced_attention
+from annotated_transformer.alignment import (
+    alignment_error_rate,
+    alignment_errors,
+    forced_attention,
+    strongest_links,
+)
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.batches import Batch
-from annotated_transformer.course import ToyTask, exactly_right, train_briefly
+from annotated_transformer.bitext import Example
+from annotated_transformer.course import ToyTask, exactly_right, paired_difference
 from annotated_transformer.evaluation import perplexity
-from annotated_transformer.multi_head_attention import MultiHeadAttention
+from annotated_transformer.luong import Luong, LuongConfig
+from annotated_transformer.masking import padding_mask
+from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.seq2seq import RecurrentConfig
+from annotated_transformer.tokens import PAD
 from annotated_transformer.toy import Pair, toy_corpus
 from annotated_transformer.transformer import Transformer, TransformerConfig
+from annotated_transformer.translator import State
+from records import toy_training
 from records.tables import Row, Tables
-from records.trials import SEEDS
+from records.trials import SEEDS, tune
 
-SENTENCES, HEADS, HARMLESS = 200, 4, 0.01
+HEADS, HARMLESS = 4, 0.01  # a head is harmless if less than a hundredth of a nat is lost without it
+RATES = (2.5e-3, 5e-3, 1e-2)
+STEPS, BATCH_TOKENS = 450, 768
+DECODER_STEPS, DECODER_RATE = 800, 4e-3
+
+Head = tuple[str, int]  # the name of the attention, and the number of the head
+
+
+@cache
+def short_task() -> ToyTask:
+    """Short sentences, made once in each process."""
+    return ToyTask.of(toy_corpus(max_length=10, max_depth=1))
+
+
+@contextmanager
+def without(layer: MultiHeadAttention, head: int) -> Iterator[None]:
+    """Inside the block, this head adds nothing."""
+    block = layer.output.weight.detach().chunk(HEADS, dim=1)[head]
+    kept = block.clone()
+    block.zero_()
+    try:
+        yield
+    finally:
+        block.copy_(kept)
 
 
 def objects(pair: Pair) -> dict[int, int]:
@@ -34,8 +77,8 @@ def objects(pair: Pair) -> dict[int, int]:
     return found
 
 
-def role(weights: list[Tensor], pairs: list[Pair]) -> tuple[Tensor, Tensor]:
-    """For each head: the score of verb → object, and of words at the same distance."""
+def roles(weights: list[Tensor], pairs: list[Pair]) -> tuple[Tensor, Tensor]:
+    """(verbs, heads): the weight from verb to object, and of other words at the same distance."""
     score, distances, ahead = [], [], defaultdict(list)
     for pair, table in zip(pairs, weights, strict=True):
         found = objects(pair)
@@ -47,68 +90,170 @@ def role(weights: list[Tensor], pairs: list[Pair]) -> tuple[Tensor, Tensor]:
             for k in range(1, table.size(1) - i):
                 ahead[k].append(table[:, i, i + k])
     control = [torch.stack(ahead[k]).mean(0) for k in distances]
-    return torch.stack(score).mean(0), torch.stack(control).mean(0)
+    return torch.stack(score), torch.stack(control)
 
 
-def measure_heads(model: Transformer, task: ToyTask) -> Row:
-    """Take every head out by itself, and look for one that goes from verb to object."""
-    test, pairs = task.examples("test")[:SENTENCES], task.pairs["test"][:SENTENCES]
-    before, damage = math.log(perplexity(model, test)), {}
+def seen_by(model: nn.Module, examples: list[Example]) -> dict[str, list[Tensor]]:
+    """The weights (heads, query, key) of every attention, for each sentence."""
     found: dict[str, list[Tensor]] = defaultdict(list)
-    for example in test:
+    for example in examples:
         one = Batch.of([example])
         for name, [weights] in forced_attention(model, one.src, one.tgt_in).items():
             found[name].append(weights[0])
-    roles = []
-    for name, layer in model.named_modules():
-        if not isinstance(layer, MultiHeadAttention):
-            continue
-        for head, block in enumerate(layer.output.weight.detach().chunk(HEADS, dim=1)):
-            kept = block.clone()
-            block.zero_()
-            damage[name, head] = math.log(perplexity(model, test)) - before
-            block.copy_(kept)
-        if name.startswith("encoder"):
-            roles += [
-                (float(s / c), float(s), float(c), name, head)
-                for head, (s, c) in enumerate(zip(*role(found[name], pairs), strict=True))
-            ]
+    return found
+
+
+def end_values(model: Transformer, name: str, examples: list[Example]) -> tuple[Tensor, Tensor]:
+    """(heads,): the mean length of the value of the source's EOS, and of its words."""
+    layer, lengths = model.get_submodule(name), ([], [])
+
+    def look(module: nn.Module, arguments: Any, keywords: Any, _: Any) -> None:
+        memory = arguments[1] if len(arguments) > 1 else arguments[0]
+        norms = module.split(module.value(memory)).norm(dim=-1)[0]  # (heads, key)
+        lengths[0].append(norms[:, -1])
+        lengths[1].append(norms[:, :-1].mean(1))
+
+    handle = layer.register_forward_hook(look, with_kwargs=True)
+    with torch.no_grad():
+        for example in examples:
+            one = Batch.of([example])
+            model(one.src, one.tgt_in)
+    handle.remove()
+    return torch.stack(lengths[0]).mean(0), torch.stack(lengths[1]).mean(0)
+
+
+def measure_heads(model: Transformer, task: ToyTask) -> Row:
+    """Take every head out by itself; find the one that goes from verb to object; look at EOS."""
+    test, val = task.examples("test"), task.examples("val")
+    layers = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
+    before, damage = math.log(perplexity(model, test)), {}
+    for name, layer in layers.items():
+        for head in range(HEADS):
+            with without(layer, head):
+                damage[name, head] = math.log(perplexity(model, test)) - before
+    on_val, on_test = seen_by(model, val), seen_by(model, test)
+    ratios: dict[Head, float] = {}
+    for name in (n for n in layers if n.startswith("encoder")):
+        score, control = roles(on_val[name], task.pairs["val"])
+        for head, ratio in enumerate((score.mean(0) / control.mean(0)).tolist()):
+            ratios[name, head] = ratio
+    name, head = max(ratios, key=lambda key: ratios[key])
+    score, control = (table[:, head].tolist() for table in roles(on_test[name], task.pairs["test"]))
+    gain = paired_difference(score, control)
+    # The last key of every source is its EOS.
+    ends = {
+        (n, h): torch.cat([table[h, :-1, -1] for table in on_test[n]]).mean().item()
+        for n in layers if not n.startswith("decoder") or "cross" in n for h in range(HEADS)
+    }  # fmt: skip
+    sink = max(ends, key=lambda key: ends[key])
+    of_end, of_words = (value[sink[1]].item() for value in end_values(model, sink[0], test[:100]))
     worst = max(damage, key=lambda key: damage[key])
-    _, score, control, name, head = max(roles)
     return {
         "harmless": sum(value < HARMLESS for value in damage.values()),
         "most_missed": f"{worst[0]} {worst[1]}", "damage": round(damage[worst], 3),
-        "object_head": f"{name} {head}", "object_score": round(score, 3),
-        "object_control": round(control, 3),
+        "object_head": f"{name} {head}", "verbs": len(score),
+        "object_score": round(sum(score) / len(score), 3),
+        "object_control": round(sum(control) / len(control), 3),
+        "object_low": round(gain.low, 3), "object_high": round(gain.high, 3),
         "object_damage": round(damage[name, head], 3),
+        "sink_head": f"{sink[0]} {sink[1]}", "sink_weight": round(ends[sink], 3),
+        "sinks": sum(weight > 0.5 for weight in ends.values()),
+        "sink_value": round(of_end, 3), "word_value": round(of_words, 3),
+        "sink_damage": round(damage[sink], 3),
     }  # fmt: skip
 
 
-def train_on_short_sentences(kind: str, seed: int) -> Row:
+def train_short(model: Any, task: ToyTask, rate: float, seed: int) -> None:
+    """Train on short sentences."""
+    toy_training.train(model, STEPS, rate, seed, task.examples("train"), BATCH_TOKENS)
+
+
+def train_on_short_sentences(kind: str, rate: float, seed: int) -> Row:
     """Train one model, and measure it."""
-    torch.set_num_threads(1)
-    task = ToyTask.of(toy_corpus(max_length=10, max_depth=1))
+    task = short_task()
     model: torch.nn.Module
     if kind == "Bahdanau":
         model = task.build(Bahdanau, RecurrentConfig, seed, d_model=64, hidden_dim=64)
     else:
         sizes = {"norm_position": "pre", "dropout": 0.0, "max_length": 64}
         model = task.build(Transformer, TransformerConfig.tiny, seed, **sizes)
-    train_briefly(model, task.examples("train"), 450, 5e-3, seed, batch_tokens=768)
-    test, pairs = task.examples("test")[:SENTENCES], task.pairs["test"][:SENTENCES]
+    model = model.float()
+    train_short(model, task, rate, seed)
+    test, pairs = task.examples("test"), task.pairs["test"]
     errors = alignment_errors(model, test, [pair.alignment for pair in pairs])
     row: Row = {
-        "model": kind, "seed": seed, "parameters": sum(p.numel() for p in model.parameters()),
-        "exact": sum(exactly_right(model, test)) / SENTENCES,
+        "model": kind, "rate": rate, "seed": seed,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "val_perplexity": round(perplexity(model, task.examples("val")), 4),
+        "exact": sum(exactly_right(model, test)) / len(test),
         "aer": round([*errors.values()][-1], 3),
     }  # fmt: skip
-    names = ["harmless", "most_missed", "damage", "object_head"]
-    names += ["object_score", "object_control", "object_damage"]
+    names = ["harmless", "most_missed", "damage", "object_head", "verbs", "object_score"]
+    names += ["object_control", "object_low", "object_high", "object_damage", "sink_head"]
+    names += ["sink_weight", "sinks", "sink_value", "word_value", "sink_damage"]
     blank: Row = dict.fromkeys(names, "")
     return row | (measure_heads(model, task) if isinstance(model, Transformer) else blank)
 
 
+@dataclass(frozen=True)
+class HeadsState(State):
+    """What the decoder keeps between two words."""
+
+    seen: KeyValues  # of the source, for all heads
+    mask: Tensor  # (batch, 1, 1, src)
+    decoder: Tensor
+
+
+class LuongWithHeads(Luong):
+    """The decoder of chapter 6: Luong's, with multi-head attention to the source."""
+
+    def __init__(self, config: LuongConfig) -> None:
+        super().__init__(config)
+        self.attention = MultiHeadAttention(config.hidden_dim, HEADS)
+
+    def start(self, src: Tensor) -> HeadsState:
+        """Read the source; project its keys and values once."""
+        memory, last = self.encoder(self.src_embedding(src), src != PAD)
+        return HeadsState(self.attention.project(memory, memory), padding_mask(src), last)
+
+    def extend(self, state: HeadsState, tokens: Tensor) -> tuple[Tensor, HeadsState]:
+        """Step through the target words, then look."""
+        s, last = self.decoder(self.tgt_embedding(tokens), tokens != PAD, state.decoder)
+        context = self.attention.attend(s, state.seen, state.mask)
+        mixed = torch.tanh(self.readout(torch.cat([context, s], dim=-1)))
+        return self.output(mixed), replace(state, decoder=last)
+
+
+def take_heads_out(seed: int) -> Row:
+    """Train the decoder of chapter 6; what is right without each head, and how each aligns."""
+    task = toy_training.task()
+    model = task.build(LuongWithHeads, LuongConfig, seed).float()
+    toy_training.train(model, DECODER_STEPS, DECODER_RATE, seed)
+    test, gold = task.examples("test"), [pair.alignment for pair in task.pairs["test"]]
+    tables = seen_by(model, test)["attention"]
+
+    def error(pick: Callable[[Tensor], Tensor]) -> float:
+        links = [
+            strongest_links(pick(table), len(tgt), len(src))
+            for table, (src, tgt) in zip(tables, test, strict=True)
+        ]
+        return round(alignment_error_rate(links, gold), 4)
+
+    row: Row = {"seed": seed, "exact": sum(exactly_right(model, test)) / len(test)}
+    for head in range(HEADS):
+        with without(model.attention, head):
+            row[f"without_{head + 1}"] = sum(exactly_right(model, test)) / len(test)
+    for head in range(HEADS):
+        row[f"aer_{head + 1}"] = error(lambda table, head=head: table[head])
+    return row | {"aer_mean": error(lambda table: table.mean(0))}
+
+
 def make_heads(tables: Tables) -> None:
     """What heads of a Transformer for short sentences do, and what is lost without them."""
-    runs = [(kind, seed) for kind in ("Transformer", "Bahdanau") for seed in SEEDS]
-    tables.extend("heads", train_on_short_sentences, runs, ["model", "seed"])
+    tune(tables, "heads", train_on_short_sentences, ("Transformer", "Bahdanau"), RATES)
+
+
+def make_heads_out(tables: Tables) -> None:
+    """What a decoder with four heads loses without each of them, and how well each aligns."""
+    seeds = [(seed,) for seed in (*SEEDS, *(seed + len(SEEDS) for seed in SEEDS))]
+    tables.extend("heads_out", take_heads_out, seeds, ["seed"])

@@ -10,7 +10,7 @@ long, and the best trial of every model again with other seeds.
 import statistics
 import tempfile
 import time
-from functools import partial
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from annotated_transformer.training import endless_batches
 from records import captions
 from records.checkpoint import make_checkpoint
 from records.tables import Row, Tables
-from records.trials import SEEDS, best_trial, mark_chosen
 
 BUDGET = 600  # seconds of one core for each training
 LONGER = 3  # times the budget, for the two best
@@ -36,8 +35,25 @@ SHORT: dict[str, Any] = {"batch_tokens": 1024, "warmup": 100, "average_decay": 0
 SCORES = ("dot", "general", "concat")
 MODELS = ("seq2seq", "bahdanau", "luong", "transformer")
 KEYS = ["model", "score", "rate", "seed", "steps"]
+SEEDS = (0, 1, 2)  # the first is that of the trials, too
 Settings = tuple[str, str, float]
 """Model, score of its attention ("" if it has no choice), learning rate."""
+
+
+def best_trial(rows: Iterable[Row], name: str) -> Row:
+    """The trial of a model with the lowest validation perplexity."""
+    trials = [row for row in rows if row["model"] == name and int(row["seed"]) == SEEDS[0]]
+    return min(trials, key=lambda row: float(row["val_perplexity"]))
+
+
+def mark_chosen(rows: list[Row]) -> list[Row]:
+    """Tell for every row whether its settings are those that were chosen for its model."""
+    best = {name: best_trial(rows, name) for name in {row["model"] for row in rows}}
+    settings = ("score", "rate")
+    return [
+        {**row, "chosen": all(str(row[key]) == str(best[row["model"]][key]) for key in settings)}
+        for row in rows
+    ]
 
 
 def full_recipe(
@@ -159,7 +175,6 @@ def make_speeds(tables: Tables) -> dict[str, int]:
 def make_ladder(tables: Tables) -> list[Row]:
     """Four models with equal time and equal tuning; the best of each with three seeds."""
     steps = make_speeds(tables)
-    finish = partial(mark_chosen, settings=("score", "rate"))
 
     def tasks_of(wanted: list[Settings], seed: int) -> list[tuple[Any, ...]]:
         return [(*settings, seed, steps[settings[0]]) for settings in wanted]
@@ -167,11 +182,11 @@ def make_ladder(tables: Tables) -> list[Row]:
     tasks = []
     for trials in zip(*map(trials_of, MODELS), strict=True):
         tasks += tasks_of(list(trials), SEEDS[0])
-    rows = tables.extend("capstone", train_on_captions, tasks, KEYS, finish)
+    rows = tables.extend("capstone", train_on_captions, tasks, KEYS, mark_chosen)
     best = [best_settings(rows, model) for model in MODELS]
     for seed in SEEDS[1:]:
         tasks += tasks_of(best, seed)
-    return tables.extend("capstone", train_on_captions, tasks, KEYS, finish)
+    return tables.extend("capstone", train_on_captions, tasks, KEYS, mark_chosen)
 
 
 def make_longer(tables: Tables) -> None:

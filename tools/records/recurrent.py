@@ -4,20 +4,23 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import nn
 
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.bitext import Example
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import Luong, LuongConfig
+from annotated_transformer.recurrent import LSTMCell, RNNCell
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.training import Trainer, endless_batches
 from records.costs import operations, times_in_turns
 from records.tables import Row, Tables
-from records.toy_training import RATES, STEPS, task, train_and_measure, tune
-from records.trials import SEEDS
+from records.toy_training import RATES, STEPS, measure, task, train
+from records.trials import SEEDS, best_rate, tune
 
-BUDGETS = ((500, 128), (1000, 128), (2000, 128), (4000, 128), (8000, 128))  # steps, hidden_dim
-WIDTHS = ((2000, 32), (2000, 64), (2000, 256))
+WIDTH = 128
+BUDGETS = (500, 1000, 4000, 8000)  # steps; `recurrent` has 2000
+WIDTHS = (32, 64, 256)  # numbers in the state; `recurrent` has 128
 
 MODELS: dict[str, tuple[Any, Any, dict[str, str]]] = {
     "seq2seq, RNN": (Seq2Seq, RecurrentConfig, {"cell": "rnn"}),
@@ -31,21 +34,30 @@ MODELS: dict[str, tuple[Any, Any, dict[str, str]]] = {
 
 
 def build_recurrent(name: str, seed: int = 0, **sizes: int) -> Any:
-    """An untrained recurrent translator, in float64."""
-    model, config, choices = MODELS[name]
-    return task().build(model, config, seed, **choices, **sizes)
+    """An untrained recurrent translator, whose weights were drawn in float64.
+
+    Its recurrent weights are orthogonal (Saxe et al. 2014; Bahdanau et al. 2015, appendix B.1), and
+    a gate that forgets begins open (Jozefowicz et al. 2015).
+    """
+    kind, config, choices = MODELS[name]
+    model = task().build(kind, config, seed, **choices, **sizes)
+    for cell in (module for module in model.modules() if isinstance(module, RNNCell)):
+        for block in cell.recur.weight.chunk(cell.gates):
+            nn.init.orthogonal_(block)
+        if isinstance(cell, LSTMCell):
+            nn.init.ones_(cell.recur.bias.chunk(cell.gates)[1])
+    return model.float()
 
 
 def train_recurrent(
-    name: str, rate: float, seed: int, steps: int = STEPS, hidden_dim: int = 128
+    name: str, rate: float, seed: int, steps: int = STEPS, hidden_dim: int = WIDTH
 ) -> Row:
     """Train one model and measure everything that its table tells."""
-    torch.set_num_threads(1)
     model = build_recurrent(name, seed, hidden_dim=hidden_dim)
     tokens = torch.full((1, 12), 5)
     counted = operations(model, tokens, tokens)
-    attention = "" if "seq2seq" in name else "attention"
-    measured = train_and_measure(model, attention, rate, seed, steps)
+    train(model, steps, rate, seed)
+    measured = measure(model, "" if "seq2seq" in name else "attention")
     return {
         "model": name,
         "rate": rate,
@@ -87,19 +99,22 @@ def time_recurrent(name: str, repeats: int = 20) -> Row:
 
 
 def make_recurrent(tables: Tables) -> None:
-    """Seven recurrent translators, each at the best of three rates, with three seeds."""
-    tune(tables, "part1", train_recurrent, MODELS)
+    """Seven recurrent translators, each at its best rate, with five fresh seeds."""
+    tune(tables, "recurrent", train_recurrent, MODELS, RATES)
 
 
 def make_recurrent_budgets(tables: Tables) -> None:
-    """The GRU without attention with more steps, and with other widths."""
-    gru = [("seq2seq, GRU", RATES[1], SEEDS[0], *budget) for budget in BUDGETS + WIDTHS]
+    """The GRU without attention at its best rate, with other steps and other widths."""
+    name = "seq2seq, GRU"
+    rate = best_rate(tune(tables, "recurrent", train_recurrent, [name], RATES), name)
+    budgets = [(steps, WIDTH) for steps in BUDGETS] + [(STEPS, width) for width in WIDTHS]
+    gru = [(name, rate, seed, *budget) for budget in budgets for seed in SEEDS]
     keys = ["model", "rate", "seed", "steps", "hidden_dim"]
-    tables.extend("seq2seq_budgets", train_recurrent, gru, keys)
+    tables.extend("recurrent_budgets", train_recurrent, gru, keys)
 
 
 def make_recurrent_times(tables: Tables) -> None:
     """The time of a training step of every recurrent translator, beside the GRU's."""
     # One at a time: nothing else may run beside what is timed.
     times = [(name,) for name in MODELS]
-    tables.extend("part1_times", time_recurrent, times, ["model"], workers=1)
+    tables.extend("recurrent_times", time_recurrent, times, ["model"], workers=1)

@@ -18,14 +18,15 @@ from records.checkpoint import make_checkpoint
 from records.ladder import (
     KEYS,
     MODELS,
+    SEEDS,
     best_settings,
+    best_trial,
     full_recipe,
     make_ladder,
     measure_run,
     time_caption_step,
 )
 from records.tables import Row, Tables, read
-from records.trials import SEEDS, best_trial
 
 *RIVALS, OURS = MODELS
 

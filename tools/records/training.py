@@ -13,13 +13,13 @@ from annotated_transformer.training import Trainer, endless_batches, paper_adam
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from records.recurrent import build_recurrent, time_against_gru
 from records.tables import Row, Tables
-from records.toy_training import task
+from records.toy_training import RATES, task
 from records.transformers import build_transformer, train_transformer
+from records.trials import SEEDS, best_rate, tune
 
 MODELS = ("seq2seq, GRU", "Luong, dot", "Bahdanau", "Transformer")
 LENGTHS = {"all": (0, 99), "short": (4, 6), "long": (16, 18)}  # morphemes, from and to
-BUDGETS = (500, 1000, 4000)  # steps of the Transformer; part2.csv has 2000
-RATE = 4e-3  # the rate that was chosen in part2.csv
+BUDGETS = (500, 1000, 4000)  # steps of the Transformer; `transformers` has 2000
 
 
 def build_any(name: str) -> Any:
@@ -39,12 +39,6 @@ def time_by_length(name: str, kind: str, repeats: int = 12) -> Row:
     """Time training steps of a model and of the GRU, in turns, on batches of 512 positions."""
     measured = time_against_gru(build_any, name, sentences(kind), repeats, steps=4)
     return {"model": name, "sentences": kind, **measured}
-
-
-def train_for(steps: int) -> Row:
-    """Train the Transformer with sinusoids, with seed 0, for so many steps."""
-    row = train_transformer("sinusoidal", RATE, 0, steps)
-    return {**row, "model": "Transformer"}
 
 
 def curve_at(rate: float, steps: int = 200) -> Row:
@@ -79,9 +73,12 @@ def make_training_times(tables: Tables) -> None:
 
 
 def make_transformer_budgets(tables: Tables) -> None:
-    """The Transformer with fewer steps, and with more."""
-    budgets = [(steps,) for steps in BUDGETS]
-    tables.extend("transformer_budgets", train_for, budgets, ["steps"], workers=1)
+    """The Transformer at its best rate, with fewer steps and with more."""
+    name = "sinusoidal"
+    rate = best_rate(tune(tables, "transformers", train_transformer, [name], RATES), name)
+    budgets = [(name, rate, seed, steps) for steps in BUDGETS for seed in SEEDS]
+    keys = ["model", "rate", "seed", "steps"]
+    tables.extend("transformer_budgets", train_transformer, budgets, keys)
 
 
 def make_too_high(tables: Tables) -> None:

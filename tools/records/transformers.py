@@ -10,11 +10,13 @@ from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from records.costs import operations, times_in_turns
 from records.tables import Row, Tables
-from records.toy_training import STEPS, task, train_and_measure, tune
+from records.toy_training import RATES, STEPS, measure, task, train
+from records.trials import tune
 
 MODELS: dict[str, dict[str, Any]] = {
     "sinusoidal": {},
     "learned": {"positions": "learned"},
+    "learned, small start": {"positions": "learned"},
     "none": {"positions": "learned"},
     "unscaled": {},
     "1 head": {"num_heads": 1},
@@ -33,26 +35,33 @@ def unscale(model: nn.Module) -> None:
 
 
 def build_transformer(name: str, seed: int = 0) -> Transformer:
-    """An untrained Transformer, in float64: of 4 heads and with sinusoids, but for one thing."""
+    """An untrained Transformer: of 4 heads and with sinusoids, but for one thing.
+
+    Its weights are drawn in float64. Learned positions begin as long as words do, √d_model; with a
+    small start their norm is 1.
+    """
     model = task().build(
         Transformer, TransformerConfig.tiny, seed, norm_position="pre", dropout=0.0, max_length=128,
         **MODELS[name],
     )  # fmt: skip
     if name == "unscaled":
         unscale(model)
-    if name == "none":
-        for embedding in (model.src_embedding, model.tgt_embedding):
-            nn.init.zeros_(embedding.positions.table.requires_grad_(False))
-    return model
+    for embedding in (model.src_embedding, model.tgt_embedding):
+        table = embedding.positions.table
+        if name == "none":
+            nn.init.zeros_(table.requires_grad_(False))
+        elif table.requires_grad:
+            norm = 1.0 if name == "learned, small start" else model.config.d_model**0.5
+            nn.init.normal_(table, std=norm * model.config.d_model**-0.5)
+    return model.float()
 
 
 def train_transformer(name: str, rate: float, seed: int, steps: int = STEPS) -> Row:
     """Train one Transformer; its alignment is that of the last layer, the mean of the heads."""
-    torch.set_num_threads(1)
     model = build_transformer(name, seed)
     last = f"decoder.{model.config.num_layers - 1}.cross_attention"
-    measured = train_and_measure(model, last, rate, seed, steps)
-    return {"model": name, "rate": rate, "seed": seed, "steps": steps, **measured}
+    train(model, steps, rate, seed)
+    return {"model": name, "rate": rate, "seed": seed, "steps": steps, **measure(model, last)}
 
 
 def time_heads(num_heads: int, repeats: int = 40) -> Row:
@@ -76,8 +85,8 @@ def time_heads(num_heads: int, repeats: int = 40) -> Row:
 
 
 def make_transformers(tables: Tables) -> None:
-    """Seven Transformers that differ in one thing, each at the best of three rates, three seeds."""
-    tune(tables, "part2", train_transformer, MODELS)
+    """Eight Transformers that differ in one thing, each at its best rate, with five fresh seeds."""
+    tune(tables, "transformers", train_transformer, MODELS, RATES)
 
 
 def make_heads_cost(tables: Tables) -> None:

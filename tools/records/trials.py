@@ -1,23 +1,49 @@
-"""Trials: every model is tried in as many ways; the best by validation is trained again."""
+"""Trials choose the rate of every model; fresh seeds, which chose nothing, are its results."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from records.tables import Row
+from records.tables import Row, Tables
 
-SEEDS = (0, 1, 2)
-"""The first is that of the trials; the best of them is trained with the others, too."""
+TRIAL = 0
+"""The seed of the trials, which choose a rate and are no result."""
+
+SEEDS = (1, 2, 3, 4, 5)
+"""The fresh seeds: with the same one, two models meet the same batches, so they can be paired."""
+
+FACTOR = 2.0
+"""The grid of rates goes on by this factor while the best stands at its edge."""
 
 
-def best_trial(rows: Iterable[Row], name: str) -> Row:
-    """The trial of a model with the lowest validation perplexity."""
-    trials = [row for row in rows if row["model"] == name and int(row["seed"]) == SEEDS[0]]
-    return min(trials, key=lambda row: float(row["val_perplexity"]))
+def best_rate(rows: Iterable[Row], model: str) -> float:
+    """The rate of a model's trial with the lowest validation perplexity."""
+    trials = [row for row in rows if row["model"] == model and int(row["seed"]) == TRIAL]
+    return float(min(trials, key=lambda row: float(row["val_perplexity"]))["rate"])
 
 
-def mark_chosen(rows: list[Row], settings: tuple[str, ...] = ("rate",)) -> list[Row]:
-    """Tell for every row whether its settings are those that were chosen for its model."""
-    best = {name: best_trial(rows, name) for name in {row["model"] for row in rows}}
-    return [
-        {**row, "chosen": all(str(row[key]) == str(best[row["model"]][key]) for key in settings)}
-        for row in rows
-    ]
+def widened(grid: Sequence[float], best: float) -> list[float]:
+    """A grid with one rate more if the best stands at its edge."""
+    below = [best / FACTOR] * (best == min(grid))
+    above = [best * FACTOR] * (best == max(grid))
+    return [*below, *grid, *above]
+
+
+def tune(
+    tables: Tables,
+    table: str,
+    train: Callable[..., Row],
+    models: Collection[str],
+    rates: Sequence[float],
+) -> list[Row]:
+    """Try rates until the best of each model lies inside its grid; train it with fresh seeds."""
+    keys = ["model", "rate", "seed"]
+    grids = {model: list(rates) for model in models}
+    while True:
+        trials = [(model, rate, TRIAL) for model, grid in grids.items() for rate in grid]
+        rows = tables.extend(table, train, trials, keys)
+        best = {model: best_rate(rows, model) for model in models}
+        wider = {model: widened(grid, best[model]) for model, grid in grids.items()}
+        if wider == grids:
+            break
+        grids = wider
+    results = [(model, best[model], seed) for model in models for seed in SEEDS]
+    return tables.extend(table, train, trials + results, keys)
