@@ -1,10 +1,6 @@
 """The records of chapter 16: their design, the layers they compare, and what the chapter says."""
 
-import json
 import math
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -14,15 +10,11 @@ from torch.nn import functional as F
 
 from annotated_transformer.course import difference, verdict
 from oracles import assert_close
-from records import copying, layers, tables
-from records.tables import RECORDS, Row
+from records import copying, layers
+from records.tables import Row
+from test_records import remade, rows_of
 
-ROOT = Path(__file__).resolve().parent.parent
-CHAPTER = ROOT / "book" / "16_why_attention.ipynb"
-
-
-def rows_of(name: str) -> list[Row]:
-    return tables.read(RECORDS / f"{name}.csv")
+CHAPTER = Path(__file__).resolve().parent.parent / "book" / "16_why_attention.ipynb"
 
 
 TRIED, FRESH = rows_of("copying_rates"), rows_of("copying")
@@ -175,13 +167,8 @@ def test_the_masked_attentions_that_are_timed_do_the_same() -> None:
 def test_a_run_comes_out_again() -> None:
     """It learns again; in how many steps, differs a little between processors."""
     rate = copying.best_rate(TRIED, "self-attention", 9)
-    call = f"copying.learn('self-attention', 9, {rate}, 0)"
-    program = f"import json; from records import copying; print(json.dumps({call}))"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tools")])}
-    result = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-    )
-    again, stored = json.loads(result.stdout), of(FRESH, "self-attention", 9)[0]
+    again = remade(f"copying.learn('self-attention', 9, {rate}, 0)")
+    stored = of(FRESH, "self-attention", 9)[0]
     assert str(again["learned"]) == stored["learned"]
     assert again["steps"] == pytest.approx(int(stored["steps"]), abs=50)
 

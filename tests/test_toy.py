@@ -459,7 +459,7 @@ def test_not_and_an_and_between_objects_do_not_meet_in_a_clause(everything):
 
 
 def test_joined_nouns_differ(everything):
-    small = re.compile(r"\b(the|an?|my|very|%s) " % "|".join(ADJECTIVES))
+    small = re.compile(rf"\b(the|an?|my|very|{'|'.join(ADJECTIVES)}) ")
     for pair in everything:
         assert not re.search(
             r"\b(?!is|are|am)(\w+?)s? and \1s?\b", small.sub("", " ".join(pair.src))
@@ -480,7 +480,7 @@ def test_nobody_is_a_king_and_it_is_not_helped(everything):
     """For a woman it would be 여왕, and 도와주다 wants somebody."""
     for pair in everything:
         assert not {("왕", "이다"), ("왕", "인"), ("왕", "이라고")} & set(pairwise(pair.tgt))
-        english = re.sub(r" (very|%s)\b" % "|".join(ADJECTIVES), "", " ".join(pair.src))
+        english = re.sub(rf" (very|{'|'.join(ADJECTIVES)})\b", "", " ".join(pair.src))
         assert not re.search(r"\b(am|is|are)( not)?( a)? kings?\b", english)
         assert "그것 을 도와주" not in phrases_of(pair)[1]
 

@@ -30,7 +30,6 @@ from typing import NamedTuple, TypeVar
 from annotated_transformer.toy import clauses, lexicon, nominals
 from annotated_transformer.toy.clauses import Predicate, action
 from annotated_transformer.toy.lexicon import (
-    AGENT,
     ANIMATE,
     FIXED,
     GOODS,

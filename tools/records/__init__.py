@@ -115,7 +115,7 @@ def make(names: Sequence[str], folder: Path = RECORDS, check: bool = False) -> N
     """
     for name in names:
         require_choice("record", name, TABLE)
+    notes = {name: record.note for name, record in TABLE.items()}
     for name in names:
         # What a table needs is always of its own group, so the command is right for both.
-        notes = {name: record.note for name, record in TABLE.items()}
         TABLE[name].make(Tables(folder, f"make {TABLE[name].group}", check, notes))

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.multi_head_attention import MultiHeadAttention
+from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.positional_encoding import SinusoidalPositionalEncoding
+from records import layers
 from records.tables import Row, Tables
 
 LEARNED, EVERY, TESTS = 0.95, 25, 500  # written down before the first run
@@ -39,15 +40,15 @@ class Convolutions(nn.Module):
         return x.mT
 
 
-class Recurrent(nn.GRU):
-    """A GRU that gives its states only; its recurrent matrices begin orthogonal (Saxe 2014).
+class Recurrent(layers.Recurrent):
+    """A GRU whose recurrent matrices begin orthogonal (Saxe 2014).
 
     With ``memory`` the gates begin nearly closed: what a state holds lasts for between 1 and so
     many steps, by the bias of the gate that keeps it (Tallec and Ollivier 2018).
     """
 
     def __init__(self, orthogonal: bool = True, memory: int | None = None) -> None:
-        super().__init__(WIDTH, WIDTH, batch_first=True)
+        super().__init__(WIDTH)
         if orthogonal:
             for matrix in self.get_parameter("weight_hh_l0").chunk(3):
                 nn.init.orthogonal_(matrix)
@@ -56,11 +57,6 @@ class Recurrent(nn.GRU):
             with torch.no_grad():
                 for name, start in (("bias_ih_l0", 0 * lasting), ("bias_hh_l0", lasting)):
                     self.get_parameter(name)[WIDTH : 2 * WIDTH] = start
-
-    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
-        """(batch, time, d) to (batch, time, d)."""
-        states: Tensor = super().forward(x)[0]
-        return states
 
 
 class LinearRecurrence(nn.Module):
@@ -103,27 +99,16 @@ def scan(decay: Tensor, inputs: Tensor) -> Tensor:
     return inputs
 
 
-class Attending(MultiHeadAttention):
-    """One head of attention of a sequence to itself."""
-
-    def __init__(self) -> None:
-        super().__init__(WIDTH, 1)
-
-    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
-        """(batch, time, d) to (batch, time, d)."""
-        return super().forward(x, x, x)
-
-
 def dilated(length: int) -> nn.Module:
     """As many layers as it takes with gaps 1, 3, 9, … to hear of the first symbol."""
-    layers = 1
-    while 3**layers < length:
-        layers += 1
-    return Convolutions(*(3**layer for layer in range(layers)))
+    number = 1
+    while 3**number < length:
+        number += 1
+    return Convolutions(*(3**layer for layer in range(number)))
 
 
 BODIES: dict[str, Callable[[int], nn.Module]] = {
-    "self-attention": lambda _: Attending(),
+    "self-attention": lambda _: layers.Attending(ScaledDotProductAttention, WIDTH, 1),
     "dilated convolutions": dilated,
     "convolutions": lambda _: Convolutions(1, 1, 1, 1),
     "GRU": lambda _: Recurrent(),

@@ -28,8 +28,8 @@ class WrittenOut(ScaledDotProductAttention):
 class Recurrent(nn.GRU):
     """A GRU that gives its states only."""
 
-    def __init__(self) -> None:
-        super().__init__(D_MODEL, D_MODEL, batch_first=True)
+    def __init__(self, width: int = D_MODEL) -> None:
+        super().__init__(width, width, batch_first=True)
 
     def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
         """(batch, time, d) to (batch, time, d)."""
@@ -49,10 +49,12 @@ class Convolutional(nn.Conv1d):
 
 
 class Attending(MultiHeadAttention):
-    """A sentence that attends to itself, with PyTorch's fused attention or written out."""
+    """A sequence that attends to itself, with PyTorch's fused attention or written out."""
 
-    def __init__(self, attention: type[ScaledDotProductAttention]) -> None:
-        super().__init__(D_MODEL, HEADS)
+    def __init__(
+        self, attention: type[ScaledDotProductAttention], width: int = D_MODEL, heads: int = HEADS
+    ) -> None:
+        super().__init__(width, heads)
         self.attention = attention()
 
     def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
