@@ -20,7 +20,7 @@ from records.tables import Row, Tables
 
 LEARNED, EVERY, TESTS = 0.95, 25, 500  # written down before the first run
 STEPS, TUNING_STEPS, WARMUP, CLIP = 1000, 600, 50, 1.0
-TUNING_SEEDS, MORE_SEEDS, FRESH_SEEDS = (100, 101), (102, 103, 104), tuple(range(10, 20))
+TUNING_SEEDS, MORE_SEEDS, FRESH_SEEDS = (100, 101), (102, 103, 104), tuple(range(10))
 SYMBOLS, WIDTH, SENTENCES = 8, 32, 32
 
 

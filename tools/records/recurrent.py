@@ -19,8 +19,8 @@ from records.toy_training import RATES, STEPS, measure, task, train
 from records.trials import SEEDS, best_rate, tune
 
 WIDTH = 128
-BUDGETS = (500, 1000, 4000)  # steps; `recurrent` has 2000
-WIDTHS = (64, 256)  # numbers in the state; `recurrent` has 128
+BUDGETS = (1000, 4000)  # steps; `recurrent` has 2000
+WIDTHS = (256,)  # numbers in the state; `recurrent` has 128
 
 MODELS: dict[str, tuple[Any, Any, dict[str, str]]] = {
     "seq2seq, RNN": (Seq2Seq, RecurrentConfig, {"cell": "rnn"}),
