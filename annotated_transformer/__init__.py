@@ -22,6 +22,7 @@ MODULES: dict[str, str | None] = {
     "toy.phrases": None,
     "toy.nominals": None,
     "toy.clauses": None,
+    "toy.choice": None,
     "toy.sampler": None,
     "toy.corpus": None,
     "toy": "tokens_and_batches",

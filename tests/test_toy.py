@@ -179,18 +179,18 @@ def test_examples():
 class Partial(Sampler):
     """A sampler partial to what the examples are made of, which chance alone would seldom bring."""
 
-    def _pick(self, words):
+    def pick(self, words):
         favourites = some(words, "student", "robot", "obey", "order")
         return self.rng.choice(favourites or words)
 
-    def _patterns(self, subject, says, states=True, plain=False):
+    def patterns(self, subject, says, states=True, plain=False):
         kind = subject.kind
         return ["identity" if kind == "person" else "transitive" if kind in ANIMATE else "state"]
 
-    def _adjectives(self, kind):
+    def adjectives(self, kind):
         return adjectives_of(self.words, kind)
 
-    def _auxiliary(self, subject, verb):
+    def auxiliary(self, subject, verb):
         return self.rng.choice(("", "must")), False
 
 
@@ -213,13 +213,13 @@ def test_no_auxiliary_stands_beside_a_verb_after_and(everything):
 class Dull(Sampler):
     """A sampler that leaves only the structure of sentences to chance, so that they return."""
 
-    def _pick(self, words):
+    def pick(self, words):
         return words[0]
 
-    def _perhaps(self, weight=1.0):
+    def perhaps(self, weight=1.0):
         return self.rng.random() < 0.4
 
-    def _simple(self, noun, determiner="", plain=False):
+    def simple(self, noun, determiner="", plain=False):
         return noun_phrase(noun)
 
     def _topic(self, depth):
@@ -231,11 +231,11 @@ class Dull(Sampler):
     def _object(self, kinds, depth, free, clause, creates=frozenset()):
         return self._nominal(kinds & ANIMATE, depth, free, clause)
 
-    def _patterns(self, subject, says, states=True, plain=False):
+    def patterns(self, subject, says, states=True, plain=False):
         patterns = ["intransitive", "transitive", "clausal"][: 2 + says]
         return patterns if subject.kind in ANIMATE else ["state"] * states
 
-    def _auxiliary(self, subject, verb):
+    def auxiliary(self, subject, verb):
         return "", False
 
 

@@ -2,7 +2,8 @@
 
 ``corpus`` makes it. Below it stand, each upon those before: ``hangul`` (how syllables are
 written), ``morphology`` (particles and endings), ``lexicon`` (words), ``phrases`` (two languages at
-once), ``nominals`` and ``clauses`` (the grammar), ``sampler`` (random sentences).
+once), ``nominals`` and ``clauses`` (the grammar), ``choice`` (random words),
+``sampler`` (random sentences).
 """
 
 from annotated_transformer.toy.corpus import (

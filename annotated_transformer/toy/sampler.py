@@ -22,32 +22,16 @@ And it sees to it that what it says makes sense, in both languages:
 10. What is being made has no history: "writes a letter that the king sells" is not said.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from random import Random
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from annotated_transformer.toy import clauses, lexicon, nominals
+from annotated_transformer.toy.choice import PEOPLE, Choice
 from annotated_transformer.toy.clauses import Predicate, action
-from annotated_transformer.toy.lexicon import (
-    ANIMATE,
-    FIXED,
-    GOODS,
-    HUMAN,
-    LANDMARKS,
-    RULE,
-    Adjective,
-    Kinds,
-    Verb,
-)
+from annotated_transformer.toy.lexicon import ANIMATE, GOODS, HUMAN, RULE, Kinds
 from annotated_transformer.toy.nominals import ITSELF, PRONOUNS, Nominal, marked
 from annotated_transformer.toy.phrases import Phrase
-
-T = TypeVar("T")
-
-_PEOPLE = ("I", "we", "he", "she", "they")
-_MODALS = ("",) * 7 + ("must", "must", "can")
-_PATTERNS = {"intransitive": 2, "transitive": 6, "ditransitive": 2, "clausal": 5}
 
 
 class Clause(NamedTuple):
@@ -57,19 +41,8 @@ class Clause(NamedTuple):
     negated: bool
 
 
-class Sampler:
-    """Draw sentences.
-
-    Args:
-        rng: source of randomness.
-        words: the words to use.
-    """
-
-    def __init__(self, rng: Random, words: lexicon.Lexicon = lexicon.LEXICON) -> None:
-        self.rng = rng
-        self.words = words
-        self.richness = 0.5
-        self.used: set[object] = set()
+class Sampler(Choice):
+    """Draw sentences."""
 
     def sentence(self, depth: int, richness: float) -> Phrase:
         """Draw a sentence.
@@ -81,7 +54,7 @@ class Sampler:
         self.richness = richness
         self.used.clear()
         subject = self._topic(depth)
-        adverbial = depth > 0 and self._perhaps(0.3)
+        adverbial = depth > 0 and self.perhaps(0.3)
         main = clauses.statement(subject, self._predicate(subject, depth, says=not adverbial))
         if adverbial:
             add = self.rng.choice((clauses.because, clauses.if_))
@@ -89,52 +62,29 @@ class Sampler:
             main = add(main, subject, self._predicate(subject, depth - 1))
         return clauses.fused(main)
 
-    def _perhaps(self, weight: float) -> bool:
-        """Decide whether to add something."""
-        return self.rng.random() < weight * self.richness
-
-    def _pick(self, words: Sequence[T]) -> T:
-        """Choose a word, one that the sentence does not have yet if there is any."""
-        word = self.rng.choice(self._fresh(words) or words)
-        self.used.add(word)
-        return word
-
-    def _fresh(self, words: Sequence[T]) -> list[T]:
-        """The words that the sentence does not have yet."""
-        return [word for word in words if word not in self.used]
-
-    def _adjectives(self, kind: str) -> list[Adjective]:
-        """The adjectives that may still be said of a noun (rule 5)."""
-        opposites = {a.opposite for a in self.used if isinstance(a, Adjective)}
-        fresh = self._fresh(lexicon.adjectives_of(self.words, kind))
-        return [adjective for adjective in fresh if adjective.english not in opposites]
-
     # Noun phrases: `depth` is what remains, `free` whether a clause may stand inside (rule 2).
 
     def _topic(self, depth: int) -> Nominal:
         """The subject of a clause of its own: somebody, or a thing now and then."""
         if self.rng.random() < 0.07:
             thing = self._nominal(lexicon.THINGS, depth, free=True)
-            if self._patterns(thing, says=False):
+            if self.patterns(thing, says=False):
                 return thing
         return self._subject(ANIMATE, depth)
 
     def _subject(self, kinds: Kinds, depth: int) -> Nominal:
         """A noun phrase or pronoun that may be the subject of a verb."""
-        if "person" in kinds and self.rng.random() < 0.3 and (people := self._fresh(_PEOPLE)):
-            return PRONOUNS[self._pick(people)]
+        if "person" in kinds and self.rng.random() < 0.3 and (people := self.fresh(PEOPLE)):
+            return PRONOUNS[self.pick(people)]
         return self._nominal(kinds, depth, free=True)
 
     def _object(
         self, kinds: Kinds, depth: int, free: bool, clause: Clause, creates: Kinds = frozenset()
     ) -> Nominal:
-        """A noun phrase or pronoun; "I see us" is avoided."""
-        if kinds - creates and self.rng.random() < 0.2:
-            selves = clause.subject in (PRONOUNS["I"], PRONOUNS["we"])
-            people = _PEOPLE[2 * selves :] if "person" in kinds else ()
-            it = ("it",) if kinds - ANIMATE else ()
-            if pronouns := self._fresh((*people, *it)):
-                return PRONOUNS[self._pick(pronouns)]
+        """A noun phrase or pronoun."""
+        pronominal = kinds - creates and self.rng.random() < 0.2
+        if pronominal and (pronouns := self.pronouns(kinds, clause.subject)):
+            return PRONOUNS[self.pick(pronouns)]
         return self._nominal(kinds, depth, free, clause, creates)
 
     def _nominal(
@@ -149,36 +99,14 @@ class Sampler:
 
         `clause` is that whose object it is, or None for a subject.
         """
-        noun = self._pick(lexicon.nouns_of(self.words, kinds))
+        noun = self.pick(lexicon.nouns_of(self.words, kinds))
         if noun.kind in creates:  # rule 10
-            return self._simple(noun, plain=True)
+            return self.simple(noun, plain=True)
         denied = clause is not None and clause.negated  # rule 8
-        if not denied and self._perhaps(0.25):
-            others = self._fresh(lexicon.nouns_of(self.words, frozenset([noun.kind])))
-            more = self.rng.sample(others, min(len(others), 1 + self._perhaps(0.5)))
-            if more:
-                self.used.update(more)
-                return nominals.coordinate(*map(self._simple, (noun, *more)))
+        if not denied and self.perhaps(0.25) and (more := self.more_like(noun)):
+            return nominals.coordinate(*map(self.simple, (noun, *more)))
         every = not denied and noun.kind != "friend" and self.rng.random() < 0.08
-        return self._modified(self._simple(noun, "every" if every else ""), depth, free, clause)
-
-    def _simple(self, noun: lexicon.Noun, determiner: str = "", plain: bool = False) -> Nominal:
-        """A noun with nothing after it; a plain one has no adjective either."""
-        plural = bool(noun.plural) and not determiner and self.rng.random() < 0.3
-        if not determiner:
-            choices = ("the", "the", "my") if plural else ("the", "the", "a", "a", "my")
-            own = noun.kind != "person"  # "my man" says more than it seems
-            determiner = self.rng.choice(choices if own else choices[:-1])
-            if noun.kind == "friend":  # of whom?
-                determiner = "my"
-        adjective, very = (None, False) if plain else self._adjective(noun)
-        return nominals.noun_phrase(noun, determiner, plural, adjective, very)
-
-    def _adjective(self, noun: lexicon.Noun) -> tuple[lexicon.Adjective | None, bool]:
-        """Perhaps an adjective, perhaps "very" before it."""
-        if not (adjectives := self._adjectives(noun.kind)) or not self._perhaps(0.35):
-            return None, False
-        return self._pick(adjectives), self._perhaps(0.3)
+        return self._modified(self.simple(noun, "every" if every else ""), depth, free, clause)
 
     def _modified(
         self, nominal: Nominal, depth: int, free: bool, clause: Clause | None = None
@@ -189,7 +117,7 @@ class Sampler:
         ways: list[Callable[[Nominal, int, bool], Nominal]] = []
         if nominal.kind not in RULE:
             ways.append(self._located)
-        if free and self._patterns(nominal, says=False, states=not nominal.described):
+        if free and self.patterns(nominal, says=False, states=not nominal.described):
             ways.append(self._related)
         if free:
             ways.append(self._object_related)
@@ -199,15 +127,8 @@ class Sampler:
         return self.rng.choice(ways)(nominal, depth - 1, free) if ways else nominal
 
     def _located(self, nominal: Nominal, depth: int, free: bool) -> Nominal:
-        """Put a thing where it may be: a table beside a tree, a school beside a school."""
-        movable = nominal.kind not in HUMAN | FIXED
-        preposition = self.rng.choice(("beside", "behind", "on", "under")[: 4 if movable else 2])
-        kinds = LANDMARKS if nominal.kind in LANDMARKS else FIXED
-        if nominal.kind == "furniture":
-            kinds = FIXED - lexicon.PLACE
-        if preposition in ("on", "under"):
-            kinds = lexicon.FURNITURE
-        ground = self._simple(self._pick(lexicon.nouns_of(self.words, kinds)))
+        """Put a thing beside, behind, on or under another."""
+        preposition, ground = self.ground(nominal)
         return nominals.located(nominal, preposition, self._modified(ground, depth, free))
 
     def _related(self, nominal: Nominal, depth: int, free: bool) -> Nominal:
@@ -216,9 +137,9 @@ class Sampler:
         )
 
     def _object_related(self, nominal: Nominal, depth: int, free: bool) -> Nominal:
-        verb = self._pick(lexicon.verbs_with_object(self.words, nominal.kind))
+        verb = self.pick(lexicon.verbs_with_object(self.words, nominal.kind))
         subject = self._subject(verb.subjects, 0)
-        modal, negated = self._auxiliary(subject, verb)
+        modal, negated = self.auxiliary(subject, verb)
         if nominal.kind in verb.creates:  # rule 10: it is there, so it has been made
             modal, negated = "", False
         receivers = []
@@ -229,10 +150,10 @@ class Sampler:
         return clauses.relative(nominal, predicate, subject)
 
     def _given(self, clause: Clause, nominal: Nominal, depth: int, free: bool) -> Nominal:
-        people = self._fresh(_PEOPLE)
+        people = self.fresh(PEOPLE)
         if not people or (_is_it(clause.subject) and self.rng.random() < 0.7):
             return clauses.given(nominal, ITSELF) if _is_it(clause.subject) else nominal
-        return clauses.given(nominal, PRONOUNS[self._pick(people)])
+        return clauses.given(nominal, PRONOUNS[self.pick(people)])
 
     # Predicates
 
@@ -244,12 +165,12 @@ class Sampler:
         `says` lets it be "say that", `states` lets it be an adjective.
         """
         says = says and depth > 0
-        if not self._perhaps(0.2):
-            pattern = self.rng.choice(self._patterns(subject, says, states))
+        if not self.perhaps(0.2):
+            pattern = self.rng.choice(self.patterns(subject, says, states))
             return self._single(pattern, subject, depth, free=True)
-        pattern = self.rng.choice(self._patterns(subject, False, states, plain=True))
+        pattern = self.rng.choice(self.patterns(subject, False, states, plain=True))
         first = self._single(pattern, subject, depth, free=False, plain=True)
-        patterns = self._patterns(subject, says, states, plain=True)
+        patterns = self.patterns(subject, says, states, plain=True)
         if not (like := [other for other in patterns if _sort(other) == _sort(pattern)]):
             return first
         second = self._single(self.rng.choice(like), subject, depth, free=True, plain=True)
@@ -260,15 +181,15 @@ class Sampler:
     ) -> Predicate:
         verb = None
         if pattern not in ("state", "identity"):
-            verb = self._pick(self._verbs(pattern, subject.kind, plain))
-        modal, negated = ("", False) if plain else self._auxiliary(subject, verb)
+            verb = self.pick(self.verbs(pattern, subject.kind, plain))
+        modal, negated = ("", False) if plain else self.auxiliary(subject, verb)
         clause = Clause(subject, negated)
         if pattern == "state":
-            adjective = self._pick(self._adjectives(subject.kind))
-            return clauses.state(adjective, not negated and self._perhaps(0.3), negated)
+            adjective = self.pick(self.adjectives(subject.kind))
+            return clauses.state(adjective, not negated and self.perhaps(0.3), negated)
         if not verb:
             return clauses.identity(self._profession(subject.agreement, depth, free), negated)
-        place = verb.place and self._perhaps(0.3)
+        place = verb.place and self.perhaps(0.3)
         complements = []
         if pattern == "clausal":
             speaker = self._topic(depth - 1)
@@ -282,40 +203,19 @@ class Sampler:
         if pattern == "ditransitive":
             complements.append(marked(self._object(HUMAN, depth, free, clause), "TO", "to"))
         if place:
-            where = self._simple(self._pick(lexicon.nouns_of(self.words, lexicon.PLACE)))
+            where = self.simple(self.pick(lexicon.nouns_of(self.words, lexicon.PLACE)))
             complements.append(marked(self._modified(where, depth, free, clause), "IN", "in"))
         return action(verb, *complements, modal=modal, negated=negated)
 
     def _profession(self, agreement: str, depth: int, free: bool) -> Nominal:
         """What somebody is: "a poet that the king likes", or in the plural "poets"."""
         professions = lexicon.nouns_of(self.words, lexicon.PROFESSION)
-        noun = self._pick([one for one in professions if one.english != "king"])  # or a queen?
+        noun = self.pick([one for one in professions if one.english != "king"])  # or a queen?
         determiner, plural = ("", True) if agreement == "plural" else ("a", False)
-        nominal = nominals.noun_phrase(noun, determiner, plural, *self._adjective(noun), False)
+        nominal = nominals.noun_phrase(noun, determiner, plural, *self.adjective(noun), False)
         if free and depth and self.rng.random() < 0.5:
             return self._object_related(nominal, depth - 1, free)
         return nominal
-
-    def _patterns(
-        self, subject: Nominal, says: bool, states: bool = True, plain: bool = False
-    ) -> list[str]:
-        """The kinds of predicate that this subject may have, each as often as its weight."""
-        patterns = ["state"] * 2 * (states and bool(self._adjectives(subject.kind)))
-        patterns += ["identity"] * 3 * (subject.kind == "person")
-        for pattern, weight in _PATTERNS.items():
-            if says or pattern != "clausal":
-                patterns += [pattern] * weight * bool(self._verbs(pattern, subject.kind, plain))
-        return patterns
-
-    def _verbs(self, pattern: str, kind: str, plain: bool = False) -> list[Verb]:
-        """The verbs that such a subject may have; `plain`: beside "and" (rule 7)."""
-        found = lexicon.verbs_with_subject(self.words, pattern, kind)
-        return [verb for verb in self._fresh(found) if not verb.stative] if plain else list(found)
-
-    def _auxiliary(self, subject: Nominal, verb: Verb | None) -> tuple[str, bool]:
-        modal, negated = self.rng.choice(_MODALS), self.rng.random() < 0.15
-        bare = verb is not None and verb.stative
-        return "" if bare else modal, negated and not subject.universal  # rule 8
 
 
 def _is_it(nominal: Nominal) -> bool:
