@@ -83,6 +83,25 @@ def test_the_results_are_those_of_five_fresh_seeds_at_the_best_rate(name: str) -
         assert {float(row["rate"]) for row in mine} == {trials.best_rate(rows, model)}
 
 
+@pytest.mark.parametrize(
+    ("name", "tuned", "model"),
+    [
+        ("recurrent_budgets", "recurrent", "seq2seq, GRU"),
+        ("transformer_budgets", "transformers", "sinusoidal"),
+    ],
+)
+def test_every_budget_is_that_of_five_fresh_seeds_at_the_best_rate(
+    name: str, tuned: str, model: str
+) -> None:
+    rows = rows_of(name)
+    assert {row["model"] for row in rows} == {model}
+    assert {float(row["rate"]) for row in rows} == {trials.best_rate(rows_of(tuned), model)}
+    budgets = [(row["steps"], row.get("hidden_dim")) for row in rows]
+    for budget in budgets:
+        mine = [int(r["seed"]) for r, b in zip(rows, budgets, strict=True) if b == budget]
+        assert mine == list(SEEDS)
+
+
 def is_trial(row: dict[str, Any]) -> bool:
     return int(row["seed"]) == trials.TRIAL
 
@@ -131,7 +150,7 @@ def remade(call: str) -> dict[str, Any]:
     ("name", "call"),
     [
         ("recurrent", "recurrent.train_recurrent('seq2seq, RNN', 0.004, 0)"),
-        ("transformer_budgets", "transformers.train_transformer('sinusoidal', 0.004, 1, 500)"),
+        ("transformer_budgets", "transformers.train_transformer('sinusoidal', 0.008, 1, 500)"),
     ],
 )
 def test_a_row_comes_out_again(name: str, call: str) -> None:
