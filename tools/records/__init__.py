@@ -70,6 +70,7 @@ TABLE = {
     for record in (
         Record("recurrent", recurrent.make_recurrent, 40),
         Record("recurrent_budgets", recurrent.make_recurrent_budgets, 20),
+        Record("recurrent_looks", recurrent.make_recurrent_looks, 6),
         Record("recurrent_times", recurrent.make_recurrent_times, 1),
         Record("transformers", transformers.make_transformers, 40),
         Record("heads_cost", transformers.make_heads_cost, 1),

@@ -105,7 +105,12 @@ def time_writing(length: int, repeats: int = 3) -> Row:
 
 
 def make_beams(tables: Tables) -> None:
-    """What beams of several widths find, and what length penalties do to it."""
+    """What beams of several widths find, and what length penalties do to it.
+
+    What would refute "what the beam finds is more often right": models of which it spoils as many
+    translations as it mends. Run with five seeds: four mend more than they
+    spoil with every beam, the fifth breaks even where no length penalty is set.
+    """
     settings = [(1, 0.0)] + [(beam, alpha) for beam in BEAMS for alpha in ALPHAS]
     searches = [(seed, *setting) for seed in SEEDS for setting in settings]
     keys = ["seed", "beam_size", "alpha"]
