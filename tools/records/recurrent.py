@@ -132,7 +132,8 @@ def make_recurrent(tables: Tables) -> None:
     What would refute "attention is what long sentences need": a wider state or a longer training
     that does as well without it. Run for the GRU (`recurrent_budgets`): neither does. Of the
     sentences of 16 to 18 morphemes it then has about one in twenty right, Bahdanau's model nine in
-    ten.
+    ten. What would refute "the score alone makes Bahdanau's lead": Luong's model as good with
+    "concat". Run: it is behind on those sentences.
     """
     tune(tables, "recurrent", train_recurrent, MODELS, RATES)
 
