@@ -251,11 +251,12 @@ def take_heads_out(seed: int) -> Row:
 def make_heads(tables: Tables) -> None:
     """What heads of a Transformer for short sentences do, and what is lost without them.
 
-    What would refute "a head that looks from verbs to objects is one for objects": a control that
-    does as well. Run: the head is ahead of words at the same distance with three seeds of five.
-    What would refute "Bahdanau's model is ahead here": more steps. Run with four times as many,
-    three seeds: both are right in nearly all sentences. So the book says neither of Transformers as
-    such.
+    What would refute what the book says after 450 steps (Bahdanau's model is ahead; over the models
+    no head for objects; the most missed head is in the decoder's first self-attention; no sink at
+    EOS): four times as many steps. Run, four Transformers and three of Bahdanau's models: 98.4 to
+    99.2 % right against 98.8 to 99.0, so no lead is left; the object heads are ahead of their
+    control in all four, yet cost less than 0.01 nats; the most missed head is elsewhere. Only the
+    last stands: no head gives EOS more than 0.32.
     """
     tune(tables, "heads", train_on_short_sentences, ("Transformer", "Bahdanau"), RATES)
 
