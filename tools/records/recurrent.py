@@ -18,7 +18,7 @@ from annotated_transformer.training import Trainer, endless_batches
 from records.costs import operations, times_in_turns
 from records.tables import Row, Tables
 from records.toy_training import RATES, STEPS, measure, task, train
-from records.trials import SEEDS, best_rate, tune
+from records.trials import SEEDS, tune, tuned_rate
 
 WIDTH = 128
 BUDGETS = (1000, 4000)  # steps; `recurrent` has 2000
@@ -147,7 +147,7 @@ def make_recurrent_budgets(tables: Tables) -> None:
     missing.
     """
     name = "seq2seq, GRU"
-    rate = best_rate(tune(tables, "recurrent", train_recurrent, [name], RATES), name)
+    rate = tuned_rate(tables, "recurrent", train_recurrent, name, RATES)
     budgets = [(steps, WIDTH) for steps in BUDGETS] + [(STEPS, width) for width in WIDTHS]
     gru = [(name, rate, seed, *budget) for budget in budgets for seed in SEEDS]
     keys = ["model", "rate", "seed", "steps", "hidden_dim"]
@@ -161,7 +161,7 @@ def make_recurrent_looks(tables: Tables) -> None:
     with an encoder that reads to the left. Run: then all five models miss to the left.
     """
     name = "Luong, dot"
-    rate = best_rate(tune(tables, "recurrent", train_recurrent, [name], RATES), name)
+    rate = tuned_rate(tables, "recurrent", train_recurrent, name, RATES)
     runs = [(reads, rate, seed) for reads in ("left to right", "right to left") for seed in SEEDS]
     tables.extend("recurrent_looks", train_looks, runs, ["reads", "rate", "seed"])
 

@@ -15,7 +15,7 @@ from records.recurrent import build_recurrent, time_against_gru
 from records.tables import Row, Tables
 from records.toy_training import RATES, task
 from records.transformers import build_transformer, train_transformer
-from records.trials import SEEDS, best_rate, tune
+from records.trials import SEEDS, tuned_rate
 
 MODELS = ("seq2seq, GRU", "Luong, dot", "Bahdanau", "Transformer")
 LENGTHS = {"all": (0, 99), "short": (4, 6), "long": (16, 18)}  # morphemes, from and to
@@ -80,7 +80,7 @@ def make_transformer_budgets(tables: Tables) -> None:
     runs may be worse than they need be.
     """
     name = "sinusoidal"
-    rate = best_rate(tune(tables, "transformers", train_transformer, [name], RATES), name)
+    rate = tuned_rate(tables, "transformers", train_transformer, name, RATES)
     budgets = [(name, rate, seed, steps) for steps in BUDGETS for seed in SEEDS]
     keys = ["model", "rate", "seed", "steps"]
     tables.extend("transformer_budgets", train_transformer, budgets, keys)

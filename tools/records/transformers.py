@@ -51,8 +51,8 @@ def build_transformer(name: str, seed: int = 0) -> Transformer:
         if name == "none":
             nn.init.zeros_(table.requires_grad_(False))
         elif table.requires_grad:
-            norm = 1.0 if name == "learned, small start" else model.config.d_model**0.5
-            nn.init.normal_(table, std=norm * model.config.d_model**-0.5)
+            small = name == "learned, small start"
+            nn.init.normal_(table, std=model.config.d_model**-0.5 if small else 1.0)
     return model.float()
 
 

@@ -47,3 +47,10 @@ def tune(
         grids = wider
     results = [(model, best[model], seed) for model in models for seed in SEEDS]
     return tables.extend(table, train, trials + results, keys)
+
+
+def tuned_rate(
+    tables: Tables, table: str, train: Callable[..., Row], model: str, rates: Sequence[float]
+) -> float:
+    """The best rate of one model of a table, after its trials."""
+    return best_rate(tune(tables, table, train, [model], rates), model)
