@@ -73,6 +73,8 @@ MODULES: dict[str, str | None] = {
     "course.experiments": None,
     "course.figures": None,
     "course.intervals": None,
+    "course.listing": None,
+    "course.tables": None,
     "course.explorer": None,
     "course.notebooks": None,
     "course": None,

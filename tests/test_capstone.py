@@ -176,8 +176,8 @@ def plain(text: str) -> str:
 
 
 def sentences_of_the_chapter() -> set[str]:
-    """All that may be a sentence in the text, the code and the outputs of chapter 14."""
-    cells = json.loads((ROOT / "book" / "14_translation.ipynb").read_text(encoding="utf-8"))[
+    """All that may be a sentence in the text, the code and the outputs of chapter 15."""
+    cells = json.loads((ROOT / "book" / "15_translation.ipynb").read_text(encoding="utf-8"))[
         "cells"
     ]
     texts = ["".join(cell["source"]) for cell in cells]

@@ -1,4 +1,4 @@
-"""The records of chapter 10 are fair, and the chapter prints what they say. Who wins is theirs."""
+"""The records of chapter 11 are fair, and the chapter prints what they say. Who wins is theirs."""
 
 import math
 import statistics
@@ -17,7 +17,7 @@ from records import norm, stacks, tables
 from records.tables import RECORDS
 from test_records import remade
 
-CHAPTER = Path(__file__).resolve().parent.parent / "book" / "10_layers.ipynb"
+CHAPTER = Path(__file__).resolve().parent.parent / "book" / "11_layers.ipynb"
 STACKS, NORMS = (tables.read(RECORDS / f"{name}.csv") for name in ("stacks", "norms"))
 DEEP = ("plain, 24", "shortcut, 24")
 

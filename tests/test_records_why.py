@@ -1,4 +1,4 @@
-"""The records of chapter 16: their design, the layers they compare, and what the chapter says."""
+"""The records of chapter 10: their design, the layers they compare, and what the chapter says."""
 
 import math
 from pathlib import Path
@@ -14,7 +14,7 @@ from records import copying, layers
 from records.tables import Row
 from test_records import remade, rows_of
 
-CHAPTER = Path(__file__).resolve().parent.parent / "book" / "16_why_attention.ipynb"
+CHAPTER = Path(__file__).resolve().parent.parent / "book" / "10_why_attention.ipynb"
 
 
 TRIED, FRESH = rows_of("copying_rates"), rows_of("copying")

@@ -10,6 +10,7 @@ from types import FunctionType
 
 import pytest
 from bs4 import BeautifulSoup
+from course_site import MOVED
 from playwright.sync_api import Browser
 
 from annotated_transformer import MODULES
@@ -69,6 +70,20 @@ def test_the_root_opens_the_front_page(site: Path, browser: Browser, served: boo
         page.wait_for_selector("mjx-container")
 
 
+def leads_to(page: Path) -> str | None:
+    """Return the address that a page only forwards to."""
+    refresh = BeautifulSoup(page.read_text("utf-8"), "lxml").find("meta", {"http-equiv": "refresh"})
+    return str(refresh["content"]).removeprefix("0; url=") if refresh else None
+
+
+@pytest.mark.parametrize(("old", "new"), MOVED.items())
+def test_the_old_address_of_a_chapter_leads_to_the_new_one(site: Path, old: str, new: str) -> None:
+    page = site / "book" / f"{old}.html"
+    target = (page.parent / str(leads_to(page))).resolve()
+    assert target == (site / "book" / f"{new}.html").resolve()
+    assert leads_to(target) is None
+
+
 def test_no_page_loads_anything_from_another_host(site: Path) -> None:
     found = {
         f"{path.relative_to(site)}: {address}"
@@ -97,7 +112,8 @@ def test_every_page_is_sound(site: Path, browser: Browser, view: str) -> None:
     found: list[Problem] = []
     with serve(site) as base, browser.new_context(**VIEWS[view]) as context:
         pages = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
-        pages = [page for page in pages if page != "index.html" and not page.startswith("_static/")]
+        pages = [page for page in pages if not page.startswith("_static/")]
+        pages = [page for page in pages if leads_to(site / page) is None]
         assert "book/index.html" in pages
         for page in pages:
             # On a phone, the colours are those of the light view (see the test below).

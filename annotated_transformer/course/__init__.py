@@ -30,7 +30,9 @@ from annotated_transformer.course.intervals import (
     share_interval,
     verdict,
 )
+from annotated_transformer.course.listing import show_source
 from annotated_transformer.course.notebooks import set_up_notebook
+from annotated_transformer.course.tables import table
 
 __all__ = [
     "BINS",
@@ -51,7 +53,9 @@ __all__ = [
     "set_up_notebook",
     "share_by_length",
     "share_interval",
+    "show_source",
     "spread",
+    "table",
     "train_briefly",
     "use_course_style",
     "verdict",

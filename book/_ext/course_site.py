@@ -27,6 +27,17 @@ CURES = {
     r"<th></th>": "<td></td>",
 }
 
+# Pages that had another number in the first edition: their old addresses lead to the new ones.
+MOVED = {
+    "10_layers": "11_layers",
+    "11_transformer": "12_transformer",
+    "12_training": "13_training",
+    "13_decoding": "14_decoding",
+    "14_translation": "15_translation",
+    "15_what_heads_do": "16_what_heads_do",
+    "16_why_attention": "10_why_attention",
+}
+
 REDIRECT = """<!doctype html>
 <html lang="en">
 <head>
@@ -66,7 +77,7 @@ def drop_thebe_style(
 
 
 def cure_pages(app: Sphinx, error: Exception | None) -> None:
-    """Cure the written pages, and let the root of the site lead to the front page."""
+    """Cure what is wrong in the written pages."""
     if error or app.builder.format != "html":
         return
     for page in Path(app.outdir).rglob("*.html"):
@@ -74,8 +85,18 @@ def cure_pages(app: Sphinx, error: Exception | None) -> None:
         for fault, cure in CURES.items():
             html = re.sub(fault, cure, html)
         page.write_text(html, encoding="utf-8")
-    redirect = REDIRECT.format(page=f"{app.config.root_doc}.html", title=app.config.html_title)
-    (Path(app.outdir) / "index.html").write_text(redirect, encoding="utf-8")
+
+
+def redirect(app: Sphinx, error: Exception | None) -> None:
+    """Let the root of the site lead to the front page, and old addresses to the new ones."""
+    if error or app.builder.format != "html":
+        return
+    leads = {"index": app.config.root_doc}
+    leads |= {f"book/{old}": f"book/{new}" for old, new in MOVED.items()}
+    for old, new in leads.items():
+        page = "../" * old.count("/") + f"{new}.html"
+        html = REDIRECT.format(page=page, title=app.config.html_title)
+        (Path(app.outdir) / f"{old}.html").write_text(html, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -85,4 +106,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", copy_mathjax)
     app.connect("html-page-context", drop_thebe_style)
     app.connect("build-finished", cure_pages)
+    app.connect("build-finished", redirect)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,7 +25,7 @@ CARD = """\
 # German to English image captions: a small Transformer
 
 A Transformer of {parameters:,} parameters that translates captions of photographs from German to
-English. It was trained by the package of this repository and is used in chapter 14 of the book.
+English. It was trained by the package of this repository and is used in chapter 15 of the book.
 
 ```bash
 annotated-transformer translate {folder} "Ein kleiner Hund rennt durch den Regen."
