@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 LOCK_PYTHON ?= /usr/bin/python3
-NOTEBOOKS ?= $(wildcard book/*.ipynb)
+NOTEBOOKS ?= $(wildcard book/*.ipynb book/*/*.ipynb)
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -13,8 +13,8 @@ import run_notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
 
-NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
-PAGES = sorted((ROOT / "book").glob("*.md"))
+NOTEBOOKS = sorted((ROOT / "book").rglob("*.ipynb"))
+PAGES = sorted((ROOT / "book").rglob("*.md"))
 
 # The cells whose outputs are not compared: the notebook and the source of the cell, and why.
 IGNORED_OUTPUTS: dict[tuple[str, str], str] = {}

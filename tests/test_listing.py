@@ -72,7 +72,7 @@ def test_the_compact_view_of_a_module_is_the_same_code(name: str) -> None:
          "        b: int = 2\n        return b",
          "class C:\n    a: int = 1\n\n    def f(self):\n        # why\n        b = 2\n"
          "        return b\n"),
-        ("def f(a: 'ä') -> 'ö':\n    '''Ü.'''\n    return 'é'  # ß", 
+        ("def f(a: 'ä') -> 'ö':\n    '''Ü.'''\n    return 'é'  # ß",
          "def f(a):\n    return 'é'  # ß\n"),
     ],
 )  # fmt: skip

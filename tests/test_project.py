@@ -227,9 +227,9 @@ def test_every_page_is_in_the_contents() -> None:
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     pages = {chapter["file"] for part in contents["parts"] for chapter in part["chapters"]}
     files = {
-        f"book/{path.stem}"
-        for path in (ROOT / "book").iterdir()
-        if path.suffix in {".ipynb", ".md"}
+        path.relative_to(ROOT).with_suffix("").as_posix()
+        for path in (ROOT / "book").rglob("*")
+        if path.suffix in {".ipynb", ".md"} and ".ipynb_checkpoints" not in path.parts
     }
     assert files == pages | {contents["root"]}
 

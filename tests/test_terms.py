@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
-CHAPTERS = sorted(BOOK.glob("*.ipynb"))
+CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
 HEADER = "| term | 한국어 | meaning |"
 
 

@@ -1,7 +1,7 @@
 """The page of the examined sources: tables made from the CSV file that stands beside it.
 
 A row names the cell that decides it by the cell's tag, ``decides-…``. The written page of the
-chapter has that tag as an anchor, and the row links to it.
+chapter or the appendix has that tag as an anchor, and the row links to it.
 """
 
 import csv
@@ -103,18 +103,15 @@ class SourcesTable(SourcesDirective):
         return why
 
     def link(self, chapter: str, tag: str) -> nodes.Node:
-        """Link to the deciding cell; a chapter that is not in the contents yet is only named."""
-        text = f"Decided in chapter {int(chapter.split('_')[0])}."
+        """Link to the deciding cell, which stands on a chapter or on an appendix."""
         docname = str(Path(self.env.docname).with_name(chapter))
-        if docname not in self.env.found_docs:
-            return nodes.Text(text)
-        path = self.env.doc2path(docname)
-        self.env.note_dependency(path)
-        cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
+        path = Path(self.env.doc2path(docname))
+        self.env.note_dependency(str(path))
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.exists() else []
         if not any(tag in cell["metadata"].get("tags", []) for cell in cells):
             message = "no cell of %s has the tag %s"
             logger.warning(message, chapter, tag, location=self.get_location())
-        return nodes.reference("", text, refuri=f"{chapter}.html#{tag}", internal=True)
+        return nodes.reference("", "Decided here.", refuri=f"{chapter}.html#{tag}", internal=True)
 
 
 def name_cells(_app: Sphinx, doctree: nodes.document) -> None:

@@ -1,0 +1,164 @@
+"""The rules that a lesson keeps: what stands open, what is folded, and how much a page may ask for.
+
+Each rule is a function that lists what breaks it; an empty list is what we want.
+"""
+
+import re
+from collections.abc import Iterator
+
+from nbformat import NotebookNode
+from reading_time import is_visible, reading
+
+from book_rules import code_cells, tags
+
+MOST_WORDS, MOST_LINES, MOST_MINUTES = 2800, 250, 40
+LONGEST_CELL = 15
+MOST_IMPORTS = 3
+
+# What a fold says is inside: in folds of which the reader may see the output, and in those without.
+LABELS = {"hide-input": r"Imports|Draw|Table", "hide-cell": r"Hint|Solution|✓ .+"}
+
+ASSERT = re.compile(r"^\s*assert\b|\bassert_close\(|\bassert_equal\(", re.MULTILINE)
+DRAWING = re.compile(r"\bplt\.|\bax(?:es)?\b|\b(?:heat_map|attention_explorer)\(")
+BY_HAND = re.compile(r"\.to_html\(|\bround\(|\.numpy\(\)|\bglue\(|\{[^{}\n]*:[<>^]?\d+[^{}\n]*\}")
+TOLERANCE = re.compile(r"\b1e-\d+\b")
+DOCUMENTS = re.compile(
+    r"[Mm]ind the source|\b(?:lecture )?slides\b|\bstudy notes?\b|\bthe (?:graph )?report\b"
+    r"|\bone of the notes\b|\ba paper review\b"
+)
+MACHINERY = re.compile(
+    r"\bother processors\b|\bfloat64\b|\breproducib|\bnbval\b|\bstored outputs?\b|\btolerances?\b"
+)
+HEADINGS = ["## Exercises", "## Classic mistakes", "## New words", "## The way on"]
+
+
+def visible(notebook: NotebookNode) -> Iterator[NotebookNode]:
+    """Go through the code cells whose source stands open."""
+    yield from (cell for cell in code_cells(notebook) if is_visible(cell))
+
+
+def label(cell: NotebookNode) -> str:
+    """Return what the fold of a cell says."""
+    return str(cell.metadata.get("mystnb", {}).get("code_prompt_show", ""))
+
+
+def name(cell: NotebookNode) -> str:
+    """Name a cell by its count and its first line."""
+    return f"cell {cell.execution_count} ({cell.source.splitlines()[0][:50]})"
+
+
+def prose(notebook: NotebookNode) -> str:
+    """Return all Markdown of a notebook."""
+    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+def open_proofs(notebook: NotebookNode) -> list[str]:
+    """No assert stands open, and none in a cell that no reader can open."""
+    return [
+        f"{name(cell)} asserts"
+        for cell in code_cells(notebook)
+        if ASSERT.search(cell.source)
+        and (is_visible(cell) or any(tag.startswith("remove") for tag in tags(cell)))
+    ]
+
+
+def open_drawing(notebook: NotebookNode) -> list[str]:
+    """No cell that stands open draws."""
+    return [f"{name(cell)} draws" for cell in visible(notebook) if DRAWING.search(cell.source)]
+
+
+def formatting_by_hand(notebook: NotebookNode) -> list[str]:
+    """No cell that stands open rounds, aligns columns or writes a table by hand."""
+    return [
+        f"{name(cell)} has {match.group()}"
+        for cell in visible(notebook)
+        for match in BY_HAND.finditer(cell.source)
+    ]
+
+
+def long_cells(notebook: NotebookNode) -> list[str]:
+    """Every cell that stands open is short, and imports little."""
+    found = []
+    for cell in visible(notebook):
+        lines = [line for line in cell.source.splitlines() if line.strip()]
+        imports = [line for line in lines if re.match(r"(?:import|from) ", line)]
+        if len(lines) > LONGEST_CELL:
+            found.append(f"{name(cell)} has {len(lines)} lines")
+        if len(imports) > MOST_IMPORTS:
+            found.append(f"{name(cell)} imports {len(imports)} times")
+    return found
+
+
+def folds_without_label(notebook: NotebookNode) -> list[str]:
+    """Every fold says what is inside, open or closed."""
+    found = []
+    for cell in code_cells(notebook):
+        for tag in set(tags(cell)) & LABELS.keys():
+            labels = {
+                label(cell),
+                str(cell.metadata.get("mystnb", {}).get("code_prompt_hide", "")),
+            }
+            if len(labels) > 1 or not re.fullmatch(LABELS[tag], label(cell)):
+                found.append(f"{name(cell)} is tagged {tag} and says {sorted(labels)}")
+    return found
+
+
+def empty_ticks(notebook: NotebookNode) -> list[str]:
+    """A tick stands for an assert, its first line says what it asserts, and to what precision."""
+    found = []
+    for cell in code_cells(notebook):
+        ticked, asserts = label(cell).startswith("✓"), bool(ASSERT.search(cell.source))
+        if ticked and not asserts:
+            found.append(f"{name(cell)} has a tick and asserts nothing")
+        if asserts and "hide-cell" in tags(cell) and not ticked:
+            found.append(f"{name(cell)} asserts without a tick")
+        if ticked and not cell.source.startswith("# "):
+            found.append(f"{name(cell)} does not begin with a comment that says its claim")
+        code = re.sub(r"(?m)^\s*#.*$", "", cell.source)
+        if ticked and set(TOLERANCE.findall(label(cell))) != set(TOLERANCE.findall(code)):
+            found.append(f"{name(cell)} says {label(cell)!r}, its code has another tolerance")
+    return found
+
+
+def foreign_documents(notebook: NotebookNode) -> list[str]:
+    """No lesson quarrels with a document that its readers have never seen."""
+    return [match.group() for match in DOCUMENTS.finditer(prose(notebook))]
+
+
+def machinery(notebook: NotebookNode) -> list[str]:
+    """No sentence is about how the book is built."""
+    return [match.group() for match in MACHINERY.finditer(prose(notebook))]
+
+
+def too_much(notebook: NotebookNode) -> list[str]:
+    """A page fits into an evening."""
+    found = reading(notebook)
+    limits = {"words": MOST_WORDS, "lines": MOST_LINES, "minutes": MOST_MINUTES}
+    return [
+        f"{getattr(found, what)} {what}, {most} are the most"
+        for what, most in limits.items()
+        if getattr(found, what) > most
+    ]
+
+
+def missing_parts(notebook: NotebookNode) -> list[str]:
+    """A chapter ends with its exercises, the classic mistakes, the new words and the way on."""
+    text = prose(notebook)
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    found = [] if headings[-len(HEADINGS) :] == HEADINGS else [f"ends with {headings[-4:]}"]
+    exercises = re.findall(r"(?m)^\*\*\d+\. .*", text)
+    found += [f"no stars: {line}" for line in exercises if not re.match(r"\*\*\d+\. ★{1,3} ", line)]
+    return found + ([] if exercises else ["no exercises"])
+
+
+RULES = [
+    open_proofs,
+    open_drawing,
+    formatting_by_hand,
+    long_cells,
+    folds_without_label,
+    empty_ticks,
+    foreign_documents,
+    machinery,
+    too_much,
+]
