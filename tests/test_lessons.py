@@ -37,10 +37,14 @@ def read(path: Path) -> NotebookNode:
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
 
 
+# The whole model on one page is to be copied: its classes are not cut into pieces.
+EXCEPTIONS = {("one_page", lesson_rules.long_cells)}
+
+
 @pytest.mark.parametrize("rule", lesson_rules.RULES, ids=lambda rule: rule.__name__)
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_a_lesson_keeps_the_rule(path: Path, rule: Rule) -> None:
-    assert rule(read(path)) == []
+    assert (path.stem, rule) in EXCEPTIONS or rule(read(path)) == []
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)

@@ -201,9 +201,16 @@ def test_lines_of_code_are_counted() -> None:
     assert lines_of_code(source) == 5
 
 
-def test_every_chapter_that_is_named_exists_and_is_in_the_contents() -> None:
+def pages_of_the_contents() -> set[str]:
+    """Return the pages of the table of contents, without the front page."""
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    pages = {chapter["file"] for part in contents["parts"] for chapter in part["chapters"]}
+    chapters = [chapter for part in contents["parts"] for chapter in part["chapters"]]
+    sections = [section for chapter in chapters for section in chapter.get("sections", [])]
+    return {page["file"] for page in chapters + sections}
+
+
+def test_every_chapter_that_is_named_exists_and_is_in_the_contents() -> None:
+    pages = pages_of_the_contents()
     stems = {re.sub(r"^\d+_", "", Path(page).name) for page in pages}
     assert {chapter for chapter in MODULES.values() if chapter} <= stems
     for page in pages:
@@ -224,14 +231,12 @@ def test_the_picture_of_the_readme_is_the_figure_of_the_chapter() -> None:
 
 
 def test_every_page_is_in_the_contents() -> None:
-    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    pages = {chapter["file"] for part in contents["parts"] for chapter in part["chapters"]}
     files = {
         path.relative_to(ROOT).with_suffix("").as_posix()
         for path in (ROOT / "book").rglob("*")
         if path.suffix in {".ipynb", ".md"} and ".ipynb_checkpoints" not in path.parts
     }
-    assert files == pages | {contents["root"]}
+    assert files == pages_of_the_contents() | {"book/index"}
 
 
 # --- what installing the package needs -----------------------------------------------------------

@@ -14,7 +14,9 @@ from records import copying, layers
 from records.tables import Row
 from test_records import remade, rows_of
 
-CHAPTER = Path(__file__).resolve().parent.parent / "book" / "10_why_attention.ipynb"
+BOOK = Path(__file__).resolve().parent.parent / "book"
+FAR_REACH = BOOK / "deeper" / "far_reach.ipynb"
+PAGES = [BOOK / "10_why_attention.ipynb", BOOK / "deeper" / "costs.ipynb", FAR_REACH]
 
 
 TRIED, FRESH = rows_of("copying_rates"), rows_of("copying")
@@ -192,18 +194,19 @@ def test_the_times_were_taken_five_times() -> None:
 # --- what the chapter says -----------------------------------------------------------------------
 
 
-CELLS = nbformat.read(CHAPTER, as_version=4).cells  # type: ignore[no-untyped-call]
+def cells_of(page: Path) -> list[nbformat.NotebookNode]:
+    return nbformat.read(page, as_version=4).cells  # type: ignore[no-any-return, no-untyped-call]
 
 
 def printed(tag: str) -> str:
-    (cell,) = (cell for cell in CELLS if tag in cell.metadata.get("tags", []))
+    (cell,) = (cell for cell in cells_of(FAR_REACH) if tag in cell.metadata.get("tags", []))
     return "".join(output.text for output in cell.outputs if output.output_type == "stream")
 
 
 SPOKEN = {"dilated convolutions": "the stack of dilated convolutions", "GRU": "the GRU"}
 
 
-def test_the_chapter_prints_what_the_record_says_of_every_comparison() -> None:
+def test_the_page_prints_what_the_record_says_of_every_comparison() -> None:
     pairs = [("GRU with slow gates", "GRU", 81)]
     pairs += [("self-attention", *case) for case in copying.CASES if case[1] > 9]
     learned = {(row["model"], int(row["length"])) for row in FRESH if row["learned"] == "True"}
@@ -219,7 +222,53 @@ def test_the_chapter_prints_what_the_record_says_of_every_comparison() -> None:
     assert printed("decides-paths-in-training").splitlines() == lines
 
 
-def test_the_chapter_names_every_record_that_it_reads() -> None:
-    text = "\n".join(cell.source for cell in CELLS if cell.cell_type == "markdown")
+def test_the_pages_name_every_record_that_they_read() -> None:
+    cells = [cell for page in PAGES for cell in cells_of(page)]
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     for name in ("copying", "layers_times", "portions_times", "mask_times"):
         assert f"records/{name}.csv" in text
+
+
+def test_equal_work_takes_attention_less_time_than_the_gru() -> None:
+    times = {(row["layer"], int(row["length"])): row for row in rows_of("layers_times")}
+    for length in (16, 32, 64, 128, 256, 512, 1024):
+        ours, gru, written, convolution = (
+            times[layer, length]
+            for layer in (
+                "self-attention",
+                "recurrent",
+                "self-attention, written out",
+                "convolutional",
+            )
+        )
+        work = int(ours["operations"]) / int(gru["operations"])
+        assert work / float(ours["ratio_to_recurrent"]) > 1.2
+        assert float(ours["ratio_to_recurrent"]) < 0.8
+        assert float(gru["ratio_to_recurrent"]) == pytest.approx(1, abs=0.1)
+        assert {256: work == 1, 1024: work == 2}.get(length, True)
+        took = [float(row["milliseconds"]) for row in (convolution, ours, gru, written)]
+        assert min(took) == took[0]
+        assert max(took) == took[3 if length == 1024 else 2]
+
+
+def test_the_gru_catches_up_when_its_portions_grow() -> None:
+    speeds: dict[int, list[float]] = {}
+    for row in rows_of("portions_times"):
+        speeds.setdefault(int(row["sentences"]), []).append(float(row["speed_to_recurrent"]))
+    means = [sum(runs) / len(runs) for _, runs in sorted(speeds.items())]
+    assert means == sorted(means, reverse=True)
+    assert means[-1] == pytest.approx(1, abs=0.05)
+
+
+def test_only_a_kernel_that_is_told_of_its_mask_saves_time() -> None:
+    ratios: dict[tuple[str, int], list[float]] = {}
+    for row in rows_of("mask_times"):
+        key = row["attention"], int(row["length"])
+        ratios.setdefault(key, []).append(float(row["ratio_to_no_mask"]))
+    means = {key: sum(runs) / len(runs) for key, runs in ratios.items()}
+    assert means["causal, is_causal", 2048] < 0.7
+    for mask in ("causal, Boolean mask", "window, Boolean mask"):
+        assert all(means[mask, length] > 1 for length in (256, 512, 1024, 2048))
+    gathered = [means["window, gathered", length] for length in (256, 512, 1024, 2048)]
+    assert gathered == sorted(gathered, reverse=True)
+    assert gathered[-1] > 1

@@ -1,6 +1,7 @@
 """The website: it builds without a warning, and every page of it is sound in a browser."""
 
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 from course_site import MOVED
 from playwright.sync_api import Browser
+from reading_time import reading
 
 from annotated_transformer import MODULES
 from browser import VIEWS, Problem, problems, serve
@@ -94,6 +96,15 @@ def test_no_page_loads_anything_from_another_host(site: Path) -> None:
         for address in re.findall(r"url\(['\"]?((?:https?:)?//[^)]*)\)", path.read_text("utf-8")):
             found.add(f"{path.relative_to(site)}: {address}")
     assert not found
+
+
+def test_every_notebook_says_how_long_it_takes(site: Path) -> None:
+    for path in (ROOT / "book").rglob("*.ipynb"):
+        html = (site / path.relative_to(ROOT)).with_suffix(".html").read_text("utf-8")
+        found = reading(json.loads(path.read_text(encoding="utf-8")))
+        written = BeautifulSoup(html, "lxml").select_one("h1 + p.reading-time").get_text()
+        numbers = [found.minutes, found.exercise_minutes][: 1 + bool(found.exercise_minutes)]
+        assert re.findall(r"\d+", written) == [str(number) for number in numbers], path
 
 
 def test_the_page_of_the_package_has_all_that_is_public(site: Path) -> None:

@@ -15,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.soft_lookup import masked_softmax
+from lesson_rules import ASSERT
 from oracles import assert_close
 
 RECORDS = Path(__file__).parent.parent / "book" / "records"
@@ -132,7 +133,7 @@ def faults_of_cell(folder, chapter, tag):
     (cell,) = cells
     if cell.cell_type != "code" or {"remove-cell", "remove_cell"} & set(cell.metadata.tags):
         return [f"{tag} is not on a code cell of the page"]
-    if not cell.outputs and not re.search(r"^\s*assert\b", cell.source, re.M):
+    if not cell.outputs and not ASSERT.search(cell.source):
         return [f"the cell {tag} has neither an assert nor an output"]
     return []
 

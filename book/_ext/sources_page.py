@@ -104,7 +104,7 @@ class SourcesTable(SourcesDirective):
 
     def link(self, chapter: str, tag: str) -> nodes.Node:
         """Link to the deciding cell, which stands on a chapter or on an appendix."""
-        docname = str(Path(self.env.docname).with_name(chapter))
+        docname = (Path(self.env.docname).parent / chapter).as_posix()
         path = Path(self.env.doc2path(docname))
         self.env.note_dependency(str(path))
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.exists() else []

@@ -55,13 +55,13 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         positional_encoding,
         masking,
         cross_attention,
+        why_attention,
         layers,
         transformer,
         training,
         decoding,
         translation,
         what_heads_do,
-        why_attention,
         find_the_bug,
     )
 }
