@@ -40,9 +40,14 @@ class Strip(ast.NodeTransformer):
 
     def without_docstring(self, node: ast.AST) -> ast.AST:
         self.generic_visit(node)
-        if ast.get_docstring(node):  # type: ignore[arg-type]
-            node.body = node.body[1:] or ([] if isinstance(node, ast.Module) else [ast.Pass()])  # type: ignore[attr-defined]
+        body = [line for line in node.body if not self.is_text(line)]  # type: ignore[attr-defined]
+        node.body = body or ([] if isinstance(node, ast.Module) else [ast.Pass()])  # type: ignore[attr-defined]
         return node
+
+    @staticmethod
+    def is_text(line: ast.AST) -> bool:
+        """A statement that is nothing but a string does nothing when it is run."""
+        return isinstance(line, ast.Expr) and isinstance(getattr(line.value, "value", None), str)
 
 
 def comments(source: str) -> list[str]:
@@ -72,6 +77,8 @@ def test_the_compact_view_of_a_module_is_the_same_code(name: str) -> None:
          "        b: int = 2\n        return b",
          "class C:\n    a: int = 1\n\n    def f(self):\n        # why\n        b = 2\n"
          "        return b\n"),
+        ("class C:\n    a: int = 1\n    '''What it is.'''\n    b = 2",
+         "class C:\n    a: int = 1\n    b = 2\n"),
         ("def f(a: 'ä') -> 'ö':\n    '''Ü.'''\n    return 'é'  # ß",
          "def f(a):\n    return 'é'  # ß\n"),
     ],

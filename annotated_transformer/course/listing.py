@@ -48,10 +48,14 @@ def compact(source: str) -> str:
 
     cuts = []
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, Function | ast.ClassDef | ast.Module) and ast.get_docstring(node):
-            note = node.body[0]
-            instead = "pass" if len(node.body) == 1 and not isinstance(node, ast.Module) else ""
-            cuts.append((place(note.lineno, note.col_offset), end(note), instead))
+        if isinstance(node, Function | ast.ClassDef | ast.Module):
+            notes = [line for line in node.body if _is_note(line)]
+            empty = len(notes) == len(node.body) and not isinstance(node, ast.Module)
+            for number, note in enumerate(notes):
+                if empty and number == 0:
+                    cuts.append((place(note.lineno, note.col_offset), end(note), "pass"))
+                else:  # the whole line goes
+                    cuts.append((starts[note.lineno - 1], end(note) + 1, ""))
         if isinstance(node, Function):
             begin = place(node.lineno, node.col_offset)
             header = max([begin, *(end(part) for part in _annotated(node))])
@@ -62,6 +66,15 @@ def compact(source: str) -> str:
     for start, stop, instead in sorted(cuts, reverse=True):
         text = text[:start] + instead.encode() + text[stop:]
     return _close_gaps(text.decode())
+
+
+def _is_note(line: ast.stmt) -> bool:
+    """Whether a statement is a docstring: of what holds it, or of the name above it."""
+    return (
+        isinstance(line, ast.Expr)
+        and isinstance(line.value, ast.Constant)
+        and isinstance(line.value.value, str)
+    )
 
 
 def _arguments(node: Function) -> list[ast.arg]:
@@ -112,7 +125,6 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _close_gaps(text: str) -> str:
-    """Take away the empty lines that a docstring has left, after a colon or at the top."""
-    text = re.sub(r"(?m)^[ ]+$", "", text)
+    """Take away the lines that a docstring has left."""
     text = re.sub(r"(?m)(^ *(?:class|def|async def)\b.*:\n|^ *\):\n)\n+", r"\1", text)
     return text.strip("\n") + "\n"

@@ -12,7 +12,7 @@ THREADS = "ANNOTATED_TRANSFORMER_THREADS"
 
 
 def set_up_notebook() -> None:
-    """Draw in the style of the course, print three decimals, on one thread unless ``THREADS`` is set.
+    """Draw in the style of the course, print three decimals, and use one thread or ``THREADS``.
 
     The stored outputs also come out with two (``make portability``); one is enough for the small
     models, and lets the tests run two notebooks at once.
@@ -24,5 +24,5 @@ def set_up_notebook() -> None:
     if not threads.isdecimal() or int(threads) < 1:
         raise InputError(f"{THREADS} is {threads!r}, it must be a number of at least 1.")
     torch.set_num_threads(int(threads))
-    torch.set_printoptions(precision=3, sci_mode=False)
+    torch.set_printoptions(precision=3, sci_mode=False)  # type: ignore[no-untyped-call]
     use_course_style()
