@@ -1,0 +1,86 @@
+"""What the lessons say of the records in words of their own is what the records say.
+
+Who is ahead of whom is printed by the lessons from the record itself. Here are the sentences that
+are typed: an order that a paragraph tells, a number of parameters that is the same, a sign that
+turns round.
+"""
+
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+
+from annotated_transformer.course import Interval, mean_interval, paired_difference
+from records.tables import RECORDS
+
+BINS = ["4-6", "7-9", "10-12", "13-15", "16-18"]
+
+
+def record(name: str) -> pd.DataFrame:
+    return pd.read_csv(RECORDS / f"{name}.csv")
+
+
+def fresh(name: str, column: str, **wanted: object) -> list[float]:
+    """Per cent, one for each fresh seed, of the runs with these settings."""
+    rows = record(name)
+    for key, value in wanted.items():
+        rows = rows[rows[key] == value]
+    return (100 * rows[rows.seed > 0].sort_values("seed")[column]).tolist()
+
+
+def of_the_party(model: str, steps: int) -> list[float]:
+    """Per cent right of the heads of width 256, at their best rate; seeds below 10 choose it."""
+    rows = record("scaling").query("d_k == 256").loc[lambda rows: rows.model == model]
+    rate = rows[rows.seed < 10].groupby("rate")[f"loss_{steps}"].mean().idxmin()
+    return (100 * rows[(rows.seed >= 10) & (rows.rate == rate)][f"right_{steps}"]).tolist()
+
+
+@pytest.mark.parametrize("budget", [{"steps": 4000}, {"hidden_dim": 256}])
+def test_neither_steps_nor_width_remove_the_fall_with_length(budget: dict[str, int]) -> None:
+    usual = fresh("recurrent", "16-18", model="seq2seq, GRU")
+    by_bin = [fresh("recurrent_budgets", column, **budget) for column in BINS]
+    assert paired_difference(by_bin[-1], usual, comparisons=4).sign == 1
+    assert paired_difference(by_bin[0], by_bin[-1], comparisons=4).sign == 1
+    assert all(sum(shorter) > sum(longer) for shorter, longer in pairwise(by_bin))
+
+
+def test_bahdanaus_model_falls_off_beyond_the_lengths_of_training() -> None:
+    known, longer = (fresh("recurrent", c, model="Bahdanau") for c in ("16-18", "longer"))
+    assert paired_difference(known, longer, comparisons=3).sign == 1
+
+
+def to_the_right(reads: str) -> Interval:
+    rows = record("recurrent_looks").query("reads == @reads")
+    return mean_interval((100 * rows.right / (rows.right + rows.left)).tolist(), comparisons=2)
+
+
+def test_the_misses_turn_round_with_the_encoder() -> None:
+    assert to_the_right("left to right").low > 50
+    assert to_the_right("right to left").high < 50
+
+
+def test_the_factor_buys_time_and_later_nothing_that_one_would_notice() -> None:
+    early, late = (
+        paired_difference(of_the_party("1/√d_k", n), of_the_party("1", n), comparisons=7)
+        for n in (100, 1000)
+    )
+    assert early.low > 10
+    assert -2 < late.low < late.high < 2
+
+
+def test_a_single_matrix_for_queries_and_keys_does_not_solve_the_party() -> None:
+    rows = record("scaling")
+    most = rows.groupby("model")[["right_100", "right_300", "right_1000"]].max().max(axis=1)
+    assert most["shared"] < 1 / 7
+    assert max(most["itself"], most["itself, small"]) < 1 / 7
+    assert rows[rows.model == "itself, small"].on_itself.max() < 0.5
+
+
+def test_heads_cost_no_parameters() -> None:
+    assert record("heads_cost").parameters.nunique() == 1
+    transformers = record("transformers")
+    of_heads = transformers[
+        transformers.model.str.contains("head") | (transformers.model == "sinusoidal")
+    ]
+    assert of_heads.model.nunique() == 4
+    assert of_heads.parameters.nunique() == 1
