@@ -16,10 +16,8 @@ BOOK = Path(__file__).resolve().parent.parent / "book"
 
 # Chapters that are still as they were in the first edition.
 FIRST_EDITION = {
-    "01_tokens_and_batches",
     "09_cross_attention",
     "11_layers",
-    "12_transformer",
     "13_training",
     "14_decoding",
     "15_translation",
