@@ -84,3 +84,9 @@ def test_heads_cost_no_parameters() -> None:
     ]
     assert of_heads.model.nunique() == 4
     assert of_heads.parameters.nunique() == 1
+
+
+def test_the_cache_saves_more_the_longer_the_sentence() -> None:
+    times = record("cache_times").sort_values("length")
+    assert times.ratio.is_monotonic_increasing
+    assert (times.ratio < (times.length + 1) / 2).all()

@@ -19,10 +19,7 @@ FIRST_EDITION = {
     "09_cross_attention",
     "11_layers",
     "13_training",
-    "14_decoding",
-    "15_translation",
     "16_what_heads_do",
-    "17_find_the_bug",
 }
 
 CHAPTERS = [path for path in sorted(BOOK.glob("[0-9]*.ipynb")) if path.stem not in FIRST_EDITION]
