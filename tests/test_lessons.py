@@ -17,7 +17,6 @@ BOOK = Path(__file__).resolve().parent.parent / "book"
 # Chapters that are still as they were in the first edition.
 FIRST_EDITION = {
     "09_cross_attention",
-    "11_layers",
     "13_training",
     "16_what_heads_do",
 }
