@@ -90,3 +90,8 @@ def test_the_cache_saves_more_the_longer_the_sentence() -> None:
     times = record("cache_times").sort_values("length")
     assert times.ratio.is_monotonic_increasing
     assert (times.ratio < (times.length + 1) / 2).all()
+
+
+def test_no_head_of_the_recorded_models_uses_the_end_symbol_as_a_sink() -> None:
+    heads = record("heads").query("model == 'Transformer'")
+    assert (heads.sinks == 0).all()

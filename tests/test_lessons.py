@@ -18,7 +18,6 @@ BOOK = Path(__file__).resolve().parent.parent / "book"
 FIRST_EDITION = {
     "09_cross_attention",
     "13_training",
-    "16_what_heads_do",
 }
 
 CHAPTERS = [path for path in sorted(BOOK.glob("[0-9]*.ipynb")) if path.stem not in FIRST_EDITION]
