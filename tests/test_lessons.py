@@ -14,13 +14,7 @@ import lesson_rules
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
 
-# Chapters that are still as they were in the first edition.
-FIRST_EDITION = {
-    "09_cross_attention",
-    "13_training",
-}
-
-CHAPTERS = [path for path in sorted(BOOK.glob("[0-9]*.ipynb")) if path.stem not in FIRST_EDITION]
+CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
 DEEPER = sorted((BOOK / "deeper").glob("*.ipynb"))
 LESSONS = [*CHAPTERS, *DEEPER, *BOOK.glob("one_page.ipynb")]
 Rule = Callable[[NotebookNode], list[str]]

@@ -62,7 +62,7 @@ def test_the_compact_view_of_a_module_is_the_same_code(name: str) -> None:
     assert ast.unparse(ast.parse(view)) == ast.unparse(
         ast.fix_missing_locations(Strip().visit(ast.parse(source)))
     )
-    assert comments(view) == comments(source)
+    assert comments(view) == [c for c in comments(source) if not c.startswith("# type: ignore")]
     assert "\n\n\n\n" not in view
 
 

@@ -27,7 +27,7 @@ def show_source(*things: Any) -> Any:
 
 
 def compact(source: str) -> str:
-    """Fold away docstrings and the annotations of functions; keep the rest, comments included.
+    """Fold away docstrings, annotations of functions and remarks to type checkers; keep the rest.
 
     What is left does the same. Fields of a class keep their annotations: they say what it holds.
 
@@ -125,6 +125,7 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _close_gaps(text: str) -> str:
-    """Take away the lines that a docstring has left."""
+    """Take away the lines that a docstring has left, and remarks that only a type checker reads."""
+    text = re.sub(r"(?m)  # type: ignore(\[[\w, -]+\])?$", "", text)
     text = re.sub(r"(?m)(^ *(?:class|def|async def)\b.*:\n|^ *\):\n)\n+", r"\1", text)
     return text.strip("\n") + "\n"
