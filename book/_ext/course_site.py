@@ -23,6 +23,8 @@ CURES = {
     # A list whose entries have a role that lists do not allow.
     r' role="list"(?= class="citation-list")': "",
     r'(<div class="citation"[^>]*?) role="doc-biblioentry"': r"\1",
+    # A button of the contents that has a picture and no name.
+    r'<summary>(?=<span class="toctree-toggle")': '<summary aria-label="Pages below">',
     # The corner of a pandas table is a header of nothing.
     r"<th></th>": "<td></td>",
 }
