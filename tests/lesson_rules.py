@@ -90,7 +90,7 @@ def long_cells(notebook: NotebookNode) -> list[str]:
 
 
 def folds_without_label(notebook: NotebookNode) -> list[str]:
-    """Every fold says what is inside, open or closed."""
+    """Every fold says what is inside, open or closed, and is a fold in JupyterLab, too."""
     found = []
     for cell in code_cells(notebook):
         for tag in set(tags(cell)) & LABELS.keys():
@@ -100,6 +100,10 @@ def folds_without_label(notebook: NotebookNode) -> list[str]:
             }
             if len(labels) > 1 or not re.fullmatch(LABELS[tag], label(cell)):
                 found.append(f"{name(cell)} is tagged {tag} and says {sorted(labels)}")
+            if not cell.metadata.get("jupyter", {}).get("source_hidden"):
+                found.append(
+                    f"{name(cell)} is open in JupyterLab: jupyter.source_hidden is missing"
+                )
     return found
 
 

@@ -48,11 +48,15 @@ def test_a_deeper_page_is_linked_from_the_lesson_whose_question_it_answers(path:
 # --- the rules find what breaks them -------------------------------------------------------------
 
 
-def cell(source: str, tag: str = "", label: str = "", hide: str | None = None) -> NotebookNode:
+def cell(
+    source: str, tag: str = "", label: str = "", hide: str | None = None, hidden: bool = True
+) -> NotebookNode:
     metadata: dict[str, Any] = {"tags": [tag] if tag else []}
     if label:
         hide = label if hide is None else hide
         metadata["mystnb"] = {"code_prompt_show": label, "code_prompt_hide": hide}
+    if tag.startswith("hide") and hidden:
+        metadata["jupyter"] = {"source_hidden": True}
     return new_code_cell(source, execution_count=1, metadata=metadata)  # type: ignore[no-untyped-call]
 
 
@@ -85,6 +89,7 @@ BROKEN = [
     (lesson_rules.folds_without_label, cell("x", "hide-cell", "Draw")),
     (lesson_rules.folds_without_label, cell("x", "hide-input", TICK)),
     (lesson_rules.folds_without_label, cell("x", "hide-input", "Draw", hide="Hide")),
+    (lesson_rules.folds_without_label, cell("x", "hide-input", "Draw", hidden=False)),
     (lesson_rules.empty_ticks, cell("# Both agree.\na == b", "hide-cell", "✓ both agree")),
     (lesson_rules.empty_ticks, cell("assert a == b", "hide-cell", "✓ both agree")),
     (lesson_rules.empty_ticks, cell("# Right.\nassert a == b", "hide-cell", "Solution")),
