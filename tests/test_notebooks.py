@@ -8,10 +8,11 @@ from annotated_transformer.errors import InputError
 
 
 @pytest.fixture(autouse=True)
-def _threads():
+def _settings():
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
+    torch.set_printoptions(profile="default")
 
 
 @pytest.mark.parametrize(("value", "threads"), [(None, 1), ("2", 2)])
@@ -29,3 +30,9 @@ def test_another_number_of_threads_is_refused(monkeypatch, value):
     monkeypatch.setenv(THREADS, value)
     with pytest.raises(InputError, match="must be a number of at least 1"):
         set_up_notebook()
+
+
+def test_a_notebook_prints_three_decimals(monkeypatch):
+    monkeypatch.delenv(THREADS, raising=False)
+    set_up_notebook()
+    assert str(torch.tensor([1 / 3, 1e-9])) == "tensor([0.333, 0.000])"
