@@ -307,9 +307,10 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sources")
     result = build(folder, all_tags())
     assert result.returncode == 0, result.stderr
+    html = folder / "html"
     return {
-        path.name: BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
-        for path in (folder / "html").glob("*.html")
+        path.relative_to(html).as_posix(): BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+        for path in html.rglob("*.html")
     }
 
 
