@@ -16,7 +16,7 @@ LONGEST_CELL = 15
 MOST_IMPORTS = 3
 
 # What a fold says is inside: in folds of which the reader may see the output, and in those without.
-LABELS = {"hide-input": r"Imports|Draw|Table", "hide-cell": r"Hint|Solution|✓ .+"}
+LABELS = {"hide-input": r"Imports|Draw|Table", "hide-cell": r"Hint|Solution|Source: \w+|✓ .+"}
 
 ASSERT = re.compile(r"^\s*assert\b|\bassert_close\(|\bassert_equal\(", re.MULTILINE)
 DRAWING = re.compile(r"\bplt\.|\bax(?:es)?\b|\b(?:heat_map|attention_explorer)\(")

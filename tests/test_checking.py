@@ -1,7 +1,12 @@
 """The engine of the exercises: whatever a reader's function does becomes a verdict."""
 
+import contextlib
 import math
+import random
+import re
+import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,15 +14,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.course.checking import (
-    Exercise,
-    difference,
-    equal,
-    show,
-)
+from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.comparing import difference, equal, show
+from annotated_transformer.course.questions import Question, by_letters, by_number, by_word
+from annotated_transformer.course.trials import attempt, generators_put_back
+
+
+def total(x: Tensor) -> Tensor:
+    """Add up the last axis."""
+    return x.sum(-1)
+
 
 SUM = Exercise(
-    reference=lambda x: x.sum(-1),
+    reference=total,
     mistakes={
         "you take the mean.": lambda x: x.mean(-1),
         "this works for matrices only.": lambda x: torch.mv(x, torch.ones(x.size(1))),
@@ -121,20 +130,34 @@ def raises(error: BaseException) -> Callable[[Any], None]:
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (ValueError("no"), "it raises ValueError: no"),
-        (ValueError("no\nat all"), "it raises ValueError: no"),
-        (SystemExit(), "it raises SystemExit"),
-        (GeneratorExit(), "it raises GeneratorExit"),
-        (Bad(), "it raises Bad"),
+        (ValueError("no"), "ValueError: no"),
+        (ValueError("no\nat all"), "ValueError: no"),
+        (SystemExit(), "SystemExit"),
+        (GeneratorExit(), "GeneratorExit"),
+        (Bad(), "Bad"),
     ],
 )
 def test_an_exception_becomes_a_verdict(error: BaseException, told: str) -> None:
-    assert SUM(raises(error)).mistake == told
+    assert SUM(raises(error)).mistake.startswith(
+        f"for [[1, 2, 4], [0.5, 0, 1]] it raises {told}, in line "
+    )
+
+
+def fails_in_its_third_line(x: Tensor) -> Tensor:
+    rows = x.sum(-1)
+    return rows.view(7, 7)
+
+
+def test_an_exception_is_told_with_the_line_of_the_answer_in_which_it_was_raised() -> None:
+    number = fails_in_its_third_line.__code__.co_firstlineno + 2
+    told = SUM(fails_in_its_third_line).mistake
+    assert told.endswith(f"in line {number}: return rows.view(7, 7).")
+    assert "it raises RuntimeError: shape '[7, 7]' is invalid" in told
 
 
 def test_an_exception_in_one_case_only_is_told_with_the_case() -> None:
     verdict = WORDS(lambda words: sorted(words) if len(words) == 2 else words[9])
-    assert verdict.mistake == ("for ['b', 'c', 'a'] it raises IndexError: list index out of range")
+    assert "for ['b', 'c', 'a'] it raises IndexError: list index out of range" in verdict.mistake
 
 
 def test_an_interruption_from_the_keyboard_goes_through() -> None:
@@ -174,7 +197,7 @@ def hide_a_stubborn_object(words: list[Any]) -> list[str]:
 def test_a_changed_argument_becomes_a_verdict(exercise: Exercise, answer: Any) -> None:
     before = show(exercise.cases)
     verdict = exercise(answer)
-    assert verdict.mistake == "it changes its arguments in place; return a new result."
+    assert verdict.mistake.endswith("it changes its arguments in place; return a new result.")
     assert show(exercise.cases) == before
 
 
@@ -227,6 +250,216 @@ def test_a_strange_result_becomes_a_verdict(exercise: Exercise, strange: str) ->
     assert verdict.mistake not in exercise.mistakes
 
 
+# --- nothing hangs, nothing is changed, nothing is lost -------------------------------------------
+
+
+def endless(x: Tensor) -> Tensor:
+    while True:
+        with contextlib.suppress(Exception):
+            x = x + 1
+
+
+def test_an_endless_loop_is_stopped_with_a_sentence() -> None:
+    short = replace(SUM, seconds=0.2)
+    assert short.check(endless).mistake == (
+        "for [[1, 2, 4], [0.5, 0, 1]] it does not end within 0.2 seconds; "
+        "is there a loop without an end?"
+    )
+    verdicts = []
+    elsewhere = threading.Thread(target=lambda: verdicts.append(short.check(endless)))
+    elsewhere.start()
+    elsewhere.join()
+    assert "does not end" in verdicts[0].mistake
+
+
+NOTEBOOK: dict[str, Any] = {"torch": torch, "random": random}
+"""What is defined in the notebook of a reader."""
+exec(
+    """
+seen, table = [], torch.zeros(3)
+model = torch.nn.Linear(2, 2)
+
+def helper(x):
+    table[0] += 1
+    return x.mean(-1)
+
+def meddles(x):
+    global count
+    count = 1
+    seen.append(x)
+    model.weight.data.zero_()
+    torch.manual_seed(0)
+    random.seed(0)
+    return helper(x) + torch.rand(1) * 0 + 1
+""",
+    NOTEBOOK,
+)
+
+
+def test_nothing_of_the_notebook_is_changed_by_the_check() -> None:
+    weight = NOTEBOOK["model"].weight.clone()
+    state = torch.get_rng_state()
+    told = SUM(NOTEBOOK["meddles"]).mistake
+    assert NOTEBOOK["seen"] == []
+    assert NOTEBOOK["table"].tolist() == [0, 0, 0]
+    assert "count" not in NOTEBOOK
+    assert torch.equal(NOTEBOOK["model"].weight, weight)
+    assert torch.equal(state, torch.get_rng_state())
+    assert re.search(r"It changes `(seen|table|model)`, outside it; work on a copy\.$", told)
+
+
+def test_the_generator_of_python_is_put_back() -> None:
+    state = random.getstate()
+    with generators_put_back():
+        random.seed(0)
+    assert random.getstate() == state
+
+
+def test_a_function_that_calls_itself_is_tried_alone() -> None:
+    world: dict[str, Any] = {}
+    exec("def add(x):\n    return x[0] + add(x[1:]) if x else 0", world)
+    assert TOTAL(world["add"]).passed
+
+
+def test_printing_in_place_of_returning_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert TOTAL(lambda numbers: print(sum(numbers))).mistake == (
+        "your function returns None; did you print the result?"
+    )
+    assert capsys.readouterr().out == "1.5\n"
+
+
+def test_what_is_printed_in_the_case_that_is_told_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    TOTAL(lambda numbers: print(numbers) or -sum(numbers))
+    assert capsys.readouterr().out == "[0.5, 1.0]\n"
+
+
+def test_an_interruption_in_a_trial_is_not_taken_for_an_end() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        attempt(raises(KeyboardInterrupt()), (1,))
+
+
+# --- what is asked for ---------------------------------------------------------------------------
+
+
+def _pair(x: float) -> tuple[float, float]:
+    return x, 2 * x
+
+
+PAIR = Exercise(_pair, {}, [(1.0,), (2.5,)])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda x: [x, 2 * x],
+        lambda x: torch.tensor([x, 2 * x]),
+        lambda x: np.array([x, 2 * x]),
+        lambda x: (torch.tensor(x), 2 * x),
+    ],
+)
+def test_any_sequence_is_a_pair(answer: Callable[[float], Any]) -> None:
+    assert PAIR(answer).passed
+
+
+def _ids(n: int) -> Tensor:
+    return torch.arange(n)
+
+
+IDS = Exercise(_ids, {}, [(2,), (3,)], whole=True)
+
+
+def test_ids_are_whole_numbers() -> None:
+    assert IDS(lambda n: torch.arange(n, dtype=torch.int32)).passed
+    assert IDS(lambda n: torch.arange(float(n))).mistake == (
+        "for 2 it gives a tensor of shape (2,) of floats; a tensor of shape (2,) is asked for."
+    )
+
+
+class Scale(torch.nn.Module):
+    """Multiply by a parameter."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.factor
+
+
+def put_to_work(kind: type[torch.nn.Module], x: Tensor) -> Tensor:
+    """How a class is asked: build it, give it weights, use it."""
+    layer = kind(x.size(-1))
+    layer.load_state_dict({"factor": torch.arange(x.size(-1)) + 1.0})
+    return layer(x)
+
+
+def test_a_class_is_asked_for_what_its_objects_do() -> None:
+    exercise = Exercise(Scale, {}, [(torch.ones(2, 3),), (torch.ones(4),)], ask=put_to_work)
+    assert exercise(Scale).passed
+    assert "missing 1 required positional argument" in exercise(torch.nn.Linear).mistake
+
+
+def _steps(x: float) -> tuple[float, float]:
+    return 2 * x, 2 * x + 1
+
+
+def test_the_first_wrong_step_of_a_derivation_is_told() -> None:
+    derivation = Derivation(_steps, {}, [(1.0,), (2.0,)])
+    assert derivation(_steps).passed
+    assert derivation(lambda x: (2 * x, 2 * x)).mistake == (
+        "for 1 step 2 is wrong: it gives 2; right is 3."
+    )
+    assert derivation(lambda x: 2 * x).mistake == (
+        "for 1 it gives a number; a tuple of length 2 is asked for."
+    )
+
+
+@Question
+def rate(answer: Any) -> str:
+    """Which rate is best?"""
+    return by_number(answer, 0.5, {1.0: "at this rate the loss grows."}, within=0.1)
+
+
+@Question
+def kind(answer: Any) -> str:
+    """Which layer is it?"""
+    return by_word(answer, "GRU", {"attention": "attention waits for nobody."})
+
+
+@Question
+def supported(answer: Any) -> str:
+    """Which sentences does the record support?"""
+    return by_letters(answer, "AC", {"A": "see row 1.", "B": "one seed.", "C": "see row 2."})
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "told"),
+    [
+        (rate, None, "not attempted"),
+        (rate, 0.52, "right"),
+        (rate, torch.tensor(0.5), "right"),
+        (rate, 1, "wrong: at this rate the loss grows."),
+        (rate, 0.8, "wrong: 0.8 is too large."),
+        (rate, "a", "wrong: a number is asked for, not something of type str."),
+        (kind, " gru", "right"),
+        (kind, "attention", "wrong: attention waits for nobody."),
+        (kind, 7, "wrong: 7 is none of the answers; they are GRU, attention."),
+        (supported, "a, c", "right"),
+        (supported, {"A", "C"}, "right"),
+        (supported, "abc", "wrong: B does not belong to it: one seed."),
+        (supported, "A", "wrong: C belongs to it: see row 2."),
+        (supported, "AX", "wrong: there is no X; the letters are A, B, C."),
+        (supported, 3, "wrong: letters are asked for, as in 'AC', not a number."),
+    ],
+)
+def test_a_question_judges_values(question: Question, answer: Any, told: str) -> None:
+    assert repr(question(answer)) == told
+    assert question.name in ("rate", "kind", "supported")
+    assert question.statement.endswith("?")
+
+
 # --- which mistake it is -------------------------------------------------------------------------
 
 
@@ -235,11 +468,28 @@ def test_a_mistake_is_named_if_it_gives_the_answer_in_every_case() -> None:
     assert SUM(lambda x: x.mean(-1) if x.dim() == 2 else x.sum(-1)).mistake.startswith("for ")
 
 
-def test_a_mistake_that_raises_is_named_if_the_answer_raises_in_the_same_cases() -> None:
-    assert SUM(lambda x: torch.einsum("ij->i", x)).mistake == "this works for matrices only."
+def for_matrices_only(x: Tensor) -> Tensor:
+    return torch.mv(x, torch.ones(x.size(1)))
+
+
+def test_a_mistake_that_raises_is_named_if_the_answer_raises_the_same() -> None:
+    assert SUM(for_matrices_only).mistake == "this works for matrices only."
     by_exit = SUM(lambda x: x.sum(-1) if x.dim() == 2 else raises(SystemExit())(x))
-    assert by_exit.mistake == "this works for matrices only."
-    assert SUM(lambda x: torch.einsum("ijk->ij", x)).mistake.startswith("for [[1, 2, 4], [0.5")
+    assert "it raises SystemExit" in by_exit.mistake
+
+
+def test_an_answer_for_one_number_of_axes_is_told_neutrally() -> None:
+    for einsum, axes in (("ij->i", "2 axes"), ("ijk->ij", "3 axes")):
+        told = SUM(lambda x, einsum=einsum: torch.einsum(einsum, x)).mistake
+        assert told.startswith(f"it is right for {axes} only; for ")
+        assert told.endswith("Count the axes from the end: -1, -2.")
+
+
+def test_what_is_always_the_same_is_told_neutrally() -> None:
+    assert TOTAL(lambda numbers: 7).mistake == (
+        "it gives 7 in every case; for [0.5, 1] right is 1.5."
+    )
+    assert not TOTAL(lambda numbers: 7).mistake.startswith("you")
 
 
 def test_changing_the_arguments_is_not_the_mistake_that_raises() -> None:
@@ -248,8 +498,8 @@ def test_changing_the_arguments_is_not_the_mistake_that_raises() -> None:
 
 
 def test_the_smallest_case_that_fails_is_shown() -> None:
-    verdict = WORDS(lambda words: ["z"])
-    assert verdict.mistake == "for ['b', 'a'] it gives ['z']; right is ['a', 'b']."
+    verdict = WORDS(lambda words: ["z"] * len(words))
+    assert verdict.mistake == "for ['b', 'a'] it gives ['z', 'z']; right is ['a', 'b']."
     verdict = WORDS(lambda words: sorted(words)[: 2 + (len(words) > 3)])
     assert verdict.mistake == "for ['b', 'c', 'a'] it gives ['a', 'b']; right is ['a', 'b', 'c']."
 
@@ -294,12 +544,16 @@ def test_a_difference_is_told_in_one_short_sentence(got: Any, want: Any, told: s
     assert difference(got, want) == f"it gives {told}"
 
 
-def test_long_arguments_are_told_by_their_shapes() -> None:
-    exercise = Exercise(lambda x, n: x * n, {}, [(LONG, 2)])
+def _times(x: Tensor, n: int) -> Tensor:
+    return x * n
+
+
+def test_long_arguments_are_told_by_the_name_under_which_they_can_be_had() -> None:
+    exercise = Exercise(_times, {}, [(LONG, 2), (LONG, 3)])
     verdict = exercise(lambda x, n: changed(x * n, (0, 0, 1), 7))
-    assert (
-        verdict.mistake == "for a tensor of shape (3, 4, 5), 2 it gives 7 at [0, 0, 1]; right is 2."
-    )
+    assert verdict.mistake == "for exercises.times.cases[0] it gives 7 at [0, 0, 1]; right is 2."
+    exercise.cases[0][0].zero_()
+    assert equal(exercise.cases[0], (LONG, 2))
 
 
 @pytest.mark.parametrize(
@@ -329,6 +583,7 @@ def test_equal_means_up_to_rounding(a: Any, b: Any, same: bool) -> None:
 
 def test_a_verdict_shows_itself_in_html_without_trusting_the_answer() -> None:
     shown = SUM(raises(ValueError("<script>")))._repr_html_()
-    assert shown == "<p>✗ <strong>wrong</strong> it raises ValueError: &lt;script&gt;</p>"
+    assert shown.startswith("<p>✗ <strong>wrong</strong> for ")
+    assert "it raises ValueError: &lt;script&gt;, in line" in shown
     assert SUM(lambda x: None)._repr_html_() == "<p>○ <strong>not attempted</strong> </p>"
     assert SUM(lambda x: x.sum(-1))._repr_html_() == "<p>✓ <strong>right</strong> </p>"

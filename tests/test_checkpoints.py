@@ -3,6 +3,12 @@ import torch
 from safetensors.torch import save_file
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.files import (
+    FolderTakenError,
+    fill_folder,
+    locked,
+    write_atomically,
+)
 from annotated_transformer.run import checkpoint as checkpoints
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
@@ -10,12 +16,6 @@ from annotated_transformer.run.checkpoint import (
     load_weights,
     require_fit,
     save_checkpoint,
-)
-from annotated_transformer.run.files import (
-    FolderTakenError,
-    fill_folder,
-    locked,
-    write_atomically,
 )
 
 TENSORS = {

@@ -20,7 +20,8 @@ import yaml
 from torch import Tensor
 
 from annotated_transformer.course import exercises
-from annotated_transformer.course.checking import Exercise, Failure, equal
+from annotated_transformer.course.checking import Derivation, Exercise, Task
+from annotated_transformer.course.comparing import Failure, equal, is_number
 from annotated_transformer.course.exercises import CHAPTERS
 from annotated_transformer.course.exercises.cases import (
     normal,
@@ -29,7 +30,9 @@ from annotated_transformer.course.exercises.cases import (
 from mutate_exercises import mutants
 from other_answers import OTHERS, decode_with_lists
 
-ALL: dict[str, Exercise] = {name: getattr(exercises, name) for name in exercises.__all__}
+TASKS: dict[str, Task] = {name: getattr(exercises, name) for name in exercises.__all__}
+ALL = {name: task for name, task in TASKS.items() if isinstance(task, Exercise)}
+CATALOGUED = [name for name, exercise in ALL.items() if not isinstance(exercise, Derivation)]
 OF_MODELS = {"hides_the_future", "ignores_padding", "steps_agree"}  # every answer runs models: slow
 
 
@@ -85,15 +88,36 @@ def test_a_mistake_gives_something_in_one_case_at_least(name: str) -> None:
         assert not all(isinstance(result, Failure) for result in ALL[name].results(mistaken))
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", CATALOGUED)
 def test_every_exercise_knows_five_mistakes(name: str) -> None:
     assert len(ALL[name].mistakes) >= 5
     assert all(sentence.endswith(".") for sentence in ALL[name].mistakes)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_mistake_gives_the_same_number_in_every_case(name: str) -> None:
+    """Whatever always gives that number would be told this mistake; so the cases have to differ."""
+    exercise = ALL[name]
+    right = exercise.results(exercise.reference)
+    assert len(right) == 1 or not equal([right[0]] * len(right), right)
+    for sentence, mistaken in exercise.mistakes.items():
+        first, *others = exercise.results(mistaken)
+        if isinstance(first, bool) or is_number(first):
+            assert not others or not equal([first] * len(others), others), sentence
+
+
+@pytest.mark.parametrize("name", TASKS)
 def test_an_empty_answer_is_not_attempted(name: str) -> None:
-    assert repr(ALL[name](lambda *_: None)) == "not attempted"
+    built = ALL[name].ask if name in ALL else None
+    answer = None if name not in ALL or built else lambda *_: None
+    if not built:
+        assert repr(TASKS[name](answer)) == "not attempted"
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_has_its_own_name_and_a_statement_of_one_line(name: str) -> None:
+    assert TASKS[name].name == name
+    assert re.fullmatch(r"[A-Z].{10,90}[.?]", TASKS[name].statement), TASKS[name].statement
 
 
 # --- the chapters --------------------------------------------------------------------------------
@@ -114,7 +138,8 @@ def notebook_of(stem: str) -> list[tuple[str, str]]:
 def called(cells: list[tuple[str, str]]) -> list[str]:
     """The exercises that are called in the cells, in the order of their first calls."""
     code = "\n".join(source for kind, source in cells if kind == "code")
-    return list(dict.fromkeys(re.findall(r"\bexercises\.(\w+)\(", code)))
+    found = re.findall(r"\bexercises\.(\w+)(?:\.check)?\(", code)
+    return [name for name in dict.fromkeys(found) if name != "summary"]
 
 
 def imported_chapters(source: str) -> set[str]:
@@ -134,9 +159,9 @@ def test_every_exercise_of_a_chapter_is_listed() -> None:
     inside = pkgutil.walk_packages(exercises.__path__, f"{exercises.__name__}.")
     modules = [exercises, *(import_module(found.name) for found in inside)]
     defined = [
-        name for module in modules for name, e in vars(module).items() if isinstance(e, Exercise)
+        name for module in modules for name, e in vars(module).items() if isinstance(e, Task)
     ]
-    assert set(defined) == set(ALL)
+    assert set(defined) == set(TASKS)
 
 
 def test_every_folder_is_a_chapter() -> None:
@@ -158,12 +183,56 @@ def test_a_folder_holds_the_exercises_that_its_chapter_asks_in_their_order(stem:
     assert list(CHAPTERS[stem]) == called(cells[start:])
     assert set(CHAPTERS[stem]) == set(called(cells))
     for name in CHAPTERS[stem]:
-        home = ALL[name].reference.__module__
+        task = TASKS[name]
+        home = (task.reference if isinstance(task, Exercise) else task.judge).__module__
         assert home.startswith(f"{exercises.__name__}.{stem}."), f"{name} stands in {home}"
 
 
 def test_no_two_exercises_have_the_same_name() -> None:
-    assert len(exercises.__all__) == len(ALL)
+    assert len(exercises.__all__) == len(TASKS)
+
+
+KINDS = ("Build", "Experiment", "Derivation")
+
+
+def exercise_cells(stem: str) -> list[tuple[str, str]]:
+    """The cells between the heading of the exercises and the next one."""
+    cells = notebook_of(stem)
+    start = next(i for i, (_, source) in enumerate(cells) if "## Exercises" in source.split("\n"))
+    after = [i for i, (_, source) in enumerate(cells) if i > start and source.startswith("## ")]
+    return cells[start : after[0]]
+
+
+@pytest.mark.parametrize("stem", CHAPTERS)
+def test_every_chapter_asks_to_build_to_experiment_and_to_derive(stem: str) -> None:
+    prose = "\n".join(source for kind, source in exercise_cells(stem) if kind == "markdown")
+    titles = re.findall(r"(?m)^\*\*\d+\. ★+ (.+?)\*\*", prose)
+    for kind in KINDS:
+        assert any(title.startswith(kind) for title in titles), f"{kind} is not in {titles}"
+
+
+@pytest.mark.parametrize("stem", CHAPTERS)
+def test_a_hint_comes_before_every_solution(stem: str) -> None:
+    hinted = False
+    for kind, source in exercise_cells(stem):
+        if kind == "markdown":
+            hinted = "<details><summary>Hint</summary>" in source
+        elif ".check(" in source:
+            assert hinted, source
+    assert hinted or kind == "code"
+
+
+@pytest.mark.parametrize("stem", CHAPTERS)
+def test_a_solution_is_judged_and_is_not_remembered(stem: str) -> None:
+    for name in CHAPTERS[stem]:
+        code = [source for kind, source in exercise_cells(stem) if kind == "code"]
+        calls = [re.findall(rf"exercises\.{name}(\.check)?\(", source) for source in code]
+        assert [call for found in calls for call in found] == ["", ".check"], name
+
+
+@pytest.mark.parametrize("stem", CHAPTERS)
+def test_the_exercises_end_with_what_is_passed(stem: str) -> None:
+    assert exercise_cells(stem)[-1] == ("code", f'exercises.summary("{stem}")')
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)

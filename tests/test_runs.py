@@ -18,11 +18,11 @@ from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import evaluate, perplexity
+from annotated_transformer.files import locked
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import Recipe, Run, checkpoint, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint, load_progress
 from annotated_transformer.run.encoded import training_pairs
-from annotated_transformer.run.files import locked
 from annotated_transformer.search import Search
 from annotated_transformer.tokens import UNK
 from annotated_transformer.training import Trainer

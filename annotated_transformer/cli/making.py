@@ -20,11 +20,11 @@ from annotated_transformer.cli.options import (
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.devices import choose_device
 from annotated_transformer.errors import InputError
+from annotated_transformer.files import FolderTakenError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import (
     MEANINGS,
     PRESETS,
-    FolderTakenError,
     Recipe,
     Run,
     preset,

@@ -1,16 +1,24 @@
-"""Checking: compare a reader's answer with a reference, and say which mistake it is."""
+"""Checking: judge what a reader wrote, and say which mistake it is."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from html import escape
-from numbers import Real
 from typing import Any
 
-import torch
 from torch import Tensor
 
-LONG = 80  # a value that takes more characters than this is not shown as a whole
+from annotated_transformer.course.comparing import (
+    LONG,
+    Failure,
+    brief,
+    difference,
+    equal,
+    is_number,
+    show,
+)
+from annotated_transformer.course.progress import note_progress
+from annotated_transformer.course.trials import SECONDS, Trial, attempt
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,189 +41,178 @@ class Verdict:
         return f"<p>{sign} <strong>{self.state}</strong> {escape(self.mistake)}</p>"
 
 
+class Cases(Sequence[tuple[Any, ...]]):
+    """Arguments to try. Whoever takes one out gets a copy."""
+
+    def __init__(self, cases: Iterable[tuple[Any, ...]]) -> None:
+        self._cases = tuple(cases)
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    def __getitem__(self, place: Any) -> Any:
+        return deepcopy(self._cases[place])
+
+
+class Task:
+    """What a reader is asked: called with an answer, it gives a verdict and notes it.
+
+    The note is written in a notebook only, beside it. ``check`` judges and writes nothing.
+    """
+
+    statement: str
+    """What is asked, in one line."""
+    name: str
+
+    def __call__(self, answer: Any) -> Verdict:
+        """Judge an answer and remember the verdict."""
+        verdict = self.check(answer)
+        if verdict.state != "not attempted":
+            note_progress(self.name, verdict.state)
+        return verdict
+
+    def check(self, answer: Any) -> Verdict:
+        """Judge an answer."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Failure:
-    """What stands in place of a result when a function gave none. All exceptions are the same."""
-
-    raised: bool
-    sentence: str
-
-
-@dataclass(frozen=True)
-class Exercise:
-    """A question that checks itself: call it with the reader's function.
+class Exercise(Task):
+    """A function is asked for: call it with the reader's.
 
     A mistake is named only if simulating it gives the reader's answer in *every* case; where the
-    simulation raises an exception, the reader's function must raise one too, of whatever type.
-    Otherwise the smallest case that fails is shown. Whatever the reader's function does becomes
-    part of the verdict; only an interruption from the keyboard goes through.
+    simulation raises an exception, the reader's function must raise the same one. Otherwise the
+    smallest case that fails is shown. Whatever the reader's function does becomes part of the
+    verdict; only an interruption from the keyboard goes through.
     """
 
     reference: Callable[..., Any]
-    """A right answer."""
+    """A right answer; its name, less the underscore, and its docstring are the exercise's."""
     mistakes: Mapping[str, Callable[..., Any]]
     """What readers often get wrong: a sentence, and a function that is wrong in this way."""
     cases: Sequence[tuple[Any, ...]]
     """Arguments to try."""
+    ask: Callable[..., Any] | None = None
+    """How an answer is put to a case: ``ask(answer, *case)``. If missing, it is called."""
+    whole: bool = False
+    """Whether the numbers asked for are ids or places, which floats are not."""
+    seconds: float = SECONDS
+    """How long the answer may take for one case."""
 
-    def __call__(self, answer: Any) -> Verdict:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cases", Cases(self.cases))
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """What the exercise is called in ``exercises``."""
+        return self.reference.__name__.lstrip("_")
+
+    @property
+    def statement(self) -> str:  # type: ignore[override]
+        """What is asked, in one line."""
+        return (self.reference.__doc__ or "").partition("\n")[0]
+
+    def check(self, answer: Any) -> Verdict:
         """Compare the answer with the reference. Until it is written, it returns ``None``."""
         if not callable(answer):
             return Verdict("wrong", "the check wants the function itself, not what it returns.")
-        answers = self.results(answer)
+        trials = self._trials(answer)
+        answers = [trial.result for trial in trials]
         if all(got is None for got in answers):
+            if any(trial.printed for trial in trials):
+                print(trials[0].printed, end="")
+                return Verdict("wrong", "your function returns None; did you print the result?")
             return Verdict("not attempted")
         right = self.results(self.reference)
-        failing = [i for i, got in enumerate(answers) if not equal(got, right[i])]
+        failing = [i for i, got in enumerate(answers) if not self.same(got, right[i])]
+        told = min(failing, key=lambda i: len(self._arguments(i)), default=0)
+        print(trials[told].printed, end="")
         if not failing:
             return Verdict("right")
-        for sentence, mistaken in self.mistakes.items():
-            if equal(answers, self.results(mistaken)):
-                return Verdict("wrong", sentence)
-        i = min(failing, key=lambda i: len(show(self.cases[i])))
-        if isinstance(answers[i], Failure) and len(failing) == len(answers):
-            return Verdict("wrong", answers[i].sentence)
-        arguments = ", ".join(map(brief, self.cases[i]))
-        return Verdict("wrong", f"for {arguments} {difference(answers[i], right[i])}")
+        if trials[-1].endless:
+            return Verdict(
+                "wrong", f"for {self._arguments(len(trials) - 1)} {answers[-1].sentence}"
+            )
+        named = self._named(answers)
+        sentence = named or self._constant(answers, right, told) or self._wrong_axes(answers, right)
+        if not sentence:
+            sentence = f"for {self._arguments(told)} {self.tell(answers[told], right[told])}"
+        if trials[told].changed and not named:
+            sentence += f" It changes `{trials[told].changed[0]}`, outside it; work on a copy."
+        return Verdict("wrong", sentence)
 
     def results(self, function: Callable[..., Any]) -> list[Any]:
         """What a function gives in every case."""
-        return [_result(function, case) for case in self.cases]
+        return [trial.result for trial in self._trials(function)]
+
+    def same(self, got: Any, want: Any) -> bool:
+        """Whether a result is as good as the right one."""
+        return equal(got, want, self.whole)
+
+    def tell(self, got: Any, want: Any) -> str:
+        """How a wrong result differs from the right one: the end of a sentence."""
+        return difference(got, want, self.whole)
+
+    def _trials(self, function: Callable[..., Any]) -> list[Trial]:
+        """What a function does in every case, up to one that does not end."""
+        trials: list[Trial] = []
+        for case in self.cases:
+            trials.append(attempt(function, case, self.seconds, self.ask))
+            if trials[-1].endless:
+                break
+        return trials
+
+    def _named(self, answers: list[Any]) -> str:
+        """The first mistake that gives these answers."""
+        for sentence, mistaken in self.mistakes.items():
+            if equal(answers, self.results(mistaken), self.whole):
+                return sentence
+        return ""
+
+    def _constant(self, answers: list[Any], right: list[Any], told: int) -> str:
+        """What to say if one number or word is given in every case, and should not be."""
+        first = answers[0]
+        plain = isinstance(first, bool | str) or is_number(first)
+        if len(answers) == 1 or not plain or equal([right[0]] * len(right), right):
+            return ""
+        if not equal([first] * len(answers), answers):
+            return ""
+        case, value = self._arguments(told), brief(right[told])
+        return f"it gives {brief(first)} in every case; for {case} right is {value}."
+
+    def _wrong_axes(self, answers: list[Any], right: list[Any]) -> str:
+        """What to say if the answer is right for one number of axes, and raises for others."""
+        if not all(case and isinstance(case[0], Tensor) for case in self.cases):
+            return ""
+        axes = [case[0].dim() for case in self.cases]
+        good = {
+            n for n, got, want in zip(axes, answers, right, strict=True) if self.same(got, want)
+        }
+        bad = {n: got for n, got in zip(axes, answers, strict=True) if n not in good}
+        if len(good) != 1 or not bad or not all(isinstance(got, Failure) for got in bad.values()):
+            return ""
+        number, failure = next(iter(bad.items()))
+        return (
+            f"it is right for {_axes(*good)} only; for {_axes(number)} {failure.sentence} "
+            "Count the axes from the end: -1, -2."
+        )
+
+    def _arguments(self, number: int) -> str:
+        """A case as a reader may write it, or how to get it where it is large."""
+        text = ", ".join(map(show, self.cases[number]))
+        return text if len(text) <= LONG else f"exercises.{self.name}.cases[{number}]"
 
 
-def _result(function: Callable[..., Any], case: tuple[Any, ...]) -> Any:
-    given = deepcopy(case)
-    try:
-        result = function(*given)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # whatever a reader's code may raise, even SystemExit
-        return Failure(True, f"it raises {_tell(error)}")
-    if not equal(given, case):
-        return Failure(False, "it changes its arguments in place; return a new result.")
-    return result
+def _axes(number: int) -> str:
+    return f"{number} axis" if number == 1 else f"{number} axes"
 
 
-def _tell(error: BaseException) -> str:
-    try:
-        message = str(error).strip().partition("\n")[0]
-    except Exception:  # a reader's exception may raise too
-        message = ""
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+class Derivation(Exercise):
+    """A function is asked for that returns the steps of a derivation, to be checked one by one."""
 
-
-def equal(a: Any, b: Any) -> bool:
-    """Whether two results are the same, up to rounding.
-
-    Lists and tuples are the same thing, and so are a number and a tensor that holds just it.
-    What cannot be compared is not the same.
-    """
-    try:
-        return _equal(a, b)
-    except Exception:  # a reader's object may raise at anything
-        return False
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if _is_number(a) and _is_number(b):
-        a, b = torch.as_tensor(a), torch.as_tensor(b)
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        same_kind = a.shape == b.shape and _numbers(a) == _numbers(b)
-        return same_kind and bool(_close(a, b).all())
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, Failure) and isinstance(b, Failure):
-        return a.raised and b.raised
-    return type(a) is type(b) and bool(a == b)
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, Tensor):
-        return not value.dim() and _numbers(value) == "numbers"
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _numbers(tensor: Tensor) -> str:
-    if tensor.dtype == torch.bool:
-        return "True and False"
-    return "complex numbers" if tensor.is_complex() else "numbers"
-
-
-def _close(a: Tensor, b: Tensor) -> Tensor:
-    rounded = a.is_floating_point() and b.is_floating_point()
-    x, y = (t.cpu().double() for t in (a, b))
-    return torch.isclose(x, y, rtol=1e-4 if rounded else 0, atol=1e-5, equal_nan=True)
-
-
-def difference(got: Any, want: Any) -> str:
-    """How a wrong result differs from the right one: the end of a sentence."""
-    try:
-        return _difference(got, want)
-    except Exception:  # a reader's object may raise at anything
-        return f"it gives {_form(got)}, which cannot be compared."
-
-
-def _difference(got: Any, want: Any) -> str:
-    if isinstance(got, Failure):
-        return got.sentence
-    if got is None:
-        return "it gives None; does every branch return?"
-    pair = show(got), show(want)
-    alike = _form(got) == _form(want) or all(isinstance(x, list | tuple) for x in (got, want))
-    if alike and pair[0] != pair[1] and max(map(len, pair)) <= LONG:
-        return f"it gives {pair[0]}; right is {pair[1]}."
-    place, got, want = _first_difference(got, want)
-    at = f" at {place}" if place else ""
-    if _form(got) != _form(want):
-        return f"it gives {_form(got)}{at}; {_form(want)} is asked for."
-    digits = 4 if show(got) != show(want) else 10
-    return f"it gives {brief(got, digits)}{at}; right is {brief(want, digits)}."
-
-
-def _first_difference(got: Any, want: Any) -> tuple[str, Any, Any]:
-    """The place of the first difference, and what stands there."""
-    if isinstance(got, list | tuple) and isinstance(want, list | tuple) and len(got) == len(want):
-        for i, pair in enumerate(zip(got, want, strict=True)):
-            if not equal(*pair):
-                place, *rest = _first_difference(*pair)
-                return f"[{i}]{place}", *rest
-    if isinstance(want, Tensor) and want.dim() and _form(got) == _form(want):
-        index = tuple((~_close(got, want)).nonzero()[0].tolist())
-        return str(list(index)), got[index], want[index]
-    return "", got, want
-
-
-def _form(value: Any) -> str:
-    if _is_number(value):
-        return "a number"
-    if isinstance(value, Tensor):
-        numbers = _numbers(value)
-        return f"a tensor of shape {tuple(value.shape)}" + f" of {numbers}" * (numbers != "numbers")
-    if isinstance(value, list | tuple):
-        return f"a list of length {len(value)}"
-    return f"something of type {type(value).__name__}"
-
-
-def show(value: Any, digits: int = 4) -> str:
-    """A value as a reader would write it, with few digits.
-
-    >>> show((torch.tensor([[0.5, 1 / 3]]), {2, 1}, [7]))
-    '([[0.5, 0.3333]], {1, 2}, [7])'
-    """
-    if isinstance(value, Tensor):
-        return show(value.tolist(), digits)
-    if isinstance(value, float):
-        return f"{value:.{digits}g}"
-    if not isinstance(value, list | tuple | Set):
-        return repr(value)
-    ordered = sorted(value) if isinstance(value, Set) else value
-    entries = ", ".join(show(entry, digits) for entry in ordered)
-    if isinstance(value, list):
-        return f"[{entries}]"
-    return f"({entries})" if isinstance(value, tuple) else f"{{{entries}}}"
-
-
-def brief(value: Any, digits: int = 4) -> str:
-    """A value, or its form where it is long."""
-    text = show(value, digits)
-    return text if len(text) <= LONG else _form(value)
+    def tell(self, got: Any, want: Any) -> str:
+        """Which step is the first wrong one, and how."""
+        if not isinstance(got, list | tuple) or len(got) != len(want):
+            return super().tell(got, want)
+        wrong = [i for i, pair in enumerate(zip(got, want, strict=True)) if not self.same(*pair)]
+        return f"step {wrong[0] + 1} is wrong: {super().tell(got[wrong[0]], want[wrong[0]])}"

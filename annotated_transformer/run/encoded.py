@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from annotated_transformer.bitext import Bitext, Example, read_bitext, write_bitext
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.run.files import fill_folder
+from annotated_transformer.files import fill_folder
 from annotated_transformer.tokens import Vocabularies, Vocabulary
 
 CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"

@@ -12,6 +12,7 @@ from annotated_transformer.corpora import Corpus
 from annotated_transformer.devices import move
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
+from annotated_transformer.files import fill_folder, locked, require_empty
 from annotated_transformer.run.checkpoint import load_progress, load_weights, save_checkpoint
 from annotated_transformer.run.description import (
     read_description,
@@ -19,7 +20,6 @@ from annotated_transformer.run.description import (
     write_recipe,
 )
 from annotated_transformer.run.encoded import learned_vocabularies, training_pairs
-from annotated_transformer.run.files import fill_folder, locked, require_empty
 from annotated_transformer.run.footprint import require_memory
 from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.search import Search

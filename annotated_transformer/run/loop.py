@@ -12,10 +12,10 @@ from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.devices import move
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
+from annotated_transformer.files import locked
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.run.checkpoint import load_checkpoint, require_fit, save_checkpoint
 from annotated_transformer.run.encoded import training_pairs
-from annotated_transformer.run.files import locked
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.interruption import asked_to_stop
 from annotated_transformer.run.learning_curve import LearningCurve

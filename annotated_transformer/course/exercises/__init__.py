@@ -6,6 +6,8 @@ An exercise is called with the reader's function and returns a verdict:
 wrong: you add up the ids; compare them with PAD first.
 """
 
+from typing import Any
+
 from annotated_transformer.course.exercises import (
     bahdanau,
     cross_attention,
@@ -42,6 +44,8 @@ from annotated_transformer.course.exercises.transformer import *
 from annotated_transformer.course.exercises.translation import *
 from annotated_transformer.course.exercises.what_heads_do import *
 from annotated_transformer.course.exercises.why_attention import *
+from annotated_transformer.course.progress import read_progress
+from annotated_transformer.course.tables import table
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
     chapter.__name__.rpartition(".")[2]: tuple(chapter.__all__)
@@ -68,3 +72,27 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
 """The exercises of every chapter, as it asks them; the chapters stand as in the book."""
 
 __all__ = [name for names in CHAPTERS.values() for name in names]
+
+
+def summary(chapter: str | None = None) -> Any:
+    """Which exercises of a chapter are passed, or how many of every chapter.
+
+    Raises:
+        KeyError: if there is no chapter of this name.
+    """
+    known = read_progress()
+    if chapter is None:
+        passed = [[known.get(name) for name in names].count("right") for names in CHAPTERS.values()]
+        asked = [len(names) for names in CHAPTERS.values()]
+        titles = [name.replace("_", " ") for name in CHAPTERS]
+        return table({"passed": passed, "of": asked}, rows=titles)
+    names = CHAPTERS[chapter]
+    tasks = [globals()[name] for name in names]
+    signs = {"right": "✓ right", "wrong": "✗ not yet"}
+    return table(
+        {
+            "exercise": [task.statement for task in tasks],
+            "state": [signs.get(known.get(name, ""), "○ open") for name in names],
+        },
+        rows=[str(number) for number in range(1, len(names) + 1)],
+    )

@@ -1,0 +1,175 @@
+"""Comparing: whether two results are the same, and how a wrong one is told from the right one."""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+LONG = 80  # a value that takes more characters than this is not shown as a whole
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What stands in place of a result when a function gave none."""
+
+    error: str
+    """What went wrong; two failures are the same if this is."""
+    place: str = ""
+    """Where, in the reader's own code."""
+
+    @property
+    def sentence(self) -> str:
+        """What is told of it."""
+        said = f"{self.error}{self.place}"
+        return said if said.endswith((".", "?")) else f"{said}."
+
+
+def equal(got: Any, want: Any, whole: bool = False) -> bool:
+    """Whether a result is the one that is wanted, up to rounding.
+
+    For a list or a tuple, any sequence will do, and for a number a tensor that holds just it. If
+    the numbers have to be ``whole``, 2.0 is not 2. What cannot be compared is not the same.
+    """
+    try:
+        return _equal(got, want, whole)
+    except Exception:  # a reader's object may raise at anything
+        return False
+
+
+def _equal(got: Any, want: Any, whole: bool) -> bool:
+    if is_number(got) and is_number(want):
+        got, want = torch.as_tensor(got), torch.as_tensor(want)
+    if isinstance(got, Tensor) and isinstance(want, Tensor):
+        same_kind = got.shape == want.shape and _numbers(got, whole) == _numbers(want, whole)
+        return same_kind and bool(_close(got, want).all())
+    if isinstance(want, list | tuple) and _is_sequence(got):
+        pairs = zip(got, want, strict=True)
+        return len(got) == len(want) and all(_equal(x, y, whole) for x, y in pairs)
+    if isinstance(got, Mapping) and isinstance(want, Mapping):
+        return got.keys() == want.keys() and all(_equal(got[key], want[key], whole) for key in want)
+    if isinstance(got, nn.Module) and isinstance(want, nn.Module):
+        return type(got) is type(want) and _equal(got.state_dict(), want.state_dict(), whole)
+    if isinstance(got, Failure) and isinstance(want, Failure):
+        return got.error == want.error
+    return type(got) is type(want) and bool(got == want)
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is one real number: not True, not text."""
+    if isinstance(value, Tensor):
+        return not value.dim() and not value.is_complex() and value.dtype != torch.bool
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_sequence(value: Any) -> bool:
+    """A list, a tuple, a range, an array, or a tensor with axes."""
+    if isinstance(value, Tensor | np.ndarray):
+        return bool(value.ndim)
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _numbers(tensor: Tensor, whole: bool = False) -> str:
+    if tensor.dtype == torch.bool:
+        return "True and False"
+    if tensor.is_complex():
+        return "complex numbers"
+    return "floats" if whole and tensor.is_floating_point() else "numbers"
+
+
+def _close(a: Tensor, b: Tensor) -> Tensor:
+    rounded = a.is_floating_point() and b.is_floating_point()
+    x, y = (t.cpu().double() for t in (a, b))
+    return torch.isclose(x, y, rtol=1e-4 if rounded else 0, atol=1e-5, equal_nan=True)
+
+
+def difference(got: Any, want: Any, whole: bool = False) -> str:
+    """How a wrong result differs from the right one: the end of a sentence."""
+    try:
+        return _difference(got, want, whole)
+    except Exception:  # a reader's object may raise at anything
+        return f"it gives {form(got)}, which cannot be compared."
+
+
+def _difference(got: Any, want: Any, whole: bool) -> str:
+    if isinstance(got, Failure):
+        return got.sentence
+    if got is None:
+        return "it gives None; does every branch return?"
+    pair = show(got), show(want)
+    alike = form(got) == form(want) or all(isinstance(x, list | tuple) for x in (got, want))
+    if alike and pair[0] != pair[1] and max(map(len, pair)) <= LONG:
+        return f"it gives {pair[0]}; right is {pair[1]}."
+    place, got, want = first_difference(got, want, whole)
+    at = f" at {place}" if place else ""
+    if got is None:
+        return f"it gives None{at}; {form(want)} is asked for."
+    if form(got, whole) != form(want, whole):
+        return f"it gives {form(got, whole)}{at}; {form(want, whole)} is asked for."
+    digits = 4 if show(got) != show(want) else 10
+    return f"it gives {brief(got, digits)}{at}; right is {brief(want, digits)}."
+
+
+def first_difference(got: Any, want: Any, whole: bool = False) -> tuple[str, Any, Any]:
+    """The place of the first difference, and what stands there."""
+    if isinstance(got, Mapping) and isinstance(want, Mapping) and got.keys() == want.keys():
+        for key in want:
+            if not equal(got[key], want[key], whole):
+                place, *rest = first_difference(got[key], want[key], whole)
+                return f"[{key!r}]{place}", *rest
+    if isinstance(got, list | tuple) and isinstance(want, list | tuple) and len(got) == len(want):
+        for i, pair in enumerate(zip(got, want, strict=True)):
+            if not equal(*pair, whole):
+                place, *rest = first_difference(*pair, whole)
+                return f"[{i}]{place}", *rest
+    if isinstance(want, Tensor) and want.dim() and form(got, whole) == form(want, whole):
+        index = tuple((~_close(got, want)).nonzero()[0].tolist())
+        return str(list(index)), got[index], want[index]
+    return "", got, want
+
+
+def form(value: Any, whole: bool = False) -> str:
+    """What kind of thing a value is, and how large."""
+    if isinstance(value, Tensor) and value.dim():
+        numbers = _numbers(value, whole)
+        return f"a tensor of shape {tuple(value.shape)}" + f" of {numbers}" * (numbers != "numbers")
+    if is_number(value):
+        return "a float" if whole and torch.as_tensor(value).is_floating_point() else "a number"
+    if isinstance(value, Tensor):
+        return f"a tensor of shape () of {_numbers(value)}"
+    if isinstance(value, list | tuple):
+        return f"a {type(value).__name__} of length {len(value)}"
+    if isinstance(value, Mapping):
+        return f"a dictionary with the keys {', '.join(map(show, value))}"
+    return f"something of type {type(value).__name__}"
+
+
+def show(value: Any, digits: int = 4) -> str:
+    """A value as a reader would write it, with few digits.
+
+    >>> show((torch.tensor([[0.5, 1 / 3]]), {2, 1}, [7]))
+    '([[0.5, 0.3333]], {1, 2}, [7])'
+    """
+    if isinstance(value, Tensor):
+        return show(value.tolist(), digits)
+    if isinstance(value, float):
+        return f"{value:.{digits}g}"
+    if isinstance(value, Mapping):
+        pairs = (f"{show(key)}: {show(entry, digits)}" for key, entry in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if not isinstance(value, list | tuple | Set):
+        return repr(value)
+    ordered = sorted(value) if isinstance(value, Set) else value
+    entries = ", ".join(show(entry, digits) for entry in ordered)
+    if isinstance(value, list):
+        return f"[{entries}]"
+    return f"({entries})" if isinstance(value, tuple) else f"{{{entries}}}"
+
+
+def brief(value: Any, digits: int = 4) -> str:
+    """A value, or its form where it is long."""
+    text = show(value, digits)
+    return text if len(text) <= LONG else form(value)

@@ -1,0 +1,45 @@
+"""Progress: which exercises a reader has passed, in a small file beside the notebook."""
+
+import json
+from pathlib import Path
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.files import write_atomically
+
+FILE = Path("my_exercises.json")
+"""The file; a notebook is run in its own folder."""
+
+
+def read_progress(file: Path = FILE) -> dict[str, str]:
+    """The last verdict on every exercise that was tried: "right" or "wrong".
+
+    Raises:
+        InputError: if the file holds something else.
+    """
+    if not file.exists():
+        return {}
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not {"right", "wrong"}.issuperset(map(str, found.values())):
+        raise InputError(f"{file} is not a record of exercises; delete it to begin a new one.")
+    return found
+
+
+def note_progress(name: str, state: str, file: Path = FILE) -> None:
+    """Remember a verdict, if this is a notebook. What was right once stays so."""
+    if not in_a_notebook():
+        return
+    known = read_progress(file)
+    if known.get(name) not in ("right", state):
+        write_atomically(file, json.dumps(known | {name: state}, indent=1) + "\n")
+
+
+def in_a_notebook() -> bool:
+    """Whether Jupyter or IPython runs this."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    return get_ipython() is not None

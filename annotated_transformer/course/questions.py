@@ -1,0 +1,74 @@
+"""Questions: judge a value that a reader found by an experiment or by thought."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from annotated_transformer.course.checking import Task, Verdict
+from annotated_transformer.course.comparing import form, is_number, show
+
+
+class Question(Task):
+    """A value is asked for, found by an experiment or by thought; a decorator.
+
+    The function under it gets the answer and returns what is wrong with it, or nothing.
+
+    >>> @Question
+    ... def halves(answer):
+    ...     '''How many halves are in two wholes?'''
+    ...     return by_number(answer, 4, {2: "these are the wholes."})
+    >>> halves(2), halves(4), halves(None)
+    (wrong: these are the wholes., right, not attempted)
+    """
+
+    def __init__(self, judge: Callable[[Any], str]) -> None:
+        self.judge = judge
+        self.name = judge.__name__
+        self.statement = (judge.__doc__ or "").partition("\n")[0]
+
+    def check(self, answer: Any) -> Verdict:
+        """Judge a value; ``None`` is no answer."""
+        if answer is None:
+            return Verdict("not attempted")
+        mistake = self.judge(answer)
+        return Verdict("wrong", mistake) if mistake else Verdict("right")
+
+
+def by_number(
+    answer: Any,
+    right: int | float,
+    replies: Mapping[int | float, str] | None = None,
+    within: float = 1e-3,
+) -> str:
+    """What is wrong with a number; ``within`` is relative."""
+    if not is_number(answer):
+        return f"a number is asked for, not {form(answer)}."
+    for value, reply in [(right, ""), *(replies or {}).items()]:
+        if abs(float(answer) - value) <= within * abs(value):
+            return reply
+    return f"{show(float(answer))} is too {'large' if answer > right else 'small'}."
+
+
+def by_word(answer: Any, right: str, replies: Mapping[str, str]) -> str:
+    """What is wrong with a word or letter; there is a reply to every wrong one."""
+    words = [right, *replies]
+    said = str(answer).strip().casefold()
+    if said not in [word.casefold() for word in words]:
+        return f"{answer!r} is none of the answers; they are {', '.join(sorted(words))}."
+    return next((reply for word, reply in replies.items() if word.casefold() == said), "")
+
+
+def by_letters(answer: Any, right: Iterable[str], replies: Mapping[str, str]) -> str:
+    """What is wrong with a choice of letters: the first that is too much, or missing.
+
+    ``replies`` says of every letter why it belongs to the choice, or why not.
+    """
+    if not isinstance(answer, Iterable):
+        return f"letters are asked for, as in 'AC', not {form(answer)}."
+    letters = answer if isinstance(answer, str) else "".join(map(str, answer))
+    said = {letter for letter in letters.upper() if letter.isalnum()}
+    unknown = said - replies.keys()
+    if unknown:
+        return f"there is no {min(unknown)}; the letters are {', '.join(replies)}."
+    wrong = min(said ^ set(right), default="")
+    belongs = "does not belong" if wrong in said else "belongs"
+    return f"{wrong} {belongs} to it: {replies[wrong]}" if wrong else ""

@@ -1,0 +1,168 @@
+"""Trials: run a reader's function on a case so that it can neither hang nor change anything."""
+
+import contextlib
+import ctypes
+import io
+import linecache
+import random
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.course.comparing import Failure, equal
+
+SECONDS = 10.0
+"""How long a reader's function may take for one case."""
+
+PACKAGE = Path(__file__).parent.parent
+LIBRARIES = Path(torch.__file__).parent.parent
+
+
+class OutOfTime(BaseException):
+    """A function took too long. Not an Exception, so that ``except Exception`` lets it through."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a function did in one case."""
+
+    result: Any
+    """What it returned, or a Failure."""
+    printed: str = ""
+    changed: tuple[str, ...] = ()
+    """The names outside the function whose values it changed."""
+    endless: bool = False
+
+
+def attempt(
+    function: Callable[..., Any],
+    case: tuple[Any, ...],
+    seconds: float = SECONDS,
+    ask: Callable[..., Any] | None = None,
+) -> Trial:
+    """Call a function with copies of the arguments, and tell whatever it does.
+
+    ``ask(function, *arguments)`` is called instead where it is given.
+    The data that it reads outside itself are copied too, the random generators are put back, and
+    what it prints is caught. Only an interruption from the keyboard goes through.
+    """
+    given, printed = deepcopy(case), io.StringIO()
+    alone, copies = isolated(function)
+    try:
+        with generators_put_back(), contextlib.redirect_stdout(printed):
+            result = _within(seconds, lambda: ask(alone, *given) if ask else alone(*given))
+    except KeyboardInterrupt:
+        raise
+    except OutOfTime:
+        stopped = Failure(
+            f"it does not end within {seconds:g} seconds; is there a loop without an end?"
+        )
+        return Trial(stopped, printed.getvalue(), endless=True)
+    except BaseException as error:  # whatever a reader's code may raise, even SystemExit
+        result = Failure(f"it raises {_tell(error)}", _place(error))
+    else:
+        if not equal(given, case):
+            result = Failure("it changes its arguments in place; return a new result")
+    changed = tuple(name for name, pair in copies.items() if not equal(*pair))
+    return Trial(result, printed.getvalue(), changed)
+
+
+def _within(seconds: float, call: Callable[[], Any]) -> Any:
+    """What a call gives; where it takes too long, OutOfTime is raised in its thread."""
+    thread, finished = ctypes.c_ulong(threading.get_ident()), threading.Event()
+
+    def watch() -> None:
+        while not finished.wait(seconds):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(OutOfTime))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        return call()
+    finally:
+        finished.set()
+        watcher.join()
+
+
+@contextlib.contextmanager
+def generators_put_back() -> Iterator[None]:
+    """Leave the random numbers of Python and PyTorch as if the block had drawn none."""
+    state = random.getstate()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        random.setstate(state)
+
+
+DATA = (Tensor, nn.Module, np.ndarray, list, dict, set)
+
+
+def isolated(
+    function: Callable[..., Any],
+) -> tuple[Callable[..., Any], dict[str, tuple[Any, Any]]]:
+    """A function that reads copies of the data around it, and each copy beside its original.
+
+    So do the functions of the same notebook that it calls. What is no plain function, a class or
+    a partial, stays as it is.
+    """
+    copies: dict[str, tuple[Any, Any]] = {}
+    if not isinstance(function, FunctionType):
+        return function, copies
+    outside, world, done = function.__globals__, dict(function.__globals__), set[str]()
+
+    def alone(f: FunctionType) -> FunctionType:
+        for name in (_names(f.__code__) & outside.keys()) - done:
+            done.add(name)
+            value = outside[name]
+            if isinstance(value, FunctionType) and value.__globals__ is outside:
+                world[name] = alone(value)
+            elif isinstance(value, DATA):
+                with contextlib.suppress(Exception):  # a tensor with a history has no copy
+                    world[name] = deepcopy(value)
+                    copies[name] = world[name], value
+        copy = FunctionType(f.__code__, world, f.__name__, f.__defaults__, f.__closure__)
+        copy.__kwdefaults__ = f.__kwdefaults__
+        return copy
+
+    alone_function = alone(function)
+    comparable = {name: pair for name, pair in copies.items() if equal(*pair)}
+    return alone_function, comparable
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names that a piece of code, and the code inside it, may read outside."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _tell(error: BaseException) -> str:
+    try:
+        message = str(error).strip().partition("\n")[0]
+    except Exception:  # a reader's exception may raise too
+        message = ""
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _place(error: BaseException) -> str:
+    """The last line of the reader's own code on the way to an exception."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if _is_readers(Path(frame.filename))]
+    if not own:
+        return ""
+    file, number = own[-1].filename, own[-1].lineno
+    line = linecache.getline(file, number or 0).strip()
+    return f", in line {number}" + f": {line[:60]}" * bool(line)
+
+
+def _is_readers(file: Path) -> bool:
+    return not any(file.is_relative_to(folder) for folder in (PACKAGE, LIBRARIES))

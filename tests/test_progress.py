@@ -1,0 +1,71 @@
+"""Progress: a small file beside the notebook remembers what was passed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer.course import exercises, progress
+from annotated_transformer.course.progress import FILE, note_progress, read_progress
+from annotated_transformer.errors import InputError
+
+
+@pytest.fixture
+def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which we are in a notebook."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "in_a_notebook", lambda: True)
+    return tmp_path
+
+
+def right(ids):  # type: ignore[no-untyped-def]
+    return (ids != 0).sum(-1)
+
+
+def test_outside_a_notebook_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exercises.count_tokens(right)
+    assert list(tmp_path.iterdir()) == []
+    assert read_progress() == {}
+
+
+def test_a_verdict_is_remembered_and_what_was_right_stays_so(notebook: Path) -> None:
+    exercises.count_tokens(lambda ids: None)
+    assert list(notebook.iterdir()) == []
+    exercises.count_tokens(lambda ids: ids.sum())
+    assert read_progress() == {"count_tokens": "wrong"}
+    exercises.count_tokens(right)
+    exercises.count_tokens(lambda ids: ids.sum())
+    assert json.loads((notebook / FILE).read_text()) == {"count_tokens": "right"}
+    assert [path.name for path in notebook.iterdir()] == [FILE.name]
+
+
+def test_check_judges_and_writes_nothing(notebook: Path) -> None:
+    assert exercises.count_tokens.check(right).passed
+    assert list(notebook.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"shift": 3}', "{"])
+def test_another_file_of_that_name_is_refused(notebook: Path, text: str) -> None:
+    (notebook / FILE).write_text(text)
+    with pytest.raises(InputError, match="is not a record of exercises; delete it to begin"):
+        note_progress("shift", "right")
+    assert (notebook / FILE).read_text() == text
+
+
+def test_the_summary_of_a_chapter_shows_each_exercise(notebook: Path) -> None:
+    note_progress("count_tokens", "right")
+    note_progress("shift", "wrong")
+    shown = exercises.summary("tokens_and_batches").data
+    assert [shown.count(sign) for sign in ("✓ right", "✗ not yet")] == [1, 1]
+    assert shown.count("○ open") == len(exercises.CHAPTERS["tokens_and_batches"]) - 2
+
+
+def test_the_summary_of_the_book_counts_them(notebook: Path) -> None:
+    note_progress("count_tokens", "right")
+    shown = exercises.summary().data
+    assert shown.count("<td>1</td>") == 1
+    assert "tokens and batches" in shown
+    assert shown.count("<tr") == len(exercises.CHAPTERS) + 1
