@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     FUTURE,
     HEADS,
@@ -16,9 +17,9 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     SRC,
     TGT_IN,
     TRAINING,
-    Diagnosis,
     Model,
     leak,
+    put_to_test,
     wrong_answers,
 )
 from annotated_transformer.transformer import Transformer
@@ -61,7 +62,8 @@ def _third_logits_turned(model: Transformer) -> None:
     model.register_forward_hook(turn)
 
 
-steps_agree = Diagnosis(
+steps_agree = Exercise(
+    ask=put_to_test,
     reference=_steps_agree,
     mistakes={
         "you pass every model: one of the two has to be written step by step.": lambda model: True,

@@ -1,13 +1,12 @@
 """Find the bug: exercises that are called with a *test*, and run it on models."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.mistakes import SMALL, patient
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import Transformer
@@ -42,31 +41,12 @@ class Model:
         return self.what
 
 
-@dataclass(frozen=True)
-class Diagnosis(Exercise):
-    """An exercise whose answer is a test: ``True`` if a model is healthy in one respect.
-
-    Its cases are healthy models, models with the mistake that the test should find, and models
-    whose mistake is another one. Whatever a test does to a model, the next one does not notice.
-    """
-
-    memory: dict[Callable[..., Any], list[Any]] = field(default_factory=dict, compare=False)
-    """What the reference and the known mistakes give: they never change."""
-
-    def results(self, function: Callable[..., Any]) -> list[Any]:
-        """What a test says of every model."""
-
-        def of_case(case: Model) -> Any:
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(0)
-                return function(case.make())
-
-        if function in self.memory:
-            return self.memory[function]
-        results = super().results(of_case)
-        if function in (self.reference, *self.mistakes.values()):
-            self.memory[function] = results
-        return results
+def put_to_test(test: Test, case: Model) -> Any:
+    """Ask a test whether a model is healthy. The models are healthy ones, ones with the fault that
+    the test should find, and ones with another; what one test does to a model, the next does not
+    notice."""
+    torch.manual_seed(0)
+    return test(case.make())
 
 
 def wrong_answers(test: Test) -> dict[str, Callable[[Transformer], Any]]:

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     DROPPING,
     FUTURE,
@@ -18,10 +19,10 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     SRC,
     TGT_IN,
     TRAINING,
-    Diagnosis,
     Model,
     healthy,
     leak,
+    put_to_test,
     wrong_answers,
 )
 from annotated_transformer.transformer import Transformer
@@ -38,7 +39,8 @@ def _repeats_itself(model: Transformer) -> bool:
     return torch.equal(model(SRC, TGT_IN), model(SRC, TGT_IN))
 
 
-repeats_itself = Diagnosis(
+repeats_itself = Exercise(
+    ask=put_to_test,
     reference=_repeats_itself,
     mistakes={
         "you pass every model: make two runs, and do not seed the generator before each.": (
@@ -100,7 +102,8 @@ def _ignore_the_source(model: Any) -> None:
         layer.cross_attention.output.weight.data.zero_()
 
 
-hides_the_future = Diagnosis(
+hides_the_future = Exercise(
+    ask=put_to_test,
     reference=_hides_the_future,
     mistakes={
         "you pass every model: change a word that stands later than the logits you compare.": (

@@ -3,6 +3,7 @@
 import torch
 from torch.nn import functional as F
 
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     COPIES,
     FUTURE,
@@ -17,8 +18,8 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     SRC,
     TGT_IN,
     TRAINING,
-    Diagnosis,
     Model,
+    put_to_test,
     read_padding_at,
     read_padding_in_the_encoder,
     see_everything,
@@ -49,7 +50,8 @@ def _memory_ignores_padding(model: Transformer) -> bool:
     return torch.allclose(model.encode(LONGER)[:, : SRC.size(1)], memory)
 
 
-ignores_padding = Diagnosis(
+ignores_padding = Exercise(
+    ask=put_to_test,
     reference=_ignores_padding,
     mistakes={
         "you pass every model: one of the two sources needs more padding than the other.": (

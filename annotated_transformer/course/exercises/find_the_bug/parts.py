@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     COPIES,
@@ -16,9 +17,9 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     NORMS,
     SCALE,
     TRAINING,
-    Diagnosis,
     Model,
     healthy,
+    put_to_test,
 )
 from annotated_transformer.transformer import Transformer
 
@@ -50,7 +51,8 @@ def _norms_differ(model: Transformer) -> bool:
     return not any(torch.equal(a, b) for a, b in combinations(gains, 2))
 
 
-layers_differ = Diagnosis(
+layers_differ = Exercise(
+    ask=put_to_test,
     reference=_layers_differ,
     mistakes={
         "you pass every model: compare the numbers in the layers, not the layers as objects.": (
@@ -145,7 +147,8 @@ def _only(chosen: Callable[[Transformer], nn.Module]) -> Callable[[Transformer],
     return change
 
 
-norms_agree = Diagnosis(
+norms_agree = Exercise(
+    ask=put_to_test,
     reference=_norms_agree,
     mistakes={
         "you pass every model: a mean of 0 or the right shape is not enough.": lambda model: True,
