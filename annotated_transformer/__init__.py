@@ -83,6 +83,7 @@ MODULES: dict[str, str | None] = {
     "course.notebooks": None,
     "course": None,
     "course.mistakes": "find_the_bug",
+    "course.faulty_trainers": "find_the_bug",
     "course.exercises": None,
     "cli.options": None,
     "cli.making": None,

@@ -13,10 +13,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from annotated_transformer.bahdanau import AdditiveAttention
 from annotated_transformer.course.exercises.find_the_bug.diagnosis import SRC, TGT_IN
 from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
+from annotated_transformer.masking import causal_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import sinusoidal_encoding
+from annotated_transformer.recurrent import RecurrentLayer
+from annotated_transformer.transformer import Embedding
 
 
 def decode_with_lists(next_logits: Any, bos: int, eos: int, limit: int) -> list[int]:
@@ -61,11 +65,137 @@ def reverse_with_gather(ids: Tensor) -> Tensor:
     return ids.gather(1, source)
 
 
-def additive_with_loops(s: Tensor, h: Tensor, W_s: Tensor, W_h: Tensor, v: Tensor) -> Tensor:
-    scores = torch.zeros(len(s), s.size(1), h.size(1))
-    for b, q, k in itertools.product(*map(range, scores.shape)):
-        scores[b, q, k] = v.dot(torch.tanh(W_s.mv(s[b, q]) + W_h.mv(h[b, k])))
-    return scores
+def gru_derivative_by_autograd(
+    h: float, z: float, r: float, n: float, u_z: float, u_r: float, u_n: float
+) -> Tensor:
+    old = torch.tensor(h, dtype=torch.float64, requires_grad=True)
+
+    def written(gate: float, u: float) -> Tensor:
+        return torch.sigmoid(math.log(gate / (1 - gate)) + u * (old - h))
+
+    new_z, new_r = written(z, u_z), written(r, u_r)
+    new_n = torch.tanh(math.atanh(n) - r * u_n * h + new_r * u_n * old)
+    steps = new_z, new_r, new_n, (1 - new_z) * new_n + new_z * old
+    return torch.stack([torch.autograd.grad(step, old, retain_graph=True)[0] for step in steps])
+
+
+def lstm_of_the_package(x: Tensor, is_word: Tensor, W: Tensor, U: Tensor, b: Tensor) -> Tensor:
+    layer = RecurrentLayer("lstm", W.size(1), U.size(1)).to(x.dtype)
+    layer.cell.read.weight.data, layer.cell.read.bias.data = W, b
+    layer.cell.recur.weight.data, layer.cell.recur.bias.data = U, 0 * b
+    outputs, _ = layer(x, is_word)
+    return outputs[:, -1]
+
+
+def lstm_until_the_padding(x: Tensor, is_word: Tensor, W: Tensor, U: Tensor, b: Tensor) -> Tensor:
+    rows = []
+    for words, real in zip(x, is_word, strict=True):
+        h = c = torch.zeros(U.size(1), dtype=x.dtype)
+        for word in words[real]:
+            i, f, g, o = (W @ word + U @ h + b).view(4, -1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+        rows.append(h)
+    return torch.stack(rows)
+
+
+def shift_row_by_row(tgt_out: Tensor) -> Tensor:
+    rows = [[1, *(i for i in row if i not in (0, 2))] for row in tgt_out.tolist()]
+    return torch.tensor([row + [0] * (tgt_out.size(1) - len(row)) for row in rows])
+
+
+def lead_with_softmax(logits: Tensor, wanted: float) -> list[Tensor]:
+    surprisal = F.cross_entropy(logits, torch.tensor(0))
+    lead = torch.tensor(len(logits) - 1).log() - math.log(wanted - 1)
+    return [logits.softmax(0)[0], surprisal, surprisal.exp(), lead]
+
+
+def fill_in_a_loop(lengths: list[int], limit: int) -> list[list[int]]:
+    groups: list[list[int]] = []
+    for length, i in sorted((length, i) for i, length in enumerate(lengths)):
+        if not groups or (len(groups[-1]) + 1) * length > limit:
+            groups.append([])
+        groups[-1].append(i)
+    return groups
+
+
+def fill_with_tensors(lengths: list[int], limit: int) -> list[Tensor]:
+    ordered, places = torch.tensor(lengths).sort(stable=True)
+    groups, start = [], 0
+    for end in range(1, len(lengths) + 1):
+        if end == len(lengths) or (end - start + 1) * ordered[end] > limit:
+            groups.append(places[start:end])
+            start = end
+    return groups
+
+
+class AdditiveOfThePackage(nn.Module):
+    def __init__(self, query_dim: int, memory_dim: int, hidden: int) -> None:
+        super().__init__()
+        self.W_s = nn.Linear(query_dim, hidden, bias=False)
+        self.W_h = nn.Linear(memory_dim, hidden, bias=False)
+        self.v_a = nn.Linear(hidden, 1, bias=False)
+
+    def forward(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        layer = AdditiveAttention(1, 1, 1)
+        layer.query, layer.key, layer.v = self.W_s, self.W_h, self.v_a
+        return layer(query, layer.keys(memory), memory, mask)
+
+
+class AdditiveInLoops(AdditiveOfThePackage):
+    def forward(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        *batch, asked, _ = query.shape
+        result = query.new_zeros(*batch, asked, memory.size(-1))
+        for place in itertools.product(*map(range, (*batch, asked))):
+            at, total = place[:-1], 0.0
+            for word, may in zip(memory[at], mask[at][0], strict=True):
+                unit = torch.tanh(self.W_s(query[place]) + self.W_h(word))
+                weight = self.v_a(unit).exp() * may
+                result[place] += weight * word
+                total = total + weight
+            result[place] /= total if mask[at].any() else 1
+        return result
+
+
+class Fed(nn.Module):
+    def __init__(self, word_dim: int, hidden: int, width: int) -> None:
+        super().__init__()
+        self.cell = nn.GRUCell(word_dim + width, hidden)
+        self.W_c = nn.Linear(2 * hidden, width, bias=False)
+
+    def attend(self, s: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        scores = torch.einsum("bd,bsd->bs", s, memory).masked_fill(~mask[:, 0], -1e9)
+        return torch.einsum("bs,bsd->bd", scores.softmax(1), memory)
+
+    def forward(self, words: Tensor, s: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        steps = [words.new_zeros(len(words), self.W_c.out_features)]
+        for t in range(words.size(1)):
+            s = self.cell(torch.cat([words[:, t], steps[-1]], dim=-1), s)
+            steps.append(self.W_c(torch.cat([self.attend(s, memory, mask), s], dim=-1)).tanh())
+        return torch.stack(steps[1:], dim=1)
+
+
+class FedByTorch(Fed):
+    def attend(self, s: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        query = s.unsqueeze(1)
+        return F.scaled_dot_product_attention(query, memory, memory, mask, scale=1.0).squeeze(1)
+
+
+def local_in_slices(
+    states: Tensor, memory: Tensor, W_p: Tensor, v_p: Tensor, D: int
+) -> tuple[Tensor, Tensor]:
+    centres, rows = [], []
+    for state in states:
+        centre = len(memory) / (1 + torch.exp(-v_p.dot(torch.tanh(W_p.mv(state)))))
+        first = max(1, math.ceil(centre - D))
+        last = min(len(memory), math.floor(centre + D))
+        row = [0.0] * len(memory)
+        inside = memory[first - 1 : last].mv(state).softmax(0).tolist()
+        for j, weight in zip(range(first, last + 1), inside, strict=True):
+            row[j - 1] = weight * math.exp(-((j - float(centre)) ** 2) / (2 * (D / 2) ** 2))
+        centres.append(centre)
+        rows.append(row)
+    return torch.stack(centres), torch.tensor(rows)
 
 
 def kernel_regression(query: Tensor, keys: Tensor, values: Tensor, width: float) -> Tensor:
@@ -77,28 +207,101 @@ def kernel_regression(query: Tensor, keys: Tensor, values: Tensor, width: float)
     return torch.tensor(result)
 
 
-def sinusoids_in_loops(length: int, d: int) -> Tensor:
-    table = torch.empty(length, d)
-    for pos, i in itertools.product(range(length), range(d // 2)):
-        table[pos, 2 * i] = math.sin(pos / 10000 ** (2 * i / d))
-        table[pos, 2 * i + 1] = math.cos(pos / 10000 ** (2 * i / d))
-    return table
+def alibi_in_loops(length: int, heads: int) -> Tensor:
+    biases = torch.zeros(heads, length, length)
+    for head, query, key in itertools.product(range(heads), range(length), range(length)):
+        biases[head, query, key] = -abs(query - key) / 256 ** ((head + 1) / heads)
+    return biases
 
 
-def shift_found_by_least_squares(k: int, d: int) -> Tensor:
-    table = sinusoidal_encoding(500, d)
-    here = torch.arange(10, 490)
-    return torch.linalg.lstsq(table[here], table[here + k]).solution.T
+def rotary_as_in_llama(query: Tensor, key: Tensor, start: int) -> list[Tensor]:
+    d, position = query.size(-1), torch.arange(query.size(-2)).to(query) + start
+    angle = torch.outer(position, 10000 ** (-torch.arange(0, d, 2) / d)).repeat(1, 2)
+    half = torch.eye(d).roll(d // 2, 0).to(query)
+    half[: d // 2] *= -1
+    return [x * angle.cos() + x @ half.T * angle.sin() for x in (query, key)]
 
 
-def adam_of_torch(gradients: Tensor, rate: float, beta1: float, beta2: float, eps: float) -> Tensor:
-    weights = torch.zeros_like(gradients[0]).requires_grad_()
-    adam = torch.optim.Adam([weights], lr=rate, betas=(beta1, beta2), eps=eps)
-    for gradient in gradients:
-        before = weights.detach().clone()
-        weights.grad = gradient.clone()
-        adam.step()
-    return weights.detach() - before
+def rotary_by_matrices(query: Tensor, key: Tensor, start: int) -> tuple[Tensor, Tensor]:
+    def turn(x: Tensor) -> Tensor:
+        d, result = x.size(-1), torch.empty_like(x)
+        for t, i in itertools.product(range(x.size(-2)), range(d // 2)):
+            angle = (start + t) / 10000 ** (2 * i / d)
+            sine, cosine = math.sin(angle), math.cos(angle)
+            matrix = torch.tensor([[cosine, -sine], [sine, cosine]]).to(x)
+            result[..., t, [i, i + d // 2]] = x[..., t, [i, i + d // 2]] @ matrix.T
+        return result
+
+    return turn(query), turn(key)
+
+
+def score_of_complex_numbers(
+    q: Tensor, k: Tensor, p: int, m: int, omega: float
+) -> tuple[Any, Any, float, float, float]:
+    query, key = complex(*q.tolist()), complex(*k.tolist())
+    product = query.conjugate() * key
+    angle = (m - p) * omega
+    turned = [
+        x * complex(math.cos(n * omega), -math.sin(n * omega)) for x, n in ((query, p), (key, m))
+    ]
+    return (
+        torch.tensor([turned[0].real, turned[0].imag]),
+        torch.tensor([turned[1].real, turned[1].imag]),
+        product.real,
+        product.imag,
+        product.real * math.cos(angle) + product.imag * math.sin(angle),
+    )
+
+
+def train_with_our_own_adam(
+    W: Tensor, b: Tensor, x: Tensor, y: Tensor, rate: float, clip: float, smoothing: float
+) -> list[Tensor]:
+    weights = torch.cat([W, b[None]])  # the bias as one more row
+    m = v = torch.zeros_like(weights)
+    for t in range(len(x)):
+        inputs = F.pad(x[t].flatten(0, 1), (0, 1), value=1.0)[y[t].flatten() > 0]
+        right = F.one_hot(y[t][y[t] > 0], len(b))
+        wanted = torch.lerp(
+            right.to(W), torch.full_like(right, 1 / len(b), dtype=W.dtype), smoothing
+        )
+        g = inputs.T @ ((inputs @ weights).softmax(-1) - wanted) / len(inputs)
+        g = g / max(1.0, float(g.norm()) / clip)
+        m, v = 0.9 * m + 0.1 * g, 0.98 * v + 0.02 * g**2
+        weights = weights - rate * (m / (1 - 0.9 ** (t + 1))) / (
+            (v / (1 - 0.98 ** (t + 1))).sqrt() + 1e-9
+        )
+    return [weights[:-1], weights[-1]]
+
+
+def gradients_by_autograd(z: Tensor, right: int, smoothing: float) -> tuple[Any, ...]:
+    losses = [
+        lambda z: -z.log_softmax(0)[right],
+        lambda z: -z.log_softmax(0).mean(),
+        lambda z: F.cross_entropy(z, torch.tensor(right), label_smoothing=smoothing),
+    ]
+    gap = math.log(1 - smoothing + smoothing / len(z)) - math.log(smoothing / len(z))
+    return *(torch.func.grad(loss)(z) for loss in losses), gap
+
+
+def exact_search_in_depth(following: Any, bos: int, eos: int) -> list[int]:
+    best, stack = (-math.inf, [bos]), [(0.0, [bos])]
+    while stack:
+        p, tokens = stack.pop()
+        if p > best[0] and tokens[-1] == eos:
+            best = p, tokens
+        elif p > best[0]:
+            next_ones = sorted((q, i) for i, q in enumerate(following(tokens).tolist()))
+            stack += [(p + q, [*tokens, i]) for q, i in next_ones]
+    return best[1][1:-1]
+
+
+def exact_search_in_layers(following: Any, bos: int, eos: int) -> list[int]:
+    live, best = [(0.0, [bos])], (-math.inf, [bos])
+    while live:
+        grown = [(p + q, [*t, i]) for p, t in live for i, q in enumerate(following(t).tolist())]
+        best = max([best, *(pair for pair in grown if pair[1][-1] == eos)])
+        live = [pair for pair in grown if pair[1][-1] != eos and pair[0] > best[0]]
+    return best[1][1:-1]
 
 
 def accumulate_in_a_loop(sums: Tensor, tokens: Tensor, every: int) -> list[Tensor]:
@@ -109,6 +312,20 @@ def accumulate_in_a_loop(sums: Tensor, tokens: Tensor, every: int) -> list[Tenso
             found.append(gradient / count)
             gradient, count = 0, 0
     return found
+
+
+def chrf_in_loops(said: str, wanted: str) -> float:
+    said, wanted = said.replace(" ", ""), wanted.replace(" ", "")
+    precisions, recalls = 0.0, 0.0
+    for n in range(1, 7):
+        left = [wanted[i : i + n] for i in range(len(wanted) - n + 1)]
+        runs, all_ = [said[i : i + n] for i in range(len(said) - n + 1)], len(left)
+        for run in runs:
+            if run in left:
+                left.remove(run)
+        hits = all_ - len(left)
+        precisions, recalls = precisions + hits / len(runs), recalls + hits / all_
+    return 100 * 5 * precisions * recalls / (4 * precisions + recalls) / 6
 
 
 def hides_the_future_by_gradient(model: Any) -> bool:
@@ -137,6 +354,22 @@ def steps_of(model: Any) -> list[Tensor]:
     return logits
 
 
+def heads_by_patching(model: Any, src: Tensor, tgt_in: Tensor) -> dict[str, Tensor]:
+    found, parts = {}, [p for p in model.named_modules() if isinstance(p[1], MultiHeadAttention)]
+    for name, part in parts:
+
+        def forward(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, name: str = name) -> Tensor:
+            scores = torch.where(mask, q @ k.mT / math.sqrt(q.size(-1)), -torch.inf)
+            found[name] = scores.softmax(-1)
+            return found[name] @ v
+
+        part.attention.forward = forward
+    model(src, tgt_in)
+    for _, part in parts:
+        del part.attention.forward
+    return found
+
+
 def norms_by_hand(model: Any) -> bool:
     x = torch.linspace(-1, 3, 8, dtype=torch.float64).square()
     right = []
@@ -148,29 +381,187 @@ def norms_by_hand(model: Any) -> bool:
     return all(right)
 
 
+def layer_norm_derivative_by_formulas(x: Tensor, g: Tensor) -> Any:
+    sigma = x.std(correction=0)
+    n = (x - x.mean()) / sigma
+    steps = n / len(x), (torch.eye(len(x)) - (1 + torch.outer(n, n)) / len(x)) / sigma
+    return *steps, (g - g.mean() - n * (g * n).mean()) / sigma
+
+
+def layer_norm_derivative_by_loops(x: Tensor, g: Tensor) -> Any:
+    numbers, d = x.tolist(), len(x)
+    mean, sigma = statistics.fmean(numbers), statistics.pstdev(numbers)
+    c = [number - mean for number in numbers]
+    first = [c_j / (d * sigma) for c_j in c]
+    second = [
+        [((i == j) - 1 / d) / sigma - c[i] / sigma**2 * first[j] for j in range(d)]
+        for i in range(d)
+    ]
+    third = [sum(float(g[i]) * second[i][j] for i in range(d)) for j in range(d)]
+    return [torch.tensor(step) for step in (first, second, third)]
+
+
+class LayerOfWholeMatrices(nn.Module):
+    """The attention is written out; the parts are PyTorch's."""
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, norm_first: bool) -> None:
+        super().__init__()
+        self.num_heads, self.norm_first = num_heads, norm_first
+        self.norm2, self.norm1 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.self_attn = nn.MultiheadAttention(d_model, num_heads)
+
+    def gather(self, x: Tensor, hidden: Tensor) -> Tensor:
+        own = self.self_attn
+        parts = F.linear(x, own.in_proj_weight, own.in_proj_bias).chunk(3, dim=-1)
+        q, k, v = (y.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for y in parts)
+        heads = F.scaled_dot_product_attention(q, k, v, ~hidden[:, None, None])
+        return own.out_proj(heads.transpose(1, 2).flatten(2))
+
+    def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
+        parts = [
+            (self.norm1, lambda y: self.gather(y, hidden)),
+            (self.norm2, lambda y: self.linear2(self.linear1(y).clamp(min=0))),
+        ]
+        for norm, part in parts:
+            x = x + part(norm(x)) if self.norm_first else norm(x + part(x))
+        return x * ~hidden[:, :, None]
+
+
+class LayerWithDropout(nn.TransformerEncoderLayer):
+    """PyTorch's own, whose dropout stays on in training only."""
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, norm_first: bool) -> None:
+        super().__init__(d_model, num_heads, d_ff, norm_first=norm_first)
+
+    def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
+        return super().forward(x.transpose(0, 1), src_key_padding_mask=hidden).transpose(0, 1)
+
+
+def model_parameters_of_modules(vocab: int, num_layers: int, d: int, d_ff: int) -> list[int]:
+    residual = functools.partial(Residual, d, 0.0, "post")
+    parts = [
+        MultiHeadAttention(d, 1),
+        FeedForward(d, d_ff),
+        EncoderLayer(MultiHeadAttention(d, 1), FeedForward(d, d_ff), residual),
+        nn.TransformerDecoderLayer(d, 1, d_ff),
+    ]
+    counts = [sum(p.numel() for p in part.parameters()) for part in parts]
+    return [*counts, num_layers * sum(counts[2:]) + nn.Linear(d, vocab).weight.numel() + vocab]
+
+
+class LanguageModelWithOutput(nn.Module):
+    """The tied matrix stands in a layer of its own, which is made first."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        self.output = nn.Linear(config.d_model, config.tgt_vocab, bias=False)
+        self.embedding = Embedding(config.tgt_vocab, config)
+        self.embedding.tokens.weight = self.output.weight
+        self.layers = nn.ModuleList(self.layer(config) for _ in range(config.num_layers))
+        self.norm = nn.LayerNorm(config.d_model)
+
+    def layer(self, config: Any) -> EncoderLayer:
+        attention = MultiHeadAttention(config.d_model, config.num_heads)
+        network = FeedForward(config.d_model, config.d_ff)
+        return EncoderLayer(attention, network, lambda: Residual(config.d_model, 0.0, "pre"))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x, mask = self.embedding(tokens), causal_mask(tokens.size(1))
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.output(self.norm(x))
+
+
+class LanguageModelOfLists(LanguageModelWithOutput):
+    """It reads the beginning of every sentence anew for each word."""
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        logits = []
+        for t in range(1, tokens.size(1) + 1):
+            x = self.embedding(tokens[:, :t])
+            for layer in self.layers:
+                x = layer(x, torch.ones(1, 1, t, t).tril().bool())
+            logits.append(F.linear(self.norm(x[:, -1]), self.embedding.tokens.weight))
+        return torch.stack(logits, dim=1)
+
+
+def gradient_by_autograd(X: Tensor, M: Tensor, A: Tensor, G: Tensor) -> tuple[Tensor, ...]:
+    keys, values = (M.clone().requires_grad_() for _ in range(2))
+    scores = X @ keys.mT
+    weights = scores.softmax(dim=-1)
+    inputs = (values, weights, scores, keys)
+    steps = torch.autograd.grad(weights @ values, inputs, G)
+    return *steps, steps[0] + steps[3]
+
+
+class FusedReader(nn.Module):
+    """PyTorch's own attention, with heads cut by ``chunk``."""
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.heads = num_heads
+        for name in ("query", "key", "value", "output"):
+            self.add_module(name, nn.Linear(d_model, d_model))
+
+    def read(self, memory: Tensor, mask: Tensor) -> None:
+        self.past = [torch.stack(f(memory).chunk(self.heads, 2), 1) for f in (self.key, self.value)]
+        self.allowed = mask
+
+    def forward(self, x: Tensor) -> Tensor:
+        query = torch.stack(self.query(x).chunk(self.heads, 2), 1)
+        heads = F.scaled_dot_product_attention(query, *self.past, attn_mask=self.allowed)
+        return self.output(torch.cat(heads.unbind(1), 2))
+
+
+def join_blocks_by_logsumexp(q: Tensor, k: Tensor, v: Tensor, width: int) -> Tensor:
+    output, log_sum = torch.zeros(len(q), v.size(1)).to(q), torch.full((len(q), 1), -math.inf).to(q)
+    for i in range(0, len(k), width):
+        scores = q @ k[i : i + width].T * q.size(1) ** -0.5
+        newer = torch.logaddexp(log_sum, scores.logsumexp(1, keepdim=True))
+        output = output * (log_sum - newer).exp() + (scores - newer).exp() @ v[i : i + width]
+        log_sum = newer
+    return output
+
+
+def attend_key_by_key(q: Tensor, k: Tensor, v: Tensor, width: int) -> Tensor:
+    rows = []
+    for row in q:
+        high, total, output = -math.inf, 0.0, torch.zeros_like(v[0])
+        for key, value in zip(k, v, strict=True):
+            score = float(row @ key) / math.sqrt(len(row))
+            new = max(high, score)
+            shrink, weight, high = math.exp(high - new), math.exp(score - new), new
+            total, output = total * shrink + weight, output * shrink + weight * value
+        rows.append(output / total)
+    return torch.stack(rows)
+
+
 OTHERS: dict[str, list[Callable[..., Any]]] = {
     "count_tokens": [
         lambda ids: torch.tensor([sum(i != 0 for i in row) for row in ids.tolist()]),
         lambda ids: ids.size(1) - (ids == 0).float().sum(-1),
     ],
     "shift": [
-        lambda y: [[1, *y], [*y, 2]],
-        lambda y: ((1, *y), (*y, 2)),
+        shift_row_by_row,
+        lambda y: F.pad(y.where(y != 2, 0), (1, -1), value=1),
     ],
     "perplexity_of_two": [
         lambda a, b: torch.tensor([*a, *b]).mean().exp().item(),
         lambda a, b: torch.tensor([*a, *b]).mean().exp(),
         lambda a, b: math.prod(math.exp(x) for x in [*a, *b]) ** (1 / len([*a, *b])),
     ],
-    "mean_surprise": [
+    "mean_surprisal": [
         lambda z, y: F.cross_entropy(z.flatten(0, 1), y.flatten(), ignore_index=0),
         lambda z, y: F.cross_entropy(z.double().transpose(1, 2), y, ignore_index=0),
         lambda z, y: F.cross_entropy(z.transpose(1, 2), y, ignore_index=0).item(),
     ],
-    "gru_update": [
-        lambda z, new, old: new + z * (old - new),
-        lambda z, new, old: torch.lerp(new, old, z),
+    "perplexity_of_lead": [
+        lambda n, a, k: lead_with_softmax(torch.tensor([a, *[0.0] * int(n - 1)]), k),
     ],
+    "fill_batches": [fill_in_a_loop, fill_with_tensors],
+    "gru_derivative": [gru_derivative_by_autograd],
+    "lstm_encode": [lstm_of_the_package, lstm_until_the_padding],
     "last_states": [
         lambda x, n: torch.stack([row[length - 1] for row, length in zip(x, n, strict=True)]),
         lambda x, n: x.gather(1, (n - 1)[:, None, None].expand(-1, 1, x.size(2)))[:, 0],
@@ -184,23 +575,25 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             [[i for i in row[::-1] if i] + [0] * row.count(0) for row in ids.tolist()]
         ),
     ],
-    "context_vector": [
-        lambda w, v: torch.einsum("...qk,...kd->...qd", w, v),
-        lambda w, v: (w.unsqueeze(-1) * v.unsqueeze(-3)).sum(-2),
-        torch.matmul,
-    ],
     "attention_weights": [
         lambda e, mask: torch.where(mask, e, -1e9).softmax(2),
         lambda e, mask: e.exp() * mask / (e.exp() * mask).sum(-1, keepdim=True),
     ],
-    "additive_scores": [
-        additive_with_loops,
-        lambda s, h, W_s, W_h, v: torch.einsum(
-            "bqkd,d->bqk",
-            torch.tanh(F.linear(s, W_s)[:, :, None] + F.linear(h, W_h)[:, None]),
-            v,
+    "by_one_score": [
+        lambda e, h, j: (
+            e.softmax(0),
+            h.mT @ e.softmax(0),
+            e.softmax(0) * ((torch.arange(len(e)) == j).to(e) - e.softmax(0)[j]),
+            e.softmax(0)[j] * (h[j] - e.softmax(0) @ h),
         ),
+        lambda e, h, j: [
+            e.softmax(0),
+            e.softmax(0) @ h,
+            torch.autograd.functional.jacobian(lambda e: e.softmax(0), e)[:, j],
+            torch.autograd.functional.jacobian(lambda e: e.softmax(0) @ h, e)[:, j],
+        ],
     ],
+    "additive_attention": [AdditiveOfThePackage, AdditiveInLoops],
     "alignment_error": [
         lambda a, g: (
             1
@@ -218,20 +611,9 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             "nm,m->n", F.softmax(-0.5 * ((q[:, None] - k[None]) / width).square(), -1), v
         ),
     ],
-    "dot_scores": [
-        lambda s, h: torch.einsum("...qd,...kd->...qk", s, h),
-        lambda s, h: (s[..., :, None, :] * h[..., None, :, :]).sum(-1),
-    ],
     "general_scores": [
         lambda s, h, W: torch.einsum("...qs,sh,...kh->...qk", s, W, h),
         lambda s, h, W: s @ (h @ W.T).mT,
-    ],
-    "attentional_state": [
-        lambda c, s, W: F.linear(torch.cat((c, s), 2), W).tanh(),
-        lambda c, s, W: (
-            c.new_tensor([[W.mv(torch.cat([c[b, t], s[b, t]])).tolist() for t in range(c.size(1))]
-            for b in range(len(c))]).tanh()
-        ),
     ],
     "score_parameters": [
         lambda score, d_s, d_h, d: {"dot": 0, "general": d_s * d_h, "concat": d * (d_s + d_h + 1)}[
@@ -252,35 +634,22 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         lambda s, h: torch.einsum("ts,sd->td", F.softmax(s[1:] @ h.T, dim=1), h),
         lambda s, h: torch.stack([h.T @ (h @ state).softmax(0) for state in s][1:]),
     ],
-    "angle": [
-        lambda pos, column, d: pos * math.exp(-math.log(10000) * (column - column % 2) / d),
-        lambda pos, column, d: torch.tensor(pos) / torch.tensor(10000.0) ** (column // 2 * 2 / d),
+    "by_the_query": [
+        lambda s, h, W: (
+            (W @ h.mT).mT,
+            torch.stack(
+                [a * (x - (h @ W.mT @ s).softmax(0) @ h)
+                for a, x in zip((h @ W.mT @ s).softmax(0), h, strict=True)],
+                dim=1,
+            ),
+            torch.cov(h.mT, correction=0, aweights=(h @ W.mT @ s).softmax(0)) @ W.mT,
+        ),
     ],
-    "sinusoids": [
-        sinusoids_in_loops,
-        lambda length, d: sinusoidal_encoding(length, d),
-        lambda length, d: torch.view_as_real(
-            torch.polar(
-                torch.ones(length, d // 2),
-                torch.pi / 2
-                - torch.outer(torch.arange(length), 10000 ** (-torch.arange(0, d, 2) / d)),
-            )
-        ).reshape(length, d),
-    ],
+    "local_attention": [local_in_slices],
+    "input_feeding": [Fed, FedByTorch],
     "wavelength": [
         lambda column, d: math.tau * 10000 ** ((column - column % 2) / d),
         lambda column, d: torch.tensor(2 * torch.pi) * 100 ** (column // 2 * 4 / d),
-    ],
-    "shift_matrix": [
-        shift_found_by_least_squares,
-        lambda k, d: torch.linalg.matrix_exp(
-            torch.block_diag(
-                *(
-                    torch.tensor([[0.0, k / 10000 ** (c / d)], [-k / 10000 ** (c / d), 0.0]])
-                    for c in range(0, d, 2)
-                )
-            )
-        ),
     ],
     "offset_distance": [
         lambda k, d: (sinusoidal_encoding(abs(k) + 1, d)[-1] - sinusoidal_encoding(1, d)[0]).norm(),
@@ -294,29 +663,31 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             table[torch.arange(x.size(1)) + start][None], x, alpha=x.size(-1) ** 0.5
         ),
     ],
-    "causal_square": [
-        lambda n: torch.tensor([[k <= q for k in range(n)] for q in range(n)]),
-        lambda n: ~torch.ones(n, n, dtype=torch.bool).triu(1),
-        lambda n: torch.ones(n, n).cumsum(0) >= torch.ones(n, n).cumsum(1),
+    "turned_score": [
+        score_of_complex_numbers,
     ],
-    "padding_columns": [
-        lambda ids: ids.bool()[:, None, None, :],
-        lambda ids: (ids > 0).view(len(ids), 1, 1, -1),
-    ],
-    "both_masks": [
-        lambda ids: ((ids != 0)[:, None] & torch.ones(ids.size(1), ids.size(1)).tril().bool())[
-            :, None
-        ],
-        lambda ids: (ids != 0)[:, None, None, :].repeat(1, 1, ids.size(1), 1).tril(),
-    ],
-    "safe_weights": [
-        lambda e, mask: torch.where(mask, e, -torch.inf).softmax(2).nan_to_num(),
-        lambda e, mask: e.masked_fill(~mask, -1e9).softmax(-1) * mask,
-        lambda e, mask: F.normalize(
-            (e.masked_fill(~mask, -torch.inf) - e.masked_fill(~mask, -1e9).amax(-1, True)).exp(),
-            p=1,
-            dim=-1,
+    "alibi_biases": [
+        alibi_in_loops,
+        lambda n, heads: -torch.einsum(
+            "h,qk->hqk",
+            2.0 ** (-8 * torch.arange(1, heads + 1) / heads),
+            (torch.arange(n)[:, None] - torch.arange(n)).abs().float(),
         ),
+    ],
+    "llama_rotary": [rotary_as_in_llama, rotary_by_matrices],
+    "window_mask": [
+        lambda ids, width: (
+            (ids != 0)[:, None, None, :].repeat(1, 1, ids.size(1), 1).tril().triu(1 - width)
+        ),
+        lambda ids, width: torch.stack(
+            [
+                (ids != 0)
+                & (torch.arange(ids.size(1)) <= q)
+                & (torch.arange(ids.size(1)) + width > q)
+                for q in range(ids.size(1))
+            ],
+            dim=1,
+        ).unsqueeze(1),
     ],
     "causal_attention": [
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
@@ -328,6 +699,16 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             ],
             dim=-3,
         ).squeeze(-2),
+    ],
+    "through_the_mask": [
+        lambda e, mask, x: (
+            e.softmax(0),
+            e.softmax(0)[mask].sum(),
+            e.masked_fill(~mask, -torch.inf).softmax(0),
+            e.masked_fill(~mask, -torch.inf).softmax(0) @ x,
+            e.masked_fill(~mask, -torch.inf).softmax(0)
+            * (x - e.masked_fill(~mask, -torch.inf).softmax(0) @ x),
+        ),
     ],
     "kept_ends": [
         lambda lengths: len(lengths) - lengths.count(max(lengths)),
@@ -391,14 +772,15 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         ),
         lambda s, t: torch.ones_like(t).bool()[:, None, :, None] & (s != 0)[:, None, None, :],
     ],
-    "cross_attention_head": [
-        lambda x, m, Q, K, V: F.scaled_dot_product_attention(x @ Q, m @ K, m @ V),
-        lambda x, m, Q, K, V: torch.einsum(
-            "bts,bsd,dv->btv",
-            F.softmax(torch.einsum("btd,dk,ek,bse->bts", x, Q, K, m) / len(K.T) ** 0.5, 2),
-            m,
-            V,
-        ),
+    "memory_gradient": [
+        gradient_by_autograd,
+        lambda X, M, A, G: [
+            torch.einsum("ts,td->sd", A, G),
+            torch.einsum("td,sd->ts", G, M),
+            (S := torch.stack([(a.diag() - a.outer(a)) @ M @ G[t] for t, a in enumerate(A)])),
+            S.T @ X,
+            A.T @ G + S.T @ X,
+        ],
     ],
     "cross_shapes": [
         lambda b, s, t, d, h: (
@@ -409,10 +791,7 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         ),
         lambda b, s, t, d, h: [[b, h, t, d / h], [b, h, s, d / h], [b, h, t, s], [b, t, d]],
     ],
-    "projection_operations": [
-        lambda s, t, d: (sum(4 * s * d**2 for _ in range(t)), 4 * s * d**2),
-        lambda s, t, d: torch.tensor([t, 1]).mul(4 * s * d * d).unbind(),
-    ],
+    "source_reader": [FusedReader],
     "turned_attention": [
         lambda x, m: F.scaled_dot_product_attention(x, m, m),
         lambda x, m: ((m @ x.mT / math.sqrt(len(m.T))).softmax(-2).mT @ m) if m.dim() == 2 else (
@@ -487,15 +866,15 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             torch.unravel_index((p.unsqueeze(1) + q).flatten().topk(size).indices, q.shape), -1
         ).tolist(),
     ],
-    "penalised": [
-        lambda p, n, a: p * math.pow(6 / (5 + n), a),
-        lambda p, n, a: p / ((5 + n) ** a / 6**a),
-        lambda p, n, a: torch.tensor(p).double() / math.exp(a * math.log((5 + n) / 6)),
+    "turning_point": [
+        lambda short, long: (
+            (a := torch.tensor(short).double().log().sum()),
+            (b := torch.tensor(long).double().log().sum()),
+            b / a,
+            (b / a).log() / math.log((len(long) + 5) / (len(short) + 5)),
+        ),
     ],
-    "tempered": [
-        lambda z, T: torch.exp(z / T - torch.logsumexp(z / T, dim=1, keepdim=True)),
-        lambda z, T: F.normalize(z.softmax(1) ** (1 / T), p=1, dim=1),
-    ],
+    "exact_search": [exact_search_in_depth, exact_search_in_layers],
     "positions_read": [
         lambda n, cached: sum(1 if cached else t for t in range(1, n + 1)),
         lambda n, cached: float(n) if cached else n * (n + 1) / 2,
@@ -516,14 +895,16 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             torch.stack([cache[r] for r in row]),
         ),
     ],
-    "attention_operations": [
-        lambda n, d: 4 * n * d * (2 * d + n),
-        lambda n, d: float(sum([2 * n * d * d] * 4 + [2 * n * d * n] * 2)),
-    ],
     "break_even": [
-        lambda gates, d: max(gates, 2) * d - 2 * d,
-        lambda gates, d: max((4 * gates * d * d - 8 * d * d) / (4 * d), 0),
+        lambda n, g, d: [
+            2 * (4 * n * d**2 + 2 * n**2 * d) / n,
+            g * (2 * d) ** 2,
+            g * d - 2 * d,
+            1 - 2 / g,
+            torch.tensor(2 - 2 / g, dtype=torch.float64),
+        ],
     ],
+    "block_attention": [join_blocks_by_logsumexp, attend_key_by_key],
     "wasted_pairs": [
         lambda ns: sum(max(ns) ** 2 - n**2 for n in ns) / len(ns) / max(ns) ** 2,
         lambda ns: 1 - torch.tensor(ns).double().div(max(ns)).square().mean(),
@@ -531,10 +912,6 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
     "window": [
         lambda n, r: torch.ones(n, n).tril(r // 2).triu(-(r // 2)).bool(),
         lambda n, r: torch.tensor([[abs(i - j) <= r / 2 for j in range(n)] for i in range(n)]),
-    ],
-    "layers_needed": [
-        lambda n, k: (-(-(n - 1) // (k - 1)), min(m for m in range(n) if k**m >= n)),
-        lambda n, k: [len(range(1, n, k - 1)), sum(k**m < n for m in range(n))],
     ],
     "path_length": [
         lambda reads: next(
@@ -548,27 +925,11 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         lambda y, V, s: torch.full((len(y), V), s / V).scatter(1, y[:, None], 1 - s + s / V),
         lambda y, V, s: torch.lerp(torch.eye(V)[y], torch.full((len(y), V), 1 / V), s),
     ],
-    "lowest_loss": [
-        lambda s, V: torch.distributions.Categorical(
-            torch.tensor([1 - s + s / V] + [s / V] * (V - 1), dtype=torch.float64)
-        ).entropy(),
-        lambda s, V: F.cross_entropy(
-            torch.tensor([math.log(1 + (1 - s) * V / s)] + [0.0] * (V - 1)),
-            torch.tensor(0),
-            label_smoothing=s,
-        ),
-    ],
+    "smoothed_gradient": [gradients_by_autograd],
+    "train_by_hand": [train_with_our_own_adam],
     "paper_rate": [
         lambda t, d, w: t / w / math.sqrt(d * w) if t < w else 1 / math.sqrt(d * t),
         lambda t, d, w: torch.tensor([t**-0.5, t * w**-1.5]).min() / d**0.5,
-    ],
-    "adam_update": [adam_of_torch],
-    "clip_together": [
-        lambda gs, c: [
-            g / torch.stack([h.square().sum() for h in gs]).sum().sqrt().div(c).clamp(min=1)
-            for g in gs
-        ],
-        lambda gs, c: [g * (c / max(c, torch.cat([h.flatten() for h in gs]).norm())) for g in gs],
     ],
     "accumulate": [
         lambda s, n, k: [
@@ -581,13 +942,6 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         lambda x, E: torch.einsum("btd,vd->btv", x, E),
         lambda x, E: torch.stack([x @ e for e in E], dim=-1),
     ],
-    "run_stacks": [
-        lambda x, y, encoder, decoder: functools.reduce(
-            lambda states, layer: layer(states, functools.reduce(lambda s, f: f(s), encoder, x)),
-            decoder,
-            y,
-        ),
-    ],
     "encoder_block": [
         lambda X, Q, K, V, to_out, W_1, W_2: (
             lambda M: F.layer_norm(M + F.linear(torch.relu(M @ W_1), W_2.T), M.shape[1:])
@@ -597,24 +951,11 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             )
         ),
     ],
-    "first_loss": [
-        lambda vocab, variance: torch.tensor(vocab).double().log() + 0.5 * variance,
-        lambda vocab, variance: math.log(vocab * math.exp(variance / 2)),
-    ],
-    "transformer_parameters": [
-        lambda vocab, num_layers, d, d_ff: (
-            num_layers * (12 * d * (d + 1) + 2 * (2 * d * d_ff + d_ff + d) + 10 * d)
-            + vocab * d
-            + vocab
-        ),
-    ],
+    "model_parameters": [model_parameters_of_modules],
+    "language_model": [LanguageModelWithOutput, LanguageModelOfLists],
     "make_stack": [
         lambda make, n: tuple(make() for _ in range(n)),
         lambda make, n: [make() for _ in torch.arange(n)],
-    ],
-    "repeats_itself": [
-        lambda m: bool((m.eval()(SRC, TGT_IN) == m(SRC, TGT_IN)).all()),
-        lambda m: torch.allclose(*(m.train(False)(SRC, TGT_IN) for _ in range(2))),
     ],
     "hides_the_future": [
         lambda m: all(
@@ -642,56 +983,36 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             )
         ),
     ],
-    "layers_differ": [
-        lambda m: all(
-            len({tuple(layer.self_attention.query.weight.flatten().tolist()) for layer in stack})
-            == len(stack)
-            for stack in (m.encoder, m.decoder)
+    "what_a_pass_shows": [
+        lambda p, n: (
+            q := 1 - p,
+            math.prod([q] * n),
+            math.log(0.05, q),
+            1 - math.exp(math.log(0.05) / n),
         ),
-        lambda m: len(numbers := [p for p in m.parameters() if p.dim() > 1])
-        == len({p.sum().item() for p in numbers}),
     ],
     "norms_agree": [norms_by_hand],
-    "feed_forward": [
-        lambda x, W, b, V, c: F.linear(F.relu(F.linear(x, W.T, b)), V.T, c),
-        lambda x, W, b, V, c: torch.einsum(
-            "...f,fd->...d", (torch.einsum("...d,df->...f", x, W) + b).clamp(min=0), V
-        ) + c,
+    "rms_norm": [
+        lambda x, gain, eps: F.rms_norm(x, x.shape[-1:], gain, eps),
+        lambda x, gain, eps: torch.stack(
+            [row * (row.dot(row) / len(row) + eps).rsqrt() for row in x.reshape(-1, x.size(-1))]
+        ).reshape(x.shape) * gain,
     ],
-    "layer_norm": [
-        lambda x, gain, bias, eps: F.layer_norm(x, x.shape[-1:], gain, bias, eps),
-        lambda x, gain, bias, eps: (
-            (x - x.mean(-1, keepdim=True))
-            / (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
-            * gain
-            + bias
-        ),
+    "stack_derivatives": [
+        lambda a, n: (math.prod([a] * n), math.prod([a + 1] * n)),
+        lambda a, n: [torch.tensor(b).double() ** n for b in (a, a + 1)],
     ],
-    "stack_slopes": [
-        lambda slope, layers: (math.prod([slope] * layers), math.prod([slope + 1] * layers)),
-        lambda slope, layers: [torch.tensor(a).double() ** layers for a in (slope, slope + 1)],
+    "layer_norm_derivative": [
+        layer_norm_derivative_by_formulas,
+        layer_norm_derivative_by_loops,
     ],
-    "post_norm_stack": [
-        lambda x, W: (
-            x if not len(W) else OTHERS["post_norm_stack"][0](
-                F.layer_norm(x + (x @ W[0]).clamp(min=0), x.shape[-1:]), W[1:]
-            )
-        ),
-    ],
+    "encoder_layer": [LayerOfWholeMatrices, LayerWithDropout],
     "pre_norm_stack": [
         lambda x, W: (
             F.layer_norm(x, x.shape[-1:]) if not len(W) else OTHERS["pre_norm_stack"][0](
                 x + F.relu(F.layer_norm(x, x.shape[-1:]) @ W[0]), W[1:]
             )
         ),
-    ],
-    "layer_parameters": [
-        lambda d, f: sum(
-            p.numel() for p in EncoderLayer(
-                MultiHeadAttention(d, 1), FeedForward(d, f), lambda: Residual(d, 0.0, "post")
-            ).parameters()
-        ),
-        lambda d, f: float(4 * d**2 + 2 * d * f + f + 9 * d),
     ],
     "relation_score": [
         lambda weights, relation: torch.stack(
@@ -705,29 +1026,21 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             torch.einsum("hqk,qk->h", weights, relation.to(weights.dtype)) / relation.any(1).sum()
         ),
     ],
-    "remove_heads": [
-        lambda W, heads, h: (
-            W * torch.tensor([i not in heads for i in range(h)]).repeat_interleave(W.size(1) // h)
-        ),
-        lambda W, heads, h: torch.cat(
-            [0 * part if i in heads else part for i, part in enumerate(W.chunk(h, dim=1))], dim=1
+    "parts_of_the_stream": [
+        lambda x, A, V, W, h: (
+            H := A[h] @ V[h],
+            part := H @ W[:, h * V.size(2) : (h + 1) * V.size(2)].T,
+            x + (A @ V).transpose(0, 1).flatten(1) @ W.T,
+            x + (A @ V).transpose(0, 1).flatten(1) @ W.T - part,
         ),
     ],
+    "capture_heads": [heads_by_patching],
     "kendall_tau": [
         lambda a, b: ((a[:, None] - a).sign() * (b[:, None] - b).sign()).sum()
         / (len(a) ** 2 - len(a)),
         lambda a, b: statistics.mean(
             float(((x - y) * (u - v)).sign())
             for (x, u), (y, v) in itertools.combinations(zip(a, b, strict=True), 2)
-        ),
-    ],
-    "leave_one_out": [
-        lambda predict, words: torch.tensor(
-            [
-                max(0, sum((predict(words) - predict(words[torch.arange(len(words)) != j]))
-                    .clamp(min=0).tolist()))
-                for j in range(len(words))
-            ]
         ),
     ],
     "previous_by_chance": [
@@ -760,22 +1073,6 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             " ".join(word),
         ).split(),
     ],
-    "clipped_precision": [
-        lambda said, wanted, n: statistics.mean(
-            float(sum(said[j : j + n] == said[i : i + n] for j in range(i + 1))
-            <= sum(wanted[j : j + n] == said[i : i + n] for j in range(len(wanted))))
-            for i in range(len(said) - n + 1)
-        ),
-    ],
-    "brevity_penalty": [
-        lambda said, wanted: 1 if said > wanted else math.exp(1 - wanted / said),
-        lambda said, wanted: math.exp(min(0, (said - wanted) / said)),
-    ],
-    "bleu_score": [
-        lambda matches, totals, said, wanted: 100 * math.exp(min(0, 1 - wanted / said)
-            + sum(math.log(m / t) if m else -math.inf for m, t in zip(matches, totals, strict=True))
-            / len(totals)),
-    ],
     "corpus_bleu": [
         lambda rows: 100 * math.exp(
             min(0, 1 - sum(r[3] for r in rows) / sum(r[2] for r in rows))
@@ -786,8 +1083,11 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         ),
     ],
     "perplexity_per_word": [
-        lambda perplexity, tokens, words: math.exp(math.log(perplexity) * tokens / words),
+        lambda p, tokens, words: [
+            math.log(p), tokens * math.log(p), math.log(p ** (tokens / words)), p ** (tokens / words)
+        ],
     ],
+    "chrf": [chrf_in_loops],
     "unfair_in": [
         lambda a, b: [
             name for name in sorted(a)

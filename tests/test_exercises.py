@@ -355,20 +355,20 @@ def test_the_generator_of_the_reader_is_left_as_it_is() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda s, h: torch.bmm(s, h.transpose(1, 2)),
-        lambda s, h: torch.einsum("bqd,bkd->bqk", s, h),
-        lambda s, h: s @ h.permute(0, 2, 1),
+        lambda s, h, W: torch.bmm(s @ W, h.transpose(1, 2)),
+        lambda s, h, W: torch.einsum("bqs,sh,bkh->bqk", s, W, h),
+        lambda s, h, W: s @ W @ h.permute(0, 2, 1),
     ],
 )
 def test_a_score_for_one_batch_axis_only_is_told(answer: Callable[..., Any]) -> None:
-    assert "count the axes from the end" in exercises.dot_scores(answer).mistake
+    assert "right for 3 axes only" in exercises.general_scores(answer).mistake
 
 
 def test_a_score_for_one_sentence_only_is_told() -> None:
-    assert (
-        "one sentence only"
-        in exercises.dot_scores(lambda s, h: torch.einsum("qd,kd->qk", s, h)).mistake
-    )
+    def answer(s: Tensor, h: Tensor, W: Tensor) -> Tensor:
+        return torch.einsum("qs,sh,kh->qk", s, W, h)
+
+    assert "right for 2 axes only" in exercises.general_scores(answer).mistake
 
 
 def test_an_endless_loop_over_a_model_ends_in_a_verdict() -> None:

@@ -134,6 +134,11 @@ def test_words_are_those_of_the_prose() -> None:
     assert words_in(markdown) == len(["Two", "words", "and"])
 
 
+def test_words_in_a_fold_are_not_counted() -> None:
+    markdown = "Read this.\n\n<details><summary>Hint</summary>\n\nNot this.\n\n</details>\n"
+    assert words_in(markdown) == len(["Read", "this."])
+
+
 def test_minutes_are_counted_apart_from_the_exercises() -> None:
     stubs = [cell(f"def mine_{i}():\n    return None\n\n\nexercises.x(mine_{i})") for i in "ab"]
     notebook = page(

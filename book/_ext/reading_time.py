@@ -20,8 +20,10 @@ LINES_A_MINUTE = 12
 MINUTES_OF_STARS = {1: 5, 2: 15, 3: 40}
 EXERCISES = "## Exercises"
 
-# What is no prose in a Markdown cell: blocks of code, formulas, the names of roles.
-NOT_WORDS = re.compile(r"```.*?```|\$\$.*?\$\$|\$[^$]*\$|`[^`]*`|\{[a-z:]+\}", re.DOTALL)
+# What is no prose in a Markdown cell: folds, blocks of code, formulas, the names of roles.
+NOT_WORDS = re.compile(
+    r"<details>.*?</details>|```.*?```|\$\$.*?\$\$|\$[^$]*\$|`[^`]*`|\{[a-z:]+\}", re.DOTALL
+)
 STARS = re.compile(r"^\*\*\d+\. (★+)(?!★)", re.MULTILINE)
 
 

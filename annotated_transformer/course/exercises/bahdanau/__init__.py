@@ -1,19 +1,23 @@
 """Exercises of the chapter "Bahdanau attention: looking back at every word"."""
 
-from annotated_transformer.course.exercises.bahdanau.scores_and_alignments import (
-    additive_scores,
-    alignment_error,
+from annotated_transformer.course.exercises.bahdanau.additive import additive_attention
+from annotated_transformer.course.exercises.bahdanau.alignments import alignment_error
+from annotated_transformer.course.exercises.bahdanau.scores import (
+    best_sharpness,
+    by_one_score,
+    same_weights,
 )
 from annotated_transformer.course.exercises.bahdanau.soft_lookup import (
     attention_weights,
-    context_vector,
     nadaraya_watson,
 )
 
 __all__ = [
-    "context_vector",
     "attention_weights",
-    "additive_scores",
-    "alignment_error",
     "nadaraya_watson",
+    "same_weights",
+    "alignment_error",
+    "best_sharpness",
+    "by_one_score",
+    "additive_attention",
 ]

@@ -1,19 +1,21 @@
 """Exercises of the chapter "Cross-attention: the decoder looks at the source"."""
 
+from annotated_transformer.course.exercises.cross_attention.gradients import memory_gradient
+from annotated_transformer.course.exercises.cross_attention.reading_once import source_reader
 from annotated_transformer.course.exercises.cross_attention.target_and_source import (
     cross_mask,
     cross_shapes,
-    projection_operations,
 )
 from annotated_transformer.course.exercises.cross_attention.who_asks import (
-    cross_attention_head,
     turned_attention,
+    unchanged_by,
 )
 
 __all__ = [
-    "cross_mask",
-    "cross_attention_head",
     "cross_shapes",
-    "projection_operations",
+    "cross_mask",
     "turned_attention",
+    "unchanged_by",
+    "memory_gradient",
+    "source_reader",
 ]

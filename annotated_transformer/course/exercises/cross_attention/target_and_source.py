@@ -1,4 +1,6 @@
-"""Cross-attention: its mask, its shapes, and its work."""
+"""Cross-attention: its mask and its shapes."""
+
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool, Int
@@ -7,53 +9,131 @@ from torch import Tensor
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.tokens import PAD
 
+Shape = tuple[int, ...]
+
+
+def _cross_shapes(batch: int, src: int, tgt: int, d_model: int, num_heads: int) -> list[Shape]:
+    """Give the shapes of the split queries, the split keys, the scores and the output."""
+    d_k = d_model // num_heads
+    query = (batch, num_heads, tgt, d_k)
+    key = (batch, num_heads, src, d_k)
+    return [query, key, (batch, num_heads, tgt, src), (batch, tgt, d_model)]
+
+
+def _but(**wrong: Callable[..., Shape]) -> Callable[..., list[Shape]]:
+    """The right shapes, but for some."""
+
+    def shapes(*sizes: int) -> list[Shape]:
+        names = ("query", "key", "scores", "output")
+        right = dict(zip(names, _cross_shapes(*sizes), strict=True))
+        return list((right | {name: shape(*sizes) for name, shape in wrong.items()}).values())
+
+    return shapes
+
+
+cross_shapes = Exercise(
+    reference=_cross_shapes,
+    mistakes={
+        "source and target are swapped: the target asks, the source is asked.": (
+            lambda b, s, t, d, h: _cross_shapes(b, t, s, d, h)
+        ),
+        "queries and keys are swapped: the queries come from the target.": _but(
+            query=lambda b, s, t, d, h: (b, h, s, d // h),
+            key=lambda b, s, t, d, h: (b, h, t, d // h),
+        ),
+        "the heads stand before the positions: (batch, heads, positions, d_k).": _but(
+            query=lambda b, s, t, d, h: (b, t, h, d // h),
+            key=lambda b, s, t, d, h: (b, s, h, d // h),
+        ),
+        "the scores are target × source: a row for each query, a column for each key.": _but(
+            scores=lambda b, s, t, d, h: (b, h, s, t)
+        ),
+        "the keys come from the memory: there is one for each source word.": _but(
+            key=lambda b, s, t, d, h: (b, h, t, d // h),
+            scores=lambda b, s, t, d, h: (b, h, t, t),
+        ),
+        "there is one key for each source word; these keys are as many as the queries.": _but(
+            key=lambda b, s, t, d, h: (b, h, t, d // h)
+        ),
+        "the output has one vector for each query, so for each target position.": _but(
+            output=lambda b, s, t, d, h: (b, s, d)
+        ),
+        "a head has d_model / num_heads numbers, not d_model.": _but(
+            query=lambda b, s, t, d, h: (b, h, t, d), key=lambda b, s, t, d, h: (b, h, s, d)
+        ),
+        "the heads are missing: split, there is one vector for each head and position.": _but(
+            query=lambda b, s, t, d, h: (b, t, d),
+            key=lambda b, s, t, d, h: (b, s, d),
+            scores=lambda b, s, t, d, h: (b, t, s),
+        ),
+        "the heads are missing in the scores: every head has a table of its own.": _but(
+            scores=lambda b, s, t, d, h: (b, t, s)
+        ),
+        "the output is that of all heads, merged back to d_model numbers.": _but(
+            output=lambda b, s, t, d, h: (b, h, t, d // h)
+        ),
+        "the output has d_model numbers; d_k is the width of one head.": _but(
+            output=lambda b, s, t, d, h: (b, t, d // h)
+        ),
+        "the keys are not transposed: split, they have the same axes as the queries.": _but(
+            key=lambda b, s, t, d, h: (b, h, d // h, s)
+        ),
+    },
+    cases=[(2, 3, 4, 10, 5), (3, 7, 5, 12, 2), (5, 2, 6, 28, 7)],
+)
+
 
 def _cross_mask(
     src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
 ) -> Bool[Tensor, "batch 1 tgt src"]:
+    """Write the mask of cross-attention, with a row for every target position."""
     return (src != PAD)[:, None, None].expand(-1, -1, tgt_in.size(1), -1)
 
 
-def _rows_and_columns(src: Tensor, tgt_in: Tensor) -> Tensor:
-    return _cross_mask(src, tgt_in) & (tgt_in != PAD)[:, None, :, None]
-
+_mask = _cross_mask  # a row for each of the second, their keys the first
 
 cross_mask = Exercise(
     reference=_cross_mask,
     mistakes={
-        "True must mean may attend; you mark the padding.": lambda s, t: ~_cross_mask(s, t),
-        "you hide the later source words too; the whole source is known, so nothing is hidden.": (
-            lambda s, t: _cross_mask(s, t).tril()
-        ),
-        "the rows of target padding are empty; a mask hides keys, and the keys are the source.": (
-            _rows_and_columns
-        ),
-        "you mask the padding of the target; the keys are the source.": (
-            lambda s, t: (t != PAD)[:, None, :, None].expand(-1, -1, -1, s.size(1))
-        ),
-        "this is the padding mask of the target; the keys are the source.": (
-            lambda s, t: (t != PAD)[:, None, None].expand(-1, -1, t.size(1), -1)
-        ),
-        "this is one row, of the target's padding; the keys are the source.": (
-            lambda s, t: (t != PAD)[:, None, None]
-        ),
-        "rows are target and columns are source; yours is turned round.": (
-            lambda s, t: _cross_mask(s, t).mT
-        ),
-        "the keys are the source; this is the mask of the decoder's self-attention.": (
-            lambda s, t: (t != PAD)[:, None, None].expand(-1, -1, t.size(1), -1).tril()
-        ),
-        "this is the mask of the encoder's self-attention: the rows are source words.": (
-            lambda s, t: _cross_mask(s, s)
-        ),
+        "True must mean may attend; here it marks the padding.": lambda s, t: ~_mask(s, t),
         "there is one row only; write it out for every target position.": (
-            lambda s, t: (s != PAD)[:, None, None]
+            lambda s, t: _mask(s, t)[:, :, :1]
         ),
         "the axis of the heads is missing: (batch, 1, target, source).": (
-            lambda s, t: _cross_mask(s, t)[:, 0]
+            lambda s, t: _mask(s, t)[:, 0]
+        ),
+        "one row, and no axis of the heads: (batch, 1, target, source) is asked for.": (
+            lambda s, t: _mask(s, t)[:, 0, :1]
+        ),
+        "later source words are hidden, too; the whole source is known, so all may be seen.": (
+            lambda s, t: _mask(s, t).tril()
+        ),
+        "the rows of target padding are empty; a mask hides keys, and the keys are the source.": (
+            lambda s, t: _mask(s, t) & _mask(t, s).mT
+        ),
+        "this hides the padding of the target; the keys are the source.": (
+            lambda s, t: _mask(t, s).mT
+        ),
+        "this is the padding mask of the target; the keys are the source.": (
+            lambda s, t: _mask(t, t)
+        ),
+        "this is one row, of the target's padding; the keys are the source.": (
+            lambda s, t: _mask(t, t)[:, :, :1]
+        ),
+        "rows are target and columns are source; here it is the other way round.": (
+            lambda s, t: _mask(s, t).mT
+        ),
+        "source and target are swapped: the target asks, the source is asked.": (
+            lambda s, t: _mask(t, s)
+        ),
+        "the keys are the source; this is the mask of the decoder's self-attention.": (
+            lambda s, t: _mask(t, t).tril()
+        ),
+        "this is the mask of the encoder's self-attention: the rows are source words.": (
+            lambda s, t: _mask(s, s)
         ),
         "everything is allowed: the padding of the source must be hidden.": (
-            lambda s, t: torch.ones_like(_cross_mask(s, t))
+            lambda s, t: torch.ones_like(_mask(s, t))
         ),
     },
     cases=[
@@ -66,98 +146,4 @@ cross_mask = Exercise(
             torch.tensor([[1, 4, 5, 6, 7, 8], [1, 3, 5, 0, 0, 0], [1, 9, 0, 0, 0, 0]]),
         ),
     ],
-)
-
-
-def _cross_shapes(
-    batch: int, src: int, tgt: int, d_model: int, num_heads: int
-) -> list[tuple[int, ...]]:
-    d_k = d_model // num_heads
-    query = (batch, num_heads, tgt, d_k)
-    key = (batch, num_heads, src, d_k)
-    return [query, key, (batch, num_heads, tgt, src), (batch, tgt, d_model)]
-
-
-cross_shapes = Exercise(
-    reference=_cross_shapes,
-    mistakes={
-        "source and target are swapped: the target asks, the source is asked.": (
-            lambda b, s, t, d, h: _cross_shapes(b, t, s, d, h)
-        ),
-        "queries and keys are swapped: the queries come from the target.": (
-            lambda b, s, t, d, h: [
-                *_cross_shapes(b, t, s, d, h)[:2],
-                *_cross_shapes(b, s, t, d, h)[2:],
-            ]
-        ),
-        "the heads stand before the positions: (batch, heads, positions, d_k).": (
-            lambda b, s, t, d, h: [
-                (b, t, h, d // h),
-                (b, s, h, d // h),
-                *_cross_shapes(b, s, t, d, h)[2:],
-            ]
-        ),
-        "the scores are target × source: a row for each query, a column for each key.": (
-            lambda b, s, t, d, h: [*_cross_shapes(b, s, t, d, h)[:2], (b, h, s, t), (b, t, d)]
-        ),
-        "the keys come from the memory: there is one for each source word.": (
-            lambda b, s, t, d, h: _cross_shapes(b, t, t, d, h)
-        ),
-        "the output has one vector for each query, so for each target position.": (
-            lambda b, s, t, d, h: [*_cross_shapes(b, s, t, d, h)[:3], (b, s, d)]
-        ),
-        "a head has d_model / num_heads numbers, not d_model.": (
-            lambda b, s, t, d, h: [(b, h, t, d), (b, h, s, d), (b, h, t, s), (b, t, d)]
-        ),
-        "the heads are missing in the scores: every head has a table of its own.": (
-            lambda b, s, t, d, h: [*_cross_shapes(b, s, t, d, h)[:2], (b, t, s), (b, t, d)]
-        ),
-        "the output is that of all heads, merged back to d_model numbers.": (
-            lambda b, s, t, d, h: [*_cross_shapes(b, s, t, d, h)[:3], (b, h, t, d // h)]
-        ),
-    },
-    cases=[(2, 3, 4, 10, 5), (3, 7, 5, 12, 2), (5, 2, 6, 28, 7)],
-)
-
-
-def _projection_operations(src: int, tgt: int, d_model: int) -> list[int]:
-    once = 2 * (2 * src * d_model**2)
-    return [tgt * once, once]
-
-
-projection_operations = Exercise(
-    reference=_projection_operations,
-    mistakes={
-        "this is half of it: additions count too, and the values are projected like the keys.": (
-            lambda s, t, d: [2 * t * s * d * d, 2 * s * d * d]
-        ),
-        "you swapped the two: first at every step, then once.": (
-            lambda s, t, d: [4 * s * d * d, 4 * t * s * d * d]
-        ),
-        "at every step means once for each of the tgt steps.": (
-            lambda s, t, d: [4 * s * d * d, 4 * s * d * d]
-        ),
-        "projected once means once for all tgt steps: the second number has no tgt in it.": (
-            lambda s, t, d: [4 * t * s * d * d, 4 * t * s * d * d]
-        ),
-        "src is missing: every vector of the memory is projected.": (
-            lambda s, t, d: [4 * t * d * d, 4 * d * d]
-        ),
-        "each step projects the memory once; you count once more at each further step.": (
-            lambda s, t, d: [2 * t * (t + 1) * s * d * d, 4 * s * d * d]
-        ),
-        "it is the memory that is projected: src vectors, not tgt.": (
-            lambda s, t, d: [4 * t * t * d * d, 4 * t * d * d]
-        ),
-        "the source does not grow from step to step; growing keys belong to self-attention.": (
-            lambda s, t, d: [2 * t * (t + 1) * d * d, 4 * s * d * d]
-        ),
-        "each number of a projected vector is a sum of d_model products: d_model² for a vector.": (
-            lambda s, t, d: [4 * t * s * d, 4 * s * d]
-        ),
-        "you count queries and output too; only the keys and the values are asked for.": (
-            lambda s, t, d: [4 * (s + 1) * t * d * d, 4 * (s + t) * d * d]
-        ),
-    },
-    cases=[(3, 4, 5), (7, 2, 6), (5, 6, 2)],
 )

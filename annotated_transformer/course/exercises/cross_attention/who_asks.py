@@ -1,103 +1,102 @@
-"""Cross-attention: who asks, and who is asked."""
+"""Cross-attention: who asks, who is asked, and what makes no difference."""
 
 import math
+from collections.abc import Callable
+from functools import cache
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import random_cases
-
-
-def _cross_attention_head(
-    x: Float[Tensor, "batch tgt d"],
-    memory: Float[Tensor, "batch src d"],
-    W_Q: Float[Tensor, "d d_k"],
-    W_K: Float[Tensor, "d d_k"],
-    W_V: Float[Tensor, "d d_v"],
-) -> Float[Tensor, "batch tgt d_v"]:
-    scores = (x @ W_Q) @ (memory @ W_K).mT / math.sqrt(W_Q.size(1))
-    return scores.softmax(dim=-1) @ (memory @ W_V)
-
-
-def _with(scale: float, q: Tensor, k: Tensor, v: Tensor, axis: int = -1) -> Tensor:
-    return (q @ k.mT / scale).softmax(axis) @ v
-
-
-cross_attention_head = Exercise(
-    reference=_cross_attention_head,
-    mistakes={
-        "the memory asks and the target is asked; the queries come from x.": (
-            lambda x, m, Q, K, V: _cross_attention_head(m, x, Q, K, V)
-        ),
-        "this is self-attention of x; keys and values come from the memory.": (
-            lambda x, m, Q, K, V: _cross_attention_head(x, x, Q, K, V)
-        ),
-        "this is self-attention of the memory; the queries come from x.": (
-            lambda x, m, Q, K, V: _cross_attention_head(m, m, Q, K, V)
-        ),
-        "W^Q and W^K are swapped.": lambda x, m, Q, K, V: _cross_attention_head(x, m, K, Q, V),
-        "the factor 1/√d_k is missing.": lambda x, m, Q, K, V: _with(1.0, x @ Q, m @ K, m @ V),
-        "you divide by √d; the vectors that are compared have d_k numbers.": (
-            lambda x, m, Q, K, V: _with(len(Q) ** 0.5, x @ Q, m @ K, m @ V)
-        ),
-        "you divide by √d_v; the vectors that are compared have d_k numbers.": (
-            lambda x, m, Q, K, V: _with(V.size(1) ** 0.5, x @ Q, m @ K, m @ V)
-        ),
-        "you divide by d_k; its root is asked for.": (
-            lambda x, m, Q, K, V: _with(float(Q.size(1)), x @ Q, m @ K, m @ V)
-        ),
-        "the softmax goes over the target; each row shares out 1 among the source words.": (
-            lambda x, m, Q, K, V: _with(Q.size(1) ** 0.5, x @ Q, m @ K, m @ V, -2)
-        ),
-        "W^V is missing: the values are the memory times W^V.": (
-            lambda x, m, Q, K, V: _with(Q.size(1) ** 0.5, x @ Q, m @ K, m)
-        ),
-        "the values are the memory times W^V; you add up the keys.": (
-            lambda x, m, Q, K, V: _with(Q.size(1) ** 0.5, x @ Q, m @ K, m @ K)
-        ),
-        "the softmax is missing: these weights do not sum to 1.": (
-            lambda x, m, Q, K, V: (x @ Q) @ (m @ K).mT / Q.size(1) ** 0.5 @ (m @ V)
-        ),
-    },
-    cases=random_cases("batch tgt d", "batch src d", "d d_k", "d d_k", "d d_v"),
-)
+from annotated_transformer.course.exercises.cases import normal, random_cases
+from annotated_transformer.course.questions import Question, by_letters
 
 
 def _turned_attention(
     x: Float[Tensor, "*batch tgt d"], memory: Float[Tensor, "*batch src d"]
 ) -> Float[Tensor, "*batch tgt d"]:
+    """Find what is wrong in a cross-attention without matrices."""
     weights = (x @ memory.mT / math.sqrt(x.size(-1))).softmax(dim=-1)
     return weights @ memory
+
+
+def _wrong(
+    root: Callable[[int], float] = math.sqrt,
+    share: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
+    end: Callable[[Tensor, Tensor], Tensor] = lambda weights, memory: weights @ memory,
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """The same with another divisor, way to share out the weights, or end."""
+    return lambda x, memory: end(share(x @ memory.mT / root(x.size(-1))), memory)
 
 
 turned_attention = Exercise(
     reference=_turned_attention,
     mistakes={
         "each source word shares out 1 among the targets; each target must share out 1.": (
-            lambda x, m: (m @ x.mT / x.size(-1) ** 0.5).softmax(-1).mT @ m
+            _wrong(share=lambda scores: scores.softmax(-2))
         ),
-        "the memory asks: the result has a vector for each source word.": (
+        "the result has a vector for each source word: here the memory asks.": (
             lambda x, m: _turned_attention(m, x)
         ),
-        "you never look at the memory: this is self-attention of the target.": (
+        "the memory is not used: this is self-attention of the target.": (
             lambda x, m: _turned_attention(x, x)
         ),
-        "x never asks: this is self-attention of the memory.": (
+        "x is not used: this is self-attention of the memory.": (
             lambda x, m: _turned_attention(m, m)
         ),
-        "the factor 1/√d is missing.": lambda x, m: (x @ m.mT).softmax(-1) @ m,
-        "the softmax is missing: these weights do not sum to 1.": (
-            lambda x, m: x @ m.mT / x.size(-1) ** 0.5 @ m
+        "the factor 1/√d is missing.": _wrong(root=lambda d: 1),
+        "the scores are divided by d; its root is asked for.": _wrong(root=lambda d: d),
+        "the scores are divided by 2d: d ** -1/2 is (d ** -1)/2, so write d ** -0.5.": (
+            _wrong(root=lambda d: 2 * d)
         ),
-        "these are the weights; the output is their sum of the memory.": (
-            lambda x, m: (x @ m.mT / x.size(-1) ** 0.5).softmax(-1)
-        ),
+        "the softmax is missing: these weights do not sum to 1.": _wrong(share=lambda s: s),
+        "these are the weights; multiply them by the memory.": _wrong(end=lambda w, m: w),
         "all scores of a sentence share out 1; each row must.": (
-            lambda x, m: (
-                (x @ m.mT / x.size(-1) ** 0.5).flatten(-2).softmax(-1).view((x @ m.mT).shape) @ m
-            )
+            _wrong(share=lambda s: s.flatten(-2).softmax(-1).view(s.shape))
+        ),
+        "each row has its own sum, but the sums are no 1: divide by them, as softmax does.": (
+            _wrong(share=lambda s: s.exp())
         ),
     },
     cases=random_cases("... tgt d", "... src d"),
 )
+
+
+@cache
+def _unchanged() -> str:
+    """The letters of the changes that leave the output of cross-attention as it is."""
+    x, words, places = normal(4, 6, seed=0), normal(5, 6, seed=1), normal(5, 6, seed=2)
+    memory, order, one = words + places, [3, 0, 4, 2, 1], normal(6, seed=3)
+    keys_and_values = {
+        "A": (memory[order], memory[order]),
+        "B": (words[order] + places, words[order] + places),
+        "C": (memory[order], memory),
+        "D": (memory.repeat(2, 1), memory.repeat(2, 1)),
+        "E": (torch.cat([memory[:1], memory]), torch.cat([memory[:1], memory])),
+        "F": (memory + one, memory),
+        "G": (memory, memory + one),
+    }
+    attend = functional.scaled_dot_product_attention
+    before = attend(x, memory, memory)
+    same = {at: attend(x, *changed) for at, changed in keys_and_values.items()}
+    return "".join(at for at, after in same.items() if torch.allclose(before, after))
+
+
+@Question
+def unchanged_by(answer: object) -> str:
+    """Which changes of the memory leave the output of cross-attention as it is?"""
+    return by_letters(
+        answer,
+        _unchanged(),
+        {
+            "A": "a key and its value move together, and a sum has no order.",
+            "B": "a word at another place gives another row, so other keys and values.",
+            "C": "a key now finds the value of another word.",
+            "D": "each weight is halved, and each value is counted twice.",
+            "E": "the first word gets two shares, and all others get less.",
+            "F": "it adds the same number to all scores of a row, and the softmax takes it away.",
+            "G": "the weights sum to 1, so what is added to all values arrives in the output.",
+        },
+    )

@@ -2,20 +2,24 @@
 
 from annotated_transformer.course.exercises.decoding.beams import (
     extend_beam,
-    penalised,
-    tempered,
+    greedy_misses,
 )
 from annotated_transformer.course.exercises.decoding.caches import (
     cached_numbers,
     keep_rows,
     positions_read,
 )
+from annotated_transformer.course.exercises.decoding.scores import (
+    exact_search,
+    turning_point,
+)
 
 __all__ = [
-    "tempered",
-    "penalised",
-    "extend_beam",
     "positions_read",
-    "cached_numbers",
     "keep_rows",
+    "cached_numbers",
+    "greedy_misses",
+    "turning_point",
+    "extend_beam",
+    "exact_search",
 ]

@@ -1,6 +1,7 @@
-"""Decoding: the choices of a beam search."""
+"""Decoding: how a beam goes on, and how often greedy search misses."""
 
-import math
+import functools
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -8,89 +9,42 @@ from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.questions import Question, by_number
 
 
-def _tempered(
-    logits: Float[Tensor, "rows vocab"], temperature: float
-) -> Float[Tensor, "rows vocab"]:
-    return (logits / temperature).softmax(dim=-1)
+@functools.cache
+def _misses(vocab: int, beam: int = 1, models: int = 10_000) -> float:
+    """The share of random models of two words whose likeliest sentence a beam misses."""
+    generator = torch.Generator().manual_seed(0)
+    first = torch.randn(models, vocab, generator=generator).softmax(-1)
+    second = torch.randn(models, vocab, vocab, generator=generator).softmax(-1)
+    kept, row = first.topk(beam)
+    best = second.amax(-1)
+    found = (kept * best.gather(1, row)).amax(-1)
+    return (found < (first * best).amax(-1)).float().mean().item()
 
 
-tempered = Exercise(
-    reference=_tempered,
-    mistakes={
-        "you multiply by T; with that, a high temperature sharpens instead of flattening.": (
-            lambda z, T: (z * T).softmax(-1)
-        ),
-        "you divide after the softmax; the result no longer sums to 1.": (
-            lambda z, T: z.softmax(-1) / T
-        ),
-        "this power of the probabilities is right up to a factor: divide by their sum.": (
-            lambda z, T: z.softmax(-1) ** (1 / T)
-        ),
-        "you take the softmax twice: its input is the logits, not probabilities.": (
-            lambda z, T: (z.softmax(-1) / T).softmax(-1)
-        ),
-        "your softmax runs down the columns; each row must sum to 1.": (
-            lambda z, T: (z / T).softmax(0)
-        ),
-        "these are logarithms: softmax is asked for, not log_softmax.": (
-            lambda z, T: (z / T).log_softmax(-1)
-        ),
-        "the temperature is not used.": lambda z, T: z.softmax(-1),
-        "the softmax is missing: these are still logits.": lambda z, T: z / T,
-        "the exponentials are not divided by their sum.": lambda z, T: (z / T).exp(),
-    },
-    cases=[
-        (normal(2, 3, seed=0), 0.5),
-        (normal(3, 4, seed=1, dtype=torch.float32), 2.0),
-        (normal(4, 2, seed=2), 1.5),
-    ],
-)
-
-
-def _penalised(log_prob: float, length: int, alpha: float) -> float:
-    penalty: float = ((5 + length) / 6) ** alpha
-    return log_prob / penalty
-
-
-penalised = Exercise(
-    reference=_penalised,
-    mistakes={
-        "you multiply by the penalty; the log-probability is divided by it.": (
-            lambda p, n, a: p * ((5 + n) / 6) ** a
-        ),
-        "you subtract the penalty; the log-probability is divided by it.": (
-            lambda p, n, a: p - ((5 + n) / 6) ** a
-        ),
-        "α is an exponent, not a factor.": lambda p, n, a: p / ((5 + n) / 6 * a),
-        "the brackets are missing: 5 and the length are added first, then divided by 6.": (
-            lambda p, n, a: p / (5 + n / 6) ** a
-        ),
-        "you divide by 6 after taking the power; the 6 stands inside it.": (
-            lambda p, n, a: p / ((5 + n) ** a / 6)
-        ),
-        "you divide by the length to the power of α; the 5 and the 6 are missing.": (
-            lambda p, n, a: p / n**a
-        ),
-        "you count one token more; EOS is in the length already.": (
-            lambda p, n, a: p / ((6 + n) / 6) ** a
-        ),
-        "you leave EOS out of the length; it counts.": lambda p, n, a: p / ((4 + n) / 6) ** a,
-        "the power goes over the whole fraction; raise only the penalty.": (
-            lambda p, n, a: -((-p / ((5 + n) / 6)) ** a)
-        ),
-        "this is a probability; keep the logarithm.": (
-            lambda p, n, a: math.exp(p) / ((5 + n) / 6) ** a
-        ),
-    },
-    cases=[(-4.0, 7, 0.6), (-2.5, 3, 1.0), (-9.0, 13, 0.0), (-1.5, 4, 2.0)],
-)
+@Question
+def greedy_misses(answer: Any) -> str:
+    """In what share of random models does greedy search miss the likeliest sentence?"""
+    missed = _misses(30)
+    return by_number(
+        answer,
+        missed,
+        {
+            1 - missed: "this is the share in which it finds the likeliest.",
+            100 * missed: "these are percent; give a share, a number from 0 to 1.",
+            _misses(3): "this is the share for 3 words; take 30.",
+            _misses(30, beam=2): "this is the share that a beam of 2 misses.",
+        },
+        within=0.06,
+    )
 
 
 def _extend_beam(
     log_prob: Float[Tensor, " beam"], following: Float[Tensor, "beam vocab"], size: int
 ) -> list[tuple[int, int]]:
+    """The best continuations of all hypotheses, as pairs of row and token."""
     totals = log_prob[:, None] + following
     best = totals.flatten().topk(size).indices.tolist()
     return [divmod(index, following.size(1)) for index in best]
@@ -101,52 +55,57 @@ def _best(totals: Tensor, size: int, width: int | None = None) -> list[tuple[int
     return [divmod(i, width or totals.size(1)) for i in best]
 
 
-def _row_by_row(p: Tensor, q: Tensor, size: int) -> list[tuple[int, int]]:
-    return [(b, int(v)) for b, row in enumerate(q) for v in row.topk(size).indices]
+def _best_of_each(log_prob: Tensor, following: Tensor, size: int) -> list[tuple[int, int]]:
+    return [(b, int(v)) for b, row in enumerate(following) for v in row.topk(size).indices]
 
 
-def _one_each(p: Tensor, q: Tensor, size: int) -> list[tuple[int, int]]:
-    rows = (p + q.amax(1)).argsort(descending=True)[:size]
-    return [(int(b), int(q[b].argmax())) for b in rows]
+def _one_of_each(log_prob: Tensor, following: Tensor, size: int) -> list[tuple[int, int]]:
+    rows = (log_prob + following.amax(1)).argsort(descending=True)[:size]
+    return [(int(b), int(following[b].argmax())) for b in rows]
 
 
 extend_beam = Exercise(
     reference=_extend_beam,
     mistakes={
-        "you forget how likely the beginnings are: add their log-probabilities.": (
+        "how likely the hypotheses are is not counted: add their log-probabilities.": (
             lambda p, q, size: _best(q, size)
         ),
-        "you multiply log-probabilities; logarithms are added.": (
+        "log-probabilities are multiplied here; logarithms are added.": (
             lambda p, q, size: _best(p[:, None] * q, size)
         ),
-        "you subtract the log-probability of the beginning; add it.": (
+        "the log-probability of the hypothesis is subtracted; add it.": (
             lambda p, q, size: _best(q - p[:, None], size)
         ),
-        "you take the best `size` of every beginning; all continuations compete together.": (
-            _row_by_row
+        "these are the best `size` of every hypothesis; all continuations compete together.": (
+            _best_of_each
         ),
-        "you let every beginning continue once; one may continue twice, and another not at all.": (
-            _one_each
+        "every hypothesis goes on once; one may go on twice, and another not at all.": (
+            _one_of_each
         ),
-        "you take the least likely continuations.": (
+        "only the likeliest hypothesis goes on; the continuations of all compete.": (
+            lambda p, q, size: [
+                (int(p.argmax()), v) for _, v in _best(q[p.argmax()][None], min(size, q.size(1)))
+            ]
+        ),
+        "these are the least likely continuations.": (
             lambda p, q, size: _best(-(p[:, None] + q), size)
         ),
-        "a place in the flat table is row · vocab + token: divide by the size of the vocabulary.": (
+        "a place in the flat list is row · vocab + token: divide by the size of the vocabulary.": (
             lambda p, q, size: _best(p[:, None] + q, size, len(p))
         ),
-        "row and token are swapped: first the beginning, then the token.": (
+        "row and token are swapped: first the hypothesis, then the token.": (
             lambda p, q, size: [(v, b) for b, v in _extend_beam(p, q, size)]
         ),
-        "these are places in the flat table; row and token are asked for.": (
+        "these are places in the flat list; pairs of row and token are asked for.": (
             lambda p, q, size: (p[:, None] + q).flatten().topk(size).indices.tolist()
         ),
-        "the order is turned round: the best comes first.": (
+        "the order is reversed: the best comes first.": (
             lambda p, q, size: _extend_beam(p, q, size)[::-1]
         ),
-        "the pairs are right, but not their order: the best must come first.": (
+        "the pairs are right, but not their order: the best comes first.": (
             lambda p, q, size: sorted(_extend_beam(p, q, size))
         ),
-        "you turned the table: a row is a beginning, a column a token.": (
+        "the table is transposed: a row is a hypothesis, a column a token.": (
             lambda p, q, size: _best((p[:, None] + q).mT, size, q.size(1))
         ),
     },
@@ -163,4 +122,5 @@ extend_beam = Exercise(
             3,
         ),
     ],
+    whole=True,
 )

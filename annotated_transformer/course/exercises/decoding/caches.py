@@ -1,5 +1,7 @@
 """Decoding: what a decoder keeps, and what it costs."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -14,51 +16,77 @@ def _keep_rows(
     row: Int[Tensor, " kept"],
     token: Int[Tensor, " kept"],
 ) -> tuple[Int[Tensor, "kept more"], Float[Tensor, "kept t d"]]:
+    """The tokens and the cache of the hypotheses that go on."""
     return torch.cat([tokens[row], token[:, None]], dim=1), cache[row]
 
 
-def _kept(tokens: Tensor, cache: Tensor, token: Tensor) -> tuple[Tensor, Tensor]:
-    return torch.cat([tokens, token[:, None]], dim=1), cache
+Rows = Callable[[Tensor], Tensor]
+
+
+def _wrong(
+    of_tokens: Rows = lambda row: row,
+    of_cache: Rows = lambda row: row,
+    of_token: Rows = lambda row: torch.arange(len(row)),
+) -> Callable[..., tuple[Tensor, Tensor]]:
+    """Rows that are chosen wrongly: those of the tokens, the cache, or the new tokens."""
+
+    def keep(tokens: Tensor, cache: Tensor, row: Tensor, token: Tensor) -> tuple[Tensor, Tensor]:
+        new = token[of_token(row)][:, None]
+        return torch.cat([tokens[of_tokens(row)], new], dim=1), cache[of_cache(row)]
+
+    return keep
+
+
+def _first(row: Tensor) -> Tensor:
+    return torch.arange(len(row))
+
+
+def _sorted(row: Tensor) -> Tensor:
+    return row.sort().values
 
 
 keep_rows = Exercise(
     reference=_keep_rows,
     mistakes={
-        "the cache keeps its first rows: row i must be that of the beginning that is continued.": (
-            lambda tokens, cache, row, token: _kept(tokens[row], cache[: len(row)], token)
+        "the cache keeps its first rows: row i must be that of the hypothesis that goes on.": (
+            _wrong(of_cache=_first)
+        ),
+        "the cache keeps all its rows as they were: pick them like the tokens.": (
+            lambda tokens, cache, row, token: (_keep_rows(tokens, cache, row, token)[0], cache)
+        ),
+        "the tokens keep their first rows: take those of the hypotheses that go on.": (
+            _wrong(of_tokens=_first)
+        ),
+        "nothing is reordered: `row` says which hypothesis each new one continues.": (
+            _wrong(of_tokens=_first, of_cache=_first)
         ),
         "the rows of the cache are sorted, those of the tokens not: both follow `row` as it is.": (
-            lambda tokens, cache, row, token: _kept(tokens[row], cache[row.sort().values], token)
+            _wrong(of_cache=_sorted)
         ),
-        "`unique` drops repeats: a beginning that is continued twice is needed twice.": (
-            lambda tokens, cache, row, token: _kept(tokens[row], cache[row.unique()], token)
+        "the rows are sorted, the new tokens not: all follow `row` as it is.": (
+            _wrong(of_tokens=_sorted, of_cache=_sorted)
         ),
-        "`argsort` gives places in `row`; `row` itself says which beginning is continued.": (
-            lambda tokens, cache, row, token: _kept(tokens[row], cache[row.argsort()], token)
+        "a hypothesis that goes on twice is needed twice; the cache has it once.": (
+            _wrong(of_cache=torch.unique)
         ),
-        "the tokens keep their first rows: take those of the beginnings that are continued.": (
-            lambda tokens, cache, row, token: _kept(tokens[: len(row)], cache[row], token)
+        "`argsort` gives places in `row`; `row` itself says which hypothesis goes on.": (
+            _wrong(of_cache=torch.argsort)
         ),
-        "you drop the beginnings that are not continued, but lose which comes where.": (
-            lambda tokens, cache, row, token: _kept(
-                tokens[row.sort().values], cache[row.sort().values], token
-            )
+        "`token` is in the new order already; do not reorder it again.": _wrong(
+            of_token=lambda row: row
         ),
-        "`token` is in the new order already; do not reorder it again.": (
-            lambda tokens, cache, row, token: _kept(tokens[row], cache[row], token[row])
-        ),
-        "the new token stands in front; it comes at the end.": (
+        "the new token comes first; append it at the end.": (
             lambda tokens, cache, row, token: (
                 torch.cat([token[:, None], tokens[row]], dim=1),
                 cache[row],
             )
         ),
         "the new token is missing.": lambda tokens, cache, row, token: (tokens[row], cache[row]),
-        "you reorder the positions of the cache; its first axis is the beam.": (
-            lambda tokens, cache, row, token: _kept(tokens[row], cache[:, row], token)
-        ),
-        "nothing is reordered: `row` says which beginning each new one continues.": (
-            lambda tokens, cache, row, token: _kept(tokens[: len(row)], cache[: len(row)], token)
+        "here the positions of the cache are reordered; its first axis is the beam.": (
+            lambda tokens, cache, row, token: (
+                _keep_rows(tokens, cache, row, token)[0],
+                cache[:, row],
+            )
         ),
     },
     cases=[
@@ -81,10 +109,12 @@ keep_rows = Exercise(
             torch.tensor([7, 8, 9, 5, 6]),
         ),
     ],
+    whole=True,
 )
 
 
 def _positions_read(length: int, cached: bool) -> int:
+    """How many positions pass through the decoder in all steps together."""
     return length if cached else length * (length + 1) // 2
 
 
@@ -119,6 +149,7 @@ positions_read = Exercise(
 
 
 def _cached_numbers(num_layers: int, num_heads: int, d_k: int, src: int, tgt: int) -> int:
+    """How many numbers the cache of one sentence holds."""
     return 2 * num_layers * num_heads * d_k * (src + tgt)
 
 
@@ -143,20 +174,11 @@ cached_numbers = Exercise(
         "source and target stand side by side: their lengths are added, not multiplied.": (
             lambda layers, heads, d, src, tgt: 2 * layers * heads * d * src * tgt
         ),
-        "queries are not kept: nobody asks with an old one.": (
-            lambda layers, heads, d, src, tgt: layers * heads * d * (2 * src + 3 * tgt)
-        ),
         "the query is used once and thrown away; a key and a value are kept.": (
             lambda layers, heads, d, src, tgt: 3 * layers * heads * d * (src + tgt)
         ),
-        "of the source, each layer keeps its projected keys and values, not the memory itself.": (
-            lambda layers, heads, d, src, tgt: heads * d * (src + 2 * layers * tgt)
-        ),
         "this adds up all steps; at the end each position is kept once.": (
             lambda layers, heads, d, src, tgt: 2 * layers * heads * d * (src + tgt * (tgt + 1) // 2)
-        ),
-        "the source is kept once for each layer: each projects it with matrices of its own.": (
-            lambda layers, heads, d, src, tgt: 2 * heads * d * (src + layers * tgt)
         ),
         "weights are not kept: this counts squares of the length.": (
             lambda layers, heads, d, src, tgt: (

@@ -1,25 +1,35 @@
 """Exercises of the chapter "Find the bug"."""
 
-from annotated_transformer.course.exercises.find_the_bug.comparisons import (
-    steps_agree,
-)
-from annotated_transformer.course.exercises.find_the_bug.invariants import (
+from annotated_transformer.course.exercises.find_the_bug.future import (
     hides_the_future,
-    repeats_itself,
+)
+from annotated_transformer.course.exercises.find_the_bug.naming_trainers import (
+    name_the_trainers,
+)
+from annotated_transformer.course.exercises.find_the_bug.norms import (
+    norms_agree,
 )
 from annotated_transformer.course.exercises.find_the_bug.padding import (
     ignores_padding,
 )
-from annotated_transformer.course.exercises.find_the_bug.parts import (
-    layers_differ,
-    norms_agree,
+from annotated_transformer.course.exercises.find_the_bug.proving import (
+    too_wide_to_see,
+    what_a_pass_shows,
+)
+from annotated_transformer.course.exercises.find_the_bug.red_team import (
+    red_team,
+)
+from annotated_transformer.course.exercises.find_the_bug.steps import (
+    steps_agree,
 )
 
 __all__ = [
-    "repeats_itself",
-    "hides_the_future",
     "ignores_padding",
     "steps_agree",
-    "layers_differ",
+    "hides_the_future",
     "norms_agree",
+    "too_wide_to_see",
+    "what_a_pass_shows",
+    "red_team",
+    "name_the_trainers",
 ]

@@ -17,7 +17,8 @@ TGT_IN = torch.tensor([[BOS, 6, 7, 8, 9], [BOS, 9, 10, 11, 5]])
 """What the decoder reads; there is no padding."""
 
 Change = Callable[[Transformer], None]
-Test = Callable[[Transformer], bool]
+Test = Callable[[Transformer], Any]
+Pair = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +50,7 @@ def put_to_test(test: Test, case: Model) -> Any:
     return test(case.make())
 
 
-def wrong_answers(test: Test) -> dict[str, Callable[[Transformer], Any]]:
+def wrong_answers(test: Test) -> dict[str, Test]:
     """Mistakes in what a test answers, whatever it tests."""
     return {
         "it is the other way round: True means that the model is healthy.": (
@@ -57,6 +58,60 @@ def wrong_answers(test: Test) -> dict[str, Callable[[Transformer], Any]]:
         ),
         "right, but as a tensor; bool(…) makes it True or False.": (
             lambda model: torch.tensor(test(model))
+        ),
+    }
+
+
+def coarse_answers(two: Callable[[Transformer], Pair]) -> dict[str, Test]:
+    """Mistakes of a test that should compare all of two tensors (…, sentence, position, word)."""
+
+    def close(look: Callable[[Tensor], Tensor], atol: float = 1e-8) -> Test:
+        def test(model: Transformer) -> bool:
+            a, b = two(model.eval())
+            return torch.allclose(look(a), look(b), atol=atol)
+
+        return test
+
+    return {
+        "the model is taken in the mode in which it comes; say model.eval() first.": (
+            lambda model: torch.allclose(*two(model))
+        ),
+        "only the first sentence decides; the mistake may show in another.": (
+            close(lambda logits: logits[..., 0, :, :])
+        ),
+        "only the second sentence decides; the mistake may show in another.": (
+            close(lambda logits: logits[..., 1, :, :])
+        ),
+        "only the first position decides; the mistake may show later.": (
+            close(lambda logits: logits[..., 0, :])
+        ),
+        "only the last position decides; the mistake may show earlier.": (
+            close(lambda logits: logits[..., -1, :])
+        ),
+        "only the likeliest words are compared; they may agree where the logits do not.": (
+            close(lambda logits: logits.argmax(-1))
+        ),
+        "the tolerance is so large that a difference which matters is within it.": (
+            close(lambda logits: logits, atol=0.1)
+        ),
+    }
+
+
+def only_sums(two: Callable[[Transformer], Pair]) -> dict[str, Test]:
+    """The mistake of a test that compares what all logits add up to."""
+
+    def test(model: Transformer) -> bool:
+        a, b = two(model.eval())
+        return torch.allclose(a.sum(), b.sum())
+
+    return {"only sums or means are compared; they may agree where the logits do not.": test}
+
+
+def to_the_last_digit(test: Test) -> dict[str, Test]:
+    """What torch.equal finds on a processor that rounds differently in longer sums."""
+    return {
+        "with == and torch.equal the last digit decides; allclose allows for rounding.": (
+            lambda model: bool(model.output._forward_hooks) and test(model)
         ),
     }
 
@@ -85,59 +140,25 @@ def leak(query: int, key: int, lengths: range = ANY) -> Change:
     return change
 
 
-def read_padding_in_the_encoder(model: Transformer) -> None:
-    """Let the encoder look at padding."""
-
-    def open_mask(layer: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        x, mask = arguments
-        return x, torch.ones_like(mask)
-
-    for layer in model.encoder:
-        layer.register_forward_pre_hook(open_mask)
-
-
-def read_padding_at(position: int, lengths: range = ANY) -> Change:
-    """Let one target position look at the padding of the source, in the last layer."""
+def read_at_once(then: Callable[[Tensor, Tensor], Tensor]) -> Change:
+    """Change the logits of what is read at once: ``then(src, logits)`` gives the new ones."""
 
     def change(model: Transformer) -> None:
-        def open_mask(
-            attention: nn.Module, arguments: tuple[Tensor, ...], named: dict[str, Any]
-        ) -> tuple[tuple[Tensor, ...], dict[str, Any]]:
-            mask, targets = named["mask"], arguments[0].size(1)
-            opened = mask.repeat(1, 1, targets, 1)
-            if targets > 1:  # one position alone is a step of a search
-                opened[_of_length(mask, lengths), :, position] = True
-            return arguments, named | {"mask": opened}
-
-        last: Any = model.decoder[-1]
-        last.cross_attention.register_forward_pre_hook(open_mask, with_kwargs=True)
+        model.register_forward_hook(lambda part, given, logits: then(given[0], logits))
 
     return change
+
+
+def turn_third(turn: Callable[[Tensor], Tensor]) -> Change:
+    """Change the third logits when all are read at once."""
+    return read_at_once(
+        lambda src, logits: torch.cat([logits[:, :2], turn(logits[:, 2:3]), logits[:, 3:]], dim=1)
+    )
 
 
 def round_logits(model: Transformer) -> None:
     """Let equal logits be equal to the last digit, however they are computed."""
     model.output.register_forward_hook(lambda part, given, logits: logits.round(decimals=6))
-
-
-def see_everything(model: Transformer) -> None:
-    """Let every target position see every other, and padding too, when all are read at once."""
-
-    def open_mask(layer: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        *others, mask, memory_mask = arguments
-        return *others, torch.ones_like(mask), memory_mask
-
-    for layer in model.decoder:
-        layer.register_forward_pre_hook(open_mask)
-
-
-def healthy(part: str) -> Change:
-    """Give a model the encoder or the decoder of a healthy one."""
-
-    def change(model: Transformer) -> None:
-        setattr(model, part, getattr(patient(0, model.config, seed=1), part))
-
-    return change
 
 
 HEALTHY = Model("a healthy model")
@@ -146,9 +167,12 @@ TRAINING = Model("a healthy model that comes in training mode", trains=True)
 POSITIONS = Model("a model that writes every word at position 0", 1)
 NORMS = Model("a model with another layer normalisation", 2)
 HEADS = Model("a model whose heads are cut across positions", 3)
-DROPPING = Model("a model that never stops dropping", 4)
 COPIES = Model("a model whose layers start as copies", 5)
 PADDING = Model("a model whose decoder reads the padding of the source", 6)
 SCALE = Model("a model that scales after the softmax", 7)
 FUTURE = Model("a model that sees the future when it does not train", 8)
 FUTURE_TRAINING = Model("the same, when it comes in training mode", 8, trains=True)
+EARLY_LEAK = Model("a model whose first position sees the second", change=leak(0, 1))
+LEAK = Model("a model whose third position sees the fourth", change=leak(2, 3))
+LONG_LEAK = Model("a model that sees the future if the source is long", change=leak(2, 3, LONG))
+SHORT_LEAK = Model("a model that sees the future if the source is short", change=leak(2, 3, SHORT))

@@ -1,6 +1,8 @@
 """Find the bug: which patient has which mistake, and why not another."""
 
 from functools import cache
+from itertools import combinations
+from typing import Any
 
 import torch
 from torch import nn
@@ -8,24 +10,37 @@ from torch import nn
 from annotated_transformer.capture import capture_attention
 from annotated_transformer.course.checking import Verdict
 from annotated_transformer.course.exercises.cases import normal
-from annotated_transformer.course.exercises.find_the_bug.comparisons import steps_agree
 from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     SRC,
     TGT_IN,
     Test,
 )
-from annotated_transformer.course.exercises.find_the_bug.invariants import (
-    hides_the_future,
-    repeats_itself,
+from annotated_transformer.course.exercises.find_the_bug.future import hides_the_future
+from annotated_transformer.course.exercises.find_the_bug.norms import norms_agree
+from annotated_transformer.course.exercises.find_the_bug.padding import (
+    ignores_padding,
 )
-from annotated_transformer.course.exercises.find_the_bug.padding import ignores_padding
-from annotated_transformer.course.exercises.find_the_bug.parts import (
-    layers_differ,
-    norms_agree,
+from annotated_transformer.course.exercises.find_the_bug.steps import (
+    steps_agree,
 )
 from annotated_transformer.course.mistakes import patient
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.transformer import Transformer
+
+
+def repeats_itself(model: Transformer) -> bool:
+    """Whether two runs give the same in evaluation mode."""
+    model.eval()
+    return torch.equal(model(SRC, TGT_IN), model(SRC, TGT_IN))
+
+
+def layers_differ(model: Transformer) -> bool:
+    """Whether no two layers of a stack have the same weights."""
+    for stack in (model.encoder, model.decoder):
+        weights: Any = [layer.feed_forward.inner.weight for layer in stack]  # type: ignore[union-attr]
+        if any(torch.equal(a, b) for a, b in combinations(weights, 2)):
+            return False
+    return True
 
 
 def rows_sum_to_one(model: Transformer) -> bool:
@@ -57,12 +72,12 @@ LETTERS = {"A": 8, "B": 2, "C": 7, "D": 1, "E": 4, "F": 6, "G": 5, "H": 3}
 
 SIGNS: dict[str, tuple[Test, str, str]] = {
     "repeats itself": (
-        repeats_itself.reference,
+        repeats_itself,
         "gives the same logits every time",
         "gives other logits every time",
     ),
     "layers differ": (
-        layers_differ.reference,
+        layers_differ,
         "has layers that start from different weights",
         "has layers that start from the same weights",
     ),

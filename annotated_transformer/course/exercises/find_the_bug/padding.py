@@ -1,10 +1,14 @@
 """Find the bug: a test that padding does not matter."""
 
+from typing import Any
+
 import torch
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
+    ANY,
     COPIES,
     FUTURE,
     HEADS,
@@ -18,11 +22,15 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     SRC,
     TGT_IN,
     TRAINING,
+    Change,
     Model,
+    Pair,
+    _of_length,
+    coarse_answers,
+    only_sums,
     put_to_test,
-    read_padding_at,
-    read_padding_in_the_encoder,
-    see_everything,
+    read_at_once,
+    to_the_last_digit,
     wrong_answers,
 )
 from annotated_transformer.transformer import Transformer
@@ -31,18 +39,13 @@ LONGER = F.pad(SRC, (0, 3))
 
 
 def _ignores_padding(model: Transformer) -> bool:
+    """Does more padding after the source change nothing?"""
     model.eval()
     return torch.allclose(model(LONGER, TGT_IN), model(SRC, TGT_IN))
 
 
-def _at(model: Transformer, sentence: int | slice, position: int | slice) -> bool:
-    before, after = model.eval()(SRC, TGT_IN), model(LONGER, TGT_IN)
-    return torch.allclose(after[sentence, position], before[sentence, position])
-
-
-def _exactly(model: Transformer) -> bool:
-    """What torch.equal finds on a processor that rounds differently in longer sums."""
-    return bool(model.output._forward_hooks) and _ignores_padding(model)
+def _longer_and_not(model: Transformer) -> Pair:
+    return model(LONGER, TGT_IN), model(SRC, TGT_IN)
 
 
 def _memory_ignores_padding(model: Transformer) -> bool:
@@ -50,70 +53,92 @@ def _memory_ignores_padding(model: Transformer) -> bool:
     return torch.allclose(model.encode(LONGER)[:, : SRC.size(1)], memory)
 
 
+def _target_is_padded(model: Transformer) -> bool:
+    before, after = model.eval()(SRC, TGT_IN), model(SRC, F.pad(TGT_IN, (0, 3)))
+    return torch.allclose(after[:, : TGT_IN.size(1)], before)
+
+
+def _one_place(model: Transformer) -> bool:
+    after, before = _longer_and_not(model.eval())
+    return torch.allclose(after[0, 0], before[0, 0])
+
+
+def _read_padding_in_the_encoder(model: Transformer) -> None:
+    """Let the encoder look at padding."""
+
+    def open_mask(layer: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        x, mask = arguments
+        return x, torch.ones_like(mask)
+
+    for layer in model.encoder:
+        layer.register_forward_pre_hook(open_mask)
+
+
+def _read_padding_at(position: int, lengths: range = ANY) -> Change:
+    """Let one target position look at the padding of the source, in the last layer."""
+
+    def change(model: Transformer) -> None:
+        def open_mask(
+            attention: nn.Module, arguments: tuple[Tensor, ...], named: dict[str, Any]
+        ) -> tuple[tuple[Tensor, ...], dict[str, Any]]:
+            mask, targets = named["mask"], arguments[0].size(1)
+            opened = mask.repeat(1, 1, targets, 1)
+            if targets > 1:  # one position alone is a step of a search
+                opened[_of_length(mask, lengths), :, position] = True
+            return arguments, named | {"mask": opened}
+
+        last: Any = model.decoder[-1]
+        last.cross_attention.register_forward_pre_hook(open_mask, with_kwargs=True)
+
+    return change
+
+
+def _see_everything(model: Transformer) -> None:
+    """Let every target position see every other, and padding too, when all are read at once."""
+
+    def open_mask(layer: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        *others, mask, memory_mask = arguments
+        return *others, torch.ones_like(mask), memory_mask
+
+    for layer in model.decoder:
+        layer.register_forward_pre_hook(open_mask)
+
+
+def _if_longer(then: Any) -> Change:
+    """Change the logits where the source is longer than the one above."""
+    return read_at_once(lambda src, x: then(x) if src.size(1) > SRC.size(1) else x)
+
+
+FAULTY: dict[str, Change] = {
+    "a model whose encoder reads padding": _read_padding_in_the_encoder,
+    "a model that reads the padding of long sentences": _read_padding_at(2, LONG),
+    "a model that reads the padding of short sentences": _read_padding_at(0, SHORT),
+    "a model that reads padding at its first word": _read_padding_at(0),
+    "a model that reads padding at its last word": _read_padding_at(4),
+    "a model that sees every word of the target": _see_everything,
+    "a model whose logits are a little larger beside padding": _if_longer(lambda x: 1.01 * x),
+    "a model whose logits change places beside padding": _if_longer(lambda x: x.flip(-1)),
+}
+
 ignores_padding = Exercise(
     ask=put_to_test,
     reference=_ignores_padding,
     mistakes={
-        "you pass every model: one of the two sources needs more padding than the other.": (
-            lambda model: True
-        ),
-        "you call every model ill: add nothing but PAD, and add it after the source.": (
-            lambda model: False
-        ),
-        "you take the model in the mode in which it comes; say model.eval() first.": (
-            lambda model: torch.allclose(model(LONGER, TGT_IN), model(SRC, TGT_IN))
-        ),
-        "you look at the encoder's output alone; the decoder may read the padding.": (
+        **coarse_answers(_longer_and_not),
+        **only_sums(_longer_and_not),
+        **to_the_last_digit(_ignores_padding),
+        "only the encoder's output is compared; the decoder may read the padding.": (
             _memory_ignores_padding
         ),
-        "you pad the target; it is the source whose padding must not matter here.": (
-            lambda model: torch.allclose(
-                model.eval()(SRC, F.pad(TGT_IN, (0, 3)))[:, :5], model(SRC, TGT_IN)
-            )
+        "the target is padded; it is the source whose padding must not matter here.": (
+            _target_is_padded
         ),
-        "with == and torch.equal the last digit decides; allclose allows for rounding.": _exactly,
-        "your tolerance is so large that a difference which matters is within it.": (
-            lambda model: torch.allclose(model.eval()(LONGER, TGT_IN), model(SRC, TGT_IN), atol=1.0)
-        ),
-        "you look at the first sentence only; the mistake may show in another.": (
-            lambda model: _at(model, 0, slice(None))
-        ),
-        "you look at the second sentence only; the mistake may show in another.": (
-            lambda model: _at(model, 1, slice(None))
-        ),
-        "you compare the logits of the first position only.": (
-            lambda model: _at(model, slice(None), 0)
-        ),
-        "you compare the logits of the last position only.": (
-            lambda model: _at(model, slice(None), -1)
-        ),
-        "you compare one position of one sentence only.": lambda model: _at(model, 0, 0),
+        "only one position of one sentence decides.": _one_place,
         **wrong_answers(_ignores_padding),
     },
     cases=[
-        (HEALTHY,),
-        (TRAINING,),
-        (PADDING,),
-        (HEADS,),
-        (Model("a model whose encoder reads padding", change=read_padding_in_the_encoder),),
-        (
-            Model(
-                "a model that reads the padding of long sentences", change=read_padding_at(2, LONG)
-            ),
-        ),
-        (
-            Model(
-                "a model that reads the padding of short sentences",
-                change=read_padding_at(0, SHORT),
-            ),
-        ),
-        (Model("a model that reads padding at its first word", change=read_padding_at(0)),),
-        (Model("a model that reads padding at its last word", change=read_padding_at(4)),),
-        (Model("a model that sees every word of the target", change=see_everything),),
-        (ROUNDED,),
-        (FUTURE,),
-        (POSITIONS,),
-        (NORMS,),
-        (COPIES,),
+        *((model,) for model in (HEALTHY, TRAINING, PADDING, HEADS)),
+        *((Model(what, change=change),) for what, change in FAULTY.items()),
+        *((model,) for model in (ROUNDED, FUTURE, POSITIONS, NORMS, COPIES)),
     ],
 )

@@ -1,23 +1,27 @@
 """Exercises of the chapter "Layers: what stands around attention"."""
 
+from annotated_transformer.course.exercises.layers.encoder_layers import (
+    encoder_layer,
+)
 from annotated_transformer.course.exercises.layers.normalisation import (
-    feed_forward,
-    layer_norm,
+    layer_norm_derivative,
+    rms_norm,
+)
+from annotated_transformer.course.exercises.layers.random_stacks import (
+    keeps_words_apart,
+    pre_norm_growth,
 )
 from annotated_transformer.course.exercises.layers.residuals import (
-    post_norm_stack,
     pre_norm_stack,
-)
-from annotated_transformer.course.exercises.layers.slopes import (
-    layer_parameters,
-    stack_slopes,
+    stack_derivatives,
 )
 
 __all__ = [
-    "feed_forward",
-    "layer_norm",
-    "stack_slopes",
-    "post_norm_stack",
+    "rms_norm",
+    "stack_derivatives",
     "pre_norm_stack",
-    "layer_parameters",
+    "pre_norm_growth",
+    "layer_norm_derivative",
+    "keeps_words_apart",
+    "encoder_layer",
 ]

@@ -1,135 +1,152 @@
-"""Layers: the feed-forward network and layer normalisation."""
+"""Layers: normalisation by the root of the mean square, and the derivative of a normalisation."""
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.functional import jacobian
 
-from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import (
-    normal,
-    random_cases,
-)
+from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.exercises.cases import normal
 
 
-def _feed_forward(
-    x: Float[Tensor, "*batch d_model"],
-    W_1: Float[Tensor, "d_model d_ff"],
-    b_1: Float[Tensor, " d_ff"],
-    W_2: Float[Tensor, "d_ff d_model"],
-    b_2: Float[Tensor, " d_model"],
-) -> Float[Tensor, "*batch d_model"]:
-    return (x @ W_1 + b_1).relu() @ W_2 + b_2
-
-
-feed_forward = Exercise(
-    reference=_feed_forward,
-    mistakes={
-        "the ReLU is missing: the two matrices could then be one.": (
-            lambda x, W, b, V, c: (x @ W + b) @ V + c
-        ),
-        "the ReLU comes last; it stands between the two matrices.": (
-            lambda x, W, b, V, c: ((x @ W + b) @ V + c).relu()
-        ),
-        "a second ReLU at the end: the output may be negative.": (
-            lambda x, W, b, V, c: ((x @ W + b).relu() @ V + c).relu()
-        ),
-        "the first bias is missing.": lambda x, W, b, V, c: (x @ W).relu() @ V + c,
-        "the second bias is missing.": lambda x, W, b, V, c: (x @ W + b).relu() @ V,
-        "both biases are missing.": lambda x, W, b, V, c: (x @ W).relu() @ V,
-        "you add the first bias after the ReLU; it belongs inside.": (
-            lambda x, W, b, V, c: ((x @ W).relu() + b) @ V + c
-        ),
-        "this is the inner layer, d_ff numbers wide; the second matrix leads back to d_model.": (
-            lambda x, W, b, V, c: (x @ W + b).relu()
-        ),
-        "this is a softmax; a ReLU is asked for.": (
-            lambda x, W, b, V, c: (x @ W + b).softmax(-1) @ V + c
-        ),
-        "this is a GELU; a ReLU is asked for.": (
-            lambda x, W, b, V, c: torch.nn.functional.gelu(x @ W + b) @ V + c
-        ),
-        "you take absolute values; a ReLU replaces what is negative by 0.": (
-            lambda x, W, b, V, c: (x @ W + b).abs() @ V + c
-        ),
-        "you add x: that is the shortcut, which stands around the network.": (
-            lambda x, W, b, V, c: x + (x @ W + b).relu() @ V + c
-        ),
-    },
-    cases=random_cases("... d_model", "d_model d_ff", "d_ff", "d_ff d_model", "d_model"),
-)
-
-
-def _layer_norm(
-    x: Float[Tensor, "*batch d"], gain: Float[Tensor, " d"], bias: Float[Tensor, " d"], eps: float
+def _rms_norm(
+    x: Float[Tensor, "*batch d"], gain: Float[Tensor, " d"], eps: float
 ) -> Float[Tensor, "*batch d"]:
-    centred = x - x.mean(dim=-1, keepdim=True)
-    variance = (centred**2).mean(dim=-1, keepdim=True)
-    return gain * centred / (variance + eps) ** 0.5 + bias
+    """Divide by the root of the mean square, and multiply by the gain."""
+    return gain * x / ((x**2).mean(dim=-1, keepdim=True) + eps) ** 0.5
+
+
+def _mean(x: Tensor) -> Tensor:
+    return x.mean(-1, keepdim=True)
 
 
 def _centred(x: Tensor) -> Tensor:
-    return x - x.mean(-1, keepdim=True)
+    return x - _mean(x)
 
 
-def _variance(x: Tensor, correction: int = 0) -> Tensor:
-    return x.var(-1, keepdim=True, correction=correction)
+def _over(
+    divisor: Callable[[Tensor, float], Tensor], above: Callable[[Tensor], Tensor] = torch.clone
+) -> Callable[..., Tensor]:
+    """A normalisation with another divisor, or with something else above it."""
+    return lambda x, gain, eps: gain * above(x) / divisor(x, eps)
 
 
-def _over_all(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
-    return gain * (x - x.mean()) / (x.var(correction=0) + eps) ** 0.5 + bias
-
-
-layer_norm = Exercise(
-    reference=_layer_norm,
+rms_norm = Exercise(
+    reference=_rms_norm,
     mistakes={
-        "you divide the squares by d − 1, as torch.var does by itself; LayerNorm divides by d.": (
-            lambda x, g, b, eps: g * _centred(x) / (_variance(x, 1) + eps) ** 0.5 + b
+        "these are divided by the root of the sum of the squares; take their mean.": (
+            _over(lambda x, eps: ((x**2).sum(-1, keepdim=True) + eps) ** 0.5)
         ),
-        "eps is outside the root: it is added to the variance, not to its root.": (
-            lambda x, g, b, eps: g * _centred(x) / (_variance(x) ** 0.5 + eps) + b
+        "these are vectors of length 1: take the mean of the squares, not their sum.": (
+            _over(lambda x, eps: x.norm(dim=-1, keepdim=True))
         ),
-        "two mistakes: you divide the squares by d − 1, and eps is outside the root.": (
-            lambda x, g, b, eps: g * _centred(x) / (_variance(x, 1) ** 0.5 + eps) + b
+        "the mean is subtracted: that is LayerNorm; RMSNorm leaves it alone.": (
+            _over(lambda x, eps: (_mean(_centred(x) ** 2) + eps) ** 0.5, above=_centred)
         ),
-        "the mean is not subtracted.": (
-            lambda x, g, b, eps: g * x / (_variance(x) + eps) ** 0.5 + b
+        "you divide by the standard deviation; the squares are those of x, with its mean.": (
+            _over(lambda x, eps: (_mean(_centred(x) ** 2) + eps) ** 0.5)
         ),
-        "you divide by the root of the mean square; subtract the mean first (this is RMSNorm).": (
-            lambda x, g, b, eps: g * x / ((x**2).mean(-1, keepdim=True) + eps) ** 0.5 + b
+        "this is the unbiased standard deviation of x; the mean of its squares is asked for.": (
+            _over(lambda x, eps: (x.var(-1, keepdim=True) + eps) ** 0.5)
         ),
-        "you divide by the variance; take its root.": (
-            lambda x, g, b, eps: g * _centred(x) / (_variance(x) + eps) + b
+        "the square of the mean is not the mean of the squares: square first.": (
+            _over(lambda x, eps: (_mean(x) ** 2 + eps) ** 0.5)
         ),
-        "you only subtract the mean: divide by the standard deviation, too.": (
-            lambda x, g, b, eps: g * _centred(x) + b
+        "eps is outside the root: it is added to the mean square, not to its root.": (
+            _over(lambda x, eps: _mean(x**2) ** 0.5 + eps)
         ),
-        "eps is missing.": lambda x, g, b, eps: g * _centred(x) / _variance(x) ** 0.5 + b,
-        "the gain and the bias are missing.": (
-            lambda x, g, b, eps: _centred(x) / (_variance(x) + eps) ** 0.5
+        "eps is missing.": _over(lambda x, eps: _mean(x**2) ** 0.5),
+        "you divide by the mean square; take its root.": _over(lambda x, eps: _mean(x**2) + eps),
+        "`** 1 / 2` is half of the power 1; write `** 0.5` or `.sqrt()`.": (
+            lambda x, gain, eps: gain * x / (_mean(x**2) + eps) ** 1 / 2
         ),
-        "the gain is missing.": lambda x, g, b, eps: _centred(x) / (_variance(x) + eps) ** 0.5 + b,
-        "the bias is missing.": lambda x, g, b, eps: g * _centred(x) / (_variance(x) + eps) ** 0.5,
-        "you add the bias before you multiply: the gain then scales it, too.": (
-            lambda x, g, b, eps: g * (_centred(x) / (_variance(x) + eps) ** 0.5 + b)
+        "you multiply by the root; divide by it.": (
+            _over(lambda x, eps: (_mean(x**2) + eps) ** -0.5)
         ),
-        "the mean goes over everything; each position is normalised by itself.": _over_all,
+        "these are divided by the mean of the absolute values; take squares, and the root.": (
+            _over(lambda x, eps: _mean(x.abs()) + eps)
+        ),
+        "the mean goes over everything; each position is normalised by itself.": (
+            _over(lambda x, eps: ((x**2).mean() + eps) ** 0.5)
+        ),
         "the mean goes over the first axis; each position is normalised over its own numbers.": (
-            lambda x, g, b, eps: g * (x - x.mean(0)) / (x.var(0, correction=0) + eps) ** 0.5 + b
+            _over(lambda x, eps: ((x**2).mean(0, keepdim=True) + eps) ** 0.5)
+        ),
+        "the gain is missing.": lambda x, gain, eps: _rms_norm(x, torch.ones_like(gain), eps),
+        "the gain is multiplied before the normalisation; it comes after it.": (
+            lambda x, gain, eps: _rms_norm(gain * x, torch.ones_like(gain), eps)
+        ),
+        "the gain is added; multiply by it.": (
+            lambda x, gain, eps: _rms_norm(x, torch.ones_like(gain), eps) + gain
+        ),
+        "you divide by the gain; multiply by it.": (
+            lambda x, gain, eps: _rms_norm(x, 1 / gain, eps)
         ),
     },
     cases=[
-        (normal(4, seed=0), normal(4, seed=1), normal(4, seed=2), 0.1),
-        *(
-            (
-                normal(*shape, seed=number, dtype=dtype),
-                normal(shape[-1], seed=number + 1, dtype=dtype),
-                normal(shape[-1], seed=number + 2, dtype=dtype),
-                eps,
-            )
-            for number, shape, dtype, eps in (
-                (3, (2, 3), torch.float32, 0.5),
-                (6, (3, 2, 5), torch.float64, 0.01),
-            )
+        (normal(*shape, seed=i, dtype=dtype), normal(shape[-1], seed=i + 1, dtype=dtype), eps)
+        for i, (shape, dtype, eps) in enumerate(
+            [
+                ((4,), torch.float64, 0.1),
+                ((2, 3), torch.float32, 0.5),
+                ((3, 2, 5), torch.float64, 0.01),
+            ]
+        )
+    ],
+)
+
+
+def _deviation(x: Tensor) -> Tensor:
+    return x.std(correction=0)
+
+
+def _normalise(x: Tensor) -> Tensor:
+    return _centred(x) / _deviation(x)
+
+
+def _layer_norm_derivative(
+    x: Float[Tensor, " d"], g: Float[Tensor, " d"]
+) -> tuple[Float[Tensor, " d"], Float[Tensor, "d d"], Float[Tensor, " d"]]:
+    """Derive how a layer normalisation without ε changes with its input, in three steps."""
+    derivative = jacobian(_normalise, x)  # type: ignore[no-untyped-call]
+    return jacobian(_deviation, x), derivative, g @ derivative  # type: ignore[no-untyped-call]
+
+
+def _derived(*, mean: int = 1, deviation: int = 1, correction: int = 0) -> Callable[..., Any]:
+    """The steps by formulas, with the mean or the deviation as constants, or another deviation."""
+
+    def steps(x: Tensor, g: Tensor) -> tuple[Tensor, ...]:
+        d, sigma = len(x), x.std(correction=correction)
+        n = _centred(x) / sigma
+        derivative = torch.eye(d).to(x) - mean / d - deviation * torch.outer(n, n) / d
+        return n / d, derivative / sigma, g @ derivative / sigma
+
+    return steps
+
+
+def _ask(answer: Callable[..., Any], x: Tensor, g: Tensor) -> Any:
+    """In the precision that PyTorch makes new tensors in, such as ``torch.eye(d)``."""
+    return answer(*(y.to(torch.get_default_dtype()) for y in (x, g)))
+
+
+layer_norm_derivative = Derivation(
+    ask=_ask,
+    reference=_layer_norm_derivative,
+    mistakes={
+        "all steps take the unbiased deviation; layer normalisation divides by d, not d − 1.": (
+            _derived(correction=1)
         ),
+        "step 2 is wrong: the mean is taken as constant; it moves with every number, by 1/d.": (
+            _derived(mean=0)
+        ),
+        "step 2 is wrong: σ is taken as constant; use step 1.": (_derived(deviation=0)),
+    },
+    cases=[
+        (normal(4, seed=0), normal(4, seed=1)),
+        (normal(3, seed=2, dtype=torch.float32), normal(3, seed=3, dtype=torch.float32)),
+        (5 * normal(6, seed=4), normal(6, seed=5)),
     ],
 )

@@ -1,19 +1,25 @@
 """Exercises of the chapter "Luong attention: the same idea, simpler"."""
 
 from annotated_transformer.course.exercises.luong.decoder_steps import (
-    attentional_state,
+    input_feeding,
     luong_context,
 )
 from annotated_transformer.course.exercises.luong.scores import (
-    dot_scores,
+    by_the_query,
     general_scores,
     score_parameters,
 )
+from annotated_transformer.course.exercises.luong.windows import (
+    local_attention,
+    narrowest_window,
+)
 
 __all__ = [
-    "dot_scores",
     "general_scores",
-    "attentional_state",
     "score_parameters",
     "luong_context",
+    "narrowest_window",
+    "by_the_query",
+    "local_attention",
+    "input_feeding",
 ]

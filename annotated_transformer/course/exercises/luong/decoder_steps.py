@@ -1,69 +1,30 @@
 """Luong attention: the steps of its decoder."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
-from jaxtyping import Float
-from torch import Tensor
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import random_cases
-
-
-def _attentional_state(
-    context: Float[Tensor, "batch t d_h"],
-    hidden: Float[Tensor, "batch t d_s"],
-    W: Float[Tensor, "d both"],
-) -> Float[Tensor, "batch t d"]:
-    return torch.tanh(torch.cat([context, hidden], dim=-1) @ W.mT)
-
-
-def _halves(context: Tensor, hidden: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
-    return context @ W[:, : context.size(-1)].mT, hidden @ W[:, context.size(-1) :].mT
-
-
-attentional_state = Exercise(
-    reference=_attentional_state,
-    mistakes={
-        "the order is swapped: the context stands first, [c; s].": (
-            lambda c, s, W: torch.tanh(torch.cat([s, c], -1) @ W.mT)
-        ),
-        "tanh is missing.": lambda c, s, W: torch.cat([c, s], -1) @ W.mT,
-        "tanh comes after W, not before.": lambda c, s, W: torch.tanh(torch.cat([c, s], -1)) @ W.mT,
-        "this is a sigmoid; tanh is asked for.": (
-            lambda c, s, W: torch.sigmoid(torch.cat([c, s], -1) @ W.mT)
-        ),
-        "this is a softmax; tanh is asked for, and the logits come later.": (
-            lambda c, s, W: torch.softmax(torch.cat([c, s], -1) @ W.mT, -1)
-        ),
-        "you use the context alone; the state knows what was said.": (
-            lambda c, s, W: torch.tanh(_halves(c, s, W)[0])
-        ),
-        "you use the state alone; without the context the source is not looked at.": (
-            lambda c, s, W: torch.tanh(_halves(c, s, W)[1])
-        ),
-        "you bend the two halves apart; tanh must see their sum.": (
-            lambda c, s, W: sum(map(torch.tanh, _halves(c, s, W)))
-        ),
-    },
-    cases=[
-        (context, hidden, torch.cat([left, right], dim=1))
-        for context, hidden, left, right in random_cases(
-            "batch t d_h", "batch t d_s", "d d_h", "d d_s"
-        )
-    ],
-)
+from annotated_transformer.course.exercises.bahdanau.additive import loaded
+from annotated_transformer.course.exercises.cases import normal, random_cases
+from annotated_transformer.soft_lookup import masked_softmax
 
 
 def _luong_context(
     states: Float[Tensor, "steps d"], memory: Float[Tensor, "src d"]
 ) -> Float[Tensor, "tgt d"]:
+    """The contexts of Luong's model, from all states of the decoder."""
     return (states[1:] @ memory.mT).softmax(dim=-1) @ memory
 
 
 luong_context = Exercise(
     reference=_luong_context,
     mistakes={
-        "you ask with s_{t−1}: that is Bahdanau's order; Luong asks with s_t.": (
-            lambda s, h: (s[:-1] @ h.mT).softmax(-1) @ h
+        "these are asked for with s_{t−1}: that is Bahdanau's order; Luong asks with s_t.": (
+            lambda s, h: _luong_context(s[[0, *range(len(s) - 1)]], h)
         ),
         "s_0 asks too: it stands before the first word and needs no context.": (
             lambda s, h: (s @ h.mT).softmax(-1) @ h
@@ -71,22 +32,149 @@ luong_context = Exercise(
         "the softmax goes over the target; each step shares out 1 among the source words.": (
             lambda s, h: (s[1:] @ h.mT).softmax(0) @ h
         ),
+        "the weights of a source word sum to 1 over all states; those of a step should.": (
+            lambda s, h: (s @ h.mT).softmax(0)[1:] @ h
+        ),
         "the softmax is missing: these weights do not sum to 1.": lambda s, h: s[1:] @ h.mT @ h,
-        "you take the plain mean of the memory; the scores are not used.": (
+        "this is the plain mean of the memory; the scores are not used.": (
             lambda s, h: h.mean(0).expand_as(s[1:])
         ),
-        "you take the one best source word; a soft lookup mixes all of them.": (
+        "this is the one best source word; a soft lookup mixes all of them.": (
             lambda s, h: h[(s[1:] @ h.mT).argmax(-1)]
         ),
         "these are the weights; the context is their sum of the memory.": (
             lambda s, h: (s[1:] @ h.mT).softmax(-1)
         ),
-        "you divide the scores by √d; the dot score does not (the Transformer will).": (
-            lambda s, h: (s[1:] @ h.mT / h.size(-1) ** 0.5).softmax(-1) @ h
+        "the scores are divided by √d; the dot score does not (the Transformer will).": (
+            lambda s, h: _luong_context(s / h.size(-1) ** 0.5, h)
         ),
-        "you add the state to the context; the two meet only in the next layer.": (
-            lambda s, h: (s[1:] @ h.mT).softmax(-1) @ h + s[1:]
+        "the state is added to the context; the two meet only in the next layer.": (
+            lambda s, h: _luong_context(s, h) + s[1:]
         ),
     },
     cases=random_cases("steps d", "src d"),
+)
+
+
+def _input_feeding(
+    words: Float[Tensor, "batch tgt d_y"],
+    s: Float[Tensor, "batch d_s"],
+    memory: Float[Tensor, "batch src d_s"],
+    mask: Bool[Tensor, "batch 1 src"],
+    weight_ih: Float[Tensor, "gates fed"],
+    weight_hh: Float[Tensor, "gates d_s"],
+    bias_ih: Float[Tensor, " gates"],
+    bias_hh: Float[Tensor, " gates"],
+    W_c: Float[Tensor, "d both"],
+) -> Float[Tensor, "batch tgt d"]:
+    """The attentional states of a decoder that is fed the one before."""
+    attentional, steps = s.new_zeros(len(s), len(W_c)), []
+    for word in words.unbind(1):
+        fed = torch.cat([word, attentional], dim=1)
+        s = torch.gru_cell(fed, s, weight_ih, weight_hh, bias_ih, bias_hh)
+        context = masked_softmax(s.unsqueeze(1) @ memory.mT, mask) @ memory
+        attentional = torch.tanh(torch.cat([context.squeeze(1), s], dim=1) @ W_c.mT)
+        steps.append(attentional)
+    return torch.stack(steps, dim=1)
+
+
+def _ask(
+    answer: Any, words: Tensor, s: Tensor, memory: Tensor, mask: Tensor, *weights: Tensor
+) -> Any:
+    """Build a class, give it the weights, and run it; the reference is a function of all."""
+    if isinstance(answer, nn.Module):
+        raise TypeError("the class itself is asked for, not one layer of it")
+    if not isinstance(answer, type):
+        return answer(words, s, memory, mask, *weights)
+    names = [f"cell.{name}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+    named = dict(zip([*names, "W_c.weight"], weights, strict=True))
+    layer = loaded(answer(words.size(-1), s.size(-1), len(weights[-1])), named)
+    with torch.no_grad():
+        return None if layer is None else layer(words, s, memory, mask)
+
+
+def _wrong(
+    feed: Callable[[Tensor, Tensor], list[Tensor]] = lambda word, fed: [word, fed],
+    query: Callable[[Tensor, Tensor], Tensor] = lambda old, new: new,
+    keep: Callable[[Tensor, Tensor], Tensor] = lambda old, new: new,
+    weigh: Callable[[Tensor, Tensor], Tensor] = masked_softmax,
+    join: Callable[[Tensor, Tensor], list[Tensor]] = lambda context, s: [context, s],
+    squeeze: Callable[[Tensor], Tensor] = torch.tanh,
+    give: Callable[..., Tensor] = lambda before, after, context, s: after,
+) -> Callable[..., Tensor]:
+    """A decoder in which one of the steps is another."""
+
+    def decode(words: Tensor, s: Tensor, memory: Tensor, mask: Tensor, *weights: Tensor) -> Tensor:
+        *gru, W_c = weights
+        after, steps = s.new_zeros(len(s), len(W_c)), []
+        for word in words.unbind(1):
+            old, before = s, after
+            s = torch.gru_cell(torch.cat(feed(word, before), 1), old, *gru)
+            scores = query(old, s)[:, None] @ memory.mT
+            context = (weigh(scores, mask) @ memory)[:, 0]
+            after = squeeze(torch.cat(join(context, s), 1) @ W_c.mT)
+            steps.append(give(before, after, context, s))
+            s = keep(old, s)
+        return torch.stack(steps, 1)
+
+    return decode
+
+
+def _case(batch: int, tgt: int, d_y: int, d_s: int, src: int, d: int) -> tuple[Tensor, ...]:
+    """The last word of the first source sentence is padding."""
+    mask = torch.ones(batch, 1, src).bool()
+    mask[0, 0, -1] = False
+    words, s, memory = (batch, tgt, d_y), (batch, d_s), (batch, src, d_s)
+    weights = (3 * d_s, d_y + d), (3 * d_s, d_s), (3 * d_s,), (3 * d_s,), (d, 2 * d_s)
+    tensors = [normal(*size, seed=i) for i, size in enumerate((words, s, memory, *weights))]
+    return *tensors[:3], mask, *(weight / 2 for weight in tensors[3:])
+
+
+input_feeding = Exercise(
+    reference=_input_feeding,
+    mistakes={
+        "the cell is fed zeros at every step; feed it the attentional state of the step before.": (
+            _wrong(lambda word, fed: [word, 0 * fed])
+        ),
+        "the order is swapped: the cell reads [y; h̃], the word first.": (
+            _wrong(lambda word, fed: [fed, word])
+        ),
+        "the query is the state before the step; Luong asks with the new one.": (
+            _wrong(query=lambda old, new: old)
+        ),
+        "each step goes on from the first state; go on from the newest.": (
+            _wrong(keep=lambda old, new: old)
+        ),
+        "padding gets weight: these states do not depend on the mask.": (
+            _wrong(weigh=lambda e, mask: e.softmax(-1))
+        ),
+        "the mask is inverted: True means may attend.": (
+            _wrong(weigh=lambda e, mask: masked_softmax(e, ~mask))
+        ),
+        "masked after the softmax: the weights that are left no longer sum to 1.": (
+            _wrong(weigh=lambda e, mask: e.softmax(-1) * mask)
+        ),
+        "the scores are divided by √d; the dot score is not (the Transformer's will be).": (
+            _wrong(query=lambda old, new: new / new.size(-1) ** 0.5)
+        ),
+        "the order is swapped: the context stands first, [c; s].": (
+            _wrong(join=lambda context, s: [s, context])
+        ),
+        "tanh is missing after W_c.": _wrong(squeeze=lambda x: x),
+        "these are the states before each step: the first is zero, and the last is missing.": (
+            _wrong(give=lambda before, after, context, s: before)
+        ),
+        "these are the states s of the cell; the attentional states are asked for.": (
+            _wrong(give=lambda before, after, context, s: s)
+        ),
+        "these are the contexts; the attentional states are asked for.": (
+            _wrong(give=lambda before, after, context, s: context)
+        ),
+    },
+    cases=[
+        _case(2, 3, 4, 5, 6, 7),
+        tuple(x.float() if x.is_floating_point() else x for x in _case(3, 4, 2, 7, 5, 6)),
+        _case(4, 5, 7, 3, 8, 10),
+    ],
+    ask=_ask,
 )

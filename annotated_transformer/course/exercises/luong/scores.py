@@ -1,45 +1,16 @@
 """Luong attention: its scores."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import random_cases
+from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.exercises.cases import normal, random_cases
 
 ONE_SENTENCE = "this works for one sentence only: .T turns all axes round; use transpose(-2, -1)."
 ONE_BATCH = "transpose(1, 2) fits one batch only; count the axes from the end: transpose(-2, -1)."
-
-
-def _dot_scores(
-    query: Float[Tensor, "*batch query d"], key: Float[Tensor, "*batch key d"]
-) -> Float[Tensor, "*batch query key"]:
-    return query @ key.transpose(-2, -1)
-
-
-dot_scores = Exercise(
-    reference=_dot_scores,
-    mistakes={
-        "the result is turned round: (…, query, key) is asked for.": lambda s, h: h @ s.mT,
-        "you divide by √d; the dot score does not (the Transformer will).": (
-            lambda s, h: s @ h.mT / s.size(-1) ** 0.5
-        ),
-        "you divide by d: this is the mean of the products, not their sum.": (
-            lambda s, h: s @ h.mT / s.size(-1)
-        ),
-        "this is the cosine: you divide by the lengths of the vectors.": (
-            lambda s, h: torch.cosine_similarity(s[..., None, :], h[..., None, :, :], dim=-1)
-        ),
-        "this is a distance: the products of the entries are asked for.": torch.cdist,
-        "these are weights; the scores are asked for, before the softmax.": (
-            lambda s, h: (s @ h.mT).softmax(-1)
-        ),
-        "the sum over d is missing.": lambda s, h: s[..., None, :] * h[..., None, :, :],
-        ONE_SENTENCE: lambda s, h: s @ h.t(),
-        ONE_BATCH: lambda s, h: s @ h.transpose(1, 2),
-    },
-    cases=random_cases("... query d", "... key d"),
-)
 
 
 def _general_scores(
@@ -47,37 +18,43 @@ def _general_scores(
     key: Float[Tensor, "*batch key d_h"],
     W: Float[Tensor, "d_s d_h"],
 ) -> Float[Tensor, "*batch query key"]:
+    """The general scores of every query with every key."""
     return query @ W @ key.transpose(-2, -1)
+
+
+def _after(change: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    return lambda s, h, W: change(_general_scores(s, h, W))
 
 
 general_scores = Exercise(
     reference=_general_scores,
     mistakes={
-        "the result is turned round: (…, query, key) is asked for.": (
-            lambda s, h, W: (s @ W @ h.mT).mT
-        ),
-        "you bend W h with a tanh; this score is only products.": (
-            lambda s, h, W: s @ torch.tanh(h @ W.mT).mT
-        ),
-        "you bend the score with a tanh; this score is only products.": (
-            lambda s, h, W: torch.tanh(s @ W @ h.mT)
-        ),
-        "you divide by √d; this score does not (the Transformer will).": (
-            lambda s, h, W: s @ W @ h.mT / h.size(-1) ** 0.5
-        ),
+        "the result is turned round: (..., query, key) is asked for.": _after(lambda e: e.mT),
         "the keys are not used yet: multiply sᵀ W with every h.": lambda s, h, W: s @ W,
         "the queries are not used yet: multiply W h with every s.": lambda s, h, W: h @ W.mT,
-        "these are weights; the scores are asked for, before the softmax.": (
-            lambda s, h, W: (s @ W @ h.mT).softmax(-1)
+        "the products are not added up: one number for each pair is asked for.": (
+            lambda s, h, W: (s @ W)[..., None, :] * h[..., None, :, :]
         ),
-        ONE_SENTENCE: lambda s, h, W: s @ W @ h.t(),
-        ONE_BATCH: lambda s, h, W: s @ W @ h.transpose(1, 2),
+        "these are weights; the scores are asked for, before the softmax.": (
+            _after(lambda e: e.softmax(-1))
+        ),
+        "these scores are divided by √d_s; this score is only products.": (
+            lambda s, h, W: _general_scores(s, h, W) / len(W) ** 0.5
+        ),
+        "these scores are divided by √d_h; this score is only products.": (
+            lambda s, h, W: _general_scores(s, h, W) / W.size(1) ** 0.5
+        ),
+        "there is a tanh around W h; this score is only products.": (
+            lambda s, h, W: s @ torch.tanh(h @ W.mT).mT
+        ),
+        "there is a tanh around the score; this score is only products.": _after(torch.tanh),
     },
     cases=random_cases("... query d_s", "... key d_h", "d_s d_h"),
 )
 
 
 def _score_parameters(score: str, d_s: int, d_h: int, d: int) -> int:
+    """How many parameters a score has."""
     if score == "dot":
         return 0
     if score == "general":
@@ -85,45 +62,93 @@ def _score_parameters(score: str, d_s: int, d_h: int, d: int) -> int:
     return d * (d_s + d_h) + d
 
 
+def _counts(
+    dot: Callable[[int, int], int] = lambda s, h: 0,
+    general: Callable[[int, int], int] = lambda s, h: s * h,
+    concat: Callable[[int, int, int], int] = lambda s, h, d: d * (s + h) + d,
+) -> Callable[[str, int, int, int], int]:
+    return lambda score, d_s, d_h, d: (
+        concat(d_s, d_h, d)
+        if score == "concat"
+        else {"dot": dot, "general": general}[score](d_s, d_h)
+    )
+
+
 score_parameters = Exercise(
     reference=_score_parameters,
     mistakes={
-        "v is missing: concat has a vector of d numbers beside its matrices.": (
-            lambda score, d_s, d_h, d: {"dot": 0, "general": d_s * d_h}.get(score, d * (d_s + d_h))
+        "v is missing: concat has a vector of d numbers beside its matrix.": (
+            _counts(concat=lambda s, h, d: d * (s + h))
         ),
         "v has d numbers, one for each entry of the tanh.": (
-            lambda score, d_s, d_h, d: {"dot": 0, "general": d_s * d_h}.get(
-                score, d * (d_s + d_h) + d_s + d_h
-            )
+            _counts(concat=lambda s, h, d: d * (s + h) + s + h)
         ),
-        "you count a bias; these scores have none.": (
-            lambda score, d_s, d_h, d: {"dot": 0, "general": d_s * d_h + d_s}.get(
-                score, d * (d_s + d_h) + d + d
-            )
+        "there is a bias in general; these scores have none.": (
+            _counts(general=lambda s, h: s * h + s)
         ),
-        "the dot score has nothing to train.": (
-            lambda score, d_s, d_h, d: {"dot": d_s, "general": d_s * d_h}.get(
-                score, d * (d_s + d_h) + d
-            )
+        "there is a bias in concat; these scores have none.": (
+            _counts(concat=lambda s, h, d: d * (s + h) + 2 * d)
         ),
+        "the dot score has nothing to train.": _counts(dot=lambda s, h: s),
         "general has a whole matrix: d_s · d_h numbers, not d_s + d_h.": (
-            lambda score, d_s, d_h, d: {"dot": 0, "general": d_s + d_h}.get(
-                score, d * (d_s + d_h) + d
-            )
+            _counts(general=lambda s, h: s + h)
         ),
-        "concat has a matrix for the state and one for the memory.": (
-            lambda score, d_s, d_h, d: {"dot": 0, "general": d_s * d_h}.get(score, d * d_s + d)
+        "the matrix of concat meets both: the state and the memory.": (
+            _counts(concat=lambda s, h, d: d * s + d)
         ),
         "concat puts s and h in a row: its matrix has d · (d_s + d_h) numbers.": (
-            lambda score, d_s, d_h, d: {"dot": 0, "general": d_s * d_h}.get(
-                score, d * d_s * d_h + d
-            )
+            _counts(concat=lambda s, h, d: d * s * h + d)
         ),
-        "you swapped general and concat.": (
-            lambda score, d_s, d_h, d: {"dot": 0, "concat": d_s * d_h}.get(
-                score, d * (d_s + d_h) + d
-            )
+        "2d² + d is for equal widths; the matrix of concat has d · (d_s + d_h) numbers.": (
+            _counts(concat=lambda s, h, d: 2 * d * d + d)
+        ),
+        "v has d numbers, not 1.": _counts(concat=lambda s, h, d: d * (s + h) + 1),
+        "the brackets are missing: both d_s and d_h are multiplied by d.": (
+            _counts(concat=lambda s, h, d: d * s + h + d)
         ),
     },
     cases=[("dot", 4, 4, 5), ("general", 3, 4, 5), ("concat", 3, 4, 5), ("concat", 6, 5, 2)],
+)
+
+
+def _by_the_query(
+    s: Float[Tensor, " d_s"], memory: Float[Tensor, "src d_h"], W: Float[Tensor, "d_s d_h"]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The derivative of the context with respect to the query, in three steps."""
+
+    def scores(s: Tensor) -> Tensor:
+        return memory @ (s @ W)
+
+    def context(scores: Tensor) -> Tensor:
+        return scores.softmax(0) @ memory
+
+    derivative = torch.func.jacrev
+    whole = derivative(lambda s: context(scores(s)))(s)
+    return derivative(scores)(s), derivative(context)(scores(s)), whole
+
+
+def _by_formulas(
+    s: Tensor, h: Tensor, W: Tensor, centred: int = 1, turned: bool = True
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same; about zero instead of the context, or without ``W`` in the last step."""
+    weights = (h @ (s @ W)).softmax(0)
+    of_context = (weights[:, None] * (h - centred * weights @ h)).mT
+    return h @ W.mT, of_context, of_context @ (h @ W.mT if turned else h)
+
+
+by_the_query = Derivation(
+    reference=_by_the_query,
+    mistakes={
+        "step 2 lacks what the other words lose when word j gains: subtract the context.": (
+            lambda s, h, W: _by_formulas(s, h, W, centred=0)
+        ),
+        "step 3 lacks W: multiply step 2 by step 1.": (
+            lambda s, h, W: _by_formulas(s, h, W, turned=False)
+        ),
+    },
+    cases=[
+        (normal(2, seed=0), normal(3, 4, seed=1), normal(2, 4, seed=2)),
+        (normal(4, seed=3).float(), normal(5, 3, seed=4).float(), normal(4, 3, seed=5).float()),
+        (normal(5, seed=6), normal(4, 2, seed=7), normal(5, 2, seed=8)),
+    ],
 )

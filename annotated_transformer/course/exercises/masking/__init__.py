@@ -1,25 +1,27 @@
 """Exercises of the chapter "Masking: what may not be seen"."""
 
-from annotated_transformer.course.exercises.masking.hidden_scores import (
-    safe_weights,
+from annotated_transformer.course.exercises.masking.attacks import (
+    red_team,
+)
+from annotated_transformer.course.exercises.masking.causal import (
+    causal_attention,
+    through_the_mask,
 )
 from annotated_transformer.course.exercises.masking.leaks import (
-    causal_attention,
     kept_ends,
     sees_the_future,
 )
-from annotated_transformer.course.exercises.masking.masks import (
-    both_masks,
-    causal_square,
-    padding_columns,
+from annotated_transformer.course.exercises.masking.windows import (
+    far_reach,
+    window_mask,
 )
 
 __all__ = [
-    "causal_square",
-    "padding_columns",
-    "both_masks",
-    "safe_weights",
-    "causal_attention",
     "kept_ends",
+    "window_mask",
+    "causal_attention",
+    "far_reach",
+    "through_the_mask",
     "sees_the_future",
+    "red_team",
 ]

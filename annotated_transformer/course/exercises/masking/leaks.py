@@ -1,102 +1,38 @@
-"""Masking: what may be seen of the future, and how to find out that it is seen."""
+"""Masking: where EOS is read, and how to find out that the future is seen."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import random_cases
 
 
 def _kept_ends(lengths: list[int]) -> int:
+    """In how many rows is an EOS left, once the last column is cut off?"""
     return sum(length < max(lengths) for length in lengths)
 
 
 kept_ends = Exercise(
     reference=_kept_ends,
     mistakes={
-        "only one sentence loses its EOS then; several may be the longest.": lambda n: len(n) - 1,
-        "these are the ones that lose it: EOS stands in the last column of the longest.": (
-            lambda n: n.count(max(n))
+        "this is the number of the longest; those lose their EOS.": lambda n: n.count(max(n)),
+        "this is the number of sentences; the longest lose their EOS.": len,
+        "one sentence loses its EOS here; several may be the longest.": lambda n: len(n) - 1,
+        "these are different lengths; sentences are asked for.": lambda n: len(set(n)) - 1,
+        "one token less than the longest is enough to keep it.": (
+            lambda n: sum(x < max(n) - 1 for x in n)
         ),
-        "the last column is cut off, and the EOS of a shorter sentence stands before it.": (
-            lambda n: 0
-        ),
-        "the longest sentences lose it.": len,
-        "you count lengths; sentences are asked for.": lambda n: len(set(n)) - 1,
-        "one token less is enough to keep it.": lambda n: sum(x < max(n) - 1 for x in n),
-        "you count the shortest only; every sentence that is not the longest keeps it.": (
+        "this is the number of the shortest; every sentence that is not the longest keeps it.": (
             lambda n: n.count(min(n)) if min(n) < max(n) else 0
         ),
-    },
-    cases=[([3, 5, 5, 2, 3],), ([4, 4],), ([1, 6, 5, 6, 3, 2],), ([7],)],
-)
-
-
-def _causal_attention(
-    query: Float[Tensor, "*batch time d_k"],
-    key: Float[Tensor, "*batch time d_k"],
-    value: Float[Tensor, "*batch time d_v"],
-) -> Float[Tensor, "*batch time d_v"]:
-    scores = query @ key.mT / math.sqrt(query.size(-1))
-    past = torch.ones_like(scores).tril() == 1
-    return scores.masked_fill(~past, -torch.inf).softmax(dim=-1) @ value
-
-
-def _scores(q: Tensor, k: Tensor) -> Tensor:
-    return q @ k.mT / math.sqrt(q.size(-1))
-
-
-def _masked(scores: Tensor, diagonal: int = 0, score: float = -torch.inf) -> Tensor:
-    """The scores, filled in where a key comes more than `diagonal` places after the query."""
-    return scores.masked_fill(torch.ones_like(scores).triu(diagonal + 1) == 1, score)
-
-
-causal_attention = Exercise(
-    reference=_causal_attention,
-    mistakes={
-        "each position sees itself and the future; it must be itself and the past.": (
-            lambda q, k, v: _masked(_scores(q, k).mT).mT.softmax(-1) @ v
-        ),
-        "a position must see itself too; now the first sees nothing, and 0/0 is nan.": (
-            lambda q, k, v: _masked(_scores(q, k), -1).softmax(-1) @ v
-        ),
-        "each position sees one place too far: that is the word it has to predict.": (
-            lambda q, k, v: _masked(_scores(q, k), 1).softmax(-1) @ v
-        ),
-        "each position sees only itself; its past must be seen too.": lambda q, k, v: v,
-        "the future is not hidden.": lambda q, k, v: _scores(q, k).softmax(-1) @ v,
-        "the mask comes after the softmax: the weights that are left do not sum to 1.": (
-            lambda q, k, v: _scores(q, k).softmax(-1).tril() @ v
-        ),
-        "a masked score of 0 is not a weight of 0, for e⁰ = 1; it must be −∞.": (
-            lambda q, k, v: _masked(_scores(q, k), score=0.0).softmax(-1) @ v
-        ),
-        "the softmax goes over the queries; each query shares out 1 among the keys.": (
-            lambda q, k, v: _masked(_scores(q, k)).softmax(-2) @ v
-        ),
-        "the mask is inverted: you hide each position and its past.": (
-            lambda q, k, v: (
-                _scores(q, k)
-                .masked_fill(_masked(_scores(q, k)) > -torch.inf, -torch.inf)
-                .softmax(-1)
-                @ v
-            )
-        ),
-        "you swapped queries and keys.": lambda q, k, v: _masked(_scores(k, q)).softmax(-1) @ v,
-        "you divide by d_k; its root is asked for.": (
-            lambda q, k, v: _masked(q @ k.mT / q.size(-1)).softmax(-1) @ v
-        ),
-        "you do not divide by √d_k.": lambda q, k, v: _masked(q @ k.mT).softmax(-1) @ v,
-        "these are the weights; multiply them by the values.": (
-            lambda q, k, v: _masked(_scores(q, k)).softmax(-1)
+        "these are the lengths, added up; count the sentences.": (
+            lambda n: sum(x for x in n if x < max(n))
         ),
     },
-    cases=random_cases("... time d_k", "... time d_k", "... time d_v"),
+    cases=[([3, 5, 5, 2, 3],), ([4, 4],), ([1, 6, 5, 6, 3, 2],), ([7],), ([9, 2, 8],)],
 )
 
 
@@ -125,6 +61,7 @@ Logits = Callable[[Tensor], Tensor]
 
 
 def _sees_the_future(logits: Logits, ids: Int[Tensor, " length"]) -> bool:
+    """Does a model see the future? The test of it."""
     for t in range(1, len(ids)):
         changed = ids.clone()
         changed[t] += 1
@@ -133,47 +70,65 @@ def _sees_the_future(logits: Logits, ids: Int[Tensor, " length"]) -> bool:
     return False
 
 
-def _differs(logits: Logits, ids: Tensor, at: int, where: slice) -> bool:
-    """Whether another token at one place changes the logits in other places."""
-    changed = ids.clone()
-    changed[at] += 1
-    return not torch.allclose(logits(ids)[where], logits(changed)[where])
+def _test(
+    where: Callable[[int], slice] = lambda t: slice(t),
+    tokens: slice = slice(1, None),
+    stays: bool = False,
+    what: Callable[[Tensor], Tensor] = lambda logits: logits,
+) -> Callable[[Logits, Tensor], bool]:
+    """The test that compares other logits, changes other tokens, or keeps the changes."""
+
+    def differs(logits: Logits, ids: Tensor) -> bool:
+        changed, found = ids.clone(), False
+        for t in list(range(len(ids)))[tokens]:
+            changed = changed if stays else ids.clone()
+            changed[t] += 1
+            before, after = (what(logits(x)[where(t)]) for x in (ids, changed))
+            found = found or not torch.allclose(before, after)
+        return found
+
+    return differs
 
 
 sees_the_future = Exercise(
     reference=_sees_the_future,
     mistakes={
-        "you change only the last token; an early position may see the one after it.": (
-            lambda f, ids: _differs(f, ids, -1, slice(-1))
+        "only a change of the last token counts; an early position may see the one after it.": (
+            _test(tokens=slice(-1, None))
         ),
-        "you compare the logits at the changed token too; there they may change.": (
-            lambda f, ids: any(_differs(f, ids, t, slice(t + 1)) for t in range(len(ids)))
+        "only a change of the token at 1 counts; go through all before you return False.": (
+            _test(tokens=slice(1, 2))
         ),
-        "you compare all logits; those at the changed token and later may change.": (
-            lambda f, ids: any(_differs(f, ids, t, slice(None)) for t in range(len(ids)))
+        "the logits at the changed token count too; there they may change.": (
+            _test(lambda t: slice(t + 1), slice(None))
         ),
-        "you look at the logits after the changed token: that is the past of those positions.": (
-            lambda f, ids: any(_differs(f, ids, t, slice(t + 1, None)) for t in range(len(ids)))
+        "all logits count; those at the changed token and later may change.": (
+            _test(lambda t: slice(None), slice(None))
         ),
-        "you compare only the position just before the changed token; a leak may reach farther.": (
-            lambda f, ids: any(_differs(f, ids, t, slice(t - 1, t)) for t in range(1, len(ids)))
+        "the logits after the changed token count: it is the past of those positions.": (
+            _test(lambda t: slice(t + 1, None), slice(None))
         ),
+        "only the position just before the changed token counts; a leak may reach farther.": (
+            _test(lambda t: slice(t - 1, t))
+        ),
+        "only the first position counts; the others may see the future, too.": (
+            _test(lambda t: slice(1))
+        ),
+        "the changes of earlier rounds stay: make a new copy in each round.": _test(stays=True),
         "it is the other way round: True means that the future is seen.": (
-            lambda f, ids: not _sees_the_future(f, ids)
+            lambda logits, ids: not _sees_the_future(logits, ids)
         ),
         "right, but as a tensor; bool(…) makes it True or False.": (
-            lambda f, ids: torch.tensor(_sees_the_future(f, ids))
+            lambda logits, ids: torch.tensor(_sees_the_future(logits, ids))
         ),
-        "you always say no; some of these models see the future.": lambda f, ids: False,
-        "you always say yes; some of these models see no future.": lambda f, ids: True,
-        "you change only the first token; it is nobody's future, so nothing is tested.": (
-            lambda f, ids: _differs(f, ids, 0, slice(None))
+        "only a change of the first token counts; it is nobody's future.": (
+            _test(lambda t: slice(None), slice(1))
         ),
-        "you change only the first token; what follows it may change, that is its use.": (
-            lambda f, ids: _differs(f, ids, 0, slice(1, None))
+        "only what follows the first token counts, which may change with it.": (
+            _test(lambda t: slice(1, None), slice(1))
         ),
-        "you compare only the first position.": (
-            lambda f, ids: any(_differs(f, ids, t, slice(1)) for t in range(1, len(ids)))
+        "only the likeliest tokens are compared; a leak may move the logits less.": (
+            _test(what=lambda logits: logits.argmax(-1))
         ),
     },
     cases=[

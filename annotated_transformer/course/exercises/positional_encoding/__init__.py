@@ -1,23 +1,27 @@
 """Exercises of the chapter "Positional encoding: telling a word where it stands"."""
 
-from annotated_transformer.course.exercises.positional_encoding.offsets import (
-    offset_distance,
-    shift_matrix,
+from annotated_transformer.course.exercises.positional_encoding.biases import (
+    alibi_biases,
 )
 from annotated_transformer.course.exercises.positional_encoding.positions import (
-    angle,
-    sinusoids,
+    best_base,
+    offset_distance,
     wavelength,
+)
+from annotated_transformer.course.exercises.positional_encoding.rotations import (
+    llama_rotary,
+    turned_score,
 )
 from annotated_transformer.course.exercises.positional_encoding.words_and_positions import (
     embed_from,
 )
 
 __all__ = [
-    "angle",
     "wavelength",
-    "sinusoids",
     "offset_distance",
-    "shift_matrix",
     "embed_from",
+    "best_base",
+    "turned_score",
+    "alibi_biases",
+    "llama_rotary",
 ]

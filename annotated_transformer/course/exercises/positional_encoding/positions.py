@@ -1,141 +1,138 @@
-"""Positional encoding: angles, wavelengths, the matrix."""
+"""Positional encoding: wavelengths, and how far apart two positions are."""
 
+import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.questions import Question, by_number
 
 BASE = 10000.0
 
-NO_TWO = "the 2 is missing: i counts the pairs, and the exponent is 2i/d."
-EVERY_COLUMN = "a frequency for every column: a sine and its cosine must share one."
-LITERAL = "you write the column for i; i counts pairs: columns 2i and 2i + 1 belong to pair i."
-UP_TO_ONE = "the last exponent is (d − 2)/d, not 1: divide by d."
+NO_TWO = "a 2 is missing: i counts the pairs, and the exponent has 2i/d."
+EVERY_COLUMN = "every column has a frequency of its own; a sine and its cosine must share one."
 BRACKETS = "** comes before * and /: put the whole exponent into brackets."
 
 
-def _angle(position: int, column: int, d_model: int) -> float:
-    return position / math.pow(BASE, 2 * (column // 2) / d_model)
-
-
-def _entry(position: int, column: int, d_model: int) -> float:
-    return (math.cos if column % 2 else math.sin)(_angle(position, column, d_model))
-
-
-angle = Exercise(
-    reference=_angle,
-    mistakes={
-        EVERY_COLUMN: lambda pos, column, d: pos / BASE ** (column / d),
-        LITERAL: lambda pos, column, d: pos / BASE ** (2 * column / d),
-        NO_TWO: lambda pos, column, d: pos / BASE ** (column // 2 / d),
-        "you multiply by the power; the position is divided by it.": (
-            lambda pos, column, d: pos * BASE ** (2 * (column // 2) / d)
-        ),
-        BRACKETS: lambda pos, column, d: pos / BASE**2 * (column // 2) / d,
-        "you count positions from 1; the first one is 0.": (
-            lambda pos, column, d: _angle(pos + 1, column, d)
-        ),
-        "these are degrees; the formula has radians.": (
-            lambda pos, column, d: math.degrees(_angle(pos, column, d))
-        ),
-        "this is the entry of the matrix; the angle inside the sine is asked for.": _entry,
-        "this is the frequency: multiply it by the position.": (
-            lambda pos, column, d: _angle(1, column, d)
-        ),
-        UP_TO_ONE: lambda pos, column, d: pos / BASE ** (2 * (column // 2) / (d - 2)),
-    },
-    cases=[(3, 2, 4), (5, 3, 8), (7, 6, 10), (2, 5, 6), (4, 0, 12)],
-)
-
-
 def _wavelength(column: int, d_model: int) -> float:
+    """How many positions does a whole turn take in a column?"""
     return 2 * math.pi * math.pow(BASE, 2 * (column // 2) / d_model)
+
+
+def _turns(
+    turn: int | float = 2 * math.pi,
+    power: Callable[[int, int], float] = lambda c, d: BASE ** (2 * (c // 2) / d),
+) -> Callable[[int, int], float]:
+    """A whole turn times a power of the base that depends on (column, d)."""
+    return lambda column, d: turn * power(column, d)
 
 
 wavelength = Exercise(
     reference=_wavelength,
     mistakes={
+        EVERY_COLUMN: _turns(power=lambda c, d: BASE ** (c / d)),
+        "this has 2 · column for 2i; i counts pairs: columns 2i and 2i + 1 belong to pair i.": (
+            _turns(power=lambda c, d: BASE ** (2 * c / d))
+        ),
+        NO_TWO: _turns(power=lambda c, d: BASE ** (c // 2 / d)),
+        BRACKETS: _turns(power=lambda c, d: BASE**2 * (c // 2) / d),
+        "2π is missing: a whole turn is 2π radians.": _turns(1),
+        "a whole turn is 2π, not π.": _turns(math.pi),
+        "this is in degrees: a whole turn is 2π radians.": _turns(360),
         "this is the frequency; how many positions a whole turn takes is asked for.": (
-            lambda column, d: _angle(1, column, d)
+            _turns(1, lambda c, d: BASE ** (-2 * (c // 2) / d))
         ),
-        "2π is missing: a whole turn is 2π radians.": lambda column, d: 1 / _angle(1, column, d),
-        "a whole turn is 2π, not π.": lambda column, d: math.pi / _angle(1, column, d),
         "this is 2π times the frequency; divide 2π by the frequency.": (
-            lambda column, d: 2 * math.pi * _angle(1, column, d)
+            _turns(power=lambda c, d: BASE ** (-2 * (c // 2) / d))
         ),
-        EVERY_COLUMN: lambda column, d: 2 * math.pi * BASE ** (column / d),
-        LITERAL: lambda column, d: 2 * math.pi * BASE ** (2 * column / d),
-        NO_TWO: lambda column, d: 2 * math.pi * BASE ** (column // 2 / d),
-        UP_TO_ONE: lambda column, d: 2 * math.pi * BASE ** (2 * (column // 2) / (d - 2)),
-        "this is in degrees: a whole turn is 2π radians.": (
-            lambda column, d: 360 / _angle(1, column, d)
+        "the last exponent is (d − 2)/d, not 1: divide by d.": (
+            _turns(power=lambda c, d: BASE ** (2 * (c // 2) / (d - 2)))
+        ),
+        "these are whole numbers of positions; a wavelength need not be one.": (
+            lambda column, d: math.ceil(_wavelength(column, d))
         ),
     },
     cases=[(0, 4), (2, 4), (3, 8), (7, 10), (4, 6), (1, 12)],
 )
 
 
-def _sinusoids(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
-    position = torch.arange(length).unsqueeze(1)
-    angles = position / BASE ** (torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+def _offset_distance(offset: int, d_model: int) -> float:
+    """How far apart are two encodings with that offset?"""
+    angles = [offset / BASE ** (column / d_model) for column in range(0, d_model, 2)]
+    return math.sqrt(sum(2 - 2 * math.cos(angle) for angle in angles))
 
 
-def _by_entry(entry: Callable[[int, int, int], float]) -> Callable[[int, int], Tensor]:
-    """The matrix whose entries are given by (position, column, d)."""
-    return lambda length, d: torch.tensor(
-        [[entry(position, column, d) for column in range(d)] for position in range(length)]
-    )
+def _distance(
+    power: Callable[[int, int], float] = lambda i, d: BASE ** (-2 * i / d),
+    term: Callable[[float], float] = lambda angle: 2 - 2 * math.cos(angle),
+    pairs: Callable[[int], int] = lambda d: d // 2,
+    last: Callable[[float], float] = math.sqrt,
+) -> Callable[[int, int], float]:
+    """The distance, with another frequency, term, number of pairs or last step."""
+    return lambda k, d: last(sum(term(k * power(i, d)) for i in range(pairs(d))))
 
 
-def _wave(column: int, angle: float) -> float:
-    return math.cos(angle) if column % 2 else math.sin(angle)
-
-
-sinusoids = Exercise(
-    reference=_sinusoids,
+offset_distance = Exercise(
+    reference=_offset_distance,
     mistakes={
-        "first all sines, then all cosines: the paper puts each cosine beside its sine.": (
-            lambda length, d: torch.cat(
-                [_sinusoids(length, d)[:, ::2], _sinusoids(length, d)[:, 1::2]], dim=1
-            )
+        BRACKETS: _distance(power=lambda i, d: BASE**-2 * i / d),
+        NO_TWO: _distance(power=lambda i, d: BASE ** (-i / d)),
+        EVERY_COLUMN: _distance(power=lambda i, d: BASE ** (-i / d), pairs=lambda d: d),
+        "i counts the pairs: it ends at d/2 − 1, not at d − 1.": _distance(pairs=lambda d: d),
+        "this is the square of the distance: the root is missing.": _distance(last=float),
+        "each pair gives 2 − 2 cos: a factor 2 is missing.": (
+            _distance(term=lambda angle: 1 - math.cos(angle))
         ),
-        "sine and cosine are swapped: even columns have the sine.": _by_entry(
-            lambda position, column, d: _entry(position, column ^ 1, d)
+        "every pair counts twice here; there are d/2 of them.": (
+            _distance(last=lambda total: math.sqrt(2 * total))
         ),
-        "these are sines only; odd columns have the cosine.": _by_entry(
-            lambda position, column, d: math.sin(_angle(position, column, d))
+        "the minus in the exponent is missing: the frequencies fall.": (
+            _distance(power=lambda i, d: BASE ** (2 * i / d))
         ),
-        EVERY_COLUMN: _by_entry(
-            lambda position, column, d: _wave(column, position / BASE ** (column / d))
+        "the angles are in radians already; cos wants them as they are.": (
+            _distance(term=lambda angle: 2 - 2 * math.cos(math.radians(angle)))
         ),
-        LITERAL: _by_entry(
-            lambda position, column, d: _wave(column, position / BASE ** (2 * column / d))
+        "this adds the distances of the pairs; add their squares, and take one root.": (
+            _distance(term=lambda angle: math.sqrt(2 - 2 * math.cos(angle)), last=float)
         ),
-        NO_TWO: _by_entry(
-            lambda position, column, d: _wave(column, position / BASE ** (column // 2 / d))
+        "this is the mean over the pairs; their sum is asked for.": (
+            lambda k, d: _offset_distance(k, d) / math.sqrt(d // 2)
         ),
-        "you count positions from 1; the first row belongs to position 0.": _by_entry(
-            lambda position, column, d: _entry(position + 1, column, d)
+        "this is the product of the two vectors; their distance is asked for.": (
+            _distance(term=math.cos, last=float)
         ),
-        "you multiply by the power; the position is divided by it.": _by_entry(
-            lambda position, column, d: _wave(column, position / _angle(1, column, d))
-        ),
-        "the matrix lies on its side: a row belongs to a position.": (
-            lambda length, d: _sinusoids(length, d).T
-        ),
-        "these are the angles, one for each pair; take their sine and their cosine.": (
-            lambda length, d: _by_entry(_angle)(length, d)[:, ::2]
-        ),
-        UP_TO_ONE: _by_entry(
-            lambda position, column, d: _wave(
-                column, position / BASE ** (2 * (column // 2) / (d - 2))
-            )
+        "this is the distance of the angles; the vectors hold their sines and cosines.": (
+            _distance(term=lambda angle: angle**2)
         ),
     },
-    cases=[(2, 4), (5, 6), (7, 10), (3, 8)],
+    cases=[(1, 2), (3, 10), (6, 10), (4, 8), (-5, 6), (3000, 40)],
 )
+
+
+@functools.cache
+def _best_base(length: int = 1000, d_model: int = 8) -> int:
+    """The base whose two closest of so many positions are farthest apart."""
+    offset = torch.arange(1, length, dtype=torch.float64)[:, None]
+
+    def closest(base: int) -> float:
+        frequency = base ** (-torch.arange(0, d_model, 2) / d_model)
+        return float((2 - 2 * (offset * frequency).cos()).sum(dim=1).min())
+
+    return max((10, 100, 1000, 10000), key=closest)
+
+
+@Question
+def best_base(answer: Any) -> str:
+    """Which base keeps the two closest of 1,000 positions farthest apart?"""
+    return by_number(
+        answer,
+        _best_base(),
+        {
+            _best_base(length=2): "this is best for neighbours; look at all offsets up to 999.",
+            100: "there are two positions, hundreds apart, where all four hands come close again.",
+            10000: "its slow hands hardly move, so that the first ones have to do the work alone.",
+        },
+    )

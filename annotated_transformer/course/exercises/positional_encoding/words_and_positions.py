@@ -1,6 +1,7 @@
 """Positional encoding: words and their positions, put together."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
@@ -13,49 +14,56 @@ from annotated_transformer.course.exercises.cases import normal
 def _embed_from(
     x: Float[Tensor, "batch time d"], table: Float[Tensor, "positions d"], start: int
 ) -> Float[Tensor, "batch time d"]:
+    """Words times √d, plus the encodings of their positions from start on."""
     return x * math.sqrt(x.size(-1)) + table[start : start + x.size(1)]
+
+
+def _wrong(
+    rows: Callable[[int, int], slice | int] = lambda start, time: slice(start, start + time),
+    word: Callable[[int], float] = math.sqrt,
+    place: Callable[[int], float] = lambda d: 1,
+    join: Callable[[Tensor, Tensor], Tensor] = torch.add,
+) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """The sum with other rows of the table, other factors (of d), or no sum at all."""
+    return lambda x, table, start: join(
+        x * word(x.size(-1)), place(x.size(-1)) * table[rows(start, x.size(1))]
+    )
+
+
+def _side_by_side(x: Tensor, places: Tensor) -> Tensor:
+    return torch.cat([x, places.expand_as(x)], dim=-1)
 
 
 embed_from = Exercise(
     reference=_embed_from,
     mistakes={
-        "you begin at position 0 again; the first word of x stands at position start.": (
-            lambda x, table, start: _embed_from(x, table, 0)
+        "the positions begin at 0 again; the first word of x stands at position start.": (
+            _wrong(lambda start, time: slice(time))
         ),
-        "the factor √d is missing.": lambda x, table, start: x + table[start : start + x.size(1)],
-        "the factor is √d, not d.": (
-            lambda x, table, start: x * x.size(-1) + table[start : start + x.size(1)]
-        ),
-        "you multiply the sum by √d; only the word is multiplied.": (
-            lambda x, table, start: (x + table[start : start + x.size(1)]) * x.size(-1) ** 0.5
-        ),
-        "you multiply the position by √d; the word is what needs it.": (
-            lambda x, table, start: x + table[start : start + x.size(1)] * x.size(-1) ** 0.5
-        ),
-        "you divide by √d; that is for scores.": (
-            lambda x, table, start: x / x.size(-1) ** 0.5 + table[start : start + x.size(1)]
-        ),
-        "every word gets the position of the first.": (
-            lambda x, table, start: x * x.size(-1) ** 0.5 + table[start]
-        ),
-        "you count from start + 1; the first word of x stands at position start.": (
-            lambda x, table, start: _embed_from(x, table, start + 1)
-        ),
-        "words and positions are multiplied; they are added.": (
-            lambda x, table, start: x * x.size(-1) ** 0.5 * table[start : start + x.size(1)]
-        ),
-        "you put them side by side; the two are added.": (
-            lambda x, table, start: torch.cat(
-                [x * x.size(-1) ** 0.5, table[start : start + x.size(1)].expand_as(x)], dim=-1
-            )
-        ),
+        "every word has the position of the first.": _wrong(lambda start, time: start),
         "a slice ends where it ends, not after so many: [start : start + length].": (
-            lambda x, table, start: x * x.size(-1) ** 0.5 + table[start : x.size(1)]
+            _wrong(lambda start, time: slice(start, time))
         ),
-        "you take all positions from start on; x has only as many words as it has.": (
-            lambda x, table, start: x * x.size(-1) ** 0.5 + table[start:]
+        "these are all positions from start on; x has only as many words as it has.": (
+            _wrong(lambda start, time: slice(start, None))
         ),
-        "the positions are missing.": lambda x, table, start: x * x.size(-1) ** 0.5,
+        "the positions begin at start + 1; the first word of x stands at position start.": (
+            _wrong(lambda start, time: slice(start + 1, start + time + 1))
+        ),
+        "these positions end at start; they begin there.": (
+            _wrong(lambda start, time: slice(max(0, start - time), start))
+        ),
+        "the factor √d is missing.": _wrong(word=lambda d: 1),
+        "the factor is √d, not d.": _wrong(word=float),
+        "the word is divided by √d; that is for scores.": _wrong(word=lambda d: d**-0.5),
+        "the sum is multiplied by √d; only the word is.": _wrong(place=math.sqrt),
+        "the position is multiplied by √d; the word is what needs it.": (
+            _wrong(word=lambda d: 1, place=math.sqrt)
+        ),
+        "** comes before /: put 1/2 into brackets.": _wrong(word=lambda d: d**1 / 2),
+        "the positions are missing.": _wrong(place=lambda d: 0),
+        "words and positions are multiplied; they are added.": _wrong(join=torch.mul),
+        "the two stand side by side; they are added.": _wrong(join=_side_by_side),
     },
     cases=[
         (normal(2, 3, 4, seed=0), normal(7, 4, seed=1), 1),

@@ -3,19 +3,27 @@
 from annotated_transformer.course.exercises.seq2seq.accuracy import (
     exact_accuracy_by_length,
 )
+from annotated_transformer.course.exercises.seq2seq.gradients import (
+    gru_derivative,
+    remembering_bias,
+)
 from annotated_transformer.course.exercises.seq2seq.greedy_decoding import (
     greedy_decode,
 )
+from annotated_transformer.course.exercises.seq2seq.lstm import (
+    lstm_encode,
+)
 from annotated_transformer.course.exercises.seq2seq.reading import (
-    gru_update,
     last_states,
     reverse_padded,
 )
 
 __all__ = [
-    "gru_update",
     "last_states",
+    "reverse_padded",
     "greedy_decode",
     "exact_accuracy_by_length",
-    "reverse_padded",
+    "gru_derivative",
+    "remembering_bias",
+    "lstm_encode",
 ]

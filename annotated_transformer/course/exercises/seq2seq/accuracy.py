@@ -1,15 +1,18 @@
 """Sequence to sequence: how many sentences are exactly right."""
 
+from collections.abc import Callable
 from itertools import pairwise
 
 from annotated_transformer.course.checking import Exercise
 
-Sentences = list[list[str]]
+Sentence = list[str]
+Sentences = list[Sentence]
 
 
 def _exact_accuracy_by_length(
     translations: Sentences, references: Sentences, edges: list[int]
 ) -> list[float]:
+    """What share of the translations is exactly right, for each bin of lengths?"""
     shares = []
     for low, high in pairwise(edges):
         pairs = zip(translations, references, strict=True)
@@ -18,38 +21,32 @@ def _exact_accuracy_by_length(
     return shares
 
 
-def _shares(
-    measured: list[int], values: list[float], edges: list[int], *, last: int = 0, first: int = 0
-) -> list[float]:
-    """The mean value of those that are measured to lie between two edges, moved by first, last."""
-    shares = []
-    for low, high in pairwise(edges):
-        pairs = zip(measured, values, strict=True)
-        chosen = [value for size, value in pairs if low + first <= size < high + last]
-        shares.append(sum(chosen) / len(chosen))
-    return shares
+def _share(chosen: list[float], every: int) -> float:
+    return sum(chosen) / len(chosen)
 
 
-def _exact(said: Sentences, right: Sentences) -> list[float]:
-    return [float(x == y) for x, y in zip(said, right, strict=True)]
+def _wrong(
+    value: Callable[[Sentence, Sentence], float] = lambda said, right: said == right,
+    length: Callable[[Sentence, Sentence], int] = lambda said, right: len(right),
+    first: int = 0,
+    last: int = 0,
+    share: Callable[[list[float], int], float] = _share,
+) -> Callable[[Sentences, Sentences, list[int]], list[float]]:
+    """The shares, if another value or length is taken, the edges move, or the sum is divided."""
+
+    def answer(translations: Sentences, references: Sentences, edges: list[int]) -> list[float]:
+        pairs = list(zip(translations, references, strict=True))
+        bins = [
+            [pair for pair in pairs if low + first <= length(*pair) < high + last]
+            for low, high in pairwise(edges)
+        ]
+        return [share([float(value(*pair)) for pair in chosen], len(pairs)) for chosen in bins]
+
+    return answer
 
 
-def _lengths(sentences: Sentences) -> list[int]:
-    return list(map(len, sentences))
-
-
-def _words_right(said: Sentences, right: Sentences) -> list[float]:
-    pairs = zip(said, right, strict=True)
-    return [sum(x == y for x, y in zip(*pair, strict=False)) / len(pair[1]) for pair in pairs]
-
-
-def _begun(said: Sentences, right: Sentences) -> list[float]:
-    pairs = zip(said, right, strict=True)
-    return [float(all(x == y for x, y in zip(*pair, strict=False))) for pair in pairs]
-
-
-def _by_length(said: Sentences, right: Sentences, edges: list[int]) -> list[float]:
-    return _shares(_lengths(right), _exact(said, right), edges)
+def _right_words(said: Sentence, right: Sentence) -> list[bool]:
+    return [x == y for x, y in zip(said, right, strict=False)]
 
 
 def _case(said: str, right: str, edges: list[int]) -> tuple[Sentences, Sentences, list[int]]:
@@ -60,65 +57,53 @@ def _case(said: str, right: str, edges: list[int]) -> tuple[Sentences, Sentences
 exact_accuracy_by_length = Exercise(
     reference=_exact_accuracy_by_length,
     mistakes={
-        "you sort by the length of the translation; a wrong one can have another length.": (
-            lambda said, right, edges: _shares(_lengths(said), _exact(said, right), edges)
+        "the bins are those of the translations' lengths; a wrong one can have another length.": (
+            _wrong(length=lambda said, right: len(said))
         ),
-        "you count right words; a sentence is right only as a whole.": (
-            lambda said, right, edges: _shares(_lengths(right), _words_right(said, right), edges)
+        "these are shares of right words; a sentence is right only as a whole.": (
+            _wrong(lambda said, right: sum(_right_words(said, right)) / len(right))
         ),
-        "you compare only as far as the shorter sentence goes; both must end there.": (
-            lambda said, right, edges: _shares(_lengths(right), _begun(said, right), edges)
+        "sentences count as right that agree as far as the shorter goes; both must end there.": (
+            _wrong(lambda said, right: all(_right_words(said, right)))
         ),
-        "the upper edge is counted too: a sentence can fall into two bins.": (
-            lambda said, right, edges: _shares(_lengths(right), _exact(said, right), edges, last=1)
+        "sentences count as right that have the right length; their words must be right.": (
+            _wrong(lambda said, right: len(said) == len(right))
         ),
-        "you leave out the lower edge: a length on it belongs to this bin.": (
-            lambda said, right, edges: _shares(_lengths(right), _exact(said, right), edges, first=1)
+        "the order of the words is not looked at: `c b a` is not `a b c`.": (
+            _wrong(lambda said, right: sorted(said) == sorted(right))
         ),
+        "the upper edge is counted too: a sentence can fall into two bins.": _wrong(last=1),
+        "the lower edge is left out: a length on it belongs to this bin.": _wrong(first=1),
         "the edges have moved: the lower one is in, the upper one is out.": (
-            lambda said, right, edges: _shares(
-                _lengths(right), _exact(said, right), edges, first=1, last=1
-            )
+            _wrong(first=1, last=1)
         ),
-        "you divide by the number of all sentences; divide by those in the bin.": (
-            lambda said, right, edges: [
-                sum(x == y for x, y in zip(said, right, strict=True) if low <= len(y) < high)
-                / len(right)
-                for low, high in pairwise(edges)
-            ]
+        "the lower edge is not looked at: a bin holds the shorter sentences, too.": (
+            _wrong(first=-100)
+        ),
+        "the sums are divided by the number of all sentences; divide by those in the bin.": (
+            _wrong(share=lambda chosen, every: sum(chosen) / every)
         ),
         "these are numbers of sentences; divide by how many are in the bin.": (
-            lambda said, right, edges: [
-                sum(x == y for x, y in zip(said, right, strict=True) if low <= len(y) < high)
-                for low, high in pairwise(edges)
-            ]
-        ),
-        "you forget the order of the words: `c b a` is not `a b c`.": (
-            lambda said, right, edges: _by_length(
-                [*map(sorted, said)], [*map(sorted, right)], edges
-            )
+            _wrong(share=lambda chosen, every: sum(chosen))
         ),
         "these are percentages; a share lies between 0 and 1.": (
-            lambda said, right, edges: [100 * share for share in _by_length(said, right, edges)]
+            _wrong(share=lambda chosen, every: 100 * _share(chosen, every))
         ),
-        "these are the shares of wrong sentences.": (
-            lambda said, right, edges: [1 - share for share in _by_length(said, right, edges)]
-        ),
-        "you give the share of all sentences for every bin.": (
-            lambda said, right, edges: [sum(_exact(said, right)) / len(right)] * (len(edges) - 1)
-        ),
+        "these are the shares of wrong sentences.": _wrong(lambda said, right: said != right),
+        "every bin has the share of all sentences.": _wrong(first=-100, last=100),
+        "the last bin is missing.": lambda said, right, edges: _wrong()(said, right, edges[:-1]),
     },
     cases=[
-        _case("a | b c d | d a b | c d b a", "a | b c | d a b | c d a b", [1, 3, 5]),
+        _case("a | b c d | b d | d a b | c d b a", "a | b c | b a | d a b | c d a b", [1, 3, 5]),
         _case(
-            "a b | c b | c d | a b c | b c d | a d b c | a b c d e | a c c d f e",
-            "a b | b c | c d | a b c | b c d a | a b c d | a b c d e | a c c d f e",
-            [2, 3, 6],
+            "a | a b | c b | a b c | b c d | a d b c | a b c d e | a c c d f f | a b c d e f g",
+            "a | a b | b c | a b c | b c d a | a b c d | a b c d e | a c c d f e | a b c d e f g",
+            [2, 4, 7],
         ),
         _case(
-            "a b a | b | b b c | a c b | d a b b c | d c b a | e d",
-            "a b | b | b b c | a b c | d a b c | d c b a | e",
-            [1, 2, 4, 5],
+            "a b a | b | b b c | a c b | d a b b c | d c b a | e d c b | a b c a b c | d",
+            "a b | b | b b c | a b c | d a b c | d c b a | e d c b a | a b c a b c | e",
+            [1, 3, 5, 8],
         ),
     ],
 )

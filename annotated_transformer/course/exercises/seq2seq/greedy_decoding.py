@@ -35,6 +35,7 @@ class Reciter:
 
 
 def _greedy_decode(next_logits: NextLogits, bos: int, eos: int, limit: int) -> list[int]:
+    """Write the likeliest token, read it, and go on until EOS or the limit."""
     tokens: list[int] = []
     for _ in range(limit):
         token = int(next_logits([bos, *tokens]).argmax())
@@ -44,76 +45,68 @@ def _greedy_decode(next_logits: NextLogits, bos: int, eos: int, limit: int) -> l
     return tokens
 
 
-def _decode(
-    next_logits: NextLogits,
-    bos: int,
-    limit: int,
-    stop: int | None = None,
+def _wrong(
+    more: int = 0,
+    stops: bool = True,
+    keeps: str = "",
     choose: Callable[[Tensor], Tensor] = torch.argmax,
     read: Callable[[list[int]], list[int]] = list,
-) -> list[int]:
-    """The tokens of a loop that can be wrong in many ways, BOS and the end symbol included."""
-    tokens = [bos]
-    while len(tokens) <= limit and (tokens[-1] != stop or len(tokens) == 1):
-        tokens.append(int(choose(next_logits(read(tokens)))))
-    return tokens
+) -> Callable[[NextLogits, int, int, int], list[int]]:
+    """The loop with another limit, without a stop, or with BOS or EOS in what it keeps."""
 
+    def answer(next_logits: NextLogits, bos: int, eos: int, limit: int) -> list[int]:
+        tokens = [bos]
+        while len(tokens) <= limit + more and not (stops and eos in tokens[1:]):
+            tokens.append(int(choose(next_logits(read(tokens)))))
+        words = [token for token in tokens[1:] if token != eos or "EOS" in keeps]
+        return [bos, *words] if "BOS" in keeps else words
 
-def _without(tokens: list[int], eos: int) -> list[int]:
-    return [token for token in tokens[1:] if token != eos]
+    return answer
 
 
 greedy_decode = Exercise(
     reference=_greedy_decode,
     mistakes={
         "EOS is still in it; it says that the sentence is over, and is no word.": (
-            lambda f, bos, eos, limit: _decode(f, bos, limit, eos)[1:]
+            _wrong(keeps="EOS")
         ),
-        "BOS is still in it; the model reads it, but does not say it.": (
-            lambda f, bos, eos, limit: [bos, *_without(_decode(f, bos, limit, eos), eos)]
+        "BOS is still in it; the model reads it, but does not say it.": _wrong(keeps="BOS"),
+        "BOS and EOS are still in it; give the words alone.": _wrong(keeps="BOS EOS"),
+        "the sentence goes on after EOS; stop there.": _wrong(stops=False),
+        "the sentence goes on after EOS, and keeps it; stop there.": (
+            _wrong(stops=False, keeps="EOS")
         ),
-        "BOS and EOS are still in it; give the words alone.": (
-            lambda f, bos, eos, limit: _decode(f, bos, limit, eos)
+        "the model reads the last token alone at every step; it needs all tokens so far.": (
+            _wrong(read=lambda tokens: tokens[-1:])
         ),
-        "you go on after EOS; stop there.": (
-            lambda f, bos, eos, limit: _without(_decode(f, bos, limit), eos)
+        "the model reads BOS alone at every step; it needs all tokens so far.": (
+            _wrong(read=lambda tokens: tokens[:1])
         ),
-        "you go on after EOS, and keep it; stop there.": (
-            lambda f, bos, eos, limit: _decode(f, bos, limit)[1:]
+        "the model does not read BOS; every sentence begins with it.": (
+            _wrong(read=lambda tokens: tokens[1:])
         ),
-        "you show the model the last token alone; it needs all tokens so far.": (
-            lambda f, bos, eos, limit: _without(
-                _decode(f, bos, limit, eos, read=lambda tokens: tokens[-1:]), eos
-            )
+        "the last token alone is given; keep all of them.": (
+            lambda *case: _greedy_decode(*case)[-1:]
         ),
-        "you never show the model what it has said: it reads BOS alone at every step.": (
-            lambda f, bos, eos, limit: _without(
-                _decode(f, bos, limit, eos, read=lambda tokens: tokens[:1]), eos
-            )
+        "this is the last token, as a number; a list of all is asked for.": (
+            lambda *case: _greedy_decode(*case)[-1]
         ),
-        "you hide BOS from the model; every sentence begins with it.": (
-            lambda f, bos, eos, limit: _without(
-                _decode(f, bos, limit, eos, read=lambda tokens: tokens[1:]), eos
-            )
+        "these are the least likely tokens: argmin in place of argmax.": _wrong(
+            choose=torch.argmin
         ),
-        "you take the least likely token: argmin in place of argmax.": (
-            lambda f, bos, eos, limit: _without(
-                _decode(f, bos, limit, eos, choose=torch.argmin), eos
-            )
+        "every token is 0; `next_logits` gives one axis, over the vocabulary.": (
+            _wrong(choose=lambda logits: logits[-1].argmax())
         ),
         "at the limit a word is missing: BOS does not count, and only EOS is cut off at the end.": (
-            lambda f, bos, eos, limit: _without(_decode(f, bos, limit - 1, eos), eos)
+            _wrong(more=-1)
         ),
-        "you stop one word too late: `limit` words are allowed, not more.": (
-            lambda f, bos, eos, limit: _without(_decode(f, bos, limit + 1, eos), eos)
-        ),
-        "you forget the limit; a model that never says EOS would talk forever.": (
-            lambda f, bos, eos, limit: _without(_decode(f, bos, 10**9, eos), eos)
-        ),
+        "there is one word too many: `limit` words are allowed.": _wrong(more=1),
+        "the limit is not kept; a model that never says EOS would talk forever.": _wrong(10**9),
     },
     cases=[
         (Reciter((5, 6, 2, 7)), 1, 2, 8),
         (Reciter((4, 8, 5, 6, 7, 2)), 1, 2, 3),
         (Reciter((5, 2, 9, 4, 7), bos=6), 6, 9, 5),
     ],
+    whole=True,
 )

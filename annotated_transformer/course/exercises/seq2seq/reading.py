@@ -1,4 +1,4 @@
-"""Sequence to sequence: gates, last states and reversed sentences."""
+"""Sequence to sequence: the states after the last words, and reversed sentences."""
 
 import torch
 from jaxtyping import Float, Int
@@ -6,96 +6,69 @@ from torch import Tensor
 
 from annotated_transformer.batches import pad
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import (
-    normal,
-    random_cases,
-)
+from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.tokens import PAD
-
-Gate = Float[Tensor, "batch hidden"]
-
-
-def _gru_update(update: Gate, new: Gate, old: Gate) -> Gate:
-    return (1 - update) * new + update * old
-
-
-gru_update = Exercise(
-    reference=_gru_update,
-    mistakes={
-        "new and old are swapped: z = 1 must keep the old state.": (
-            lambda z, new, old: z * new + (1 - z) * old
-        ),
-        "new has no weight; only with 1 − z the two weights add up to 1.": (
-            lambda z, new, old: new + z * old
-        ),
-        "old has no weight: the state can grow with every word.": (
-            lambda z, new, old: (1 - z) * new + old
-        ),
-        "you add the two states and never ask the gate.": lambda z, new, old: new + old,
-        "you take the mean of both; the gate says how much of each.": (
-            lambda z, new, old: (new + old) / 2
-        ),
-        "z weighs both states; the new one needs 1 − z.": lambda z, new, old: z * (new + old),
-        "1 − z weighs both states; the old one needs z.": lambda z, new, old: (1 - z) * (new + old),
-        "you keep nothing of the old state: without it the cell cannot remember.": (
-            lambda z, new, old: new
-        ),
-        "you return the old state: no word is ever read.": lambda z, new, old: old,
-        "update is a gate already; you applied σ to it once more.": (
-            lambda z, new, old: (1 - z.sigmoid()) * new + z.sigmoid() * old
-        ),
-        "you round the gate to 0 or 1; it mixes.": (
-            lambda z, new, old: torch.where(z > 0.5, old, new)
-        ),
-    },
-    cases=[(z.sigmoid(), new, old) for z, new, old in random_cases(*["batch hidden"] * 3)],
-)
 
 
 def _last_states(
     outputs: Float[Tensor, "batch time hidden"], lengths: Int[Tensor, " batch"]
 ) -> Float[Tensor, "batch hidden"]:
+    """Which state does each sentence of a padded batch have after its last word?"""
     return outputs[torch.arange(len(lengths)), lengths - 1]
 
 
-def _is_word(outputs: Tensor, lengths: Tensor) -> Tensor:
-    return (torch.arange(outputs.size(1)) < lengths[:, None])[..., None]
+def _at(outputs: Tensor, places: Tensor) -> Tensor:
+    return outputs[torch.arange(len(outputs)), places]
+
+
+def _words_only(outputs: Tensor, lengths: Tensor) -> Tensor:
+    return outputs * (torch.arange(outputs.size(1)) < lengths[:, None])[..., None]
 
 
 last_states = Exercise(
     reference=_last_states,
     mistakes={
-        "you take the last position; in a short sentence that is padding.": (lambda x, n: x[:, -1]),
-        "one too far: positions count from 0, so the last word stands at length − 1.": (
-            lambda x, n: x[torch.arange(len(n)), n]
+        "these are the states at the last position; in a short sentence that is padding.": (
+            lambda x, n: x[:, -1]
         ),
-        "one too far, but for the longest sentences: the last word stands at length − 1.": (
-            lambda x, n: x[torch.arange(len(n)), n.clamp(max=x.size(1) - 1)]
-        ),
-        "one too early: the last word stands at length − 1.": (
-            lambda x, n: x[torch.arange(len(n)), n - 2]
-        ),
-        "you take the state after the first word; it has not read the others.": lambda x, n: x[
-            :, 0
-        ],
-        "you take every sentence at every length; pair each sentence with its own length.": (
+        "one too far: positions count from 0, so the last word is at length − 1.": _at,
+        "one too early: the last word is at length − 1.": lambda x, n: _at(x, n - 2),
+        "the lengths are counted from the end of the row.": lambda x, n: _at(x, -n),
+        "these are the states after the first words.": lambda x, n: x[:, 0],
+        "every sentence comes at every length; pair each sentence with its own length.": (
             lambda x, n: x[:, n - 1]
         ),
-        "you take the mean over all positions, padding too.": lambda x, n: x.mean(1),
-        "you take the mean over the words; the last state alone is asked for.": (
-            lambda x, n: (x * _is_word(x, n)).sum(1) / n[:, None]
+        "every sentence comes at every length, and each time one too far.": lambda x, n: x[:, n],
+        "these are whole sentences: the lengths have picked from the batch, not from the time.": (
+            lambda x, n: x[n - 1]
         ),
-        "you count the length from the end of the row.": (lambda x, n: x[torch.arange(len(n)), -n]),
+        "every sentence is read as far as the longest; each has its own length.": (
+            lambda x, n: x[:, n.max() - 1]
+        ),
+        "every sentence is read as far as the first; each has its own length.": (
+            lambda x, n: x[:, n[0] - 1]
+        ),
+        "the result has the shape (batch, 1, hidden); (batch, hidden) is asked for.": (
+            lambda x, n: _last_states(x, n)[:, None]
+        ),
+        "these are means over all positions, padding too.": lambda x, n: x.mean(1),
+        "these are means over the words; the last state alone is asked for.": (
+            lambda x, n: _words_only(x, n).sum(1) / n[:, None]
+        ),
+        "these are sums over the words; the last state alone is asked for.": (
+            lambda x, n: _words_only(x, n).sum(1)
+        ),
     },
     cases=[
         (normal(2, 3, 4, seed=0), torch.tensor([1, 2])),
-        (normal(3, 4, 2, seed=1, dtype=torch.float32), torch.tensor([4, 1, 3])),
-        (normal(5, 4, 3, seed=2), torch.tensor([2, 3, 1, 4, 2])),
+        (normal(3, 4, 2, seed=1, dtype=torch.float32), torch.tensor([2, 1, 3])),
+        (normal(5, 6, 3, seed=2), torch.tensor([2, 3, 1, 5, 2])),
     ],
 )
 
 
 def _reverse_padded(ids: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
+    """Reverse every sentence of a padded batch; the padding stays behind the words."""
     result = torch.full_like(ids, PAD)
     for row, words in zip(result, ids, strict=True):
         length = int((words != PAD).sum())
@@ -110,25 +83,36 @@ def _words(ids: Tensor) -> list[list[int]]:
 reverse_padded = Exercise(
     reference=_reverse_padded,
     mistakes={
-        "the padding moved to the front: reverse the words alone.": lambda ids: ids.flip(1),
-        "you reverse the order of the sentences, not of their words.": lambda ids: ids.flip(0),
-        "you reverse both axes; the sentences keep their places.": lambda ids: ids.flip(0, 1),
-        "nothing is reversed.": lambda ids: ids.clone(),
+        "the padding has moved to the front: reverse the words alone.": lambda ids: ids.flip(1),
+        "the sentences are in reverse order; their words should be.": lambda ids: ids.flip(0),
+        "both axes are reversed; the sentences keep their places.": lambda ids: ids.flip(0, 1),
+        "nothing is reversed.": torch.clone,
         "the padding is gone: a batch must remain a rectangle.": (
             lambda ids: [words[::-1] for words in _words(ids)]
         ),
-        "words stand in the padding: it must stay as long as it was.": (
+        "all words are in one row; a batch must remain a rectangle.": (
+            lambda ids: ids[ids != PAD].flip(0)
+        ),
+        "words have moved into other sentences; each is reversed alone.": (
+            lambda ids: torch.zeros_like(ids).masked_scatter(ids != PAD, ids[ids != PAD].flip(0))
+        ),
+        "there are words in the padding; it must stay as long as it was.": (
             lambda ids: torch.stack(
                 [row[((row != PAD).sum() - 1 - torch.arange(len(row))).clamp(min=0)] for row in ids]
             )
         ),
-        "you sort; the ids say nothing about the order of the words.": (
+        "every sentence is reversed as far as the first is long; each has its own length.": (
+            lambda ids: torch.cat(
+                [ids[:, : (ids[0] != PAD).sum()].flip(1), ids[:, (ids[0] != PAD).sum() :]], dim=1
+            )
+        ),
+        "these are sorted; the ids say nothing about the order of the words.": (
             lambda ids: ids.sort(1, descending=True).values
         ),
-        "one word is left over: the last word must come first.": (
+        "the last word is still last; it must come first.": (
             lambda ids: pad([[*words[-2::-1], words[-1]] for words in _words(ids)])
         ),
-        "the first word stays first; it must come last.": (
+        "the first word is still first; it must come last.": (
             lambda ids: pad([[words[0], *words[:0:-1]] for words in _words(ids)])
         ),
     },
@@ -137,4 +121,5 @@ reverse_padded = Exercise(
         (pad([[4, 9], [6, 7, 5, 9], [8]]),),
         (pad([[4, 4, 6], [9], [5, 7], [8, 6, 7, 9], [6, 8, 4]]),),
     ],
+    whole=True,
 )

@@ -1,15 +1,25 @@
 """Exercises of the chapter "Tokens and batches: what a translation model reads"."""
 
-from annotated_transformer.course.exercises.tokens_and_batches.tokens_and_surprises import (
+from annotated_transformer.course.exercises.tokens_and_batches.counting import (
     count_tokens,
-    mean_surprise,
-    perplexity_of_two,
     shift,
+)
+from annotated_transformer.course.exercises.tokens_and_batches.padding import (
+    fill_batches,
+    smallest_pool,
+)
+from annotated_transformer.course.exercises.tokens_and_batches.surprisals import (
+    mean_surprisal,
+    perplexity_of_lead,
+    perplexity_of_two,
 )
 
 __all__ = [
     "count_tokens",
     "shift",
     "perplexity_of_two",
-    "mean_surprise",
+    "mean_surprisal",
+    "perplexity_of_lead",
+    "smallest_pool",
+    "fill_batches",
 ]

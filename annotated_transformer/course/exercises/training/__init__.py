@@ -2,22 +2,26 @@
 
 from annotated_transformer.course.exercises.training.accumulation import (
     accumulate,
-    clip_together,
+)
+from annotated_transformer.course.exercises.training.by_hand import (
+    train_by_hand,
+)
+from annotated_transformer.course.exercises.training.rates import (
+    highest_rate,
+    paper_rate,
+    refuting_beta,
 )
 from annotated_transformer.course.exercises.training.smoothing import (
-    lowest_loss,
-    paper_rate,
+    smoothed_gradient,
     smoothed_targets,
-)
-from annotated_transformer.course.exercises.training.updates import (
-    adam_update,
 )
 
 __all__ = [
     "smoothed_targets",
-    "lowest_loss",
     "paper_rate",
-    "adam_update",
-    "clip_together",
     "accumulate",
+    "highest_rate",
+    "smoothed_gradient",
+    "refuting_beta",
+    "train_by_hand",
 ]

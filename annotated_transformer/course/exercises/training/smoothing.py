@@ -1,4 +1,4 @@
-"""Training: the targets of label smoothing, and the rate of every step."""
+"""Training: the targets of label smoothing, and what they ask of the logits."""
 
 import math
 
@@ -7,50 +7,54 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.exercises.cases import normal
 
 
 def _smoothed_targets(
     target: Int[Tensor, " tokens"], vocab: int, smoothing: float
 ) -> Float[Tensor, "tokens vocab"]:
+    """The smoothed targets of some tokens, a row for each."""
     return (1 - smoothing) * F.one_hot(target, vocab) + smoothing / vocab
 
 
-def _spread(y: Tensor, V: int, s: float, others: int) -> Tensor:
-    """1 − ε for the right token, ε / others for every other one."""
-    return torch.where(F.one_hot(y, V) == 1, 1 - s, s / others)
+def _two_shares(target: Tensor, vocab: int, right: float, other: float) -> Tensor:
+    """One share for the right token, and one for every other."""
+    return torch.where(F.one_hot(target, vocab) == 1, right, other)
 
 
 smoothed_targets = Exercise(
     reference=_smoothed_targets,
     mistakes={
         "these are one-hot targets; the share ε is not given away.": (
-            lambda y, V, s: F.one_hot(y, V).double()
+            lambda y, V, s: _two_shares(y, V, 1.0, 0.0)
         ),
-        "the right token gives nothing away: take (1 − ε) of it before you add ε/V.": (
-            lambda y, V, s: F.one_hot(y, V) + s / V
+        "the rows do not sum to 1: the right token keeps all it had; take (1 − ε) of it.": (
+            lambda y, V, s: _two_shares(y, V, 1 + s / V, s / V)
         ),
-        "ε goes to the other tokens only; here all V share it, the right one too.": (
-            lambda y, V, s: _spread(y, V, s, V - 1)
+        "here ε goes to the other tokens only; all V share it, the right one too.": (
+            lambda y, V, s: _two_shares(y, V, 1 - s, s / (V - 1))
         ),
-        "the right token must have ε/V more than 1 − ε: it gets its part of the share too.": (
-            lambda y, V, s: _spread(y, V, s, V)
+        "the rows do not sum to 1: the right token gets its part of ε, too.": (
+            lambda y, V, s: _two_shares(y, V, 1 - s, s / V)
         ),
-        "you divide by V − 2, as if two tokens had no part; here all V share ε.": (
-            lambda y, V, s: _spread(y, V, s, V - 2)
+        "the rows do not sum to 1: ε is divided by V − 1, but all V get a part.": (
+            lambda y, V, s: _two_shares(y, V, 1 - s + s / (V - 1), s / (V - 1))
+        ),
+        "here ε is shared by V − 2 tokens; all V share it.": (
+            lambda y, V, s: _two_shares(y, V, 1 - s, s / (V - 2))
         ),
         "each of the V tokens gets the whole ε; they have to share it.": (
-            lambda y, V, s: (1 - s) * F.one_hot(y, V) + s
+            lambda y, V, s: _two_shares(y, V, 1.0, s)
         ),
-        "ε and 1 − ε are swapped.": lambda y, V, s: s * F.one_hot(y, V) + (1 - s) / V,
-        "you share ε among the tokens of the sentence; share it among the vocabulary.": (
-            lambda y, V, s: (1 - s) * F.one_hot(y, V) + s / len(y)
+        "ε and 1 − ε are swapped.": (
+            lambda y, V, s: _two_shares(y, V, s + (1 - s) / V, (1 - s) / V)
         ),
-        "this is turned round: a row for each token of the sentence is asked for.": (
-            lambda y, V, s: ((1 - s) * F.one_hot(y, V) + s / V).T
+        "here ε is divided by the number of targets; divide it by the size of the vocabulary.": (
+            lambda y, V, s: _two_shares(y, V, 1 - s + s / len(y), s / len(y))
         ),
-        "a softmax makes other numbers: mix one-hot and uniform.": (
-            lambda y, V, s: F.one_hot(y, V).double().softmax(-1)
+        "this is transposed: a row for each target is asked for.": (
+            lambda y, V, s: _smoothed_targets(y, V, s).T
         ),
     },
     cases=[
@@ -61,87 +65,39 @@ smoothed_targets = Exercise(
 )
 
 
-def _lowest_loss(smoothing: float, vocab: int) -> float:
-    other = smoothing / vocab
-    right = 1 - smoothing + other
-    return -(right * math.log(right) + (vocab - 1) * other * math.log(other))
+def _smoothed_gradient(
+    logits: Float[Tensor, " vocab"], right: int, smoothing: float
+) -> tuple[Tensor, Tensor, Tensor, float]:
+    """The gradient of the smoothed loss by the logits, in four steps."""
+    vocab, p = len(logits), logits.softmax(dim=-1)
+    of_right = p - F.one_hot(torch.tensor(right), vocab)
+    of_everyone = p - 1 / vocab
+    of_loss = (1 - smoothing) * of_right + smoothing * of_everyone
+    gap = math.log((1 - smoothing + smoothing / vocab) / (smoothing / vocab))
+    return of_right, of_everyone, of_loss, gap
 
 
-def _entropy(shares: list[float]) -> float:
-    return -sum(share * math.log(share) for share in shares)
+def _descent(logits: Tensor, right: int, smoothing: float) -> tuple[Tensor, Tensor, Tensor, float]:
+    a, b, c, gap = _smoothed_gradient(logits, right, smoothing)
+    return -a, -b, -c, gap
 
 
-def _best(s: float, V: int) -> list[float]:
-    return [1 - s + s / V] + [s / V] * (V - 1)
+def _without_own_part(
+    logits: Tensor, right: int, smoothing: float
+) -> tuple[Tensor, Tensor, Tensor, float]:
+    gap = math.log((1 - smoothing) * len(logits) / smoothing)
+    return *_smoothed_gradient(logits, right, smoothing)[:3], gap
 
 
-lowest_loss = Exercise(
-    reference=_lowest_loss,
+smoothed_gradient = Derivation(
+    reference=_smoothed_gradient,
     mistakes={
-        "0 cannot be reached: p would have to be a one-hot vector, and log 0 is −∞.": (
-            lambda s, V: 0.0
-        ),
-        "this is the surprise at the right token alone; the other tokens are asked for too.": (
-            lambda s, V: -math.log(1 - s + s / V)
-        ),
-        "this is the right token's part alone; the other V − 1 tokens cost something too.": (
-            lambda s, V: _entropy([1 - s + s / V])
-        ),
-        "this is −log(1 − ε), the surprise at the right token, and its own part of ε is missing.": (
-            lambda s, V: -math.log(1 - s)
-        ),
-        "you leave out the right token's own part of ε: it has 1 − ε + ε/V.": (
-            lambda s, V: _entropy([1 - s] + [s / V] * (V - 1))
-        ),
-        "here ε is shared by the V − 1 others; it is shared by all V.": (
-            lambda s, V: _entropy([1 - s] + [s / (V - 1)] * (V - 1))
-        ),
-        "you count one of the other tokens; there are V − 1.": (
-            lambda s, V: _entropy([1 - s + s / V, s / V])
-        ),
-        "you count V others; the right token is one of the V.": (
-            lambda s, V: _entropy([1 - s + s / V] + [s / V] * V)
-        ),
-        "the sign is wrong: a surprise is −log p.": lambda s, V: -_entropy(_best(s, V)),
-        "this is log V, what a model that knows nothing pays.": lambda s, V: math.log(V),
-        "these are bits; the loss is in nats, with natural logarithms.": (
-            lambda s, V: _entropy(_best(s, V)) / math.log(2)
-        ),
+        "the three gradients have the wrong sign: the loss is −log p.": _descent,
+        "the right token has 1 − ε + ε/V in q, its own part of ε included.": _without_own_part,
     },
-    cases=[(0.1, 5), (0.4, 8), (0.25, 100)],
-)
-
-
-def _paper_rate(step: int, d_model: int, warmup: int) -> float:
-    return float(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
-
-
-paper_rate = Exercise(
-    reference=_paper_rate,
-    mistakes={
-        "max takes the larger of the two curves; the rate must stay below both.": (
-            lambda t, d, w: d**-0.5 * max(t**-0.5, t * w**-1.5)
-        ),
-        "the factor d_model^(−1/2) is missing.": lambda t, d, w: min(t**-0.5, t * w**-1.5),
-        "you multiply by √d_model; wider models get a smaller rate.": (
-            lambda t, d, w: d**0.5 * min(t**-0.5, t * w**-1.5)
-        ),
-        "the warm-up is missing: this only decays.": lambda t, d, w: d**-0.5 * t**-0.5,
-        "it never decays: after the warm-up the rate falls like step^(−1/2).": (
-            lambda t, d, w: d**-0.5 * t * w**-1.5
-        ),
-        "the two pieces do not meet at the end of the warm-up: the exponent is −3/2, not −1/2.": (
-            lambda t, d, w: d**-0.5 * min(t**-0.5, t * w**-0.5)
-        ),
-        "after the warm-up this stays constant; there is a decay too.": (
-            lambda t, d, w: d**-0.5 * min(w**-0.5, t * w**-1.5)
-        ),
-        "steps are counted from 1 here: you compute the rate of the step after this one.": (
-            lambda t, d, w: d**-0.5 * min((t + 1) ** -0.5, (t + 1) * w**-1.5)
-        ),
-        "the decay is 1/step; the paper's is 1/√step.": (
-            lambda t, d, w: d**-0.5 * min(t**-1.0, t * w**-1.5)
-        ),
-    },
-    cases=[(1, 512, 4000), (4000, 256, 400), (30, 64, 100), (7, 16, 5), (100, 32, 100)],
+    cases=[
+        (normal(3, seed=0), 1, 0.1),
+        (normal(5, seed=1, dtype=torch.float32), 4, 0.3),
+        (normal(4, seed=2), 0, 0.2),
+    ],
 )

@@ -1,23 +1,29 @@
 """Exercises of the chapter "The whole Transformer"."""
 
+from annotated_transformer.course.exercises.transformer.language_models import (
+    language_model,
+)
 from annotated_transformer.course.exercises.transformer.model_sizes import (
-    transformer_parameters,
+    model_parameters,
+)
+from annotated_transformer.course.exercises.transformer.outputs import (
+    first_loss_limit,
+    tied_logits,
 )
 from annotated_transformer.course.exercises.transformer.stacks import (
-    make_stack,
-    run_stacks,
-)
-from annotated_transformer.course.exercises.transformer.whole_model import (
     encoder_block,
-    first_loss,
-    tied_logits,
+    make_stack,
+)
+from annotated_transformer.course.exercises.transformer.wiring import (
+    unmoved_by_shuffling,
 )
 
 __all__ = [
     "tied_logits",
-    "run_stacks",
-    "encoder_block",
-    "first_loss",
-    "transformer_parameters",
     "make_stack",
+    "encoder_block",
+    "model_parameters",
+    "unmoved_by_shuffling",
+    "first_loss_limit",
+    "language_model",
 ]

@@ -1,113 +1,18 @@
-"""The whole Transformer: its stacks, and how they are connected."""
+"""The whole Transformer: a stack of layers, and one of them in five equations."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import reduce
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional as F
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import (
     normal,
     random_cases,
-)
-
-
-@dataclass(frozen=True)
-class _Encodes:
-    """An encoder layer of one number: (source, d) -> (source, d)."""
-
-    factor: float
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return torch.tanh(self.factor * x + x.mean(dim=0))
-
-
-@dataclass(frozen=True)
-class _Decodes:
-    """A decoder layer of one number: (target, d), (source, d) -> (target, d)."""
-
-    factor: float
-
-    def __call__(self, y: Tensor, memory: Tensor) -> Tensor:
-        return torch.tanh(self.factor * y + memory.mean(dim=0))
-
-
-def _run_stacks(
-    x: Float[Tensor, "src d"],
-    y: Float[Tensor, "tgt d"],
-    encoder: Sequence[Callable[[Tensor], Tensor]],
-    decoder: Sequence[Callable[[Tensor, Tensor], Tensor]],
-) -> Float[Tensor, "tgt d"]:
-    for read in encoder:
-        x = read(x)
-    for write in decoder:
-        y = write(y, x)
-    return y
-
-
-def _memory(x: Tensor, encoder: Any) -> Tensor:
-    return reduce(lambda states, read: read(states), encoder, x)
-
-
-def _side_by_side(x: Tensor, y: Tensor, encoder: Any, decoder: Any) -> Tensor:
-    for read, write in zip(encoder, decoder, strict=True):
-        x = read(x)
-        y = write(y, x)
-    return y
-
-
-def _own_output(x: Tensor, y: Tensor, encoder: Any, decoder: Any) -> Tensor:
-    memory = _memory(x, encoder)
-    for write in decoder:
-        y = memory = write(y, memory)
-    return y
-
-
-def _swapped(x: Tensor, y: Tensor, encoder: Any, decoder: Any) -> Tensor:
-    memory = _memory(x, encoder)
-    for write in decoder:
-        y = write(memory, y)
-    return y
-
-
-run_stacks = Exercise(
-    reference=_run_stacks,
-    mistakes={
-        "decoder layer i reads encoder layer i; every one reads the output of the whole encoder.": (
-            _side_by_side
-        ),
-        "the decoder reads the embedded source; the encoder has not been run on it.": (
-            lambda x, y, e, d: _run_stacks(x, y, [], d)
-        ),
-        "each encoder layer reads x again; it must go on from the layer before.": (
-            lambda x, y, e, d: _run_stacks(x, y, e[-1:], d)
-        ),
-        "each decoder layer reads y again; it must go on from the layer before.": (
-            lambda x, y, e, d: _run_stacks(x, y, e, d[-1:])
-        ),
-        "in both stacks each layer reads the input again; it must go on from the layer before.": (
-            lambda x, y, e, d: _run_stacks(x, y, e[-1:], d[-1:])
-        ),
-        "the memory is overwritten by the decoder; it stays the same for all layers.": _own_output,
-        "the arguments are swapped: the decoder's vectors ask, so they stand first.": _swapped,
-        "this is the memory; the output of the decoder is asked for.": (
-            lambda x, y, e, d: _memory(x, e)
-        ),
-        "the encoder's layers run from the last to the first.": (
-            lambda x, y, e, d: _run_stacks(x, y, e[::-1], d)
-        ),
-        "the decoder's layers run from the last to the first.": (
-            lambda x, y, e, d: _run_stacks(x, y, e, d[::-1])
-        ),
-    },
-    cases=[
-        (x, y, [_Encodes(0.5 + i) for i in range(n)], [_Decodes(1.5 - i) for i in range(n)])
-        for n, (x, y) in zip((2, 4, 3), random_cases("src d", "tgt d"), strict=True)
-    ],
 )
 
 
@@ -126,6 +31,7 @@ class _Maker:
 
 
 def _make_stack(make: Callable[[], Tensor], num_layers: int) -> list[Tensor]:
+    """Make a stack of layers that do not begin alike."""
     return [make() for _ in range(num_layers)]
 
 
@@ -149,4 +55,98 @@ make_stack = Exercise(
         ),
     },
     cases=[(_Maker(), 3), (_Maker(), 6), (_Maker(), 4)],
+)
+
+
+def _encoder_block(
+    X: Float[Tensor, "n d"],
+    Q: Float[Tensor, "d d"],
+    K: Float[Tensor, "d d"],
+    V: Float[Tensor, "d d"],
+    W_O: Float[Tensor, "d d"],
+    W_1: Float[Tensor, "d d_f"],
+    W_2: Float[Tensor, "d_f d"],
+) -> Float[Tensor, "n d"]:
+    """Write a layer of the encoder in five equations."""
+    size = X.shape[1:]
+    A = X @ Q @ (X @ K).T / math.sqrt(X.size(1))
+    M = F.layer_norm(A.softmax(dim=1) @ X @ V @ W_O + X, size)
+    return F.layer_norm(torch.relu(M @ W_1) @ W_2 + M, size)
+
+
+def _norm(x: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape[1:])
+
+
+def _over_positions(x: Tensor) -> Tensor:
+    return _norm(x.T).T
+
+
+def _unbiased(x: Tensor) -> Tensor:
+    return (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)
+
+
+def _as_it_is(x: Tensor) -> Tensor:
+    return x
+
+
+def _block(
+    *,
+    norms: tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]] = (_norm, _norm),
+    pre: Callable[[Tensor], Tensor] = _as_it_is,
+    root: Callable[[Tensor], float] = lambda X: X.size(1) ** 0.5,
+    dim: int = 1,
+    shortcuts: tuple[int, int] = (1, 1),
+    bend: Callable[[Tensor], Tensor] = torch.relu,
+    output: bool = True,
+    ahead: bool = False,
+    again: bool = False,
+) -> Callable[..., Tensor]:
+    """The same with other parts; ``ahead``: F reads X; ``again``: the second sum adds X."""
+
+    def block(
+        X: Tensor, Q: Tensor, K: Tensor, V: Tensor, to_out: Tensor, W_1: Tensor, W_2: Tensor
+    ) -> Tensor:
+        x = pre(X)
+        found = (x @ Q @ (x @ K).T / root(X)).softmax(dim) @ x @ V
+        M = norms[0]((found @ to_out if output else found) + shortcuts[0] * X)
+        forward = bend((X if ahead else pre(M)) @ W_1) @ W_2
+        return norms[1](forward + shortcuts[1] * (X if again else M))
+
+    return block
+
+
+encoder_block = Exercise(
+    reference=_encoder_block,
+    mistakes={
+        "the first + X is missing: attention adds to X, it does not replace it.": (
+            _block(shortcuts=(0, 1))
+        ),
+        "the second shortcut is missing: add M.": _block(shortcuts=(1, 0)),
+        "both shortcuts are missing: add X, then M.": _block(shortcuts=(0, 0)),
+        "this is pre-norm; here LayerNorm comes after each sum.": (
+            _block(pre=_norm, norms=(_as_it_is, _as_it_is))
+        ),
+        "LayerNorm is missing after the sums.": _block(norms=(_as_it_is, _as_it_is)),
+        "LayerNorm is missing after the first sum.": _block(norms=(_as_it_is, _norm)),
+        "LayerNorm is missing after the second sum.": _block(norms=(_norm, _as_it_is)),
+        "the second sum adds X; it adds M.": _block(again=True),
+        "LayerNorm goes over the d numbers of a position, not over the positions.": (
+            _block(norms=(_over_positions, _over_positions))
+        ),
+        "you divide by the unbiased deviation; LayerNorm divides the squares by d, not d - 1.": (
+            _block(norms=(_unbiased, _unbiased))
+        ),
+        "the scores are not divided by √d.": _block(root=lambda X: 1),
+        "the factor is 1/√d, not 1/d.": _block(root=lambda X: X.size(1)),
+        "you divide by the root of the number of tokens; √d is the root of the width.": (
+            _block(root=lambda X: len(X) ** 0.5)
+        ),
+        "the softmax goes over the queries; each row of A shares out 1.": _block(dim=0),
+        "O (`W_O`) is missing: it comes after the weighted sum.": _block(output=False),
+        "σ is missing: the two matrices then are one.": _block(bend=_as_it_is),
+        "σ is asked to be ReLU; this is GELU.": _block(bend=F.gelu),
+        "the feed-forward network reads X; it reads M.": _block(ahead=True),
+    },
+    cases=random_cases("n d", "d d", "d d", "d d", "d d", "d d_f", "d_f d"),
 )

@@ -1,14 +1,13 @@
 """Exercises of the chapter "Translation: sentences that people wrote"."""
 
-from annotated_transformer.course.exercises.translation.bleu import (
-    bleu_score,
-    brevity_penalty,
-    clipped_precision,
-)
 from annotated_transformer.course.exercises.translation.evaluations import (
-    corpus_bleu,
     perplexity_per_word,
     unfair_in,
+)
+from annotated_transformer.course.exercises.translation.scores import (
+    chrf,
+    corpus_bleu,
+    five_wrong_words,
 )
 from annotated_transformer.course.exercises.translation.subword_merges import (
     cut_into_subwords,
@@ -16,12 +15,11 @@ from annotated_transformer.course.exercises.translation.subword_merges import (
 )
 
 __all__ = [
+    "unfair_in",
     "next_merge",
     "cut_into_subwords",
-    "clipped_precision",
-    "brevity_penalty",
-    "bleu_score",
-    "perplexity_per_word",
     "corpus_bleu",
-    "unfair_in",
+    "five_wrong_words",
+    "perplexity_per_word",
+    "chrf",
 ]

@@ -2,22 +2,30 @@
 
 from annotated_transformer.course.exercises.what_heads_do.ablations import (
     head_damages,
-    remove_heads,
+    parts_of_the_stream,
+)
+from annotated_transformer.course.exercises.what_heads_do.capturing import (
+    capture_heads,
+)
+from annotated_transformer.course.exercises.what_heads_do.evidence import (
+    enough_sentences,
+    said_by_the_record,
 )
 from annotated_transformer.course.exercises.what_heads_do.head_roles import (
-    kendall_tau,
     previous_by_chance,
     relation_score,
 )
-from annotated_transformer.course.exercises.what_heads_do.leaving_out import (
-    leave_one_out,
+from annotated_transformer.course.exercises.what_heads_do.orders import (
+    kendall_tau,
 )
 
 __all__ = [
     "relation_score",
-    "remove_heads",
-    "kendall_tau",
-    "previous_by_chance",
-    "leave_one_out",
     "head_damages",
+    "previous_by_chance",
+    "parts_of_the_stream",
+    "kendall_tau",
+    "enough_sentences",
+    "said_by_the_record",
+    "capture_heads",
 ]

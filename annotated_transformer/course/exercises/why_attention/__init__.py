@@ -1,21 +1,19 @@
 """Exercises of the chapter "Why attention? Work, waiting and distance"."""
 
-from annotated_transformer.course.exercises.why_attention.costs import (
-    attention_operations,
-    break_even,
-    wasted_pairs,
+from annotated_transformer.course.exercises.why_attention.blocks import block_attention
+from annotated_transformer.course.exercises.why_attention.costs import break_even, wasted_pairs
+from annotated_transformer.course.exercises.why_attention.measured import (
+    doubling_reach,
+    record_of_times,
 )
-from annotated_transformer.course.exercises.why_attention.paths import (
-    layers_needed,
-    path_length,
-    window,
-)
+from annotated_transformer.course.exercises.why_attention.paths import path_length, window
 
 __all__ = [
     "window",
-    "attention_operations",
-    "break_even",
-    "layers_needed",
     "wasted_pairs",
+    "break_even",
+    "doubling_reach",
+    "record_of_times",
     "path_length",
+    "block_attention",
 ]

@@ -1,0 +1,80 @@
+"""Bahdanau attention: how well it aligns."""
+
+from collections.abc import Callable, Set
+
+from annotated_transformer.course.checking import Exercise
+
+Links = Set[tuple[int, int]]
+
+
+def _alignment_error(predicted: Links, gold: Links) -> float:
+    """The alignment error rate of one sentence."""
+    aligned = {target for _, target in gold}
+    judged = {(source, target) for source, target in predicted if target in aligned}
+    return 1 - 2 * len(judged & gold) / (len(judged) + len(gold))
+
+
+def _judged(predicted: Links, gold: Links, end: int = 1) -> Links:
+    """The predicted links of which the source (end 0) or the target (end 1) has a gold link."""
+    return {link for link in predicted if link[end] in {true[end] for true in gold}}
+
+
+def _wrong(rate: Callable[[int, int, int, int], float]) -> Callable[[Links, Links], float]:
+    """A rate from the sizes of A, of G, of what they share, and of both together."""
+
+    def answer(predicted: Links, gold: Links) -> float:
+        judged = _judged(predicted, gold)
+        return float(rate(len(judged), len(gold), len(judged & gold), len(judged | gold)))
+
+    return answer
+
+
+def _unjudged(predicted: Links, gold: Links) -> float:
+    return 1 - 2 * len(predicted & gold) / (len(predicted) + len(gold))
+
+
+alignment_error = Exercise(
+    reference=_alignment_error,
+    mistakes={
+        "links of targets without gold count; they have no right answer, so leave them out.": (
+            _unjudged
+        ),
+        "links are left out by their source; the target is the second of a pair.": (
+            lambda a, g: _unjudged(_judged(a, g, end=0), g)
+        ),
+        "every wrong link is left out; only a target without gold has no right answer.": (
+            lambda a, g: _unjudged(a & g, g)
+        ),
+        "this is 1 minus the precision; gold links that are missed count too.": (
+            _wrong(lambda a, g, hits, _: 1 - hits / a)
+        ),
+        "this is 1 minus the recall: predicting every link would be perfect.": (
+            _wrong(lambda a, g, hits, _: 1 - hits / g)
+        ),
+        "this divides by the union (Jaccard); divide twice the hits by both sizes together.": (
+            _wrong(lambda a, g, hits, both: 1 - hits / both)
+        ),
+        "the 2 is missing: even a perfect alignment would have an error of a half.": (
+            _wrong(lambda a, g, hits, _: 1 - hits / (a + g))
+        ),
+        "this is large where the links are good; the error is 1 minus it.": (
+            _wrong(lambda a, g, hits, _: 2 * hits / (a + g))
+        ),
+        "the brackets are missing: this divides by the first size and adds the second.": (
+            _wrong(lambda a, g, hits, _: 1 - 2 * hits / a + g)
+        ),
+        "this is the number of wrong links; a share is asked for.": (
+            _wrong(lambda a, g, hits, _: a + g - 2 * hits)
+        ),
+        "this rounds down to whole numbers: divide with /, not with //.": (
+            _wrong(lambda a, g, hits, _: 1 - 2 * hits // (a + g))
+        ),
+    },
+    cases=[
+        ({(0, 1), (1, 0), (2, 2)}, {(0, 1), (1, 3), (2, 0)}),
+        ({(0, 0), (1, 1), (2, 2), (0, 3)}, {(0, 0), (3, 1), (1, 1)}),
+        ({(0, 2), (1, 1), (3, 0), (2, 4)}, {(0, 2), (1, 1), (4, 0), (3, 3), (2, 3), (5, 5)}),
+        ({(0, 0), (1, 2), (2, 1), (4, 2), (3, 3)}, {(0, 0), (1, 2), (2, 1), (4, 5)}),
+        ({(0, 0), (1, 1), (2, 3)}, {(0, 0), (1, 1)}),
+    ],
+)

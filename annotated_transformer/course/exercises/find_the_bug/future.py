@@ -1,0 +1,122 @@
+"""Find the bug: a test that no position depends on a later word."""
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
+    EARLY_LEAK,
+    FUTURE,
+    FUTURE_TRAINING,
+    HEADS,
+    HEALTHY,
+    LEAK,
+    LONG_LEAK,
+    PADDING,
+    POSITIONS,
+    SHORT_LEAK,
+    SRC,
+    TGT_IN,
+    TRAINING,
+    Model,
+    Pair,
+    coarse_answers,
+    leak,
+    put_to_test,
+    read_at_once,
+    wrong_answers,
+)
+from annotated_transformer.transformer import Transformer
+
+OTHER_WORD = 4
+PLACES = range(1, TGT_IN.size(1))
+
+
+def _with(at: int) -> Tensor:
+    """What the decoder reads, with another word at one place."""
+    changed = TGT_IN.clone()
+    changed[:, at] = OTHER_WORD
+    return changed
+
+
+def _hides_the_future(model: Transformer) -> bool:
+    """Does no position depend on a later word?"""
+    model.eval()
+    logits = model(SRC, TGT_IN)
+    for t in range(1, TGT_IN.size(1)):
+        if not torch.allclose(model(SRC, _with(t))[:, :t], logits[:, :t]):
+            return False
+    return True
+
+
+def _before_and_after(model: Transformer) -> Pair:
+    """The logits before each changed word, without the change and with it; the rest is zero."""
+    before = torch.stack([model(SRC, TGT_IN) for _ in PLACES])
+    after = torch.stack([model(SRC, _with(t)) for t in PLACES])
+    compared = torch.ones(len(PLACES), len(PLACES) + 1).tril()[:, None, :, None]
+    return before * compared, after * compared
+
+
+def _last_change(model: Transformer) -> bool:
+    before, after = _before_and_after(model.eval())
+    return torch.allclose(before[-1], after[-1])
+
+
+def _nearest(model: Transformer) -> bool:
+    before, after = _before_and_after(model.eval())
+    return all(torch.allclose(before[i, :, i], after[i, :, i]) for i in range(len(PLACES)))
+
+
+def _all_moves_forbidden(model: Transformer) -> bool:
+    logits = model.eval()(SRC, TGT_IN)
+    return all(torch.allclose(model(SRC, _with(t))[:, t:], logits[:, t:]) for t in PLACES)
+
+
+def _source_does_not_matter(model: Transformer) -> bool:
+    return torch.allclose(model.eval()(SRC.flip(0), TGT_IN), model(SRC, TGT_IN))
+
+
+def _ignore_the_source(model: Transformer) -> None:
+    for layer in model.decoder:
+        layer.cross_attention.output.weight.data.zero_()  # type: ignore[union-attr, operator]
+
+
+def _leak_faintly(src: Tensor, logits: Tensor) -> Tensor:
+    """A thousandth of each position's logits gets into the position before."""
+    return logits + 1e-3 * torch.cat([logits[:, 1:], 0 * logits[:, :1]], dim=1)
+
+
+hides_the_future = Exercise(
+    ask=put_to_test,
+    reference=_hides_the_future,
+    mistakes={
+        **coarse_answers(_before_and_after),
+        "only the last word's change decides; an early position may see another word.": (
+            _last_change
+        ),
+        "only the position before the changed word decides; a leak may reach farther.": _nearest,
+        "the logits at and after the changed word may move; those before it may not.": (
+            _all_moves_forbidden
+        ),
+        "the source is changed; each word may depend on that, but not on later target words.": (
+            _source_does_not_matter
+        ),
+        **wrong_answers(_hides_the_future),
+    },
+    cases=[
+        (HEALTHY,),
+        (TRAINING,),
+        (FUTURE,),
+        (FUTURE_TRAINING,),
+        (HEADS,),
+        (PADDING,),
+        (POSITIONS,),
+        (EARLY_LEAK,),
+        (LEAK,),
+        (Model("a model whose second position sees the last", layers=1, change=leak(1, 4)),),
+        (LONG_LEAK,),
+        (SHORT_LEAK,),
+        (Model("a model with a small leak", change=read_at_once(_leak_faintly)),),
+        (Model("a model that ignores the source", change=_ignore_the_source),),
+    ],
+)

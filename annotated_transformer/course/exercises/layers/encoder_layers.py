@@ -1,0 +1,141 @@
+"""Layers: a whole encoder layer, with the weights of PyTorch's."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.exercises.cases import normal
+
+
+def give_numbers(model: nn.Module, right: nn.Module) -> nn.Module:
+    """Give a model numbers for the parameters that the right one has.
+
+    Raises:
+        ValueError: if its parameters have other names or shapes.
+    """
+    own = dict(model.named_parameters(remove_duplicate=False))
+    for seed, (name, like) in enumerate(right.named_parameters()):
+        if name not in own:
+            raise ValueError(f"there is no parameter {name}; yours are {', '.join(own)}")
+        if own[name].shape != like.shape:
+            raise ValueError(f"{name} has {tuple(own[name].shape)}, not {tuple(like.shape)}")
+        own[name].data = normal(*like.shape, seed=seed)
+    given = {id(own[name]) for name, _ in right.named_parameters()}
+    more = [name for name, parameter in own.items() if id(parameter) not in given]
+    if more:
+        raise ValueError(f"{more[0]} is one parameter too many")
+    return model.double().eval()
+
+
+class _Layer(nn.Module):
+    """A layer with the parts of PyTorch's; a faulty one has other ``choices``."""
+
+    def __init__(
+        self, d_model: int, num_heads: int, d_ff: int, norm_first: bool, **choices: Any
+    ) -> None:
+        super().__init__()
+        heads = choices.get("heads", num_heads)
+        self.norm_first = choices.get("order", lambda asked: asked)(norm_first)
+        self.self_attn = nn.MultiheadAttention(d_model, heads, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.choices = choices
+
+    def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
+        """One layer further."""
+        get, norms, start = self.choices.get, [self.norm1, self.norm2], x
+        first, second = (norms[i] for i in get("norms", (0, 1)))
+        keep_1, keep_2 = get("shortcuts", (1, 1))
+        pre = self.norm_first
+
+        def attend(y: Tensor, other: Tensor) -> Tensor:
+            mask = get("hide", lambda hidden: hidden)(hidden)
+            return self.self_attn(y, other, other, key_padding_mask=mask)[0]
+
+        def work(y: Tensor) -> Tensor:
+            bent: Tensor = get("bend", torch.relu)(self.linear1(y))
+            return self.linear2(bent)
+
+        if not pre:
+            x = first(keep_1 * x + attend(x, x))
+            return second(keep_2 * (start if get("again") else x) + work(x))
+        y = first(x)
+        x = keep_1 * (y if get("normed") else x) + attend(y, x if get("asks") else y)
+        y = second(x)
+        x = keep_2 * (start if get("again") else y if get("normed") else x) + work(y)
+        return second(x) if get("ends") else x
+
+
+def _faulty(**choices: Any) -> Callable[..., nn.Module]:
+    return lambda *sizes: _Layer(*sizes, **choices)
+
+
+class _Theirs(nn.TransformerEncoderLayer):
+    """The layer of PyTorch, called as the reader's is."""
+
+    def forward(self, x: Tensor, hidden: Tensor) -> Tensor:  # type: ignore[override]
+        """One layer further."""
+        return super().forward(x, src_key_padding_mask=hidden)
+
+
+def _encoder_layer(d_model: int, num_heads: int, d_ff: int, norm_first: bool) -> nn.Module:
+    """Build an encoder layer that computes what PyTorch's does with the same numbers."""
+    return _Theirs(d_model, num_heads, d_ff, batch_first=True, norm_first=norm_first)
+
+
+def _ask(kind: Callable[..., nn.Module], *sizes: Any) -> Any:
+    """Build the layer, give it numbers, and send two sentences through it."""
+    layer = kind(*sizes)
+    if not any(True for _ in layer.parameters()):
+        return None
+    hidden = torch.arange(5) >= torch.tensor([[5], [3]])  # (2, 5)
+    out = give_numbers(layer, _encoder_layer(*sizes))(normal(2, 5, sizes[0], seed=100), hidden)
+    return out[~hidden] if isinstance(out, Tensor) and out.shape[:2] == hidden.shape else out
+
+
+encoder_layer = Exercise(
+    ask=_ask,
+    reference=_encoder_layer,
+    mistakes={
+        "the hidden words are heard: the attention takes `key_padding_mask`.": (
+            _faulty(hide=lambda hidden: None)
+        ),
+        "the words that are hidden are heard, and the others are not.": (
+            _faulty(hide=lambda hidden: ~hidden)
+        ),
+        "this is always post-norm; `norm_first` asks for pre-norm.": (
+            _faulty(order=lambda asked: False)
+        ),
+        "this is always pre-norm; `norm_first` may ask for post-norm.": (
+            _faulty(order=lambda asked: True)
+        ),
+        "`norm_first` is the wrong way round: if it is True, the norm comes first.": (
+            _faulty(order=lambda asked: not asked)
+        ),
+        "in pre-norm the keys and values read x as it is; all three read the normalised x.": (
+            _faulty(asks=True)
+        ),
+        "in pre-norm the shortcuts carry the normalised x; they carry x itself.": (
+            _faulty(normed=True)
+        ),
+        "a pre-norm layer ends with the sum; the last norm stands at the end of the stack.": (
+            _faulty(ends=True)
+        ),
+        "`norm1` and `norm2` are swapped.": _faulty(norms=(1, 0)),
+        "`norm1` stands in both places; the second is `norm2`.": _faulty(norms=(0, 0)),
+        "the shortcut around the attention is missing.": _faulty(shortcuts=(0, 1)),
+        "the shortcut around the feed-forward network is missing.": _faulty(shortcuts=(1, 0)),
+        "both shortcuts are missing.": _faulty(shortcuts=(0, 0)),
+        "the second shortcut starts from the input of the layer; it starts from the first sum.": (
+            _faulty(again=True)
+        ),
+        "the ReLU is missing.": _faulty(bend=lambda x: x),
+        "this is a GELU; a ReLU is asked for.": _faulty(bend=F.gelu),
+        "the attention has one head; `num_heads` asks for more.": _faulty(heads=1),
+    },
+    cases=[(8, 2, 20, False), (6, 3, 10, True), (4, 2, 9, True)],
+)

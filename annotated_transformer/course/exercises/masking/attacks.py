@@ -1,0 +1,86 @@
+"""Masking: bugs that are made to get past some tests."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from annotated_transformer.course.comparing import difference, equal
+from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.masking.causal import _causal_attention
+from annotated_transformer.course.questions import Question
+from annotated_transformer.course.trials import attempt
+
+Case = tuple[Tensor, Tensor, Tensor]
+
+
+def _words(*shape: int, seed: int, width: int = 4) -> Case:
+    """Queries and keys of some width, and values one narrower."""
+    sizes = (*shape, width), (*shape, width), (*shape, width - 1)
+    query, key, value = (normal(*size, seed=seed + i) for i, size in enumerate(sizes))
+    return query, key, value
+
+
+FOUR = _words(4, seed=0)
+
+
+def _other_last_word() -> Case:
+    query, key, value = (x.clone() for x in FOUR)
+    query[-1], key[-1], value[-1] = -query[-1], 2 - key[-1], 5 - value[-1]
+    return query, key, value
+
+
+def _long_queries() -> Case:
+    query, key, value = _words(6, seed=50)
+    return 1e10 * query, key, value
+
+
+def _failed(attention: Any) -> str:
+    """Which of the five tests a function fails first, and how."""
+    query, key, value = FOUR
+    cases = [FOUR, (query, key, torch.ones_like(value)), _other_last_word()]
+    outs = [attempt(attention, case).result for case in cases]
+    for out in outs:
+        if not isinstance(out, Tensor) or out.shape != value.shape:
+            return f"test A catches it: {difference(out, value)}"
+    plain, ones, other = outs
+    pytorchs = F.scaled_dot_product_attention(*FOUR)
+    tests = {
+        "B": (ones, torch.ones_like(value)),
+        "C": (plain[0], value[0]),
+        "D": (other[:-1], plain[:-1]),
+        "E": (plain[-1], pytorchs[-1]),
+    }
+    failed = (letter for letter, (got, want) in tests.items() if not equal(got, want))
+    return next(
+        (f"test {letter} catches it: {difference(*tests[letter])}" for letter in failed), ""
+    )
+
+
+PROBES: dict[str, Case] = {
+    "the four words of the tests": FOUR,
+    "seven words": _words(7, seed=10),
+    "one word": _words(1, seed=20),
+    "queries and keys of width 9": _words(4, seed=30, width=9),
+    "a batch of two sentences": _words(2, 5, seed=40),
+    "queries that are very long": _long_queries(),
+    "forty words": _words(40, seed=60),
+}
+"""What no test tries, but for the first."""
+
+
+@Question
+def red_team(answer: Any) -> str:
+    """Write causal attention with a bug that all five tests let through."""
+    if not callable(answer):
+        return "the function itself is asked for."
+    failed = _failed(answer)
+    if failed:
+        return failed
+    for probe, case in PROBES.items():
+        got, right = attempt(answer, case).result, _causal_attention(*case)
+        if not equal(got, right):
+            print(f"All five tests let it through. But for {probe} {difference(got, right)}")
+            return ""
+    return f"there is no bug: it is right in {len(PROBES)} secret probes, too."

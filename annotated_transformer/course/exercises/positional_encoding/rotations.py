@@ -1,0 +1,163 @@
+"""Positional encoding: queries and keys that are turned."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.positional_encoding.positions import (
+    BASE,
+    NO_TWO,
+)
+
+Pair = Float[Tensor, " pair"]
+
+
+def _turned(x: Tensor, angle: float) -> Tensor:
+    """A pair of columns, turned as the hands of the chapter are."""
+    sine, cosine = math.sin(angle), math.cos(angle)
+    return torch.tensor([[cosine, sine], [-sine, cosine]]).to(x) @ x
+
+
+def _turned_score(
+    q: Pair, k: Pair, p: int, m: int, omega: float
+) -> tuple[Pair, Pair, Tensor, Tensor, Tensor]:
+    """Why the score of two turned vectors depends on their offset only."""
+    query, key = _turned(q, p * omega), _turned(k, m * omega)
+    return query, key, q @ k, q[0] * k[1] - q[1] * k[0], query @ key
+
+
+def _steps(way: int = 1, offset: int = 1) -> Callable[..., tuple[Tensor, ...]]:
+    """The steps with the turns, or the last offset, the other way round."""
+
+    def steps(q: Tensor, k: Tensor, p: int, m: int, omega: float) -> tuple[Tensor, ...]:
+        one, other, angle = q @ k, q[0] * k[1] - q[1] * k[0], offset * (m - p) * omega
+        turned = _turned(q, way * p * omega), _turned(k, way * m * omega)
+        return *turned, one, other, one * math.cos(angle) + other * math.sin(angle)
+
+    return steps
+
+
+turned_score = Derivation(
+    reference=_turned_score,
+    mistakes={
+        "steps 1 and 2 turn backwards: the minus belongs to the sine of the second row.": (
+            _steps(way=-1)
+        ),
+        "step 5 has the offset p − m; back by p and on by m is a turn by m − p.": _steps(offset=-1),
+    },
+    cases=[
+        (normal(2, seed=0), normal(2, seed=1), 3, 1, 0.5),
+        (normal(2, seed=2).float(), normal(2, seed=3).float(), 2, 7, 0.1),
+        (normal(2, seed=4), normal(2, seed=5), 0, 4, 1.0),
+    ],
+)
+
+
+def _llama_rotary(
+    query: Float[Tensor, "*batch time d_k"], key: Float[Tensor, "*batch time d_k"], start: int
+) -> tuple[Float[Tensor, "*batch time d_k"], Float[Tensor, "*batch time d_k"]]:
+    """Rotary embeddings as in Llama: queries and keys, each turned by its position."""
+    d = query.size(-1)
+    frequency = BASE ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+    angle = torch.outer(torch.arange(start, start + query.size(-2)), frequency)
+
+    def turn(x: Tensor) -> Tensor:
+        """One complex number for each pair, times another of length 1."""
+        first, second = x.chunk(2, dim=-1)
+        turned = torch.complex(first, second) * torch.polar(torch.ones_like(angle), angle)
+        return torch.cat([turned.real, turned.imag], dim=-1)
+
+    return turn(query), turn(key)
+
+
+def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
+    a, b = x.chunk(2, dim=-1)
+    return a, b
+
+
+def _neighbours(x: Tensor) -> tuple[Tensor, Tensor]:
+    return x[..., ::2], x[..., 1::2]
+
+
+def _beside(a: Tensor, b: Tensor) -> Tensor:
+    return torch.cat([a, b], dim=-1)
+
+
+def _interleaved(a: Tensor, b: Tensor) -> Tensor:
+    return torch.stack([a, b], dim=-1).flatten(-2)
+
+
+def _wrong(
+    exponent: Callable[[int, int], float] = lambda i, d: 2 * i / d,
+    place: Callable[[int, int], int] = lambda start, t: start + t,
+    split: Callable[[Tensor], tuple[Tensor, Tensor]] = _halves,
+    join: Callable[[Tensor, Tensor], Tensor] = _beside,
+    turn: Callable[..., tuple[Tensor, Tensor]] = lambda a, b, c, s: (a * c - b * s, a * s + b * c),
+    ways: tuple[int, int] = (1, 1),
+) -> Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]:
+    """Rotary embeddings in which one of the steps is another."""
+
+    def rotary(query: Tensor, key: Tensor, start: int) -> tuple[Tensor, Tensor]:
+        time, d = query.shape[-2:]
+        angle = torch.tensor(
+            [[place(start, t) / BASE ** exponent(i, d) for i in range(d // 2)] for t in range(time)]
+        ).to(query)
+        first, second = (
+            join(*turn(*split(x), (way * angle).cos(), (way * angle).sin()))
+            for x, way in zip((query, key), ways, strict=True)
+        )
+        return first, second
+
+    return rotary
+
+
+llama_rotary = Exercise(
+    reference=_llama_rotary,
+    mistakes={
+        "the pairs are neighbours here; Llama pairs column i with column i + d/2.": (
+            _wrong(split=_neighbours, join=_interleaved)
+        ),
+        "this is the rotation of the chapter; Llama's has other pairs and turns the other way.": (
+            _wrong(split=_neighbours, join=_interleaved, ways=(-1, -1))
+        ),
+        "the columns are in another order: all first members of the pairs come first.": (
+            _wrong(join=_interleaved)
+        ),
+        "the pairs turn the other way round.": _wrong(ways=(-1, -1)),
+        "the keys are not turned; the scores depend on where the words stand.": _wrong(ways=(1, 0)),
+        "the queries are not turned; the scores depend on where the words stand.": (
+            _wrong(ways=(0, 1))
+        ),
+        "queries and keys turn in opposite ways; the scores do not depend on the offset alone.": (
+            _wrong(ways=(1, -1))
+        ),
+        "the second of each pair is made from the new first; keep the old one.": _wrong(
+            turn=lambda a, b, c, s: (a * c - b * s, (a * c - b * s) * s + b * c)
+        ),
+        "both sines are positive; this is no rotation and changes the lengths.": _wrong(
+            turn=lambda a, b, c, s: (a * c + b * s, a * s + b * c)
+        ),
+        "sine and cosine are swapped: at position 0 nothing may turn.": _wrong(
+            turn=lambda a, b, c, s: (a * s - b * c, a * c + b * s)
+        ),
+        "the positions begin at 0 whatever start is.": _wrong(place=lambda start, t: t),
+        "the positions begin at start + 1.": _wrong(place=lambda start, t: start + t + 1),
+        "every word is turned as the first one is; its own position is start + t.": (
+            _wrong(place=lambda start, t: start)
+        ),
+        NO_TWO: _wrong(lambda i, d: i / d),
+        "all pairs turn by the same angle; each has a frequency of its own.": (
+            _wrong(lambda i, d: 0)
+        ),
+    },
+    cases=[
+        (normal(3, 4, seed=0), normal(3, 4, seed=1), 0),
+        (normal(3, 4, 6, seed=2).float(), normal(3, 4, 6, seed=3).float(), 5),
+        (normal(2, 3, 5, 8, seed=4), normal(2, 3, 5, 8, seed=5), 1),
+    ],
+)

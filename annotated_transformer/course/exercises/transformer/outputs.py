@@ -1,0 +1,82 @@
+"""The whole Transformer: its logits, and what they cost before it has learned."""
+
+import math
+from functools import cache
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.exercises.cases import normal, random_cases
+from annotated_transformer.course.questions import Question, by_number
+
+
+def _tied_logits(
+    x: Float[Tensor, "batch t d"], E: Float[Tensor, "vocab d"]
+) -> Float[Tensor, "batch t vocab"]:
+    """Give the logits of a model with tied weights."""
+    return x @ E.mT
+
+
+tied_logits = Exercise(
+    reference=_tied_logits,
+    mistakes={
+        "these are probabilities; the logits are asked for, before the softmax.": (
+            lambda x, E: (x @ E.T).softmax(-1)
+        ),
+        "these are logarithms of probabilities; the logits are asked for.": (
+            lambda x, E: (x @ E.T).log_softmax(-1)
+        ),
+        "you multiply by √d; only the embedding is multiplied, not the logits.": (
+            lambda x, E: x @ E.T * E.size(1) ** 0.5
+        ),
+        "you divide by √d; that belongs to the scores of attention.": (
+            lambda x, E: x @ E.T / E.size(1) ** 0.5
+        ),
+        "you bring the vectors to length 1; the plain dot products are asked for.": (
+            lambda x, E: F.normalize(x, dim=-1) @ F.normalize(E, dim=-1).T
+        ),
+        "you bring the embeddings to length 1; the plain dot products are asked for.": (
+            lambda x, E: x @ F.normalize(E, dim=-1).T
+        ),
+        "the logits of the last position alone; every position has a next word.": (
+            lambda x, E: x[:, -1] @ E.T
+        ),
+        "these are the best words; a number for every word is asked for.": (
+            lambda x, E: (x @ E.T).argmax(-1)
+        ),
+        "the axes are swapped: the words of the vocabulary stand on the last one.": (
+            lambda x, E: E @ x.mT
+        ),
+        "the sum is missing: a dot product adds up its d products.": (
+            lambda x, E: x[:, :, None] * E
+        ),
+    },
+    cases=random_cases("batch t d", "vocab d"),
+)
+
+
+@cache
+def _limit(vocab: int = 148, nats: float = 1.0) -> float:
+    """The variance of random logits at which ln V + v/2 is too much by so many nats."""
+    z, low, high = normal(2000, vocab, seed=0), 1.0, 100.0
+    while high - low > 0.01:
+        v = (low + high) / 2
+        paid = (v**0.5 * z).logsumexp(dim=1) - v**0.5 * z.mean(dim=1)
+        low, high = (low, v) if math.log(vocab) + v / 2 - paid.mean() > nats else (v, high)
+    return low
+
+
+@Question
+def first_loss_limit(answer: Any) -> str:
+    """At which variance of the logits is the rule for the first loss wrong by a nat?"""
+    limit = _limit()
+    replies = {
+        limit**0.5: "this is the root of it: a variance v makes numbers √v times as large.",
+        limit / 2: "this is half of it; the variance itself is asked for, not v/2.",
+        _limit(nats=0.5): "here the rule is wrong by half a nat; a whole one is asked for.",
+        64: "this is the variance of the loud model; there the rule is off by more than ten nats.",
+    }
+    return by_number(answer, limit, replies, within=0.08)

@@ -1,0 +1,140 @@
+"""What heads do: capture the weights of every head while a model runs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from annotated_transformer.capture import capture_attention
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.mistakes import SMALL, patient
+from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A model that is made anew for every answer."""
+
+    num_heads: int
+    num_layers: int
+
+    def make(self) -> Transformer:
+        sizes = vars(SMALL) | {"num_heads": self.num_heads, "num_layers": self.num_layers}
+        return patient(0, type(SMALL)(**sizes)).eval()
+
+    def __repr__(self) -> str:
+        return "model"
+
+
+def _capture_heads(
+    model: Transformer, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
+) -> dict[str, Tensor]:
+    """Capture the weights of all heads by hooks, and leave no hook behind."""
+    with torch.no_grad(), capture_attention(model) as captured:
+        model(src, tgt_in)
+    return {name: weights for name, [weights] in captured.items()}
+
+
+def _captured(answer: Callable[..., Any], case: _Drawn, src: Tensor, tgt_in: Tensor) -> Any:
+    """What an answer captures, and the hooks that it leaves in the model."""
+    model = case.make()
+    weights = answer(model, src, tgt_in)
+    if weights is None:
+        return None
+    hooks = sum(len(part._forward_hooks) for part in model.modules())
+    return {"weights": weights, "hooks left": hooks}
+
+
+def _scores(query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
+    scores = query @ key.mT / query.size(-1) ** 0.5
+    return scores.masked_fill(~mask, -torch.inf)
+
+
+def _faulty(
+    weigh: Callable[..., Tensor], name: str = "{}", remove: bool = True, bound: bool = True
+) -> Callable[..., dict[str, Tensor]]:
+    """A faulty answer: what is kept of queries, keys, values and mask, and under which names."""
+
+    def answer(model: Transformer, src: Tensor, tgt_in: Tensor) -> dict[str, Tensor]:
+        found: dict[str, Tensor] = {}
+        handles, last = [], ""
+
+        def hook_for(own: str) -> Any:
+            def hook(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> None:
+                found[name.format(own if bound else last)] = weigh(*args).detach()
+
+            return hook
+
+        for own, part in model.named_modules():
+            if own.endswith(".attention"):
+                last = own.removesuffix(".attention")
+                handles.append(part.register_forward_hook(hook_for(last)))
+        model(src, tgt_in)
+        for handle in handles:
+            if remove:
+                handle.remove()
+        return found
+
+    return answer
+
+
+def _weights(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    return _scores(query, key, mask).softmax(-1)
+
+
+capture_heads = Exercise(
+    ask=_captured,
+    reference=_capture_heads,
+    mistakes={
+        "the hooks are still in the model; remove each by its handle.": (
+            _faulty(_weights, remove=False)
+        ),
+        "all weights stand under the last name: the hook reads `name` when the loop is over.": (
+            _faulty(_weights, bound=False)
+        ),
+        "the mask is missing: padding and the future get weight.": (
+            _faulty(lambda q, k, v, mask: _scores(q, k, torch.ones_like(mask)).softmax(-1))
+        ),
+        "the scores are not divided by the root of d_k.": (
+            _faulty(lambda q, k, v, mask: _weights(q * q.size(-1) ** 0.5, k, v, mask))
+        ),
+        "the softmax is taken over the queries; over the keys, each row sums to 1.": (
+            _faulty(lambda q, k, v, mask: _scores(q, k, mask).softmax(-2).nan_to_num())
+        ),
+        "these are the scores, before the softmax.": (
+            _faulty(lambda q, k, v, mask: _scores(q, k, mask))
+        ),
+        "the mask comes after the softmax: the rows do not sum to 1.": (
+            _faulty(
+                lambda q, k, v, mask: (
+                    _scores(q, k, torch.ones_like(mask)).softmax(-1).masked_fill(~mask, 0)
+                )
+            )
+        ),
+        "this is what the heads give, weights times values; the weights are asked for.": (
+            _faulty(lambda q, k, v, mask: _weights(q, k, v, mask) @ v)
+        ),
+        "this is the mean over the heads; each has weights of its own.": (
+            _faulty(lambda *args: _weights(*args).mean(1))
+        ),
+        "the names end in .attention; that of the MultiHeadAttention is asked for.": (
+            _faulty(_weights, name="{}.attention")
+        ),
+    },
+    cases=[
+        (
+            _Drawn(2, 2),
+            torch.tensor([[5, 6, 7, 8, 9, EOS], [10, 11, 4, EOS, PAD, PAD]]),
+            torch.tensor([[BOS, 6, 7, 8, 9], [BOS, 9, 10, PAD, PAD]]),
+        ),
+        (
+            _Drawn(4, 1),
+            torch.tensor([[5, 7, 6, 8, EOS], [11, 4, EOS, PAD, PAD], [6, 5, 4, 9, EOS]]),
+            torch.tensor([[BOS, 4], [BOS, PAD], [BOS, 8]]),
+        ),
+    ],
+)

@@ -1,0 +1,87 @@
+"""Why attention: what an experiment shows, and what a record supports."""
+
+import csv
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+from torch.nn import functional
+
+from annotated_transformer.course.questions import Question, by_letters, by_number
+
+
+def _reach(gaps: list[int], kernel_size: int = 3) -> int:
+    """How many inputs the last output of a stack of convolutions can depend on."""
+    news = torch.ones(1, 1, 1)
+    for gap in gaps:
+        padded = functional.pad(news, [gap * (kernel_size - 1)] * 2)
+        news = functional.conv1d(padded, torch.ones(1, 1, kernel_size), dilation=gap)
+    return int((news > 0).sum())
+
+
+@Question
+def doubling_reach(answer: object) -> str:
+    """Up to which length can four convolutions with gaps 1, 2, 4 and 8 learn the task?"""
+    right = _reach([1, 2, 4, 8])
+    return by_number(
+        answer,
+        right,
+        {
+            right - 1: "so many places lie between the first symbol and the last one; count both.",
+            right + 1: "this is the first length that it cannot learn.",
+            _reach([1, 1, 1, 1]): "so far reach neighbours, without gaps.",
+            _reach([1, 3, 9, 27]): "so far reach gaps that grow threefold.",
+            _reach([1, 2, 4, 8], 2): "so far reach kernels of two; these read three words.",
+        },
+    )
+
+
+PLACES = (Path("records"), Path(__file__).parents[4] / "book" / "records")
+
+
+@cache
+def _milliseconds() -> dict[tuple[str, int], float]:
+    """The times of layers_times.csv, by the layer and the length; of nothing if it is missing."""
+    for place in PLACES:
+        if (place / "layers_times.csv").exists():
+            with (place / "layers_times.csv").open(encoding="utf-8") as file:
+                rows = list(csv.DictReader(file))
+            return {(row["layer"], int(row["length"])): float(row["milliseconds"]) for row in rows}
+    return {}
+
+
+def _supported(times: dict[tuple[str, int], float]) -> str:
+    """The letters of the sentences that hold for these times, and say no more than they do."""
+    lengths = sorted({length for _, length in times})
+    attention = [times["self-attention", n] for n in lengths]
+    holds = {
+        "A": 2 * times["self-attention", 256] < times["recurrent", 256],
+        "B": all(2 * a <= b for a, b in pairwise(attention)),
+        "C": times["self-attention", 1024]
+        < times["recurrent", 1024]
+        < times["self-attention, written out", 1024],
+        "D": False,  # nothing longer was measured
+        "E": False,  # a time does not tell its cause
+    }
+    return "".join(letter for letter, true in holds.items() if true)
+
+
+@Question
+def record_of_times(answer: object) -> str:
+    """Which of five sentences does the record of times support?"""
+    times = _milliseconds()
+    if not times:
+        return "the record is not here; run this notebook in the folder book, beside records."
+    return by_letters(
+        answer,
+        _supported(times),
+        {
+            "A": "compare the two times at 256.",
+            "B": "divide each time by the one before: twice the words need less than twice, "
+            "and later more than twice the time.",
+            "C": "compare the three times at 1,024.",
+            "D": "nothing longer than 1,024 was timed, and the advantage shrinks there.",
+            "E": "times do not tell their cause; another record, with larger portions, tests it.",
+        },
+    )
