@@ -1084,7 +1084,8 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
     ],
     "perplexity_per_word": [
         lambda p, tokens, words: [
-            math.log(p), tokens * math.log(p), math.log(p ** (tokens / words)), p ** (tokens / words)
+            math.log(p), tokens * math.log(p), math.log(p ** (tokens / words)),
+            p ** (tokens / words),
         ],
     ],
     "chrf": [chrf_in_loops],

@@ -411,6 +411,7 @@ def test_the_first_wrong_step_of_a_derivation_is_told() -> None:
     assert derivation(lambda x: (2 * x, 2 * x)).mistake == (
         "for 1 step 2 is wrong: it gives 2; right is 3."
     )
+    assert derivation(lambda x: (2 * x, None)).mistake == "for 1 step 2 is still missing."
     assert derivation(lambda x: 2 * x).mistake == (
         "for 1 it gives a number; a tuple of length 2 is asked for."
     )

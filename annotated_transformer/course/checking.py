@@ -128,7 +128,7 @@ class Exercise(Task):
             return Verdict("not attempted")
         right = self.results(self.reference)
         failing = [i for i, got in enumerate(answers) if not self.same(got, right[i])]
-        told = min(failing, key=lambda i: len(self._arguments(i)), default=0)
+        told = min(failing, key=lambda i: len(self._literal(i)), default=0)
         print(trials[told].printed, end="")
         if not failing:
             return Verdict("right")
@@ -207,8 +207,11 @@ class Exercise(Task):
 
     def _arguments(self, number: int) -> str:
         """A case as a reader may write it, or how to get it where it is large."""
-        text = ", ".join(map(show, self.cases[number]))
+        text = self._literal(number)
         return text if len(text) <= LONG else f"exercises.{self.name}.cases[{number}]"
+
+    def _literal(self, number: int) -> str:
+        return ", ".join(map(show, self.cases[number]))
 
 
 def _axes(number: int) -> str:
@@ -222,5 +225,8 @@ class Derivation(Exercise):
         """Which step is the first wrong one, and how."""
         if not isinstance(got, list | tuple) or len(got) != len(want):
             return super().tell(got, want)
-        wrong = [i for i, pair in enumerate(zip(got, want, strict=True)) if not self.same(*pair)]
-        return f"step {wrong[0] + 1} is wrong: {super().tell(got[wrong[0]], want[wrong[0]])}"
+        pairs = enumerate(zip(got, want, strict=True), start=1)
+        step, (first, right) = next((i, pair) for i, pair in pairs if not self.same(*pair))
+        if first is None:
+            return f"step {step} is still missing."
+        return f"step {step} is wrong: {super().tell(first, right)}"

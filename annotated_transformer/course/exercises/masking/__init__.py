@@ -1,7 +1,7 @@
 """Exercises of the chapter "Masking: what may not be seen"."""
 
 from annotated_transformer.course.exercises.masking.attacks import (
-    red_team,
+    unseen_leak,
 )
 from annotated_transformer.course.exercises.masking.causal import (
     causal_attention,
@@ -23,5 +23,5 @@ __all__ = [
     "far_reach",
     "through_the_mask",
     "sees_the_future",
-    "red_team",
+    "unseen_leak",
 ]

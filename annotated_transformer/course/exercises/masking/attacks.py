@@ -71,7 +71,7 @@ PROBES: dict[str, Case] = {
 
 
 @Question
-def red_team(answer: Any) -> str:
+def unseen_leak(answer: Any) -> str:
     """Write causal attention with a bug that all five tests let through."""
     if not callable(answer):
         return "the function itself is asked for."

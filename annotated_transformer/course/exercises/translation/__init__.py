@@ -1,17 +1,21 @@
 """Exercises of the chapter "Translation: sentences that people wrote"."""
 
+from annotated_transformer.course.exercises.translation.bleu import (
+    corpus_bleu,
+    five_wrong_words,
+)
+from annotated_transformer.course.exercises.translation.chrf import (
+    chrf,
+)
 from annotated_transformer.course.exercises.translation.evaluations import (
     perplexity_per_word,
     unfair_in,
 )
-from annotated_transformer.course.exercises.translation.scores import (
-    chrf,
-    corpus_bleu,
-    five_wrong_words,
-)
-from annotated_transformer.course.exercises.translation.subword_merges import (
-    cut_into_subwords,
+from annotated_transformer.course.exercises.translation.merges import (
     next_merge,
+)
+from annotated_transformer.course.exercises.translation.subwords import (
+    cut_into_subwords,
 )
 
 __all__ = [

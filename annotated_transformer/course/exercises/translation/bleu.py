@@ -1,15 +1,12 @@
-"""Translation: scores of a corpus and of a sentence, by words and by characters."""
+"""Translation: BLEU, by words."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import combinations, pairwise
 from operator import truediv
 from statistics import mean, median_low
 from typing import Any
-
-from sacrebleu.metrics.chrf import CHRF
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.questions import Question, by_number
@@ -155,92 +152,3 @@ def five_wrong_words(answer: Any) -> str:
         },
         within=0.01,
     )
-
-
-def _chrf(said: str, wanted: str) -> float:
-    """Score a sentence by its runs of one to six characters."""
-    return CHRF().sentence_score(said, [wanted]).score
-
-
-def _characters(text: str, n: int, spaces: bool = False) -> Counter[str]:
-    text = text if spaces else "".join(text.split())
-    return Counter(text[i : i + n] for i in range(len(text) - n + 1))
-
-
-def _f(p: float, r: float, beta: float) -> float:
-    return (1 + beta**2) * p * r / (beta**2 * p + r)
-
-
-def _wrong_chrf(
-    beta: float = 2.0,
-    orders: Sequence[int] = range(1, 7),
-    spaces: bool = False,
-    clip: bool = True,
-    scale: float = 100.0,
-    turn: Callable[[str], str] = str,
-    join: Callable[[list[float], list[float], float], float] = lambda p, r, beta: _f(
-        mean(p), mean(r), beta
-    ),
-) -> Callable[[str, str], float]:
-    """chrF with another weight, other runs, or another mean."""
-
-    def score(said: str, wanted: str) -> float:
-        precision, recall = [], []
-        for n in orders:
-            ours = _characters(turn(said), n, spaces)
-            theirs = _characters(turn(wanted), n, spaces)
-            hits = (ours & theirs).total()
-            if not clip:
-                hits = sum(count for run, count in ours.items() if run in theirs)
-            precision.append(hits / ours.total())
-            recall.append(hits / theirs.total())
-        return scale * join(precision, recall, beta)
-
-    return score
-
-
-chrf = Exercise(
-    reference=_chrf,
-    mistakes={
-        "the runs contain spaces; take them out first.": _wrong_chrf(spaces=True),
-        "β is 1 here: precision and recall count alike; recall counts for more.": _wrong_chrf(1.0),
-        "precision and recall are swapped: the recall has the larger weight.": _wrong_chrf(1 / 2),
-        "β is not squared; β² = 4 stands in the formula.": _wrong_chrf(math.sqrt(2)),
-        "only runs of six are counted; average over the lengths 1 to 6.": _wrong_chrf(orders=[6]),
-        "the lengths end at 5; `range(1, 6)` leaves out 6.": _wrong_chrf(orders=range(1, 6)),
-        "the lengths end at 4, as in BLEU; chrF goes to 6.": _wrong_chrf(orders=range(1, 5)),
-        "nothing is clipped: a run counts at most as often as the other text has it.": (
-            _wrong_chrf(clip=False)
-        ),
-        "this is a share; multiply it by 100.": _wrong_chrf(scale=1.0),
-        "this is the mean of six F-scores; average the precisions and the recalls first.": (
-            _wrong_chrf(
-                join=lambda p, r, b: mean(
-                    _f(x, y, b) if x else 0.0 for x, y in zip(p, r, strict=True)
-                )
-            )
-        ),
-        "this is the precision alone; the recall is missing.": (
-            _wrong_chrf(join=lambda p, r, b: mean(p))
-        ),
-        "this is the recall alone; the precision is missing.": (
-            _wrong_chrf(join=lambda p, r, b: mean(r))
-        ),
-        "the factor 1 + β² is missing.": (
-            _wrong_chrf(join=lambda p, r, b: _f(mean(p), mean(r), b) / (1 + b**2))
-        ),
-        "these are geometric means; the arithmetic mean of the six is asked for.": (
-            _wrong_chrf(
-                join=lambda p, r, b: (
-                    _f(math.prod(p) ** (1 / 6), math.prod(r) ** (1 / 6), b) if all(p) else 0.0
-                )
-            )
-        ),
-        "the case is lost; a capital is another character.": _wrong_chrf(turn=str.lower),
-    },
-    cases=[
-        ("a brown dog runs over the meadow", "A brown dog ran across a meadow"),
-        ("The the children sing", "The children are singing here"),
-        ("two women talk on a bench in the park", "Two women talk"),
-    ],
-)
