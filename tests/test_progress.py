@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from annotated_transformer.course import exercises, progress
 from annotated_transformer.course.progress import FILE, note_progress, read_progress
 from annotated_transformer.errors import InputError
+from run_notebooks import run
 
 
 @pytest.fixture
@@ -69,3 +71,12 @@ def test_the_summary_of_the_book_counts_them(notebook: Path) -> None:
     assert shown.count("<td>1</td>") == 1
     assert "tokens and batches" in shown
     assert shown.count("<tr") == len(exercises.CHAPTERS) + 1
+
+
+def test_no_notebook_is_stored_with_what_somebody_has_passed(tmp_path: Path) -> None:
+    path = tmp_path / "notebook.ipynb"
+    path.write_text(nbformat.writes(nbformat.v4.new_notebook()), encoding="utf-8")
+    (tmp_path / FILE).write_text("{}")
+    found = run(path)
+    assert found is not None
+    assert "says what you have passed; move it away" in found

@@ -51,9 +51,9 @@ def _hides_the_future(model: Transformer) -> bool:
 
 def _before_and_after(model: Transformer) -> Pair:
     """The logits before each changed word, without the change and with it; the rest is zero."""
-    before = torch.stack([model(SRC, TGT_IN) for _ in PLACES])
-    after = torch.stack([model(SRC, _with(t)) for t in PLACES])
-    compared = torch.ones(len(PLACES), len(PLACES) + 1).tril()[:, None, :, None]
+    before = torch.stack([model(SRC, TGT_IN)[:, :-1] for _ in PLACES])
+    after = torch.stack([model(SRC, _with(t))[:, :-1] for t in PLACES])
+    compared = torch.ones(len(PLACES), len(PLACES)).tril()[:, None, :, None]
     return before * compared, after * compared
 
 
