@@ -314,6 +314,23 @@ def accumulate_in_a_loop(sums: Tensor, tokens: Tensor, every: int) -> list[Tenso
     return found
 
 
+class GroupedByPyTorch(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, num_groups: int) -> None:
+        super().__init__()
+        self.d = d_model // num_heads
+        self.query, self.output = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+        self.key = nn.Linear(d_model, num_groups * self.d)
+        self.value = nn.Linear(d_model, num_groups * self.d)
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = [
+            part(x).unflatten(-1, (-1, self.d)).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
+        ]
+        heads = F.scaled_dot_product_attention(*parts, enable_gqa=True)
+        return self.output(heads.transpose(1, 2).flatten(2))
+
+
 def chrf_in_loops(said: str, wanted: str) -> float:
     said, wanted = said.replace(" ", ""), wanted.replace(" ", "")
     precisions, recalls = 0.0, 0.0
@@ -798,26 +815,6 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             torch.einsum("...st,...sd->...td", (m @ x.mT / m.size(-1) ** 0.5).softmax(-2), m)
         ),
     ],
-    "merge_heads": [
-        lambda x: torch.cat(list(x.unbind(1)), dim=-1),
-        lambda x: torch.einsum("bhtd->bthd", x).reshape(x.size(0), x.size(2), -1),
-    ],
-    "split_heads": [
-        lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1),
-        lambda x, h: x.reshape(len(x), x.size(1), h, -1).permute(0, 2, 1, 3),
-    ],
-    "multi_head": [
-        lambda X, Q, K, V, W_O: torch.cat(
-            [F.scaled_dot_product_attention(X @ q, X @ k, X @ v)
-            for q, k, v in zip(Q, K, V, strict=True)],
-            -1,
-        ) @ W_O,
-        lambda X, Q, K, V, W_O: torch.einsum(
-            "hsd,hdm->sm",
-            F.scaled_dot_product_attention(X @ Q, X @ K, X @ V),
-            W_O.view(len(V), -1, X.size(1)),
-        ),
-    ],
     "head_contributions": [
         lambda heads, W: torch.stack(
             [head @ part for head, part in zip(heads, W.chunk(len(heads)), strict=True)]
@@ -832,10 +829,16 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             ]
         ),
     ],
-    "head_parameters": [
-        lambda d, h, k, v: sum(p.numel() for p in MultiHeadAttention(d, h, k, v).parameters()),
-        lambda d, h, k, v: float(2 * h * k * (d + 1) + h * v * (d + 1) + (h * v + 1) * d),
+    "head_sizes": [
+        lambda m, h, g, d: [
+            *(sum(p.numel() for p in part.parameters()) for part in parts), total, 2 * g * d
+        ]
+        if (layer := MultiHeadAttention(m, h, d, d, g))
+        and (parts := [layer.query, nn.ModuleList([layer.key, layer.value]), layer.output])
+        and (total := sum(p.numel() for p in layer.parameters()))
+        else None,
     ],
+    "grouped_attention": [GroupedByPyTorch],
     "attend_in_heads": [
         lambda q, k, v, h: torch.cat(
             [

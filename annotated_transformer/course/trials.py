@@ -23,8 +23,12 @@ from annotated_transformer.course.comparing import Failure, equal
 SECONDS = 10.0
 """How long a reader's function may take for one case."""
 
-PACKAGE = Path(__file__).parent.parent
-LIBRARIES = Path(torch.__file__).parent.parent
+NOT_THE_READERS = (
+    Path(__file__).parent.parent,
+    Path(torch.__file__).parent.parent,
+    Path(contextlib.__file__).parent,
+)
+"""Where this package, the installed ones and those of Python have their files."""
 
 
 class OutOfTime(BaseException):
@@ -165,4 +169,4 @@ def _place(error: BaseException) -> str:
 
 
 def _is_readers(file: Path) -> bool:
-    return not any(file.is_relative_to(folder) for folder in (PACKAGE, LIBRARIES))
+    return not any(file.is_relative_to(folder) for folder in NOT_THE_READERS)

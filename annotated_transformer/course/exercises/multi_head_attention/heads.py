@@ -2,50 +2,21 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import (
-    normal,
-    random_cases,
-)
+from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.questions import Question, by_letters
 
 NARROW = torch.float32
 
 
 def _merge_heads(x: Float[Tensor, "batch heads time d"]) -> Float[Tensor, "batch time width"]:
     return x.transpose(1, 2).flatten(2)
-
-
-merge_heads = Exercise(
-    reference=_merge_heads,
-    mistakes={
-        "the shape is right, but a row mixes positions: bring them before the heads first.": (
-            lambda x: x.reshape(x.size(0), x.size(2), -1)
-        ),
-        "you join the heads with the positions; join them with the last axis.": (
-            lambda x: x.flatten(1, 2)
-        ),
-        "the heads stand before the positions; each position needs the numbers of all heads.": (
-            lambda x: x.flatten(1)
-        ),
-        "the heads are still an axis of their own: join the last two.": lambda x: x.transpose(1, 2),
-        "you take turns between the heads; the numbers of a head stay side by side.": (
-            lambda x: x.permute(0, 2, 3, 1).flatten(2)
-        ),
-        "you add the heads; put them side by side.": lambda x: x.sum(1),
-        "you take the mean of the heads; put them side by side.": lambda x: x.mean(1),
-        "you keep the first head only.": lambda x: x[:, 0],
-        "the heads are in reverse order.": lambda x: x.flip(1).transpose(1, 2).flatten(2),
-        "you turn the last two axes round before you join them.": (
-            lambda x: x.transpose(2, 3).reshape(x.size(0), x.size(2), -1)
-        ),
-    },
-    cases=random_cases("batch heads time d"),
-)
 
 
 def _split_heads(
@@ -59,49 +30,13 @@ def _cut(x: Tensor, *sizes: int) -> Tensor:
     return x.reshape(len(x), *sizes)
 
 
-split_heads = Exercise(
-    reference=_split_heads,
-    mistakes={
-        "the shape is right, but the positions are mixed: cut the last axis, then transpose.": (
-            lambda x, h: _cut(x, h, x.size(1), -1)
-        ),
-        "the transpose is missing: heads come before positions.": (
-            lambda x, h: _cut(x, x.size(1), h, -1)
-        ),
-        "you cut the last axis into d heads of h numbers: heads first, then their width.": (
-            lambda x, h: _cut(x, x.size(1), -1, h).transpose(1, 2)
-        ),
-        "you deal the numbers out in turns; a head gets numbers that stand side by side.": (
-            lambda x, h: _cut(x, x.size(1), -1, h).permute(0, 3, 1, 2)
-        ),
-        "you transpose before you cut, and then the cut goes through the positions.": (
-            lambda x, h: _cut(x.transpose(1, 2), h, x.size(1), -1)
-        ),
-        "positions and d are swapped: (batch, heads, time, d) is asked for.": (
-            lambda x, h: _cut(x, x.size(1), h, -1).permute(0, 2, 3, 1)
-        ),
-        "the heads stand before the batch: (batch, heads, time, d) is asked for.": (
-            lambda x, h: _cut(x, x.size(1), h, -1).permute(2, 0, 1, 3)
-        ),
-        "every head gets all the numbers; it should get its own part of them.": (
-            lambda x, h: x[:, None].expand(-1, h, -1, -1)
-        ),
-        "this is the first head only.": lambda x, h: x[..., : x.size(2) // h],
-    },
-    cases=[
-        (normal(5, 3, 8, seed=0), 4),
-        (normal(4, 5, 6, seed=1, dtype=NARROW), 2),
-        (normal(5, 4, 6, seed=2), 3),
-    ],
-)
-
-
 def _attend_in_heads(
     query: Float[Tensor, "batch time keys"],
     key: Float[Tensor, "batch time keys"],
     value: Float[Tensor, "batch time values"],
     num_heads: int,
 ) -> Float[Tensor, "batch time values"]:
+    """Attend in every head, and put the results side by side."""
     query, key, value = (_split_heads(x, num_heads) for x in (query, key, value))
     scores = query @ key.transpose(2, 3) / math.sqrt(query.size(3))
     return _merge_heads(scores.softmax(dim=3) @ value)
@@ -155,17 +90,38 @@ attend_in_heads = Exercise(
         "the split is right, the merge still mixes positions: transpose before you join.": (
             _wrong(merge=_blind_merge)
         ),
-        "without the transpose, the heads of a position attend to each other.": _attend_among_heads,
-        "you divide by the root of the full width; a head's scores have d_k terms.": (
+        "the heads of a position attend to each other, and no position to another.": (
+            _attend_among_heads
+        ),
+        "the divisor is the root of the full width; a head's scores have d_k terms.": (
             _wrong(width=lambda query, h: query.size(2))
         ),
-        "you divide by the root of the number of heads; a head's scores have d_k terms.": (
+        "the divisor is the root of the number of heads; a head's scores have d_k terms.": (
             _wrong(width=lambda query, h: h)
         ),
         "the factor is missing: divide the scores by √d_k.": _wrong(width=lambda query, h: 1),
         "the softmax goes over the queries; each query shares out 1 among the keys.": _wrong(dim=2),
         "the softmax goes over the heads; each head shares out a 1 of its own.": _wrong(dim=1),
         "this is one head of full width.": lambda q, k, v, h: _wrong()(q, k, v, 1),
+        "the divisor is d_k itself; its root is asked for.": (
+            _wrong(width=lambda query, h: (query.size(2) // h) ** 2)
+        ),
+        "the heads are added up; put them side by side.": (
+            _wrong(merge=lambda heads: heads.sum(1))
+        ),
+        "the heads are averaged; put them side by side.": (
+            _wrong(merge=lambda heads: heads.mean(1))
+        ),
+        "the result still has an axis for the heads.": _wrong(merge=lambda heads: heads),
+        "the result still has an axis for the heads; join the last two.": (
+            _wrong(merge=lambda heads: heads.transpose(1, 2))
+        ),
+        "the heads are one after the other along the positions; join them with the last axis.": (
+            _wrong(merge=lambda heads: heads.flatten(1, 2))
+        ),
+        "the numbers of the heads take turns; those of a head stay side by side.": (
+            _wrong(merge=lambda heads: heads.permute(0, 2, 3, 1).flatten(2))
+        ),
     },
     cases=[
         (*_projected(5, 3, 8, 12), 4),
@@ -173,3 +129,38 @@ attend_in_heads = Exercise(
         (*_projected(2, 4, 6, 9), 3),
     ],
 )
+
+
+CUTS = {
+    "A": lambda x, h, d: x.reshape(len(x), h, x.size(1), d),
+    "B": lambda x, h, d: x.reshape(len(x), x.size(1), h, d).transpose(1, 2),
+    "C": lambda x, h, d: torch.stack(x.chunk(h, dim=-1), dim=1),
+    "D": lambda x, h, d: x.transpose(1, 2).reshape(len(x), h, x.size(1), d),
+    "E": lambda x, h, d: x.reshape(len(x), x.size(1), d, h).permute(0, 3, 1, 2),
+    "F": lambda x, h, d: x.transpose(1, 2).reshape(len(x), h, d, x.size(1)).mT,
+}
+"""Six ways from (batch, time, heads * d) to (batch, heads, time, d)."""
+
+
+def _mixes(cut: Callable[[Tensor, int, int], Tensor]) -> bool:
+    """Whether a row of a head has numbers of two words."""
+    words = torch.arange(4)[:, None].expand(2, 4, 6)
+    return bool((cut(words, 2, 3) != cut(words, 2, 3)[..., :1]).any())
+
+
+@Question
+def mixing_cuts(answer: Any) -> str:
+    """Which cuts into heads mix the numbers of different words?"""
+    right = {letter for letter, cut in CUTS.items() if _mixes(cut)}
+    return by_letters(
+        answer,
+        right,
+        {
+            "A": "one reshape fills the rows of head 1 with the first words, number by number.",
+            "B": "the last axis alone is cut, and then two axes change places.",
+            "C": "every chunk has numbers of each word, and stays a table of words.",
+            "D": "after the transpose a row holds one number of all words, and then it is cut.",
+            "E": "the numbers of a word are dealt out in turns, but never those of two words.",
+            "F": "the cut goes through the numbers of the words, which are the rows by then.",
+        },
+    )

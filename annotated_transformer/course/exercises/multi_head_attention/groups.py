@@ -1,0 +1,214 @@
+"""Multi-head attention: heads that share keys and values, and what a head adds to the output."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.exercises.bahdanau.additive import loaded
+from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.multi_head_attention import MultiHeadAttention
+
+
+def _head_contributions(
+    heads: Float[Tensor, "heads time d_v"], W_O: Float[Tensor, "width d_model"]
+) -> Float[Tensor, "heads time d_model"]:
+    """Find what each head adds to the output of the layer."""
+    num_heads, _, d_v = heads.shape
+    return heads @ W_O.view(num_heads, d_v, -1)
+
+
+def _blocks(heads: Tensor, W_O: Tensor) -> Tensor:
+    return W_O.view(len(heads), heads.size(2), -1)
+
+
+head_contributions = Exercise(
+    reference=_head_contributions,
+    mistakes={
+        "all heads use the first block of W_O; head i has block i.": (
+            lambda heads, W: heads @ W[: heads.size(2)]
+        ),
+        "the rows of W_O are dealt out in turns; the rows of a head stand together.": (
+            lambda heads, W: heads @ W.view(heads.size(2), len(heads), -1).transpose(0, 1)
+        ),
+        "the blocks are in reverse order.": lambda heads, W: heads @ _blocks(heads, W).flip(0),
+        "all heads get the mean of the blocks; head i has block i.": (
+            lambda heads, W: heads @ _blocks(heads, W).mean(0)
+        ),
+        "this is the whole output, the sum; each head's part is asked for.": (
+            lambda heads, W: heads.transpose(0, 1).flatten(1) @ W
+        ),
+        "every head has the whole output; only its own part is asked for.": (
+            lambda heads, W: (heads @ _blocks(heads, W)).sum(0).expand(len(heads), -1, -1)
+        ),
+        "this is divided by the number of heads; the parts are added, not averaged.": (
+            lambda heads, W: heads @ _blocks(heads, W) / len(heads)
+        ),
+        "the positions stand before the heads: (heads, time, d_model) is asked for.": (
+            lambda heads, W: (heads @ _blocks(heads, W)).transpose(0, 1)
+        ),
+        "each head is multiplied by the other heads' blocks; head i has block i alone.": (
+            lambda heads, W: heads @ (_blocks(heads, W).sum(0) - _blocks(heads, W))
+        ),
+        "this is the part of the first head only.": (
+            lambda heads, W: heads[0] @ W[: heads.size(2)]
+        ),
+        "these are columns of W_O; the block of a head is made of rows.": (
+            lambda heads, W: heads @ W.T.reshape(len(heads), heads.size(2), -1)
+        ),
+    },
+    cases=[
+        (normal(2, 3, 4, seed=0), normal(8, 5, seed=1)),
+        (normal(3, 5, 2, seed=2, dtype=torch.float32), normal(6, 4, seed=3, dtype=torch.float32)),
+        (normal(4, 6, 3, seed=4), normal(12, 5, seed=5)),
+    ],
+)
+
+
+def _head_sizes(
+    d_model: int, num_heads: int, num_groups: int, d: int
+) -> tuple[int, int, int, int, int]:
+    """Count the parameters of a layer with groups, and what it keeps of a word."""
+    query = (d_model + 1) * num_heads * d
+    key_value = 2 * (d_model + 1) * num_groups * d
+    output = (num_heads * d + 1) * d_model
+    return query, key_value, output, query + key_value + output, 2 * num_groups * d
+
+
+head_sizes = Derivation(
+    reference=_head_sizes,
+    mistakes={
+        "the biases are missing: every product has one.": lambda m, h, g, d: (
+            m * h * d,
+            2 * m * g * d,
+            h * d * m,
+            2 * m * h * d + 2 * m * g * d,
+            2 * g * d,
+        ),
+        "keys and values have as many heads as queries here; there are fewer groups.": (
+            lambda m, h, g, d: _head_sizes(m, h, h, d)
+        ),
+    },
+    cases=[(6, 2, 1, 3), (8, 4, 2, 5), (10, 6, 3, 4)],
+)
+
+Share = Callable[[Tensor, int], Tensor]
+
+
+def _side_by_side(x: Tensor, times: int) -> Tensor:
+    return x.repeat_interleave(times, dim=1)
+
+
+class _Grouped(nn.Module):
+    """Grouped-query attention; a faulty one has other choices."""
+
+    share: Share = staticmethod(_side_by_side)
+    divisor: Callable[[int, int], float] = staticmethod(lambda d, num_heads: d**0.5)
+    dim: int = -1
+    merge: Callable[[Tensor], Tensor] = staticmethod(lambda heads: heads.transpose(1, 2).flatten(2))
+    project: bool = True
+    swapped: bool = False
+
+    def __init__(self, d_model: int, num_heads: int, num_groups: int) -> None:
+        super().__init__()
+        self.num_heads, self.num_groups = num_heads, num_groups
+        self.d = d_model // num_heads
+        self.query = nn.Linear(d_model, d_model)
+        self.key = nn.Linear(d_model, num_groups * self.d)
+        self.value = nn.Linear(d_model, num_groups * self.d)
+        self.output = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Cut, share, attend, merge."""
+        q, k, v = (part(x) for part in (self.query, self.key, self.value))
+        q, k, v = (z.unflatten(-1, (-1, self.d)).transpose(1, 2) for z in (q, k, v))
+        k, v = (self.share(z, self.num_heads // self.num_groups) for z in (k, v))
+        if self.swapped:
+            q, k = k, q
+        scores = q @ k.mT / self.divisor(self.d, self.num_heads)
+        merged = self.merge(scores.softmax(self.dim) @ v)
+        return self.output(merged) if self.project else merged
+
+
+def _faulty(**choices: Any) -> type[nn.Module]:
+    wrapped = {
+        name: staticmethod(choice) if callable(choice) else choice
+        for name, choice in choices.items()
+    }
+    return type("Faulty", (_Grouped,), wrapped)
+
+
+class _OfThePackage(MultiHeadAttention):
+    """The package's layer, which is given queries, keys and values apart."""
+
+    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        """Attend within one sentence."""
+        return super().forward(x, x, x)
+
+
+def _grouped_attention(d_model: int, num_heads: int, num_groups: int) -> nn.Module:
+    """Write self-attention whose query heads share keys and values in groups."""
+    return _OfThePackage(d_model, num_heads, num_kv_heads=num_groups)
+
+
+def _put_to_work(
+    kind: Callable[..., nn.Module], d_model: int, num_heads: int, num_groups: int
+) -> Any:
+    """Build a layer, give it weights, and let two sentences pass through it."""
+    narrow = num_groups * (d_model // num_heads)
+    widths = {"query": d_model, "key": narrow, "value": narrow, "output": d_model}
+    weights = {}
+    for seed, (name, width) in enumerate(widths.items()):
+        weights[f"{name}.weight"] = normal(width, d_model, seed=seed)
+        weights[f"{name}.bias"] = normal(width, seed=10 + seed)
+    layer = loaded(kind(d_model, num_heads, num_groups), weights)
+    with torch.no_grad():
+        return None if layer is None else layer(normal(2, 5, d_model, seed=20))
+
+
+grouped_attention = Exercise(
+    reference=_grouped_attention,
+    mistakes={
+        "query head i uses group i modulo the groups; neighbouring heads share a group.": (
+            _faulty(share=lambda x, times: x.repeat(1, times, 1, 1))
+        ),
+        "all query heads use the first group.": (
+            _faulty(share=lambda x, times: x[:, :1].expand(-1, x.size(1) * times, -1, -1))
+        ),
+        "all query heads use the mean of the groups; each has a group of its own.": (
+            _faulty(share=lambda x, times: x.mean(1, True).expand(-1, x.size(1) * times, -1, -1))
+        ),
+        "the groups are in reverse order.": (
+            _faulty(share=lambda x, times: _side_by_side(x.flip(1), times))
+        ),
+        "the factor is missing: divide the scores by √d_k.": (
+            _faulty(divisor=lambda d, num_heads: 1)
+        ),
+        "the divisor is √d_model; a score of one head has d_k terms.": (
+            _faulty(divisor=lambda d, num_heads: (d * num_heads) ** 0.5)
+        ),
+        "the divisor is d_k itself; its root is asked for.": (
+            _faulty(divisor=lambda d, num_heads: d)
+        ),
+        "the divisor is the root of the number of heads; a score has d_k terms.": (
+            _faulty(divisor=lambda d, num_heads: num_heads**0.5)
+        ),
+        "the softmax goes over the queries; each query shares out 1 among the keys.": (
+            _faulty(dim=-2)
+        ),
+        "the softmax goes over the heads; each head shares out a 1 of its own.": _faulty(dim=1),
+        "the heads are cut together with the positions on the way out: transpose before.": (
+            _faulty(merge=lambda heads: heads.reshape(len(heads), heads.size(2), -1))
+        ),
+        "the numbers of the heads take turns; those of a head stay side by side.": (
+            _faulty(merge=lambda heads: heads.permute(0, 2, 3, 1).flatten(2))
+        ),
+        "the last matrix is missing: these are the heads side by side.": _faulty(project=False),
+        "queries and keys are swapped.": _faulty(swapped=True),
+    },
+    cases=[(8, 4, 2), (12, 6, 3), (6, 3, 1)],
+    ask=_put_to_work,
+)
