@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from annotated_transformer.course import exercises, progress
+from annotated_transformer.course import exercises
 from annotated_transformer.course.progress import FILE, note_progress, read_progress
 from annotated_transformer.errors import InputError
 from run_notebooks import run
@@ -16,7 +16,7 @@ from run_notebooks import run
 def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which we are in a notebook."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(progress, "in_a_notebook", lambda: True)
+    monkeypatch.setattr("IPython.get_ipython", object)
     return tmp_path
 
 
@@ -28,6 +28,7 @@ def test_outside_a_notebook_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("IPython.get_ipython", lambda: None)
     exercises.count_tokens(right)
     assert list(tmp_path.iterdir()) == []
     assert read_progress() == {}

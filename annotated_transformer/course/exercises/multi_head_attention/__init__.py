@@ -2,12 +2,14 @@
 
 from annotated_transformer.course.exercises.multi_head_attention.groups import (
     grouped_attention,
-    head_contributions,
-    head_sizes,
 )
 from annotated_transformer.course.exercises.multi_head_attention.heads import (
     attend_in_heads,
     mixing_cuts,
+)
+from annotated_transformer.course.exercises.multi_head_attention.sizes import (
+    head_contributions,
+    head_sizes,
 )
 
 __all__ = [

@@ -1,7 +1,5 @@
 """Training: the whole loop by hand, from the logits to the step of Adam."""
 
-from collections.abc import Callable
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -9,9 +7,13 @@ from torch.nn import functional as F
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.training.loops import (
+    BETAS,
+    faulty,
+    means,
+    shortened,
+)
 from annotated_transformer.tokens import PAD
-
-BETAS = (0.9, 0.98)
 
 
 def _train_by_hand(
@@ -40,76 +42,6 @@ def _train_by_hand(
     return weights[0].detach(), weights[1].detach()
 
 
-Gradients = list[Tensor]
-PartLosses = Callable[[Tensor, Tensor], Tensor]
-
-
-def _shares(losses: Tensor, real: Tensor) -> Tensor:
-    """What each part adds to the loss per token."""
-    return (losses * real).sum(1) / real.sum()
-
-
-def _means(losses: Tensor, real: Tensor) -> Tensor:
-    """The mean of each part."""
-    return (losses * real).sum(1) / real.sum(1)
-
-
-def _shortened(gradients: Gradients, limit: float) -> Gradients:
-    norm = torch.cat([g.flatten() for g in gradients]).norm()
-    return [g * min(1.0, float(limit / norm)) for g in gradients]
-
-
-def _faulty(
-    losses_of: PartLosses = _shares,
-    smooth: float = 1.0,
-    clips_inside: bool = False,
-    clip: Callable[[Gradients, float], Gradients] = _shortened,
-    betas: tuple[float, float] = BETAS,
-    corrected: tuple[bool, bool] = (True, True),
-    piles_up: bool = False,
-    forgets: bool = False,
-    plain: bool = False,
-    moves: tuple[int, int] = (-1, -1),
-) -> Callable[..., Gradients]:
-    """A training by hand that is wrong in one place."""
-
-    def train(
-        W: Tensor, b: Tensor, x: Tensor, y: Tensor, rate: float, limit: float, smoothing: float
-    ) -> Gradients:
-        weights = [W, b]
-        gradient, mean, square = ([torch.zeros_like(w) for w in weights] for _ in range(3))
-        for t, (inputs, targets) in enumerate(zip(x, y, strict=True), start=1):
-            W, b = (w.requires_grad_() for w in weights)
-            losses = F.cross_entropy(
-                (inputs @ W + b).mT, targets, reduction="none", label_smoothing=smooth * smoothing
-            )
-            if not piles_up:
-                gradient = [torch.zeros_like(w) for w in weights]
-            for share in losses_of(losses, targets != PAD):
-                found = torch.autograd.grad(share, (W, b), retain_graph=True)
-                gradient = [g + more for g, more in zip(gradient, found, strict=True)]
-                if clips_inside:
-                    gradient = _shortened(gradient, limit)
-            gradient = clip(gradient, limit)
-            if forgets:
-                mean = square = [torch.zeros_like(w) for w in weights]
-            weights = [w.detach() for w in weights]
-            for i, g in enumerate(gradient):
-                mean[i] = betas[0] * mean[i] + (1 - betas[0]) * g
-                square[i] = betas[1] * square[i] + (1 - betas[1]) * g**2
-                age = 1 if forgets else t
-                m, v = (
-                    total / (1 - beta**age) if fair else total
-                    for total, beta, fair in zip(
-                        (mean[i], square[i]), betas, corrected, strict=True
-                    )
-                )
-                weights[i] = weights[i] + moves[i] * rate * (g if plain else m / (v.sqrt() + 1e-9))
-        return weights
-
-    return train
-
-
 def _a_step_for_every_part(
     W: Tensor, b: Tensor, x: Tensor, y: Tensor, *settings: float
 ) -> tuple[Tensor, Tensor]:
@@ -135,51 +67,51 @@ def _case(
 train_by_hand = Exercise(
     reference=_train_by_hand,
     mistakes={
-        "the loss counts padding.": _faulty(lambda losses, real: losses.sum(1) / real.sum()),
-        "the loss counts padding, and is divided by padded positions, too.": _faulty(
+        "the loss counts padding.": faulty(lambda losses, real: losses.sum(1) / real.sum()),
+        "the loss counts padding, and is divided by padded positions, too.": faulty(
             lambda losses, real: losses.sum(1) / real.numel()
         ),
-        "the loss is divided by padded positions, too; divide by the real tokens.": _faulty(
+        "the loss is divided by padded positions, too; divide by the real tokens.": faulty(
             lambda losses, real: (losses * real).sum(1) / real.numel()
         ),
-        "the gradient is that of a sum; divide by the real tokens of all parts.": _faulty(
+        "the gradient is that of a sum; divide by the real tokens of all parts.": faulty(
             lambda losses, real: (losses * real).sum(1)
         ),
-        "the means of the parts are averaged; sum all parts, and divide once.": _faulty(
-            lambda losses, real: _means(losses, real) / len(real)
+        "the means of the parts are averaged; sum all parts, and divide once.": faulty(
+            lambda losses, real: means(losses, real) / len(real)
         ),
-        "the means of the parts are added; sum all parts, and divide once.": _faulty(_means),
-        "the losses are not smoothed.": _faulty(smooth=0.0),
+        "the means of the parts are added; sum all parts, and divide once.": faulty(means),
+        "the losses are not smoothed.": faulty(smooth=0.0),
         "every part makes a step of its own; sum the parts first.": _a_step_for_every_part,
-        "nothing is clipped.": _faulty(clip=lambda gradient, limit: gradient),
-        "the gradient is clipped after every part; clip once, when all are added.": _faulty(
+        "nothing is clipped.": faulty(clip=lambda gradient, limit: gradient),
+        "the gradient is clipped after every part; clip once, when all are added.": faulty(
             clips_inside=True
         ),
-        "the gradients of W and b are clipped apart; there is one norm, of both.": _faulty(
-            clip=lambda gradient, limit: [_shortened([g], limit)[0] for g in gradient]
+        "the gradients of W and b are clipped apart; there is one norm, of both.": faulty(
+            clip=lambda gradient, limit: [shortened([g], limit)[0] for g in gradient]
         ),
-        "the single numbers are clipped; shorten the whole gradient by one factor.": _faulty(
+        "the single numbers are clipped; shorten the whole gradient by one factor.": faulty(
             clip=lambda gradient, limit: [g.clamp(-limit, limit) for g in gradient]
         ),
-        "a short gradient is made longer; up to the limit it stays as it is.": _faulty(
-            clip=lambda gradient, limit: _shortened([1e9 * g for g in gradient], limit)
+        "a short gradient is made longer; up to the limit it stays as it is.": faulty(
+            clip=lambda gradient, limit: shortened([1e9 * g for g in gradient], limit)
         ),
-        "the gradients of the steps before are still there; begin every step at 0.": _faulty(
+        "the gradients of the steps before are still there; begin every step at 0.": faulty(
             piles_up=True
         ),
-        "m and v begin at 0 and are too small at first: divide by 1 − βᵗ.": _faulty(
+        "m and v begin at 0 and are too small at first: divide by 1 − βᵗ.": faulty(
             corrected=(False, False)
         ),
-        "v begins at 0, too: divide it by 1 − β₂ᵗ.": _faulty(corrected=(True, False)),
-        "m begins at 0, too: divide it by 1 − β₁ᵗ.": _faulty(corrected=(False, True)),
-        "m and v begin anew at every step; they run through the whole training.": _faulty(
+        "v begins at 0, too: divide it by 1 − β₂ᵗ.": faulty(corrected=(True, False)),
+        "m begins at 0, too: divide it by 1 − β₁ᵗ.": faulty(corrected=(False, True)),
+        "m and v begin anew at every step; they run through the whole training.": faulty(
             forgets=True
         ),
-        "β₁ and β₂ are swapped.": _faulty(betas=BETAS[::-1]),
-        "β₂ is 0.999, as in PyTorch; here it is 0.98.": _faulty(betas=(0.9, 0.999)),
-        "this is plain gradient descent; the step is that of Adam.": _faulty(plain=True),
-        "the loss rises: a step goes against the gradient.": _faulty(moves=(1, 1)),
-        "b stays as it was; it is a parameter, too.": _faulty(moves=(-1, 0)),
+        "β₁ and β₂ are swapped.": faulty(betas=BETAS[::-1]),
+        "β₂ is 0.999, as in PyTorch; here it is 0.98.": faulty(betas=(0.9, 0.999)),
+        "this is plain gradient descent; the step is that of Adam.": faulty(plain=True),
+        "the loss rises: a step goes against the gradient.": faulty(moves=(1, 1)),
+        "b stays as it was; it is a parameter, too.": faulty(moves=(-1, 0)),
         "this is one step; take one for each row of x.": (
             lambda W, b, x, y, *rest: _train_by_hand(W, b, x[:1], y[:1], *rest)
         ),
