@@ -17,7 +17,7 @@ from torch import Tensor
 from annotated_transformer.errors import InputError
 from annotated_transformer.schedule import inverse_sqrt_schedule
 
-Part = tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]
+Part = tuple[Float[Tensor, "_ d"], Float[Tensor, " _"]]
 """Some examples: their numbers x and their targets y."""
 
 

@@ -1,5 +1,8 @@
 """Exercises of the chapter "Find the bug"."""
 
+from annotated_transformer.course.exercises.find_the_bug.attacks import (
+    red_team,
+)
 from annotated_transformer.course.exercises.find_the_bug.future import (
     hides_the_future,
 )
@@ -15,9 +18,6 @@ from annotated_transformer.course.exercises.find_the_bug.padding import (
 from annotated_transformer.course.exercises.find_the_bug.proving import (
     too_wide_to_see,
     what_a_pass_shows,
-)
-from annotated_transformer.course.exercises.find_the_bug.red_team import (
-    red_team,
 )
 from annotated_transformer.course.exercises.find_the_bug.steps import (
     steps_agree,

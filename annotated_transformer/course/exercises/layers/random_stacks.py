@@ -21,7 +21,7 @@ WORDS, WIDTH, HEADS = 8, 32, 4
 @cache
 def _growth(few: int = 100, many: int = 400) -> float:
     """How many times as large a fresh pre-norm stack's sum is after many layers as after few."""
-    x, found = normal(3 * WORDS, WIDTH, seed=0), []
+    x, found = normal(3, WORDS, WIDTH, seed=0), []
     with generators_put_back(), torch.no_grad():
         for seed in range(3):
             torch.manual_seed(seed)

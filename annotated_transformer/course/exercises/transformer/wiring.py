@@ -31,7 +31,7 @@ def _logits(
     for number, layer in enumerate(model.decoder):
         writer = cast(DecoderLayer, layer)
         x = model.encoder[number](x, hidden) if ladders else model.encode(src)
-        asked, asked_mask = (y, mask) if deaf else (x, hidden)
+        asked, asked_mask = (y, padding_mask(TGT)) if deaf else (x, hidden)
         memory = writer.cross_attention.project(asked, asked)
         own_mask = padding_mask(TGT) if forgetful and number == 0 else mask
         y, _ = writer(y, memory.nothing(), memory, own_mask, asked_mask)

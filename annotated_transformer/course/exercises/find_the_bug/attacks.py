@@ -83,7 +83,7 @@ PROBES: dict[str, Callable[[], Case]] = {
     "with values of another width": lambda: _case(2, d_v=4, seed=60),
     "with fewer queries than keys": lambda: _case(2, q=2, seed=70),
     "with scores a hundred thousand times as large": lambda: _larger(_tested(80), 1e5),
-    "with scores of zero": lambda: _larger(_tested(90), 0),
+    "with scores of zero": lambda: _larger(_tested(90), 0.0),
     "with one sentence": lambda: (*_case(1, seed=100)[:3], CAUSAL),
     "with heads": lambda: (*_case(2, 3, seed=110)[:3], CAUSAL),
     "with 300 keys": lambda: _case(2, k=300, seed=120),

@@ -1,0 +1,135 @@
+"""The questions of the book: the right value passes, every other is told why not."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from annotated_transformer.course import exercises
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.exercises.find_the_bug import attacks, naming_trainers
+from annotated_transformer.course.faulty_trainers import train
+from annotated_transformer.course.questions import Question
+from annotated_transformer.errors import InputError
+
+QUESTIONS: dict[str, Question] = {
+    name: task
+    for name in exercises.__all__
+    if isinstance(task := getattr(exercises, name), Question)
+}
+FUNCTIONS = {"red_team", "unseen_leak"}  # they ask for a function
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize(
+    "strange", [object(), "?", [], {}, -1e9, float("nan"), torch.ones(2, 2), lambda: None]
+)
+def test_whatever_is_answered_becomes_a_verdict(name: str, strange: Any) -> None:
+    verdict = QUESTIONS[name].check(strange)
+    if name == "keeps_words_apart" and strange == -1e9:
+        assert verdict.passed  # any large factor refutes the sentence
+        return
+    assert verdict.state in ("wrong", "not attempted")
+    if name not in FUNCTIONS:
+        assert verdict.state == "wrong"
+        assert verdict.mistake.endswith("."), verdict.mistake
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_no_answer_is_no_attempt(name: str) -> None:
+    assert repr(QUESTIONS[name].check(None)) == "not attempted"
+
+
+@pytest.mark.parametrize("name", ["mixing_cuts", "same_weights", "said_by_the_record"])
+def test_every_letter_that_is_too_much_or_missing_is_told(name: str) -> None:
+    question = QUESTIONS[name]
+    letters = "ABCDEF"
+    choices = ["".join(x for i, x in enumerate(letters) if n >> i & 1) for n in range(64)]
+    right = [choice for choice in choices if question.check(choice).passed]
+    assert len(right) == 1
+    for letter in letters:
+        other = "".join(sorted(set(right[0]) ^ {letter}))
+        assert question.check(other).mistake.startswith(f"{letter} ")
+
+
+# --- trainers ------------------------------------------------------------------------------------
+
+
+def test_no_two_trainers_agree_on_every_sign() -> None:
+    signs = range(len(naming_trainers.SIGNS))
+    told = {
+        number: [naming_trainers._passes(sign, number) for sign in signs] for number in range(5)
+    }
+    assert told[0] == [True] * len(signs)
+    assert len({tuple(row) for row in told.values()}) == 5
+
+
+def test_every_wrong_name_of_a_trainer_is_refuted_by_what_it_does() -> None:
+    right = {number: letter for letter, number in naming_trainers.TRAINERS.items()}
+    assert exercises.name_the_trainers.check(right).passed
+    for number, letter in right.items():
+        for other in set("ABCD") - {letter}:
+            told = exercises.name_the_trainers.check({number: other}).mistake
+            assert told.startswith(f"{number} is not {other}: a trainer with that mistake ")
+    assert exercises.name_the_trainers.check({1: right[1]}).mistake.endswith("has no letter yet.")
+
+
+def test_the_healthy_trainer_is_gradient_descent_on_all_examples() -> None:
+    x, y = torch.randn(6, 3).double(), torch.randn(6).double()
+    weights = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    for rate in (0.1, 0.2, 0.2 * (2 / 3) ** 0.5):
+        [gradient] = torch.autograd.grad(F.mse_loss(x @ weights, y), weights)
+        weights = (weights - rate * gradient).detach().requires_grad_()
+    found = train(0, [[(x[:4], y[:4]), (x[4:], y[4:])]] * 3, (x, y))
+    torch.testing.assert_close(found.weights, weights.detach())
+    assert found.val_loss == pytest.approx(F.mse_loss(x @ weights, y).item())
+
+
+def test_there_is_no_sixth_trainer() -> None:
+    with pytest.raises(InputError, match="number is 5, it must be from 0"):
+        train(5, [], (torch.zeros(1, 1), torch.zeros(1)))
+
+
+# --- red team ------------------------------------------------------------------------------------
+
+
+def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(query, key, value, mask)
+
+
+def test_attention_without_a_bug_wins_nothing() -> None:
+    assert "no bug" in exercises.red_team.check(attention).mistake
+
+
+@pytest.mark.parametrize("test", attacks.TESTS)
+def test_each_of_the_five_tests_catches_something(test: str) -> None:
+    draws = iter(range(100))
+
+    faults = {
+        "repeats itself": lambda *a: attention(*a) + next(draws),
+        "hides the future": lambda q, k, v, m: attention(q, k, v, torch.ones_like(m)),
+        "takes keys in any order": lambda q, k, v, m: (
+            attention(q, k, v, m) + 1e-2 * k[:, :1].mean(-1, keepdim=True)
+        ),
+        "one at a time": lambda q, k, v, m: attention(q, k, v, m) + (len(q) - 1) * 1e-2,
+        "agrees with PyTorch": lambda q, k, v, m: 2 * attention(q, k, v, m),
+    }
+    faulty = faults[test]
+    caught = [name for name, passes in attacks.TESTS.items() if not passes(faulty, CASE)]
+    assert test in caught
+
+
+CASE = attacks._tested(0)
+
+
+@pytest.mark.parametrize("where", attacks.PROBES)
+def test_each_secret_probe_is_a_case_that_attention_can_do(where: str) -> None:
+    result = attention(*attacks.PROBES[where]())
+    assert result.isfinite().all()
+
+
+def test_every_task_is_an_exercise_or_a_question() -> None:
+    tasks = [getattr(exercises, name) for name in exercises.__all__]
+    assert all(isinstance(task, Exercise | Question) for task in tasks)
