@@ -28,7 +28,7 @@ FUNCTIONS = {"red_team", "unseen_leak"}  # they ask for a function
 )
 def test_whatever_is_answered_becomes_a_verdict(name: str, strange: Any) -> None:
     verdict = QUESTIONS[name].check(strange)
-    if name == "keeps_words_apart" and strange == -1e9:
+    if name == "keeps_words_apart" and isinstance(strange, float) and strange < 0:
         assert verdict.passed  # any large factor refutes the sentence
         return
     assert verdict.state in ("wrong", "not attempted")
