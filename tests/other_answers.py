@@ -314,6 +314,23 @@ def accumulate_in_a_loop(sums: Tensor, tokens: Tensor, every: int) -> list[Tenso
     return found
 
 
+class SelfAttentionInLoops(nn.Module):
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.query, self.key = (nn.Linear(d_model, d_k, bias=False) for _ in range(2))
+        self.value = nn.Linear(d_model, d_v, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.dim() > 2:
+            return torch.stack([self(sentence) for sentence in x])
+        rows = []
+        for word in x:
+            scores = torch.stack([self.query(word).dot(self.key(other)) for other in x])
+            powers = (scores / self.query.out_features**0.5).exp()
+            rows.append((powers / powers.sum()) @ self.value(x))
+        return torch.stack(rows)
+
+
 class GroupedByPyTorch(nn.Module):
     def __init__(self, d_model: int, num_heads: int, num_groups: int) -> None:
         super().__init__()
@@ -744,11 +761,6 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             not torch.allclose(f(ids)[t], f(ids[: t + 1])[t]) for t in range(len(ids))
         ),
     ],
-    "scaled_scores": [
-        lambda q, k: torch.einsum("...qd,...kd->...qk", q, k) * q.size(-1) ** -0.5,
-        lambda q, k: (q / q.size(-1) ** 0.25) @ (k / k.size(-1) ** 0.25).mT,
-        lambda q, k: q @ k.mT / torch.sqrt(torch.tensor(k.size(-1))),
-    ],
     "one_output": [
         lambda q, k, v: F.scaled_dot_product_attention(q[None], k, v)[0],
         lambda q, k, v: sum(
@@ -756,20 +768,10 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             for w, row in zip(F.softmax(torch.mv(k, q) / len(q) ** 0.5, 0), v, strict=True)
         ),
     ],
-    "self_attend": [
-        lambda X, W_Q, W_K, W_V: F.scaled_dot_product_attention(X @ W_Q, X @ W_K, X @ W_V),
-        lambda X, W_Q, W_K, W_V: (
-            torch.softmax(X @ W_Q @ W_K.T @ X.mT / W_Q.size(1) ** 0.5, -1) @ X @ W_V
-        ),
-        lambda X, W_Q, W_K, W_V: (
-            F.softmax(torch.einsum("...td,...sd->...ts", X @ (W_Q / W_K.size(-1) ** 0.5), X @ W_K),
-            dim=X.dim() - 1) @ (X @ W_V)
-        ),
-    ],
     "score_variances": [
-        lambda d_k, a, b: [sum(a * b for _ in range(d_k)), a * b],
-        lambda d_k, a, b: (torch.tensor(d_k * a * b), torch.tensor(a * b)),
+        lambda d, a, b: torch.tensor([a * b, sum(a * b for _ in range(d)), a * b, (a * b) ** 0.5]),
     ],
+    "self_attention_layer": [SelfAttentionInLoops],
     "batched_attention": [
         F.scaled_dot_product_attention,
         lambda q, k, v: torch.stack(

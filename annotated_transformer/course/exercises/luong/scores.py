@@ -9,9 +9,6 @@ from torch import Tensor
 from annotated_transformer.course.checking import Derivation, Exercise
 from annotated_transformer.course.exercises.cases import normal, random_cases
 
-ONE_SENTENCE = "this works for one sentence only: .T turns all axes round; use transpose(-2, -1)."
-ONE_BATCH = "transpose(1, 2) fits one batch only; count the axes from the end: transpose(-2, -1)."
-
 
 def _general_scores(
     query: Float[Tensor, "*batch query d_s"],

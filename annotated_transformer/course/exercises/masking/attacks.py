@@ -83,4 +83,4 @@ def unseen_leak(answer: Any) -> str:
         if not equal(got, right):
             print(f"All five tests let it through. But for {probe} {difference(got, right)}")
             return ""
-    return f"there is no bug: it is right in {len(PROBES)} secret probes, too."
+    return f"no bug shows: it is right in {len(PROBES)} secret probes, too."

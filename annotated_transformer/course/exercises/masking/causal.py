@@ -66,6 +66,9 @@ causal_attention = Exercise(
         "the softmax goes over the queries; each query shares out 1 among the keys.": (
             _wrong(dim=-2)
         ),
+        "the softmax goes over axis 1, which is the keys only without a batch; take −1.": (
+            _wrong(dim=1)
+        ),
         "queries and keys are swapped.": lambda q, k, v: _causal_attention(k, q, v),
         "the scores are divided by d_k; its root is asked for.": (_wrong(lambda q, v: q.size(-1))),
         "** comes before /: put −1/2 into brackets.": _wrong(lambda q, v: 2 * q.size(-1)),

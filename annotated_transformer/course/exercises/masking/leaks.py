@@ -49,6 +49,7 @@ class Reader:
         """The logits (length, vocab) of the token after each position."""
         place = torch.arange(len(ids))
         signs = torch.sin((ids[:, None] + 1.0) * (place[:, None] + 2.0) * torch.arange(1, 5))
+        signs = signs - signs.mean(1, keepdim=True)  # who adds up the logits sees nothing
         rows = [[u for u in seen if u < len(ids)] for seen in self.sees[: len(ids)]]
         return torch.stack([signs[row].sum(0) for row in rows])
 

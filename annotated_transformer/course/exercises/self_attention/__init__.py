@@ -1,19 +1,21 @@
 """Exercises of the chapter "Self-attention: a sentence that looks at itself"."""
 
-from annotated_transformer.course.exercises.self_attention.one_sequence import (
+from annotated_transformer.course.exercises.self_attention.layers import (
+    self_attention_layer,
+)
+from annotated_transformer.course.exercises.self_attention.one_query import (
     one_output,
-    scaled_scores,
-    self_attend,
 )
 from annotated_transformer.course.exercises.self_attention.scaling import (
     batched_attention,
+    nearly_one_key,
     score_variances,
 )
 
 __all__ = [
-    "scaled_scores",
     "one_output",
-    "self_attend",
     "score_variances",
+    "nearly_one_key",
     "batched_attention",
+    "self_attention_layer",
 ]

@@ -2,64 +2,78 @@
 
 import math
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.checking import Derivation, Exercise
 from annotated_transformer.course.exercises.cases import random_cases
+from annotated_transformer.course.questions import Question, by_number
 
 
-def _score_variances(d_k: int, var_q: float, var_k: float) -> tuple[float, float]:
-    before = d_k * var_q * var_k
-    return before, before / d_k
+def _score_variances(d_k: int, var_q: float, var_k: float) -> tuple[float, float, float, float]:
+    """Find the variance of a product, of a dot product, of a scaled score, and its deviation."""
+    product = var_q * var_k
+    return product, d_k * product, product, math.sqrt(product)
 
 
-score_variances = Exercise(
+score_variances = Derivation(
     reference=_score_variances,
     mistakes={
-        "a variance shrinks by the square of the divisor: by d_k, not by √d_k.": (
-            lambda d, a, b: (d * a * b, d * a * b / math.sqrt(d))
+        "the variances are added in step 1; that of an independent product is their product.": (
+            lambda d, a, b: (a + b, d * (a + b), a + b, math.sqrt(a + b))
         ),
-        "a variance shrinks by the square of √d_k, which is d_k, not d_k².": (
-            lambda d, a, b: (d * a * b, a * b / d)
-        ),
-        "you leave d_k out: the score is a sum of d_k products.": lambda d, a, b: (
-            a * b,
-            a * b / d,
-        ),
-        "the variance of a product of two is the product of their variances, not their sum.": (
-            lambda d, a, b: (d * (a + b), a + b)
-        ),
-        "this would be the variance of d_k times one product; the products are independent.": (
-            lambda d, a, b: (d**2 * a * b, d * a * b)
-        ),
-        "these are standard deviations; their squares are asked for.": (
-            lambda d, a, b: (math.sqrt(d * a * b), math.sqrt(a * b))
-        ),
-        "the variance is 1 after the division only where those of q and k are 1.": (
-            lambda d, a, b: (d * a * b, 1.0)
-        ),
-        "this is the variance of q · k alone; return both, before and after the division.": (
-            lambda d, a, b: d * a * b
-        ),
-        "you square the variances; they are squares already.": (
-            lambda d, a, b: (d * a**2 * b**2, a**2 * b**2)
-        ),
-        "you take both variances for 1.": lambda d, a, b: (d, 1.0),
-        "you swapped the two: first the dot product, then the dot product divided by √d_k.": (
-            lambda d, a, b: (a * b, d * a * b)
+        "a variance shrinks by the square of the divisor: in step 3 by d_k, not by √d_k.": (
+            lambda d, a, b: (
+                a * b,
+                d * a * b,
+                a * b * math.sqrt(d),
+                math.sqrt(a * b * math.sqrt(d)),
+            )
         ),
     },
     cases=[(16, 4.0, 1.0), (5, 2.0, 3.0), (64, 0.5, 0.25)],
 )
 
+WIDTHS = (1, 4, 16, 64, 256, 1024)
+KEYS = 10
 
-def _two_sequences(
+
+@cache
+def _largest_weight(d_k: int, scaled: bool = False) -> float:
+    """The largest of ten weights, averaged over many random queries and keys."""
+    generator = torch.Generator().manual_seed(0)
+    query = torch.randn(2000, 1, d_k, generator=generator)
+    key = torch.randn(2000, KEYS, d_k, generator=generator)
+    scores = (query * key).sum(-1) / (d_k**0.5 if scaled else 1)
+    return scores.softmax(-1).amax(-1).mean().item()
+
+
+@Question
+def nearly_one_key(answer: Any) -> str:
+    """From which d_k on does one of ten keys get most of the weight, if nothing is divided?"""
+    right = next(d_k for d_k in WIDTHS if _largest_weight(d_k) > 0.9)
+    replies: dict[int | float, str] = {
+        d_k: (
+            f"with d_k = {d_k} the largest weight is {_largest_weight(d_k):.2f} on average."
+            if d_k < right
+            else "with fewer numbers it is above 0.9 already."
+        )
+        for d_k in WIDTHS
+        if d_k != right
+    }
+    return by_number(answer, right, replies)
+
+
+def _batched_attention(
     query: Float[Tensor, "batch query d_k"],
     key: Float[Tensor, "batch key d_k"],
     value: Float[Tensor, "batch key d_v"],
 ) -> Float[Tensor, "batch query d_v"]:
+    """Attend within every sentence of a batch."""
     scores = query @ key.transpose(1, 2) / math.sqrt(query.size(-1))
     return scores.softmax(dim=-1) @ value
 
@@ -78,7 +92,7 @@ def _wrong(dim: int, width: str, late: bool = False) -> Callable[..., Tensor]:
 
 
 batched_attention = Exercise(
-    reference=_two_sequences,
+    reference=_batched_attention,
     mistakes={
         "two mistakes are left: the axis of the softmax, and the width under the root.": (
             _wrong(1, "value")
@@ -97,10 +111,10 @@ batched_attention = Exercise(
         "the axis is right, but the factor is missing: divide the scores by √d_k.": (
             _wrong(-1, "none")
         ),
-        "you scale after the softmax; then the weights sum to 1/√d_k.": _wrong(
+        "the division comes after the softmax; then the weights sum to 1/√d_k.": _wrong(
             -1, "key", late=True
         ),
-        "you scale after the softmax, and by √d_v; scale the scores, by √d_k.": (
+        "the division comes after the softmax, and by √d_v; scale the scores, by √d_k.": (
             _wrong(-1, "value", late=True)
         ),
     },

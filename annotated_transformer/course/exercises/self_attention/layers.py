@@ -1,0 +1,140 @@
+"""Self-attention: a layer of one's own."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.exercises.bahdanau.additive import loaded
+from annotated_transformer.course.exercises.cases import normal
+
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+class _Layer(nn.Module):
+    """Three projections of one X, and what is made of them."""
+
+    attend: Callable[..., Tensor] = staticmethod(F.scaled_dot_product_attention)
+
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k, bias=False)
+        self.key = nn.Linear(d_model, d_k, bias=False)
+        self.value = nn.Linear(d_model, d_v, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The output for every word."""
+        return self.attend(self.query(x), self.key(x), self.value(x))
+
+
+def _self_attention_layer(d_model: int, d_k: int, d_v: int) -> nn.Module:
+    """Write a layer of self-attention with matrices for queries, keys and values."""
+    return _Layer(d_model, d_k, d_v)
+
+
+def _by_hand(
+    divisor: Callable[[Tensor, Tensor], float] = lambda q, v: q.size(-1) ** 0.5,
+    dim: int = -1,
+    late: bool = False,
+) -> Attend:
+    """Attention with another divisor, or another axis of the softmax."""
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        scores, root = q @ k.mT, divisor(q, v)
+        weights = scores.softmax(dim) / root if late else (scores / root).softmax(dim)
+        return weights @ v
+
+    return attend
+
+
+def _faulty(attend: Attend) -> type[nn.Module]:
+    return type("Faulty", (_Layer,), {"attend": staticmethod(attend)})
+
+
+def _on_words(forward: Callable[[Any, Tensor], Tensor]) -> type[nn.Module]:
+    """A layer whose mistake is in what it makes of X."""
+    return type("Faulty", (_Layer,), {"forward": forward})
+
+
+_right = _by_hand()
+
+
+AXES = {6: (4,), 7: (2, 5), 8: (3, 2, 4)}
+"""The axes before the last one of X, by its d_model: of one sentence, a batch, several."""
+
+
+def _put_to_work(kind: Callable[..., nn.Module], d_model: int, d_k: int, d_v: int) -> Any:
+    """Build a layer, give it weights, and let sentences pass through it."""
+    widths = {"query": d_k, "key": d_k, "value": d_v}
+    weights = {
+        f"{name}.weight": normal(width, d_model, seed=seed)
+        for seed, (name, width) in enumerate(widths.items())
+    }
+    layer = loaded(kind(d_model, d_k, d_v), weights)
+    with torch.no_grad():
+        return None if layer is None else layer(normal(*AXES[d_model], d_model, seed=10))
+
+
+self_attention_layer = Exercise(
+    reference=_self_attention_layer,
+    mistakes={
+        "the factor is missing: divide the scores by √d_k.": _faulty(_by_hand(lambda q, v: 1)),
+        "the divisor is d_k; its square root is asked for.": (
+            _faulty(_by_hand(lambda q, v: q.size(-1)))
+        ),
+        "the divisor is √d_v; the sum in a score has d_k terms.": (
+            _faulty(_by_hand(lambda q, v: v.size(-1) ** 0.5))
+        ),
+        "the divisor is the root of the number of words; d_k is the width of one key.": (
+            _faulty(_by_hand(lambda q, v: q.size(-2) ** 0.5))
+        ),
+        "the divisor is √d_model; queries and keys have d_k numbers.": _on_words(
+            lambda self, x: _by_hand(lambda q, v: x.size(-1) ** 0.5)(
+                self.query(x), self.key(x), self.value(x)
+            )
+        ),
+        "the division comes after the softmax; then the weights sum to 1/√d_k.": (
+            _faulty(_by_hand(late=True))
+        ),
+        "the softmax goes over the queries; each query shares out 1 among the keys.": (
+            _faulty(_by_hand(dim=-2))
+        ),
+        "queries and keys are swapped: the rows of the scores belong to the queries.": (
+            _faulty(lambda q, k, v: _right(k, q, v))
+        ),
+        "the keys are the queries again; they have a matrix of their own.": (
+            _faulty(lambda q, k, v: _right(q, q, v))
+        ),
+        "the queries are the keys again; they have a matrix of their own.": (
+            _faulty(lambda q, k, v: _right(k, k, v))
+        ),
+        "X itself is added up; the values are X W_V.": (
+            _on_words(lambda self, x: _right(self.query(x), self.key(x), x))
+        ),
+        "the softmax is missing: these weights do not sum to 1.": (
+            _faulty(lambda q, k, v: q @ k.mT / q.size(-1) ** 0.5 @ v)
+        ),
+        "these are the weights; the output is the sum of the values with them.": (
+            _faulty(lambda q, k, v: (q @ k.mT / q.size(-1) ** 0.5).softmax(-1))
+        ),
+        "these are the scores; a softmax and the values come after them.": (
+            _faulty(lambda q, k, v: q @ k.mT / q.size(-1) ** 0.5)
+        ),
+        "these are the values; nothing was attended to.": _faulty(lambda q, k, v: v),
+        "X is added to the output; that comes in a later chapter.": (
+            _on_words(
+                lambda self, x: _right(self.query(x), self.key(x), self.value(x)).add(
+                    x[..., : self.value.out_features]
+                )
+            )
+        ),
+        "the sentence attends to its past only; here every word may attend to every other.": (
+            _faulty(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))
+        ),
+    },
+    cases=[(6, 3, 5), (7, 4, 3), (8, 5, 2)],
+    ask=_put_to_work,
+)

@@ -1,0 +1,77 @@
+"""Self-attention: what one query gets."""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.exercises.cases import random_cases
+
+
+def _one_output(
+    query: Float[Tensor, " d_k"], keys: Float[Tensor, "n d_k"], values: Float[Tensor, "n d_v"]
+) -> Float[Tensor, " d_v"]:
+    """Find the output of scaled dot-product attention for one query."""
+    scores = keys @ query / math.sqrt(query.size(0))
+    return scores.softmax(dim=0) @ values
+
+
+one_output = Exercise(
+    reference=_one_output,
+    mistakes={
+        "the factor is missing: divide the scores by √d_k.": (
+            lambda q, k, v: (k @ q).softmax(0) @ v
+        ),
+        "the divisor is d_k; its square root is asked for.": (
+            lambda q, k, v: (k @ q / len(q)).softmax(0) @ v
+        ),
+        "the divisor is √d_v; the sum in a score has d_k terms.": (
+            lambda q, k, v: (k @ q / v.size(1) ** 0.5).softmax(0) @ v
+        ),
+        "the divisor is √n; the sum in a score has d_k terms.": (
+            lambda q, k, v: (k @ q / len(k) ** 0.5).softmax(0) @ v
+        ),
+        "the softmax is missing: these weights do not sum to 1.": (
+            lambda q, k, v: k @ q / len(q) ** 0.5 @ v
+        ),
+        "these weights do not sum to 1: divide the exponentials by their sum.": (
+            lambda q, k, v: (k @ q / len(q) ** 0.5).exp() @ v
+        ),
+        "the result has an axis too many: for one query, one vector (d_v,) is asked for.": (
+            lambda q, k, v: (q[None] @ k.mT / len(q) ** 0.5).softmax(-1) @ v
+        ),
+        "the division comes after the softmax; then the weights sum to 1/√d_k.": (
+            lambda q, k, v: (k @ q).softmax(0) @ v / len(q) ** 0.5
+        ),
+        "this is the value of the best key; a soft lookup mixes all of them.": (
+            lambda q, k, v: v[(k @ q).argmax()]
+        ),
+        "this is the plain mean of the values; the scores are not used.": (
+            lambda q, k, v: v.mean(0)
+        ),
+        "these are the weights; the output is the sum of the values with them.": (
+            lambda q, k, v: (k @ q / len(q) ** 0.5).softmax(0)
+        ),
+        "this is a sum of keys; the weights are for the values.": (
+            lambda q, k, v: (k @ q / len(q) ** 0.5).softmax(0) @ k
+        ),
+        "the scores are multiplied by √d_k; divide by it.": (
+            lambda q, k, v: (k @ q * len(q) ** 0.5).softmax(0) @ v
+        ),
+        "this is the weighted values' mean; with weights that sum to 1, add them up.": (
+            lambda q, k, v: ((k @ q / len(q) ** 0.5).softmax(0)[:, None] * v).mean(0)
+        ),
+        "the scores are cosines: divide by √d_k, not by the lengths of the vectors.": (
+            lambda q, k, v: torch.cosine_similarity(k, q[None], dim=1).softmax(0) @ v
+        ),
+        "these are the scores; a softmax and the values come after them.": (
+            lambda q, k, v: k @ q / len(q) ** 0.5
+        ),
+        "the sum is missing: each value has its weight, now add them up.": (
+            lambda q, k, v: (k @ q / len(q) ** 0.5).softmax(0)[:, None] * v
+        ),
+    },
+    cases=random_cases("d_k", "n d_k", "n d_v"),
+)
