@@ -143,9 +143,9 @@ CUTS = {
 
 
 def _mixes(cut: Callable[[Tensor, int, int], Tensor]) -> bool:
-    """Whether a row of a head has numbers of two words."""
+    """Whether row t of a head has a number of another word than word t."""
     words = torch.arange(4)[:, None].expand(2, 4, 6)
-    return bool((cut(words, 2, 3) != cut(words, 2, 3)[..., :1]).any())
+    return bool((cut(words, 2, 3) != torch.arange(4)[:, None]).any())
 
 
 @Question
@@ -156,7 +156,7 @@ def mixing_cuts(answer: Any) -> str:
         answer,
         right,
         {
-            "A": "one reshape fills the rows of head 1 with the first words, number by number.",
+            "A": "one reshape gives head 1 the first words only: its row 1 is still word 0.",
             "B": "the last axis alone is cut, and then two axes change places.",
             "C": "every chunk has numbers of each word, and stays a table of words.",
             "D": "after the transpose a row holds one number of all words, and then it is cut.",
