@@ -13,8 +13,8 @@ from browser import CHROMIUM, FLAGS
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# A program of its own: who imports it has another device ever after.
-collect_ignore = ["own_device.py"]
+# Who imports them has another device, or another precision, ever after.
+collect_ignore = ["own_device.py", "wrong_answers"]
 
 # The notebooks run in processes of their own, which pytest's `pythonpath` does not reach.
 os.environ["PYTHONPATH"] = str(ROOT)

@@ -408,8 +408,8 @@ def _steps(x: float) -> tuple[float, float]:
 def test_the_first_wrong_step_of_a_derivation_is_told() -> None:
     derivation = Derivation(_steps, {}, [(1.0,), (2.0,)])
     assert derivation(_steps).passed
-    assert derivation(lambda x: (2 * x, 2 * x)).mistake == (
-        "for 1 step 2 is wrong: it gives 2; right is 3."
+    assert derivation(lambda x: (2 * x, 5 * x)).mistake == (
+        "for 1 step 2 is wrong: it gives 5; right is 3."
     )
     assert derivation(lambda x: (2 * x, None)).mistake == "for 1 step 2 is still missing."
     assert derivation(lambda x: 2 * x).mistake == (
@@ -484,6 +484,27 @@ def test_an_answer_for_one_number_of_axes_is_told_neutrally() -> None:
         told = SUM(lambda x, einsum=einsum: torch.einsum(einsum, x)).mistake
         assert told.startswith(f"it is right for {axes} only; for ")
         assert told.endswith("Count the axes from the end: -1, -2.")
+
+
+class ForMatrices(Scale):
+    """Take rows and columns for granted."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.einsum("ij,j->ij", x, self.factor)
+
+
+def after_a_name(kind: type[torch.nn.Module], name: str, x: Tensor) -> Tensor:
+    return put_to_work(kind, x)
+
+
+def test_a_class_for_one_number_of_axes_is_told_neutrally() -> None:
+    xs = (torch.ones(2, 3), torch.ones(4))
+    for ask, cases in (
+        (put_to_work, [(x,) for x in xs]),
+        (after_a_name, [("rows", x) for x in xs]),
+    ):
+        told = Exercise(Scale, {}, cases, ask=ask)(ForMatrices).mistake
+        assert told.startswith("it is right for 2 axes only; for 1 axis it raises")
 
 
 def test_what_is_always_the_same_is_told_neutrally() -> None:
@@ -588,3 +609,13 @@ def test_a_verdict_shows_itself_in_html_without_trusting_the_answer() -> None:
     assert "it raises ValueError: &lt;script&gt;, in line" in shown
     assert SUM(lambda x: None)._repr_html_() == "<p>○ <strong>not attempted</strong> </p>"
     assert SUM(lambda x: x.sum(-1))._repr_html_() == "<p>✓ <strong>right</strong> </p>"
+
+
+def test_the_precision_is_put_back() -> None:
+    def careless(x: float, n: int) -> float:
+        torch.set_default_dtype(torch.float64)
+        return x * n
+
+    exercise = Exercise(_times, {}, [(2.0, 3), (1.5, 2)])
+    assert exercise(careless).passed
+    assert torch.get_default_dtype() == torch.float32

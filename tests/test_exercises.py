@@ -20,13 +20,14 @@ import yaml
 from torch import Tensor
 
 from annotated_transformer.course import exercises
-from annotated_transformer.course.checking import Derivation, Exercise, Task
+from annotated_transformer.course.checking import Derivation, Exercise
 from annotated_transformer.course.comparing import Failure, equal, is_number
 from annotated_transformer.course.exercises import CHAPTERS
 from annotated_transformer.course.exercises.cases import (
     normal,
     random_cases,
 )
+from annotated_transformer.course.tasks import Task
 from mutate_exercises import mutants
 from other_answers import OTHERS, decode_with_lists
 

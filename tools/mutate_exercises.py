@@ -21,7 +21,8 @@ from cosmic_ray import plugins
 from cosmic_ray.mutating import mutate_code
 
 from annotated_transformer.course import exercises
-from annotated_transformer.course.checking import Exercise, Verdict
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.tasks import Verdict
 
 # The first two write random numbers. Whether equal numbers are identical is Python's affair.
 LEFT_OUT = ("VariableReplacer", "VariableInserter", "_Is", "_IsNot")

@@ -20,8 +20,8 @@ from annotated_transformer.cli.options import (
 )
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.devices import choose_device, computing_in
-from annotated_transformer.errors import InputError
-from annotated_transformer.run import Run
+from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.run import Run, export_to_web
 from annotated_transformer.search import Search
 from annotated_transformer.translation import translations
 
@@ -126,12 +126,28 @@ def evaluate(
             typer.echo(str(score))
 
 
+EXPORTS = ("run", "web")
+"""What a run can be exported as: a smaller run, or files for the laboratory."""
+
+
 @app.command()
 def export(
     run: RunArgument,
     folder: Annotated[Path, typer.Argument(help="A new folder for the model.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            help="run, to translate with; or web, two files that the book's laboratory opens."
+        ),
+    ] = "run",
 ) -> None:
     """Write what it takes to translate into a folder of its own, with half the bits."""
     with one_sentence():
-        exported = Run.open(run).export(folder)
-        typer.echo(f'Exported. Try: annotated-transformer translate {exported.folder} "…"')
+        require_choice("to", to, EXPORTS)
+        opened = Run.open(run)
+        if to == "web":
+            export_to_web(opened, folder)
+            typer.echo(f"Exported. Open {folder} in the laboratory.")
+        else:
+            exported = opened.export(folder)
+            typer.echo(f'Exported. Try: annotated-transformer translate {exported.folder} "…"')

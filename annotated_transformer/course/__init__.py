@@ -4,7 +4,7 @@ Import from here, ``exercises`` and ``mistakes`` included:
 ``from annotated_transformer.course import ToyTask, exercises``.
 """
 
-from annotated_transformer.course.checking import Exercise, Verdict
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.experiments import (
     BINS,
     ToyTask,
@@ -33,6 +33,7 @@ from annotated_transformer.course.intervals import (
 from annotated_transformer.course.listing import show_source
 from annotated_transformer.course.notebooks import set_up_notebook
 from annotated_transformer.course.tables import table
+from annotated_transformer.course.tasks import Verdict
 
 __all__ = [
     "BINS",

@@ -1,9 +1,9 @@
 """Checking: judge what a reader wrote, and say which mistake it is."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
+from inspect import signature
 from typing import Any
 
 from torch import Tensor
@@ -17,63 +17,9 @@ from annotated_transformer.course.comparing import (
     is_number,
     show,
 )
-from annotated_transformer.course.progress import note_progress
+from annotated_transformer.course.relations import relation
+from annotated_transformer.course.tasks import Cases, Task, Verdict
 from annotated_transformer.course.trials import SECONDS, Trial, attempt
-
-
-@dataclass(frozen=True, repr=False)
-class Verdict:
-    """What a check found; it shows itself, and can be read by a program."""
-
-    state: str  # "not attempted", "right" or "wrong"
-    mistake: str = ""  # why it is wrong, as a sentence
-
-    @property
-    def passed(self) -> bool:
-        """Whether the answer is right."""
-        return self.state == "right"
-
-    def __repr__(self) -> str:
-        return f"{self.state}: {self.mistake}" if self.mistake else self.state
-
-    def _repr_html_(self) -> str:
-        sign = {"right": "✓", "wrong": "✗"}.get(self.state, "○")
-        return f"<p>{sign} <strong>{self.state}</strong> {escape(self.mistake)}</p>"
-
-
-class Cases(Sequence[tuple[Any, ...]]):
-    """Arguments to try. Whoever takes one out gets a copy."""
-
-    def __init__(self, cases: Iterable[tuple[Any, ...]]) -> None:
-        self._cases = tuple(cases)
-
-    def __len__(self) -> int:
-        return len(self._cases)
-
-    def __getitem__(self, place: Any) -> Any:
-        return deepcopy(self._cases[place])
-
-
-class Task:
-    """What a reader is asked: called with an answer, it gives a verdict and notes it.
-
-    The note is written in a notebook only, beside it. ``check`` judges and writes nothing.
-    """
-
-    statement: str
-    """What is asked, in one line."""
-    name: str
-
-    def __call__(self, answer: Any) -> Verdict:
-        """Judge an answer and remember the verdict."""
-        verdict = self.check(answer)
-        if verdict.state != "not attempted":
-            note_progress(self.name, verdict.state)
-        return verdict
-
-    def check(self, answer: Any) -> Verdict:
-        """Judge an answer."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -136,8 +82,13 @@ class Exercise(Task):
             return Verdict(
                 "wrong", f"for {self._arguments(len(trials) - 1)} {answers[-1].sentence}"
             )
-        named = self._named(answers)
-        sentence = named or self._constant(answers, right, told) or self._wrong_axes(answers, right)
+        named = self._named(answers) or self._swapped(answers)
+        sentence = (
+            named
+            or self._constant(answers, right, told)
+            or self.related(answers, right)
+            or self._wrong_axes(answers, right)
+        )
         if not sentence:
             sentence = f"for {self._arguments(told)} {self.tell(answers[told], right[told])}"
         if trials[told].changed and not named:
@@ -177,6 +128,24 @@ class Exercise(Task):
                 return sentence
         return ""
 
+    def _swapped(self, answers: list[Any]) -> str:
+        """Which two arguments are swapped, if these are the right answers for them."""
+        names = list(signature(self.reference).parameters)
+        if self.ask or any(len(case) != len(names) for case in self.cases):
+            return ""
+        for i, j in itertools.combinations(range(len(names)), 2):
+            order = [{i: j, j: i}.get(place, place) for place in range(len(names))]
+            swapped = [[case[place] for place in order] for case in self.cases]
+            if not all(type(x) is type(y) for x, y in zip(swapped[0], self.cases[0], strict=True)):
+                continue
+            if equal(answers, [attempt(self.reference, tuple(c)).result for c in swapped]):
+                return f"{names[i]} and {names[j]} are swapped."
+        return ""
+
+    def related(self, answers: list[Any], right: list[Any]) -> str:
+        """What to say if the answers are always the same thing of the right ones."""
+        return relation(answers, right, self.whole)
+
     def _constant(self, answers: list[Any], right: list[Any], told: int) -> str:
         """What to say if one number or word is given in every case, and should not be."""
         first = answers[0]
@@ -190,9 +159,7 @@ class Exercise(Task):
 
     def _wrong_axes(self, answers: list[Any], right: list[Any]) -> str:
         """What to say if the answer is right for one number of axes, and raises for others."""
-        if not all(case and isinstance(case[0], Tensor) for case in self.cases):
-            return ""
-        axes = [case[0].dim() for case in self.cases]
+        axes = [next((x.dim() for x in case if isinstance(x, Tensor)), 0) for case in self.cases]
         good = {
             n for n, got, want in zip(axes, answers, right, strict=True) if self.same(got, want)
         }
@@ -220,6 +187,19 @@ def _axes(number: int) -> str:
 
 class Derivation(Exercise):
     """A function is asked for that returns the steps of a derivation, to be checked one by one."""
+
+    def related(self, answers: list[Any], right: list[Any]) -> str:
+        """What the first wrong step is of the right one."""
+        if not all(isinstance(steps, list | tuple) for steps in answers):
+            return ""
+        if any(len(x) != len(y) for x, y in zip(answers, right, strict=True)):
+            return ""
+        both = zip(*(zip(*results, strict=True) for results in (answers, right)), strict=True)
+        for number, (got, want) in enumerate(both, start=1):
+            if not self.same(got, want):
+                said = super().related(list(got), list(want))
+                return f"step {number}: {said}" if said else ""
+        return ""
 
     def tell(self, got: Any, want: Any) -> str:
         """Which step is the first wrong one, and how."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from annotated_transformer.course.checking import Task, Verdict
 from annotated_transformer.course.comparing import form, is_number, show
+from annotated_transformer.course.tasks import Task, Verdict
 
 
 class Question(Task):

@@ -99,13 +99,14 @@ def _within(seconds: float, call: Callable[[], Any]) -> Any:
 
 @contextlib.contextmanager
 def generators_put_back() -> Iterator[None]:
-    """Leave the random numbers of Python and PyTorch as if the block had drawn none."""
-    state = random.getstate()
+    """Leave the random numbers of Python and PyTorch, and its precision, as they were."""
+    state, precision = random.getstate(), torch.get_default_dtype()
     try:
         with torch.random.fork_rng(devices=[]):
             yield
     finally:
         random.setstate(state)
+        torch.set_default_dtype(precision)
 
 
 DATA = (Tensor, nn.Module, np.ndarray, list, dict, set)

@@ -2,19 +2,22 @@
 
 Import from here. Inside, each upon those before: ``footprint`` (memory), ``recipe``, ``presets``,
 ``encoded`` (text as ids), ``description`` (what a folder says of itself), ``checkpoint``,
-``learning_curve``, ``interruption``, ``folder`` (the run), ``loop`` (its training).
+``learning_curve``, ``interruption``, ``folder`` (the run), ``web`` (a run for a page),
+``loop`` (its training).
 """
 
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.loop import new_trainer, train
 from annotated_transformer.run.presets import MEANINGS, PRESETS, preset, recipe_of
 from annotated_transformer.run.recipe import Recipe
+from annotated_transformer.run.web import export_to_web
 
 __all__ = [
     "MEANINGS",
     "PRESETS",
     "Recipe",
     "Run",
+    "export_to_web",
     "new_trainer",
     "preset",
     "recipe_of",

@@ -1,7 +1,9 @@
 """Cases: random arguments in which every axis has another size, so that a wrong axis shows."""
 
+from collections.abc import Mapping
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def normal(*shape: int, seed: int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -36,3 +38,26 @@ def random_cases(*shapes: str) -> list[tuple[Tensor, ...]]:
             )
         )
     return cases
+
+
+def loaded(layer: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module | None:
+    """A reader's layer with given weights; nothing while it has no parameters.
+
+    What is one parameter under two names needs a weight under one of them only.
+
+    Raises:
+        ValueError: if its parameters have other names or shapes.
+    """
+    own = dict(layer.named_parameters(remove_duplicate=False))
+    if not own:
+        return None
+    found = {name: tuple(parameter.shape) for name, parameter in own.items()}
+    for name, weight in weights.items():
+        shape = tuple(weight.shape)
+        if found.get(name) != shape:
+            raise ValueError(f"{name} should be a parameter of shape {shape}; found {found}")
+    given = {id(own[name]) for name in weights}
+    if spare := [name for name, parameter in own.items() if id(parameter) not in given]:
+        raise ValueError(f"{min(spare)} is a parameter too many")
+    layer.to(next(iter(weights.values())).dtype).load_state_dict(dict(weights), strict=False)
+    return layer

@@ -2,15 +2,13 @@
 
 from annotated_transformer.course.exercises.bahdanau.additive import additive_attention
 from annotated_transformer.course.exercises.bahdanau.alignments import alignment_error
+from annotated_transformer.course.exercises.bahdanau.one_score import by_one_score
+from annotated_transformer.course.exercises.bahdanau.regression import nadaraya_watson
 from annotated_transformer.course.exercises.bahdanau.scores import (
     best_sharpness,
-    by_one_score,
     same_weights,
 )
-from annotated_transformer.course.exercises.bahdanau.soft_lookup import (
-    attention_weights,
-    nadaraya_watson,
-)
+from annotated_transformer.course.exercises.bahdanau.soft_lookup import attention_weights
 
 __all__ = [
     "attention_weights",

@@ -1,6 +1,6 @@
 """Bahdanau attention: its layer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -8,25 +8,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import random_cases
+from annotated_transformer.course.exercises.cases import loaded, random_cases
 from annotated_transformer.soft_lookup import masked_softmax
 
-
-def loaded(layer: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module | None:
-    """A reader's layer with given weights; nothing while it has no parameters.
-
-    Raises:
-        ValueError: if its parameters have other names or shapes.
-    """
-    found = {name: tuple(parameter.shape) for name, parameter in layer.named_parameters()}
-    for name, weight in weights.items():
-        shape = tuple(weight.shape)
-        if found and found.get(name) != shape:
-            raise ValueError(f"{name} should be a parameter of shape {shape}; found {found}")
-    if spare := found.keys() - weights.keys():
-        raise ValueError(f"{min(spare)} is a parameter too many")
-    layer.to(next(iter(weights.values())).dtype).load_state_dict(dict(weights), strict=False)
-    return layer if found else None
+__all__ = ["additive_attention", "loaded"]
 
 
 def _additive_attention(
@@ -116,6 +101,24 @@ additive_attention = Exercise(
         ),
         "tanh comes before v: it squeezes each unit, not the score.": (
             _wrong(lambda s, h, v: torch.tanh((s + h) @ v))
+        ),
+        "the scores are divided by √d; this score is not.": (
+            _wrong(lambda s, h, v: torch.tanh(s + h) @ v / len(v) ** 0.5)
+        ),
+        "the scores are divided by d; this score is a sum, not a mean.": (
+            _wrong(lambda s, h, v: torch.tanh(s + h) @ v / len(v))
+        ),
+        "the units are divided by √d, before tanh; they are not scaled.": (
+            _wrong(lambda s, h, v: torch.tanh((s + h) / len(v) ** 0.5) @ v)
+        ),
+        "W_h h is subtracted; the two halves are added.": (
+            _wrong(lambda s, h, v: torch.tanh(s - h) @ v)
+        ),
+        "the units go through ReLU; tanh is asked for.": (
+            _wrong(lambda s, h, v: torch.relu(s + h) @ v)
+        ),
+        "the score goes through tanh a second time.": (
+            _wrong(lambda s, h, v: torch.tanh(torch.tanh(s + h) @ v))
         ),
         "these units are sigmoids; tanh is asked for.": (
             _wrong(lambda s, h, v: torch.sigmoid(s + h) @ v)

@@ -33,6 +33,12 @@ def _unjudged(predicted: Links, gold: Links) -> float:
     return 1 - 2 * len(predicted & gold) / (len(predicted) + len(gold))
 
 
+def _one_each(links: Links, pick: Callable[..., tuple[int, int]]) -> Links:
+    """One link of every target, as a dictionary keeps it."""
+    targets = {target for _, target in links}
+    return {pick(link for link in links if link[1] == target) for target in targets}
+
+
 alignment_error = Exercise(
     reference=_alignment_error,
     mistakes={
@@ -41,6 +47,27 @@ alignment_error = Exercise(
         ),
         "links are left out by their source; the target is the second of a pair.": (
             lambda a, g: _unjudged(_judged(a, g, end=0), g)
+        ),
+        "a target keeps one of its gold links, the one of the last source; all of them count.": (
+            lambda a, g: _unjudged(_judged(a, g), _one_each(g, max))
+        ),
+        "a target keeps one of its gold links, the one of the first source; all of them count.": (
+            lambda a, g: _unjudged(_judged(a, g), _one_each(g, min))
+        ),
+        "a target keeps one of its predicted links; all of them count.": (
+            lambda a, g: _unjudged(_one_each(_judged(a, g), max), g)
+        ),
+        "a target keeps its first predicted link only; all of them count.": (
+            lambda a, g: _unjudged(_one_each(_judged(a, g), min), g)
+        ),
+        "of gold links and predicted ones, a target keeps one; all of them count.": (
+            lambda a, g: _unjudged(_one_each(_judged(a, g), max), _one_each(g, max))
+        ),
+        "gold links are left out where nothing is predicted; what is missed counts, too.": (
+            lambda a, g: _unjudged(_judged(a, g), _judged(g, a))
+        ),
+        "predicted links count only if their source and their target have gold.": (
+            lambda a, g: _unjudged(_judged(_judged(a, g), g, end=0), g)
         ),
         "every wrong link is left out; only a target without gold has no right answer.": (
             lambda a, g: _unjudged(a & g, g)
@@ -74,7 +101,7 @@ alignment_error = Exercise(
         ({(0, 1), (1, 0), (2, 2)}, {(0, 1), (1, 3), (2, 0)}),
         ({(0, 0), (1, 1), (2, 2), (0, 3)}, {(0, 0), (3, 1), (1, 1)}),
         ({(0, 2), (1, 1), (3, 0), (2, 4)}, {(0, 2), (1, 1), (4, 0), (3, 3), (2, 3), (5, 5)}),
-        ({(0, 0), (1, 2), (2, 1), (4, 2), (3, 3)}, {(0, 0), (1, 2), (2, 1), (4, 5)}),
+        ({(0, 0), (1, 2), (2, 1), (4, 2), (3, 3), (3, 1)}, {(0, 0), (1, 2), (2, 1), (4, 5)}),
         ({(0, 0), (1, 1), (2, 3)}, {(0, 0), (1, 1)}),
     ],
 )

@@ -4,10 +4,7 @@ import functools
 from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.course.questions import Question, by_letters, by_number
 
@@ -70,45 +67,9 @@ def best_sharpness(answer: Any) -> str:
         {
             _sharpest(hidden=False): "so sharp, every hour answers with its own reading; hide it.",
             0.01: "so blunt, hours far away count nearly as much as those nearby.",
+            0.03: "so blunt, half a day counts, and the day's rise and fall are blurred.",
+            0.1: "still a little blunt: the guesses are flatter than the day; try a sharper one.",
+            1.0: "a little too sharp: each guess repeats the errors of two neighbours.",
+            3.0: "so sharp, only the two nearest hours count, and their errors stay.",
         },
     )
-
-
-def _by_one_score(
-    scores: Float[Tensor, " key"], values: Float[Tensor, "key d"], j: int
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The weights, the context, and their derivatives with respect to one score."""
-
-    def attend(scores: Tensor) -> tuple[Tensor, Tensor]:
-        weights = scores.softmax(0)
-        return weights, weights @ values
-
-    of_weights, of_context = torch.func.jacrev(attend)(scores)
-    return *attend(scores), of_weights[:, j], of_context[:, j]
-
-
-def _by_formulas(
-    e: Tensor, h: Tensor, j: int, others: int = 1, shrunk: int = 1
-) -> tuple[Tensor, ...]:
-    """The same; without the ``others``, or without what they lose."""
-    weights, one = e.softmax(0), torch.eye(len(e)).to(e)[j]
-    of_weights = weights[j] * (one - weights) * (one + others * (1 - one))
-    return weights, weights @ h, of_weights, weights[j] * (h[j] - shrunk * weights @ h)
-
-
-by_one_score = Derivation(
-    reference=_by_one_score,
-    mistakes={
-        "step 3 is 0 for the other weights; they share a sum with this one, and shrink.": (
-            lambda e, h, j: _by_formulas(e, h, j, others=0)
-        ),
-        "step 4 lacks what the other words lose when word j gains.": (
-            lambda e, h, j: _by_formulas(e, h, j, shrunk=0)
-        ),
-    },
-    cases=[
-        (normal(4, seed=0), normal(4, 3, seed=1), 1),
-        (normal(3, seed=2).float(), normal(3, 5, seed=3).float(), 0),
-        (normal(5, seed=4), normal(5, 2, seed=5), 4),
-    ],
-)

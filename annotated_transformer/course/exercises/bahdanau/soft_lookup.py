@@ -53,6 +53,28 @@ attention_weights = Exercise(
             lambda e, mask: e.softmax(-1) * mask
         ),
         "a masked score of 0 is not a weight of 0, for e⁰ = 1; it must be −∞.": _masked(0.0),
+        "a masked key still gets weight: −10 is too close to the scores; it must be −∞.": (
+            _masked(-10.0)
+        ),
+        "a masked key still gets weight: −1 is too close to the scores; it must be −∞.": (
+            _masked(-1.0)
+        ),
+        "the masked keys share out everything: their scores must be −∞, not very large.": (
+            _masked(1e9)
+        ),
+        "these are still scores, 0 where masked: the softmax is missing.": lambda e, mask: e * mask,
+        "these are still scores, −1e9 where masked: the softmax is missing.": (
+            lambda e, mask: e.masked_fill(~mask, -1e9)
+        ),
+        "masked keys are not in the sum, but still get weight.": (
+            lambda e, mask: e.exp() / (e.exp() * mask).sum(-1, keepdim=True)
+        ),
+        "the largest weight is 1: the exponentials are divided by the largest, not by their sum.": (
+            lambda e, mask: _masked()(e, mask) / _masked()(e, mask).amax(-1, keepdim=True)
+        ),
+        "every open key gets the same weight; the scores decide.": (
+            lambda e, mask: (mask / mask.sum(-1, keepdim=True)).to(e).expand_as(e)
+        ),
         "the mask is added to the scores: True is 1, so a masked key only gets a little less.": (
             lambda e, mask: (e + mask).softmax(-1)
         ),
@@ -77,64 +99,5 @@ attention_weights = Exercise(
             torch.tensor([[[1, 0]], [[0, 1]], [[1, 0]]]).bool(),
         ),
         (normal(2, 4, 3, seed=2), torch.tensor([[[1, 0, 1]], [[0, 1, 1]]]).bool()),
-    ],
-)
-
-
-def _nadaraya_watson(
-    query: Float[Tensor, " n"], keys: Float[Tensor, " m"], values: Float[Tensor, " m"], width: float
-) -> Float[Tensor, " n"]:
-    """Kernel regression: a guess for every query."""
-    scores = -((query.unsqueeze(1) - keys) ** 2) / (2 * width**2)
-    return scores.softmax(dim=1) @ values
-
-
-def _regression(
-    score: Callable[[Tensor, float], Tensor] = lambda x, width: -(x**2) / (2 * width**2),
-    weigh: Callable[[Tensor], Tensor] = lambda e: e.softmax(1),
-) -> Callable[..., Tensor]:
-    return lambda q, k, v, width: weigh(score(q[:, None] - k, width)) @ v
-
-
-nadaraya_watson = Exercise(
-    reference=_nadaraya_watson,
-    mistakes={
-        "the weights are not divided by their sum.": _regression(weigh=torch.exp),
-        "each query divides by a sum of its own, over the keys; this one is over the queries.": (
-            _regression(weigh=lambda e: e.softmax(0))
-        ),
-        "this divides by the sum over all queries; each query has a sum of its own.": (
-            _regression(weigh=lambda e: e.exp() / e.exp().sum())
-        ),
-        "this divides by the number of keys, not by the sum of their weights.": (
-            _regression(weigh=lambda e: e.exp() / e.size(1))
-        ),
-        "this is a softmax of the kernel, which has its exponential already.": (
-            _regression(weigh=lambda e: e.exp().softmax(1))
-        ),
-        "the width is not squared.": _regression(lambda x, width: -(x**2) / (2 * width)),
-        "the half is missing: divide by 2 · width².": (
-            _regression(lambda x, width: -((x / width) ** 2))
-        ),
-        "this divides by 2 and multiplies by width²; put brackets around the whole divisor.": (
-            _regression(lambda x, width: -(x**2) / 2 * width**2)
-        ),
-        "the distance is not squared: near and far keys differ too little.": (
-            _regression(lambda x, width: -x.abs() / (2 * width**2))
-        ),
-        "the minus is missing: the farthest key counts most.": (
-            _regression(lambda x, width: x**2 / (2 * width**2))
-        ),
-        "this is the value of the nearest key; all keys have a say.": (
-            lambda q, k, v, width: v[(q[:, None] - k).abs().argmin(1)]
-        ),
-        "this is the plain mean; near keys must count more.": (
-            lambda q, k, v, width: v.mean().expand_as(q)
-        ),
-    },
-    cases=[
-        (normal(2, seed=0), normal(3, seed=1), normal(3, seed=2), 0.5),
-        (*(normal(n, seed=n, dtype=torch.float32) for n in (4, 3)), normal(3, seed=5).float(), 1.5),
-        (normal(4, seed=6), normal(6, seed=7), normal(6, seed=8), 0.8),
     ],
 )

@@ -1,11 +1,9 @@
 """Exercises of the chapter "Cross-attention: the decoder looks at the source"."""
 
 from annotated_transformer.course.exercises.cross_attention.gradients import memory_gradient
+from annotated_transformer.course.exercises.cross_attention.masks import cross_mask
 from annotated_transformer.course.exercises.cross_attention.reading_once import source_reader
-from annotated_transformer.course.exercises.cross_attention.target_and_source import (
-    cross_mask,
-    cross_shapes,
-)
+from annotated_transformer.course.exercises.cross_attention.target_and_source import cross_shapes
 from annotated_transformer.course.exercises.cross_attention.who_asks import (
     turned_attention,
     unchanged_by,

@@ -1,5 +1,7 @@
 """Cross-attention: what the memory learns through it."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -27,24 +29,85 @@ def _looks(tgt: int, src: int, d: int, dtype: torch.dtype) -> tuple[Tensor, ...]
     return X, M, (X @ M.mT).softmax(1), G
 
 
-def _through_weights(X: Tensor, M: Tensor, A: Tensor, B: Tensor) -> tuple[Tensor, ...]:
-    """The last steps without the sum of the row."""
-    return A * B, (A * B).mT @ X
+def _steps(
+    values: Callable[..., Tensor] = lambda X, M, A, G: A.mT @ G,
+    weights: Callable[..., Tensor] = lambda X, M, A, G: G @ M.mT,
+    scores: Callable[..., Tensor] = lambda A, B: A * (B - (A * B).sum(dim=1, keepdim=True)),
+    keys: Callable[..., Tensor] = lambda X, M, G, S: S.mT @ X,
+    both: Callable[[Tensor, Tensor], Tensor] = torch.add,
+) -> Callable[..., tuple[Tensor, ...]]:
+    """The steps, each made of those before it, with another formula in one of them."""
+
+    def steps(X: Tensor, M: Tensor, A: Tensor, G: Tensor) -> tuple[Tensor, ...]:
+        V, B = values(X, M, A, G), weights(X, M, A, G)
+        S = scores(A, B)
+        K = keys(X, M, G, S)
+        return V, B, S, K, both(V, K)
+
+    return steps
 
 
 memory_gradient = Derivation(
     reference=_memory_gradient,
     mistakes={
-        "step 5 is wrong: the memory is key and value at once, so it gets both gradients.": (
-            lambda X, M, A, G: (*_memory_gradient(X, M, A, G)[:4], A.mT @ G)
+        "step 1 has the scores in place of the weights, A.": (
+            _steps(values=lambda X, M, A, G: (X @ M.mT).mT @ G)
+        ),
+        "step 1 has X for G: the gradient of the output is what is weighted.": (
+            _steps(values=lambda X, M, A, G: A.mT @ X)
+        ),
+        "step 2 has X for G: it begins with the gradient of the output.": (
+            _steps(weights=lambda X, M, A, G: X @ M.mT)
+        ),
+        "step 2 is weighted with A already; that comes with the softmax, in step 3.": (
+            _steps(weights=lambda X, M, A, G: A * (G @ M.mT))
         ),
         "step 3 is wrong: the sum over the row, which the softmax brings, is missing.": (
-            lambda X, M, A, G: (
-                A.mT @ G,
-                G @ M.mT,
-                *_through_weights(X, M, A, G @ M.mT),
-                A.mT @ G + _through_weights(X, M, A, G @ M.mT)[1],
-            )
+            _steps(scores=lambda A, B: A * B)
+        ),
+        "step 3 sums over the columns; the softmax goes over the row.": (
+            _steps(scores=lambda A, B: A * (B - (A * B).sum(dim=0, keepdim=True)))
+        ),
+        "step 3 sums over all of A ⊙ B; each row has its own sum.": (
+            _steps(scores=lambda A, B: A * (B - (A * B).sum()))
+        ),
+        "step 3 sums B without its weights: the dot product is that of A and B.": (
+            _steps(scores=lambda A, B: A * (B - B.sum(dim=1, keepdim=True)))
+        ),
+        "step 3 takes the mean of the row; the dot product is a sum.": (
+            _steps(scores=lambda A, B: A * (B - (A * B).mean(dim=1, keepdim=True)))
+        ),
+        "step 3 lacks the factor A in front.": (
+            _steps(scores=lambda A, B: B - (A * B).sum(dim=1, keepdim=True))
+        ),
+        "step 3 has A ⊙ B less the sum of the row; the sum has the factor A, too.": (
+            _steps(scores=lambda A, B: A * B - (A * B).sum(dim=1, keepdim=True))
+        ),
+        "step 3 adds the sum of the row; it is subtracted.": (
+            _steps(scores=lambda A, B: A * (B + (A * B).sum(dim=1, keepdim=True)))
+        ),
+        "step 3 has A (1 − A) B; a score changes all weights of its row.": (
+            _steps(scores=lambda A, B: A * (1 - A) * B)
+        ),
+        "step 3 is the softmax of B; its derivative is asked for.": (
+            _steps(scores=lambda A, B: B.softmax(1))
+        ),
+        "step 4 has G for X: the scores are X times the keys.": (
+            _steps(keys=lambda X, M, G, S: S.mT @ G)
+        ),
+        "step 4 has the gradient of X: what the keys get is multiplied by X.": (
+            _steps(keys=lambda X, M, G, S: S @ M, both=lambda V, K: V)
+        ),
+        "step 5 is what the memory gets as values; as keys it gets something, too.": (
+            _steps(both=lambda V, K: V)
+        ),
+        "step 5 is what the memory gets as keys; as values it gets something, too.": (
+            _steps(both=lambda V, K: K)
+        ),
+        "step 5 is a difference; both gradients are added.": _steps(both=torch.sub),
+        "step 5 is a product; both gradients are added.": _steps(both=torch.mul),
+        "step 5 is the mean of both gradients; they are added.": (
+            _steps(both=lambda V, K: (V + K) / 2)
         ),
     },
     cases=[

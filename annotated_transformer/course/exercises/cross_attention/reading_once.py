@@ -78,6 +78,10 @@ def _look(
     return _with(attention=attention)
 
 
+def _no_softmax(self: nn.Module, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return (q @ k.mT / math.sqrt(q.size(-1))).masked_fill(~mask, 0) @ v
+
+
 def _split(self: _SourceReader, x: Tensor, heads: int | None = None) -> Tensor:
     return x.reshape(x.size(0), heads or self.num_heads, x.size(1), -1)
 
@@ -91,6 +95,16 @@ def _keep_the_first(self: _SourceReader, memory: Tensor, mask: Tensor) -> None:
     self.mask = mask
     if not hasattr(self, "seen"):
         self.seen = self.project(memory, memory)
+
+
+def _both_memories(self: _SourceReader, memory: Tensor, mask: Tensor) -> None:
+    old = (self.memory, self.mask) if hasattr(self, "seen") else (memory[:, :0], mask[..., :0])
+    both = torch.cat([old[0], memory], dim=1), torch.cat([old[1], mask], dim=-1)
+    _SourceReader.read(self, *both)
+
+
+def _keep_the_first_mask(self: _SourceReader, memory: Tensor, mask: Tensor) -> None:
+    _SourceReader.read(self, memory, self.mask if hasattr(self, "seen") else mask)
 
 
 def _project_late(self: _SourceReader, x: Tensor) -> Tensor:
@@ -143,6 +157,31 @@ source_reader = Exercise(
                     *map(self.split, (self.value(m), self.key(m)))
                 )
             )
+        ),
+        "x is added to the output; that is left to the layer around it.": (
+            _with(forward=lambda self, x: x + _SourceReader.forward(self, x))
+        ),
+        "the queries are not projected: query is not used.": _with(query=lambda self, x: x),
+        "the queries are projected by key; query is theirs.": (
+            _with(query=lambda self, x: self.key(x))
+        ),
+        "the keys are the values; key projects the memory for them.": (
+            _with(project=lambda self, m, *_: KeyValues(*[self.split(self.value(m))] * 2))
+        ),
+        "keys and values are the memory itself; key and value project it.": (
+            _with(project=lambda self, m, *_: KeyValues(*[self.split(m)] * 2))
+        ),
+        "the softmax is missing: the scores are the weights.": _with(attention=_no_softmax),
+        "the scores are multiplied by √d_k, not divided.": (_look(lambda d_k, heads: d_k**-0.5)),
+        "the scores are divided by the root of the number of heads; √d_k is asked for.": (
+            _look(lambda d_k, heads: math.sqrt(heads))
+        ),
+        "a masked score of −1 is not a weight of 0; it must be −∞.": _look(fill=-1.0),
+        "the mask of the first memory stays; each memory has its own.": (
+            _with(read=_keep_the_first_mask)
+        ),
+        "the first memory is still seen beside the second, which takes its place.": (
+            _with(read=_both_memories)
         ),
         "the second memory is not read: the layer still attends to the first.": (
             _with(read=_keep_the_first)

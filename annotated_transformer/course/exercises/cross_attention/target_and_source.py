@@ -1,13 +1,8 @@
-"""Cross-attention: its mask and its shapes."""
+"""Cross-attention: its shapes."""
 
 from collections.abc import Callable
 
-import torch
-from jaxtyping import Bool, Int
-from torch import Tensor
-
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.tokens import PAD
 
 Shape = tuple[int, ...]
 
@@ -75,75 +70,67 @@ cross_shapes = Exercise(
         "the output has d_model numbers; d_k is the width of one head.": _but(
             output=lambda b, s, t, d, h: (b, t, d // h)
         ),
+        "a head's numbers stand before the positions: (batch, heads, positions, d_k).": _but(
+            query=lambda b, s, t, d, h: (b, h, d // h, t),
+            key=lambda b, s, t, d, h: (b, h, d // h, s),
+        ),
+        "num_heads and d_k are swapped: (batch, heads, positions, d_k).": _but(
+            query=lambda b, s, t, d, h: (b, d // h, t, h),
+            key=lambda b, s, t, d, h: (b, d // h, s, h),
+        ),
+        "num_heads and d_k are swapped, in the scores too.": _but(
+            query=lambda b, s, t, d, h: (b, d // h, t, h),
+            key=lambda b, s, t, d, h: (b, d // h, s, h),
+            scores=lambda b, s, t, d, h: (b, d // h, t, s),
+        ),
+        "queries and keys are not split; the heads have their own.": _but(
+            query=lambda b, s, t, d, h: (b, t, d), key=lambda b, s, t, d, h: (b, s, d)
+        ),
+        "the queries are as many as the source's words; the target asks.": _but(
+            query=lambda b, s, t, d, h: (b, h, s, d // h)
+        ),
+        "queries and scores have a row for each source word; the target asks.": _but(
+            query=lambda b, s, t, d, h: (b, h, s, d // h),
+            scores=lambda b, s, t, d, h: (b, h, s, s),
+        ),
+        "all four belong to self-attention of the source; the queries come from the target.": (
+            lambda b, s, t, d, h: _cross_shapes(b, s, s, d, h)
+        ),
+        "the scores are target × target; their columns are source words.": _but(
+            scores=lambda b, s, t, d, h: (b, h, t, t)
+        ),
+        "the scores are source × source; their rows are target words.": _but(
+            scores=lambda b, s, t, d, h: (b, h, s, s)
+        ),
+        "scores and output have the source's words as rows; the target asks.": _but(
+            scores=lambda b, s, t, d, h: (b, h, s, t), output=lambda b, s, t, d, h: (b, s, d)
+        ),
+        "the scores end in d_k; a score belongs to a query and a key.": _but(
+            scores=lambda b, s, t, d, h: (b, h, t, d // h)
+        ),
+        "the heads are the last axis of the scores; they come after the batch.": _but(
+            scores=lambda b, s, t, d, h: (b, t, s, h)
+        ),
+        "the output is not merged, and its heads stand after the positions.": _but(
+            output=lambda b, s, t, d, h: (b, t, h, d // h)
+        ),
+        "the output has one number for each source word; it has d_model.": _but(
+            output=lambda b, s, t, d, h: (b, t, s)
+        ),
+        "batch and heads are one axis here; keep both.": (
+            lambda b, s, t, d, h: [(b * h, t, d // h), (b * h, s, d // h), (b * h, t, s), (b, t, d)]
+        ),
+        "the batch is missing: its size comes first everywhere.": (
+            lambda *sizes: [shape[1:] for shape in _cross_shapes(*sizes)]
+        ),
+        "d_k is d_model here, and in the output d_model times the heads.": _but(
+            query=lambda b, s, t, d, h: (b, h, t, d),
+            key=lambda b, s, t, d, h: (b, h, s, d),
+            output=lambda b, s, t, d, h: (b, t, d * h),
+        ),
         "the keys are not transposed: split, they have the same axes as the queries.": _but(
             key=lambda b, s, t, d, h: (b, h, d // h, s)
         ),
     },
     cases=[(2, 3, 4, 10, 5), (3, 7, 5, 12, 2), (5, 2, 6, 28, 7)],
-)
-
-
-def _cross_mask(
-    src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
-) -> Bool[Tensor, "batch 1 tgt src"]:
-    """Write the mask of cross-attention, with a row for every target position."""
-    return (src != PAD)[:, None, None].expand(-1, -1, tgt_in.size(1), -1)
-
-
-_mask = _cross_mask  # a row for each of the second, their keys the first
-
-cross_mask = Exercise(
-    reference=_cross_mask,
-    mistakes={
-        "True must mean may attend; here it marks the padding.": lambda s, t: ~_mask(s, t),
-        "there is one row only; write it out for every target position.": (
-            lambda s, t: _mask(s, t)[:, :, :1]
-        ),
-        "the axis of the heads is missing: (batch, 1, target, source).": (
-            lambda s, t: _mask(s, t)[:, 0]
-        ),
-        "one row, and no axis of the heads: (batch, 1, target, source) is asked for.": (
-            lambda s, t: _mask(s, t)[:, 0, :1]
-        ),
-        "later source words are hidden, too; the whole source is known, so all may be seen.": (
-            lambda s, t: _mask(s, t).tril()
-        ),
-        "the rows of target padding are empty; a mask hides keys, and the keys are the source.": (
-            lambda s, t: _mask(s, t) & _mask(t, s).mT
-        ),
-        "this hides the padding of the target; the keys are the source.": (
-            lambda s, t: _mask(t, s).mT
-        ),
-        "this is the padding mask of the target; the keys are the source.": (
-            lambda s, t: _mask(t, t)
-        ),
-        "this is one row, of the target's padding; the keys are the source.": (
-            lambda s, t: _mask(t, t)[:, :, :1]
-        ),
-        "rows are target and columns are source; here it is the other way round.": (
-            lambda s, t: _mask(s, t).mT
-        ),
-        "source and target are swapped: the target asks, the source is asked.": (
-            lambda s, t: _mask(t, s)
-        ),
-        "the keys are the source; this is the mask of the decoder's self-attention.": (
-            lambda s, t: _mask(t, t).tril()
-        ),
-        "this is the mask of the encoder's self-attention: the rows are source words.": (
-            lambda s, t: _mask(s, s)
-        ),
-        "everything is allowed: the padding of the source must be hidden.": (
-            lambda s, t: torch.ones_like(_mask(s, t))
-        ),
-    },
-    cases=[
-        (
-            torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]]),
-            torch.tensor([[1, 9, 0], [1, 7, 8]]),
-        ),
-        (
-            torch.tensor([[5, 2, 0, 0, 0], [4, 6, 7, 8, 2], [3, 9, 2, 0, 0]]),
-            torch.tensor([[1, 4, 5, 6, 7, 8], [1, 3, 5, 0, 0, 0], [1, 9, 0, 0, 0, 0]]),
-        ),
-    ],
 )

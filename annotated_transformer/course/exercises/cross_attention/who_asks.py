@@ -31,6 +31,11 @@ def _wrong(
     return lambda x, memory: end(share(x @ memory.mT / root(x.size(-1))), memory)
 
 
+def _attend(x: Tensor, memory: Tensor, size: int) -> Tensor:
+    """The same with the root of another size."""
+    return _wrong(root=lambda d: math.sqrt(size))(x, memory)
+
+
 turned_attention = Exercise(
     reference=_turned_attention,
     mistakes={
@@ -52,6 +57,42 @@ turned_attention = Exercise(
             _wrong(root=lambda d: 2 * d)
         ),
         "the softmax is missing: these weights do not sum to 1.": _wrong(share=lambda s: s),
+        "the memory is not weighted: this is its mean.": _wrong(root=lambda d: math.inf),
+        "the scores are multiplied by √d, not divided.": _wrong(root=lambda d: d**-0.5),
+        "this divides by the root of the number of source words; √d is asked for.": (
+            lambda x, m: _attend(x, m, m.size(-2))
+        ),
+        "this divides by the root of the number of target words; √d is asked for.": (
+            lambda x, m: _attend(x, m, x.size(-2))
+        ),
+        "the output is divided by √d; the scores must be.": (
+            lambda x, m: _attend(x, m, 1) / math.sqrt(x.size(-1))
+        ),
+        "each source word shares out 1, and the factor 1/√d is missing.": _wrong(
+            root=lambda d: 1, share=lambda scores: scores.softmax(-2)
+        ),
+        "the softmax is taken twice; its weights sum to 1 already.": (
+            _wrong(share=lambda s: s.softmax(-1).softmax(-1))
+        ),
+        "the softmax is taken over both axes, one after the other; each row must share out 1.": (
+            _wrong(share=lambda s: s.softmax(-2).softmax(-1))
+        ),
+        "later source words are hidden; the whole source is known, so all may be seen.": (
+            _wrong(
+                share=lambda s: s.masked_fill(torch.ones_like(s).triu(1) == 1, -torch.inf).softmax(
+                    -1
+                )
+            )
+        ),
+        "the scores are divided by their sum; a softmax takes them as exponents.": (
+            _wrong(share=lambda s: s / s.sum(-1, keepdim=True))
+        ),
+        "each target word takes the likeliest source word alone; the softmax mixes them.": (
+            _wrong(share=lambda s: functional.one_hot(s.argmax(-1), s.size(-1)).to(s))
+        ),
+        "x is added; that is left to the layer around it.": (
+            lambda x, m: x + _turned_attention(x, m)
+        ),
         "these are the weights; multiply them by the memory.": _wrong(end=lambda w, m: w),
         "all scores of a sentence share out 1; each row must.": (
             _wrong(share=lambda s: s.flatten(-2).softmax(-1).view(s.shape))

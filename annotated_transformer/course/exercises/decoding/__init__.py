@@ -5,12 +5,16 @@ from annotated_transformer.course.exercises.decoding.beams import (
     greedy_misses,
 )
 from annotated_transformer.course.exercises.decoding.caches import (
-    cached_numbers,
     keep_rows,
+)
+from annotated_transformer.course.exercises.decoding.costs import (
+    cached_numbers,
     positions_read,
 )
 from annotated_transformer.course.exercises.decoding.scores import (
     exact_search,
+)
+from annotated_transformer.course.exercises.decoding.turning import (
     turning_point,
 )
 

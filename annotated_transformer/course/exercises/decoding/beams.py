@@ -36,6 +36,15 @@ def greedy_misses(answer: Any) -> str:
             100 * missed: "these are percent; give a share, a number from 0 to 1.",
             _misses(3): "this is the share for 3 words; take 30.",
             _misses(30, beam=2): "this is the share that a beam of 2 misses.",
+            1 - _misses(30, beam=2): "this is the share in which a beam of 2 finds the likeliest.",
+            1
+            - _misses(3): "this is the share in which greedy search finds it, of 3 words; take 30.",
+            10_000 * missed: "this is the number of models; divide it by all 10,000.",
+            1 / 30: "this is one word of 30; count the models in which greedy search misses.",
+            29 / 30: "this would be guessing; the likeliest first word is right much oftener.",
+            1 / 3: "this is one of three; try all 10,000 models with 30 words.",
+            0: "greedy search does miss some; compare with the largest of all products.",
+            1: "greedy search does find some; compare with the largest of all products.",
         },
         within=0.06,
     )
@@ -62,6 +71,13 @@ def _best_of_each(log_prob: Tensor, following: Tensor, size: int) -> list[tuple[
 def _one_of_each(log_prob: Tensor, following: Tensor, size: int) -> list[tuple[int, int]]:
     rows = (log_prob + following.amax(1)).argsort(descending=True)[:size]
     return [(int(b), int(following[b].argmax())) for b in rows]
+
+
+def _in_one_row(log_prob: Tensor, following: Tensor, size: int) -> list[tuple[int, int]]:
+    totals = log_prob[:, None] + following
+    row = int(totals.amax(1).argmax())
+    best = totals.flatten().topk(size).values
+    return [(row, int((totals[row] - value).abs().argmin())) for value in best]
 
 
 extend_beam = Exercise(
@@ -98,6 +114,21 @@ extend_beam = Exercise(
         ),
         "these are places in the flat list; pairs of row and token are asked for.": (
             lambda p, q, size: (p[:, None] + q).flatten().topk(size).indices.tolist()
+        ),
+        "there are as many as hypotheses; `size` says how many.": (
+            lambda p, q, size: _best(p[:, None] + q, len(p))
+        ),
+        "only the best is given; `size` are asked for.": (
+            lambda p, q, size: _best(p[:, None] + q, 1)
+        ),
+        "all have the row of the best one; each continuation has its own.": (
+            lambda p, q, size: [
+                (_extend_beam(p, q, size)[0][0], v) for _, v in _extend_beam(p, q, size)
+            ]
+        ),
+        "all continue the best row; these are its tokens nearest to the best values.": _in_one_row,
+        "a place is divided by the number of hypotheses; divide by the vocabulary's size.": (
+            lambda p, q, size: [(v, b) for b, v in _best(p[:, None] + q, size, len(p))]
         ),
         "the order is reversed: the best comes first.": (
             lambda p, q, size: _extend_beam(p, q, size)[::-1]

@@ -1,4 +1,4 @@
-"""Decoding: what a decoder keeps, and what it costs."""
+"""Decoding: what a decoder keeps of a beam."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ def _keep_rows(
     return torch.cat([tokens[row], token[:, None]], dim=1), cache[row]
 
 
-Rows = Callable[[Tensor], Tensor]
+Rows = Callable[[Tensor], Tensor | slice]
 
 
 def _wrong(
@@ -37,12 +37,18 @@ def _wrong(
     return keep
 
 
-def _first(row: Tensor) -> Tensor:
-    return torch.arange(len(row))
+def _first(row: Tensor) -> slice:
+    return slice(len(row))
 
 
 def _sorted(row: Tensor) -> Tensor:
     return row.sort().values
+
+
+def _scattered(tokens: Tensor, cache: Tensor, row: Tensor, token: Tensor) -> tuple[Tensor, Tensor]:
+    new = torch.zeros_like(cache)
+    new[row] = cache[: len(row)]
+    return _keep_rows(tokens, cache, row, token)[0], new[: len(row)]
 
 
 keep_rows = Exercise(
@@ -81,6 +87,33 @@ keep_rows = Exercise(
                 cache[row],
             )
         ),
+        "the cache keeps its last rows: row i must be that of the hypothesis that goes on.": (
+            _wrong(of_cache=lambda row: torch.arange(-len(row), 0))
+        ),
+        "the cache is picked by `token`; `row` says which hypothesis goes on.": (
+            lambda tokens, cache, row, token: (
+                _keep_rows(tokens, cache, row, token)[0],
+                cache[token % len(cache)],
+            )
+        ),
+        "rows are scattered: old row i goes to `row[i]`; new row i is old row `row[i]`.": (
+            _scattered
+        ),
+        "the rows of the tokens are sorted; they follow `row` as it is.": (
+            _wrong(of_tokens=_sorted)
+        ),
+        "the rows of the cache are in reverse order; they follow `row` as it is.": (
+            _wrong(of_cache=lambda row: row.flip(0))
+        ),
+        "all new hypotheses have the cache of the first one.": (
+            _wrong(of_cache=lambda row: row[:1].expand(len(row)))
+        ),
+        "the last token is overwritten; append the new one behind it.": (
+            lambda tokens, cache, row, token: (
+                torch.cat([tokens[row, :-1], token[:, None]], dim=1),
+                cache[row],
+            )
+        ),
         "the new token is missing.": lambda tokens, cache, row, token: (tokens[row], cache[row]),
         "here the positions of the cache are reordered; its first axis is the beam.": (
             lambda tokens, cache, row, token: (
@@ -110,81 +143,4 @@ keep_rows = Exercise(
         ),
     ],
     whole=True,
-)
-
-
-def _positions_read(length: int, cached: bool) -> int:
-    """How many positions pass through the decoder in all steps together."""
-    return length if cached else length * (length + 1) // 2
-
-
-positions_read = Exercise(
-    reference=_positions_read,
-    mistakes={
-        "you swapped them: with a cache every position goes through the decoder once.": (
-            lambda n, cached: n * (n + 1) // 2 if cached else n
-        ),
-        "a square counts too much: in step t only t positions are there yet.": (
-            lambda n, cached: n if cached else n * n
-        ),
-        "half of the square is too little: the newest position of each step is read, too.": (
-            lambda n, cached: n if cached else n * (n - 1) // 2
-        ),
-        "without a cache every step reads all its positions again: the steps add up.": (
-            lambda n, cached: n
-        ),
-        "with a cache, a step reads the newest position alone.": (
-            lambda n, cached: n * (n + 1) // 2
-        ),
-        "with a cache, 1 is what one step reads; add up all steps.": (
-            lambda n, cached: 1 if cached else n * (n + 1) // 2
-        ),
-        "this is the last step alone; add up all steps.": lambda n, cached: 1 if cached else n,
-        "one step too many: the last token, EOS, is written and never read.": (
-            lambda n, cached: n + 1 if cached else (n + 1) * (n + 2) // 2
-        ),
-    },
-    cases=[(4, True), (4, False), (7, False), (12, True), (1, False)],
-)
-
-
-def _cached_numbers(num_layers: int, num_heads: int, d_k: int, src: int, tgt: int) -> int:
-    """How many numbers the cache of one sentence holds."""
-    return 2 * num_layers * num_heads * d_k * (src + tgt)
-
-
-cached_numbers = Exercise(
-    reference=_cached_numbers,
-    mistakes={
-        "a key alone is not enough: the value of each position is kept, too.": (
-            lambda layers, heads, d, src, tgt: layers * heads * d * (src + tgt)
-        ),
-        "the source is missing: its keys and values are projected once and kept.": (
-            lambda layers, heads, d, src, tgt: 2 * layers * heads * d * tgt
-        ),
-        "the target is missing: the keys and values of what was written are kept.": (
-            lambda layers, heads, d, src, tgt: 2 * layers * heads * d * src
-        ),
-        "this is one layer; each has keys and values of its own.": (
-            lambda layers, heads, d, src, tgt: 2 * heads * d * (src + tgt)
-        ),
-        "this is one head; each has keys and values of its own.": (
-            lambda layers, heads, d, src, tgt: 2 * layers * d * (src + tgt)
-        ),
-        "source and target stand side by side: their lengths are added, not multiplied.": (
-            lambda layers, heads, d, src, tgt: 2 * layers * heads * d * src * tgt
-        ),
-        "the query is used once and thrown away; a key and a value are kept.": (
-            lambda layers, heads, d, src, tgt: 3 * layers * heads * d * (src + tgt)
-        ),
-        "this adds up all steps; at the end each position is kept once.": (
-            lambda layers, heads, d, src, tgt: 2 * layers * heads * d * (src + tgt * (tgt + 1) // 2)
-        ),
-        "weights are not kept: this counts squares of the length.": (
-            lambda layers, heads, d, src, tgt: (
-                2 * layers * heads * d * (src + tgt) + layers * heads * tgt * (src + tgt)
-            )
-        ),
-    },
-    cases=[(2, 4, 16, 9, 7), (6, 8, 64, 20, 25), (3, 5, 11, 2, 13)],
 )

@@ -1,4 +1,4 @@
-"""Decoding: which of two sentences wins, and which is the likeliest of all."""
+"""Decoding: which sentence is the likeliest of all."""
 
 import heapq
 import math
@@ -10,46 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation, Exercise
-
-Steps = tuple[float, float, float, float]
-
-
-def _turning_point(short: list[float], long: list[float]) -> Steps:
-    """The α at which two sentences have the same score, in four steps."""
-    log_p_short, log_p_long = sum(map(math.log, short)), sum(map(math.log, long))
-    ratio = log_p_long / log_p_short
-    alpha = math.log(ratio) / math.log((5 + len(long)) / (5 + len(short)))
-    return log_p_short, log_p_long, ratio, alpha
-
-
-def _another_last_step(alpha: Callable[[float, int, int], float]) -> Callable[..., Steps]:
-    """The same steps, but the last."""
-
-    def steps(short: list[float], long: list[float]) -> Steps:
-        log_p_short, log_p_long, ratio, _ = _turning_point(short, long)
-        return log_p_short, log_p_long, ratio, alpha(ratio, len(short), len(long))
-
-    return steps
-
-
-turning_point = Derivation(
-    reference=_turning_point,
-    mistakes={
-        "step 4 is wrong: lp has 5 plus the number of tokens.": _another_last_step(
-            lambda ratio, n, m: math.log(ratio) / math.log(m / n)
-        ),
-        "step 4 is wrong: α is an exponent; take logarithms to solve for it.": _another_last_step(
-            lambda ratio, n, m: ratio * (5 + n) / (5 + m)
-        ),
-    },
-    cases=[
-        ([1.0, 0.35], [1.0, 0.65, 0.8, 0.8, 0.8, 0.8]),
-        ([0.5, 0.6, 0.9], [0.5, 0.4, 0.9, 0.9, 0.95]),
-        ([0.2], [0.3, 0.7, 0.4, 0.9, 0.9, 0.8, 0.95]),
-    ],
-)
-
+from annotated_transformer.course.checking import Exercise
 
 CALLS = 3000
 
@@ -131,6 +92,24 @@ def _beam(size: int) -> Callable[[NextLogProbs, int, int], list[int]]:
     return search
 
 
+def _at_likely_end(following: NextLogProbs, bos: int, eos: int) -> list[int]:
+    heap = [(0.0, [bos])]
+    while True:
+        cost, tokens = heapq.heappop(heap)
+        row = following(tokens)
+        if row.argmax() == eos:
+            return tokens[1:]
+        for token, log_p in enumerate(row.tolist()):
+            if token != eos:
+                heapq.heappush(heap, (cost - log_p, [*tokens, token]))
+
+
+def _cost(following: NextLogProbs, bos: int, eos: int) -> float:
+    """The cost of the likeliest sentence."""
+    tokens = [bos, *_exact_search(following, bos, eos), eos]
+    return -sum(float(following(tokens[:i])[tokens[i]]) for i in range(1, len(tokens)))
+
+
 def _ends(first: int, last: int | None) -> Callable[[NextLogProbs, int, int], list[int]]:
     return lambda f, bos, eos: [bos, *_exact_search(f, bos, eos), eos][first:last]
 
@@ -154,6 +133,13 @@ exact_search = Exercise(
         ),
         "the model is shown the last token alone; it needs all tokens so far.": (
             _search(read=lambda tokens: tokens[-1:])
+        ),
+        "this goes by the likeliest next token: it ends where that is EOS.": _at_likely_end,
+        "the log-probability is there as well; the tokens alone are asked for.": (
+            lambda f, bos, eos: (_exact_search(f, bos, eos), -_cost(f, bos, eos))
+        ),
+        "this is the log-probability; the tokens are asked for.": (
+            lambda f, bos, eos: -_cost(f, bos, eos)
         ),
         "EOS is still in it; give the words alone.": _ends(1, None),
         "BOS is still in it; give the words alone.": _ends(0, -1),

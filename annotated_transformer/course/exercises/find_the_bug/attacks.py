@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.course.checking import Verdict
 from annotated_transformer.course.comparing import Failure, difference, equal
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.course.questions import Question
+from annotated_transformer.course.tasks import Verdict
 from annotated_transformer.course.trials import attempt
 
 Case = tuple[Tensor, Tensor, Tensor, Tensor]

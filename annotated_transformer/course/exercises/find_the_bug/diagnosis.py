@@ -76,7 +76,7 @@ def coarse_answers(two: Callable[[Transformer], Pair]) -> dict[str, Test]:
         "the model is taken in the mode in which it comes; say model.eval() first.": (
             lambda model: torch.allclose(*two(model))
         ),
-        "only the first sentence decides; the mistake may show in another.": (
+        "a mistake that shows in the second sentence of `src` alone is missed; try all.": (
             close(lambda logits: logits[..., 0, :, :])
         ),
         "only the second sentence decides; the mistake may show in another.": (

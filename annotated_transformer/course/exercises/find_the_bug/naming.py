@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from annotated_transformer.capture import capture_attention
-from annotated_transformer.course.checking import Verdict
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     SRC,
@@ -24,6 +23,7 @@ from annotated_transformer.course.exercises.find_the_bug.steps import (
     steps_agree,
 )
 from annotated_transformer.course.mistakes import patient
+from annotated_transformer.course.tasks import Verdict
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.transformer import Transformer
 

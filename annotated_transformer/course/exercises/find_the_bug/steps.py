@@ -53,12 +53,6 @@ def _first_two(model: Transformer) -> bool:
     return torch.allclose(one_by_one[:, :2], at_once[:, :2])
 
 
-def _forgets_the_state(model: Transformer) -> bool:
-    state = model.eval().start(SRC)
-    steps = [model.step(state, token)[0] for token in TGT_IN.T]
-    return torch.allclose(torch.stack(steps, dim=1), model(SRC, TGT_IN))
-
-
 steps_agree = Exercise(
     ask=put_to_test,
     reference=_steps_agree,

@@ -3,18 +3,16 @@
 from annotated_transformer.course.exercises.layers.encoder_layers import (
     encoder_layer,
 )
-from annotated_transformer.course.exercises.layers.normalisation import (
+from annotated_transformer.course.exercises.layers.layer_norm_derivatives import (
     layer_norm_derivative,
-    rms_norm,
 )
+from annotated_transformer.course.exercises.layers.normalisation import rms_norm
 from annotated_transformer.course.exercises.layers.random_stacks import (
     keeps_words_apart,
     pre_norm_growth,
 )
-from annotated_transformer.course.exercises.layers.residuals import (
-    pre_norm_stack,
-    stack_derivatives,
-)
+from annotated_transformer.course.exercises.layers.residuals import pre_norm_stack
+from annotated_transformer.course.exercises.layers.shortcuts import stack_derivatives
 
 __all__ = [
     "rms_norm",

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.cases import loaded, normal
 
 
 def give_numbers(model: nn.Module, right: nn.Module) -> nn.Module:
@@ -17,18 +17,11 @@ def give_numbers(model: nn.Module, right: nn.Module) -> nn.Module:
     Raises:
         ValueError: if its parameters have other names or shapes.
     """
-    own = dict(model.named_parameters(remove_duplicate=False))
-    for seed, (name, like) in enumerate(right.named_parameters()):
-        if name not in own:
-            raise ValueError(f"there is no parameter {name}; yours are {', '.join(own)}")
-        if own[name].shape != like.shape:
-            raise ValueError(f"{name} has {tuple(own[name].shape)}, not {tuple(like.shape)}")
-        own[name].data = normal(*like.shape, seed=seed)
-    given = {id(own[name]) for name, _ in right.named_parameters()}
-    more = [name for name, parameter in own.items() if id(parameter) not in given]
-    if more:
-        raise ValueError(f"{more[0]} is one parameter too many")
-    return model.double().eval()
+    likes = enumerate(right.named_parameters())
+    layer = loaded(model, {name: normal(*like.shape, seed=i) for i, (name, like) in likes})
+    if layer is None:
+        raise ValueError("there are no parameters")
+    return layer.eval()
 
 
 class _Layer(nn.Module):
@@ -40,7 +33,8 @@ class _Layer(nn.Module):
         super().__init__()
         heads = choices.get("heads", num_heads)
         self.norm_first = choices.get("order", lambda asked: asked)(norm_first)
-        self.self_attn = nn.MultiheadAttention(d_model, heads, batch_first=True)
+        by_batch = choices.get("by_batch", True)
+        self.self_attn = nn.MultiheadAttention(d_model, heads, batch_first=by_batch)
         self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
         self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.choices = choices
@@ -50,15 +44,18 @@ class _Layer(nn.Module):
         get, norms, start = self.choices.get, [self.norm1, self.norm2], x
         first, second = (norms[i] for i in get("norms", (0, 1)))
         keep_1, keep_2 = get("shortcuts", (1, 1))
+        first_part, second_part = get("parts", (1, 1))
         pre = self.norm_first
 
         def attend(y: Tensor, other: Tensor) -> Tensor:
+            if get("square"):
+                return self.self_attn(y, other, other, attn_mask=hidden)[0]
             mask = get("hide", lambda hidden: hidden)(hidden)
-            return self.self_attn(y, other, other, key_padding_mask=mask)[0]
+            return first_part * self.self_attn(y, other, other, key_padding_mask=mask)[0]
 
         def work(y: Tensor) -> Tensor:
             bent: Tensor = get("bend", torch.relu)(self.linear1(y))
-            return self.linear2(bent)
+            return second_part * get("outer", lambda x: x)(self.linear2(bent))
 
         if not pre:
             x = first(keep_1 * x + attend(x, x))
@@ -67,7 +64,7 @@ class _Layer(nn.Module):
         x = keep_1 * (y if get("normed") else x) + attend(y, x if get("asks") else y)
         y = second(x)
         x = keep_2 * (start if get("again") else y if get("normed") else x) + work(y)
-        return second(x) if get("ends") else x
+        return get("plain", lambda x: x)(second(x) if get("ends") else x)
 
 
 def _faulty(**choices: Any) -> Callable[..., nn.Module]:
@@ -88,12 +85,17 @@ def _encoder_layer(d_model: int, num_heads: int, d_ff: int, norm_first: bool) ->
 
 
 def _ask(kind: Callable[..., nn.Module], *sizes: Any) -> Any:
-    """Build the layer, give it numbers, and send two sentences through it."""
+    """Build the layer, give it numbers, and send a few sentences through it.
+
+    The widest reads as many sentences as words, so that what mixes them up runs in one case.
+    """
     layer = kind(*sizes)
     if not any(True for _ in layer.parameters()):
         return None
-    hidden = torch.arange(5) >= torch.tensor([[5], [3]])  # (2, 5)
-    out = give_numbers(layer, _encoder_layer(*sizes))(normal(2, 5, sizes[0], seed=100), hidden)
+    lengths = [5, 3, 4, 2, 1] if sizes[0] == 8 else [5, 3]
+    hidden = torch.arange(5) >= torch.tensor(lengths)[:, None]
+    x = normal(len(lengths), 5, sizes[0], seed=100)
+    out = give_numbers(layer, _encoder_layer(*sizes))(x, hidden)
     return out[~hidden] if isinstance(out, Tensor) and out.shape[:2] == hidden.shape else out
 
 
@@ -125,6 +127,27 @@ encoder_layer = Exercise(
         "a pre-norm layer ends with the sum; the last norm stands at the end of the stack.": (
             _faulty(ends=True)
         ),
+        "a pre-norm layer ends with one norm more; it stands at the end of the stack.": (
+            _faulty(plain=lambda x: F.layer_norm(x, x.shape[-1:]))
+        ),
+        "`attn_mask` has a row for each query; what hides keys is `key_padding_mask`.": (
+            _faulty(square=True)
+        ),
+        "sentences and words are mixed up: `batch_first=True` is missing.": (
+            _faulty(by_batch=False)
+        ),
+        "`norm2` stands in both places; the first is `norm1`.": _faulty(norms=(1, 1)),
+        "this is tanh; a ReLU is asked for.": _faulty(bend=torch.tanh),
+        "this is SiLU; a ReLU is asked for.": _faulty(bend=F.silu),
+        "this is a sigmoid; a ReLU is asked for.": _faulty(bend=torch.sigmoid),
+        "the ReLU bends what `linear2` gives; it stands between the two matrices.": (
+            _faulty(bend=lambda x: x, outer=torch.relu)
+        ),
+        "the ReLU stands twice; it stands between the two matrices only.": (
+            _faulty(outer=torch.relu)
+        ),
+        "the attention is missing.": _faulty(parts=(0, 1)),
+        "the feed-forward network is missing.": _faulty(parts=(1, 0)),
         "`norm1` and `norm2` are swapped.": _faulty(norms=(1, 0)),
         "`norm1` stands in both places; the second is `norm2`.": _faulty(norms=(0, 0)),
         "the shortcut around the attention is missing.": _faulty(shortcuts=(0, 1)),

@@ -1,14 +1,12 @@
-"""Layers: normalisation by the root of the mean square, and the derivative of a normalisation."""
+"""Layers: normalisation by the root of the mean square."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.autograd.functional import jacobian
 
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
 
 
@@ -75,6 +73,34 @@ rms_norm = Exercise(
         "the mean goes over the first axis; each position is normalised over its own numbers.": (
             _over(lambda x, eps: ((x**2).mean(0, keepdim=True) + eps) ** 0.5)
         ),
+        "the squares' mean loses its axis; keep it, with `keepdim=True`, to divide each row.": (
+            _over(lambda x, eps: ((x**2).mean(-1) + eps) ** 0.5)
+        ),
+        "the squares' sum loses its axis; take the mean, with `keepdim=True`.": (
+            _over(lambda x, eps: ((x**2).sum(-1) + eps) ** 0.5)
+        ),
+        "these are divided by the square of the mean square; take its root.": (
+            _over(lambda x, eps: (_mean(x**2) + eps) ** 2)
+        ),
+        "eps stands under the root and beside it; add it once, to the mean square.": (
+            _over(lambda x, eps: (_mean(x**2) + eps) ** 0.5 + eps)
+        ),
+        "eps² is added to the mean square; add eps.": (
+            _over(lambda x, eps: (_mean(x**2) + eps**2) ** 0.5)
+        ),
+        "eps is subtracted from the mean square; add it.": (
+            _over(lambda x, eps: (_mean(x**2) - eps) ** 0.5)
+        ),
+        "eps is added before squaring; add it to the mean square.": (
+            _over(lambda x, eps: _mean((x + eps) ** 2) ** 0.5)
+        ),
+        "the squares are divided by d − 1; their mean divides by d.": (
+            _over(lambda x, eps: ((x**2).sum(-1, keepdim=True) / (x.size(-1) - 1) + eps) ** 0.5)
+        ),
+        "the gain is squared; multiply by it once.": lambda x, g, eps: _rms_norm(x, g * g, eps),
+        "1 is added to the gain; multiply by the gain itself.": (
+            lambda x, g, eps: _rms_norm(x, 1 + g, eps)
+        ),
         "the gain is missing.": lambda x, gain, eps: _rms_norm(x, torch.ones_like(gain), eps),
         "the gain is multiplied before the normalisation; it comes after it.": (
             lambda x, gain, eps: _rms_norm(gain * x, torch.ones_like(gain), eps)
@@ -95,58 +121,5 @@ rms_norm = Exercise(
                 ((3, 2, 5), torch.float64, 0.01),
             ]
         )
-    ],
-)
-
-
-def _deviation(x: Tensor) -> Tensor:
-    return x.std(correction=0)
-
-
-def _normalise(x: Tensor) -> Tensor:
-    return _centred(x) / _deviation(x)
-
-
-def _layer_norm_derivative(
-    x: Float[Tensor, " d"], g: Float[Tensor, " d"]
-) -> tuple[Float[Tensor, " d"], Float[Tensor, "d d"], Float[Tensor, " d"]]:
-    """Derive how a layer normalisation without ε changes with its input, in three steps."""
-    derivative = jacobian(_normalise, x)  # type: ignore[no-untyped-call]
-    return jacobian(_deviation, x), derivative, g @ derivative  # type: ignore[no-untyped-call]
-
-
-def _derived(*, mean: int = 1, deviation: int = 1, correction: int = 0) -> Callable[..., Any]:
-    """The steps by formulas, with the mean or the deviation as constants, or another deviation."""
-
-    def steps(x: Tensor, g: Tensor) -> tuple[Tensor, ...]:
-        d, sigma = len(x), x.std(correction=correction)
-        n = _centred(x) / sigma
-        derivative = torch.eye(d).to(x) - mean / d - deviation * torch.outer(n, n) / d
-        return n / d, derivative / sigma, g @ derivative / sigma
-
-    return steps
-
-
-def _ask(answer: Callable[..., Any], x: Tensor, g: Tensor) -> Any:
-    """In the precision that PyTorch makes new tensors in, such as ``torch.eye(d)``."""
-    return answer(*(y.to(torch.get_default_dtype()) for y in (x, g)))
-
-
-layer_norm_derivative = Derivation(
-    ask=_ask,
-    reference=_layer_norm_derivative,
-    mistakes={
-        "all steps take the unbiased deviation; layer normalisation divides by d, not d − 1.": (
-            _derived(correction=1)
-        ),
-        "step 2 is wrong: the mean is taken as constant; it moves with every number, by 1/d.": (
-            _derived(mean=0)
-        ),
-        "step 2 is wrong: σ is taken as constant; use step 1.": (_derived(deviation=0)),
-    },
-    cases=[
-        (normal(4, seed=0), normal(4, seed=1)),
-        (normal(3, seed=2, dtype=torch.float32), normal(3, seed=3, dtype=torch.float32)),
-        (5 * normal(6, seed=4), normal(6, seed=5)),
     ],
 )

@@ -11,47 +11,6 @@ from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
 
 
-def _stack_derivatives(derivative: float, layers: int) -> tuple[float, float]:
-    """What is the derivative of a stack: without shortcuts, and with them?"""
-    return derivative**layers, (1 + derivative) ** layers
-
-
-stack_derivatives = Exercise(
-    reference=_stack_derivatives,
-    mistakes={
-        "with shortcuts you add 1 once; every layer has a shortcut, so add 1 in each factor.": (
-            lambda a, n: (a**n, a**n + 1)
-        ),
-        "these are sums; the derivative of a chain is the product.": (
-            lambda a, n: (n * a, n * (1 + a))
-        ),
-        "without shortcuts it is right; with them you add where you must multiply.": (
-            lambda a, n: (a**n, n * (1 + a))
-        ),
-        "1 + n · derivative holds for a tiny derivative only; multiply the factors out.": (
-            lambda a, n: (a**n, 1 + n * a)
-        ),
-        "you multiply by the number of layers; multiply the layers' derivatives together.": (
-            lambda a, n: (n * a, 1 + n * a)
-        ),
-        "these are sizes, without signs; an odd number of negative factors is negative.": (
-            lambda a, n: (abs(a) ** n, abs(1 + a) ** n)
-        ),
-        "the first is a size, without its sign; an odd number of negative factors is negative.": (
-            lambda a, n: (abs(a) ** n, (1 + a) ** n)
-        ),
-        "both are the derivative without shortcuts.": lambda a, n: (a**n, a**n),
-        "the shortcut does not make the derivative 1; it adds 1 to it.": lambda a, n: (a**n, 1.0),
-        "the two are swapped: first without shortcuts, then with.": (
-            lambda a, n: ((1 + a) ** n, a**n)
-        ),
-        "you count one layer too few.": lambda a, n: (a ** (n - 1), (1 + a) ** (n - 1)),
-        "this is one layer; the stack has several.": lambda a, n: (a, 1 + a),
-    },
-    cases=[(0.5, 3), (-0.5, 4), (-0.5, 3), (-1.5, 3), (0.1, 6)],
-)
-
-
 def _normalise(x: Tensor) -> Tensor:
     return F.layer_norm(x, x.shape[-1:])
 
@@ -117,6 +76,47 @@ pre_norm_stack = Exercise(
         ),
         "what the sub-layer gives is normalised; normalise what it reads.": (
             _stack(lambda x, W: x + _normalise(torch.relu(x @ W)), _normalise)
+        ),
+        "what the sub-layer gives is normalised, too; normalise what it reads, and the end.": (
+            _stack(lambda x, W: x + _normalise(torch.relu(_normalise(x) @ W)), _normalise)
+        ),
+        "what the sub-layer gives is normalised, too, and the end is not.": (
+            _stack(lambda x, W: x + _normalise(torch.relu(_normalise(x) @ W)))
+        ),
+        "the product is normalised before the ReLU; normalise what the sub-layer reads.": (
+            _stack(lambda x, W: x + torch.relu(_normalise(x @ W)), _normalise)
+        ),
+        "the ReLU bends the whole sum; it belongs to the sub-layer, before the shortcut.": (
+            _stack(lambda x, W: torch.relu(x + _normalise(x) @ W), _normalise)
+        ),
+        "the ReLU bends the whole sum, and the end is not normalised.": (
+            _stack(lambda x, W: torch.relu(x + _normalise(x) @ W))
+        ),
+        "the ReLU is missing.": _stack(lambda x, W: x + _normalise(x) @ W, _normalise),
+        "the ReLU bends x, before the matrix; it comes after it.": (
+            _stack(lambda x, W: x + torch.relu(_normalise(x)) @ W, _normalise)
+        ),
+        "the matrices are transposed.": (
+            _stack(lambda x, W: x + torch.relu(_normalise(x) @ W.T), _normalise)
+        ),
+        "one mistake is left: the shortcut is missing, and the end is not normalised.": (
+            _stack(lambda x, W: torch.relu(_normalise(x) @ W))
+        ),
+        "the shortcut carries x twice.": (
+            _stack(lambda x, W: 2 * x + torch.relu(_normalise(x) @ W), _normalise)
+        ),
+        "the last layer is missing.": (
+            lambda x, W: _stack(lambda y, M: y + torch.relu(_normalise(y) @ M), _normalise)(
+                x, W[:-1]
+            )
+        ),
+        "the layers come in reverse order: W[0] is the first.": (
+            lambda x, W: _stack(lambda y, M: y + torch.relu(_normalise(y) @ M), _normalise)(
+                x, W.flip(0)
+            )
+        ),
+        "every layer takes W[0]; each has a matrix of its own.": (
+            lambda x, W: _stack(lambda y, M: y + torch.relu(_normalise(y) @ W[0]), _normalise)(x, W)
         ),
         "every shortcut starts from the input of the stack; it starts from its own layer's.": (
             lambda x, W: _stack(lambda y, M: x + torch.relu(_normalise(y) @ M), _normalise)(x, W)

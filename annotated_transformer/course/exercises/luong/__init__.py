@@ -1,8 +1,10 @@
 """Exercises of the chapter "Luong attention: the same idea, simpler"."""
 
+from annotated_transformer.course.exercises.luong.contexts import (
+    luong_context,
+)
 from annotated_transformer.course.exercises.luong.decoder_steps import (
     input_feeding,
-    luong_context,
 )
 from annotated_transformer.course.exercises.luong.scores import (
     by_the_query,

@@ -9,51 +9,8 @@ from torch import Tensor, nn
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.bahdanau.additive import loaded
-from annotated_transformer.course.exercises.cases import normal, random_cases
+from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.soft_lookup import masked_softmax
-
-
-def _luong_context(
-    states: Float[Tensor, "steps d"], memory: Float[Tensor, "src d"]
-) -> Float[Tensor, "tgt d"]:
-    """The contexts of Luong's model, from all states of the decoder."""
-    return (states[1:] @ memory.mT).softmax(dim=-1) @ memory
-
-
-luong_context = Exercise(
-    reference=_luong_context,
-    mistakes={
-        "these are asked for with s_{t−1}: that is Bahdanau's order; Luong asks with s_t.": (
-            lambda s, h: _luong_context(s[[0, *range(len(s) - 1)]], h)
-        ),
-        "s_0 asks too: it stands before the first word and needs no context.": (
-            lambda s, h: (s @ h.mT).softmax(-1) @ h
-        ),
-        "the softmax goes over the target; each step shares out 1 among the source words.": (
-            lambda s, h: (s[1:] @ h.mT).softmax(0) @ h
-        ),
-        "the weights of a source word sum to 1 over all states; those of a step should.": (
-            lambda s, h: (s @ h.mT).softmax(0)[1:] @ h
-        ),
-        "the softmax is missing: these weights do not sum to 1.": lambda s, h: s[1:] @ h.mT @ h,
-        "this is the plain mean of the memory; the scores are not used.": (
-            lambda s, h: h.mean(0).expand_as(s[1:])
-        ),
-        "this is the one best source word; a soft lookup mixes all of them.": (
-            lambda s, h: h[(s[1:] @ h.mT).argmax(-1)]
-        ),
-        "these are the weights; the context is their sum of the memory.": (
-            lambda s, h: (s[1:] @ h.mT).softmax(-1)
-        ),
-        "the scores are divided by √d; the dot score does not (the Transformer will).": (
-            lambda s, h: _luong_context(s / h.size(-1) ** 0.5, h)
-        ),
-        "the state is added to the context; the two meet only in the next layer.": (
-            lambda s, h: _luong_context(s, h) + s[1:]
-        ),
-    },
-    cases=random_cases("steps d", "src d"),
-)
 
 
 def _input_feeding(
@@ -169,6 +126,12 @@ input_feeding = Exercise(
         ),
         "these are the contexts; the attentional states are asked for.": (
             _wrong(give=lambda before, after, context, s: context)
+        ),
+        "the cell is fed W_c [c; s] without its tanh.": (
+            _wrong(squeeze=lambda x: x, give=lambda before, after, context, s: after.tanh())
+        ),
+        "this is the last step only; the states of all steps are asked for.": (
+            lambda *given: _wrong()(*given)[:, -1]
         ),
     },
     cases=[

@@ -45,6 +45,23 @@ general_scores = Exercise(
             lambda s, h, W: s @ torch.tanh(h @ W.mT).mT
         ),
         "there is a tanh around the score; this score is only products.": _after(torch.tanh),
+        "these are weights, and over the queries; the scores are asked for.": (
+            _after(lambda e: e.softmax(-2))
+        ),
+        "these scores are divided by √(d_s d_h); this score is only products.": (
+            lambda s, h, W: _general_scores(s, h, W) / W.numel() ** 0.5
+        ),
+        "there is a tanh around sᵀ W; this score is only products.": (
+            lambda s, h, W: torch.tanh(s @ W) @ h.mT
+        ),
+        "these are cosines of sᵀ W and h; the lengths count, too.": (
+            lambda s, h, W: (
+                (s @ W / (s @ W).norm(dim=-1, keepdim=True)) @ (h / h.norm(dim=-1, keepdim=True)).mT
+            )
+        ),
+        "the scores of a query are added up; one number for each key is asked for.": (
+            _after(lambda e: e.sum(-1))
+        ),
     },
     cases=random_cases("... query d_s", "... key d_h", "d_s d_h"),
 )
@@ -103,8 +120,29 @@ score_parameters = Exercise(
         "the brackets are missing: both d_s and d_h are multiplied by d.": (
             _counts(concat=lambda s, h, d: d * s + h + d)
         ),
+        "general has d_s · d_h numbers; a vector of d_h is too many.": (
+            _counts(general=lambda s, h: s * h + h)
+        ),
+        "general has a matrix from the memory to the state, not d_s · d_s numbers.": (
+            _counts(general=lambda s, h: s * s)
+        ),
+        "one number in dot is too many: it has nothing to train.": _counts(dot=lambda s, h: 1),
+        "dot has no matrix: these are the numbers of general.": _counts(dot=lambda s, h: s * h),
+        "the matrix of concat meets the state, too; these are only the columns of the memory.": (
+            _counts(concat=lambda s, h, d: d * h + d)
+        ),
+        "v has d numbers, not d_s.": _counts(concat=lambda s, h, d: d * (s + h) + s),
+        "concat has a matrix of d rows; this adds the widths.": (
+            _counts(concat=lambda s, h, d: s + h + d)
+        ),
     },
-    cases=[("dot", 4, 4, 5), ("general", 3, 4, 5), ("concat", 3, 4, 5), ("concat", 6, 5, 2)],
+    cases=[
+        ("dot", 4, 4, 5),
+        ("general", 3, 4, 5),
+        ("general", 6, 2, 4),
+        ("concat", 3, 4, 5),
+        ("concat", 6, 5, 2),
+    ],
 )
 
 

@@ -1,6 +1,7 @@
 """Luong attention: local attention, which looks through a window."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -70,6 +71,7 @@ def _wrong(
         _inside(e, outside) * bell
     ),
     first: int = 1,
+    reach: float = 1.0,
 ) -> Callable[..., tuple[Tensor, Tensor]]:
     """Local attention in which one of the steps is another."""
 
@@ -78,7 +80,7 @@ def _wrong(
     ) -> tuple[Tensor, Tensor]:
         p = centre(states @ W_p.mT, v_p, len(memory))
         x = torch.arange(first, len(memory) + first) - p[:, None]
-        return p, weigh(states @ memory.mT, x.abs() > D, bell(x, D))
+        return p, weigh(states @ memory.mT, x.abs() > reach * D, bell(x, D))
 
     return attend
 
@@ -129,6 +131,26 @@ local_attention = Exercise(
             _wrong(lambda x, v, src: (src * torch.sigmoid(torch.tanh(x) @ v)).round())
         ),
         "tanh is missing in the centres.": _wrong(lambda x, v, src: src * torch.sigmoid(x @ v)),
+        "this window is half as wide: it reaches D words to each side.": _wrong(reach=0.5),
+        "this window is twice as wide: it reaches D words to each side.": _wrong(reach=2.0),
+        "this divides by D, not by D²: σ itself is squared.": (
+            _wrong(bell=lambda x, D: torch.exp(-2 * x**2 / D))
+        ),
+        "the Gaussian grows with the distance: the minus is missing.": (
+            _wrong(bell=lambda x, D: torch.exp(2 * x**2 / D**2))
+        ),
+        "the largest centre is src − 1; multiply by the number of source words.": (
+            _wrong(lambda x, v, src: (src - 1) * torch.sigmoid(torch.tanh(x) @ v))
+        ),
+        "the centres are one word too far.": (
+            _wrong(lambda x, v, src: 1 + src * torch.sigmoid(torch.tanh(x) @ v))
+        ),
+        "the centres come from a tanh in the end; a sigmoid keeps them above 0.": (
+            _wrong(lambda x, v, src: src * torch.tanh(torch.tanh(x) @ v))
+        ),
+        "the Gaussian is a density here; its peak should be 1.": (
+            _wrong(bell=lambda x, D: torch.exp(-2 * x**2 / D**2) / (D * math.sqrt(math.pi / 2)))
+        ),
     },
     cases=[
         (normal(2, 3, seed=0), normal(5, 3, seed=1), normal(4, 3, seed=2), normal(4, seed=3), 1),

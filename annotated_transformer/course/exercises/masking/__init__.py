@@ -5,14 +5,20 @@ from annotated_transformer.course.exercises.masking.attacks import (
 )
 from annotated_transformer.course.exercises.masking.causal import (
     causal_attention,
-    through_the_mask,
+)
+from annotated_transformer.course.exercises.masking.ends import (
+    kept_ends,
 )
 from annotated_transformer.course.exercises.masking.leaks import (
-    kept_ends,
     sees_the_future,
 )
-from annotated_transformer.course.exercises.masking.windows import (
+from annotated_transformer.course.exercises.masking.reach import (
     far_reach,
+)
+from annotated_transformer.course.exercises.masking.through_masks import (
+    through_the_mask,
+)
+from annotated_transformer.course.exercises.masking.windows import (
     window_mask,
 )
 

@@ -1,15 +1,14 @@
-"""Masking: attention that sees no future, and the weights that a mask leaves."""
+"""Masking: attention that sees no future."""
 
 import math
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation, Exercise
-from annotated_transformer.course.exercises.cases import normal, random_cases
-from annotated_transformer.soft_lookup import masked_softmax
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.exercises.cases import random_cases
 
 
 def _causal_attention(
@@ -38,6 +37,11 @@ def _wrong(
         return weigh(kept.softmax(dim), value)
 
     return attend
+
+
+def _no_softmax() -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """Masked scores in place of weights; the future has weight 0."""
+    return lambda q, k, v: (q @ k.mT / math.sqrt(q.size(-1))).tril() @ v
 
 
 causal_attention = Exercise(
@@ -80,63 +84,45 @@ causal_attention = Exercise(
             _wrong(lambda q, v: math.sqrt(q.size(-2)))
         ),
         "the scores are not divided by √d_k.": _wrong(lambda q, v: 1),
+        "the past has 1 added to its scores; the future must get −∞.": (
+            lambda q, k, v: (
+                (q @ k.mT / math.sqrt(q.size(-1)) + torch.ones_like(q @ k.mT).tril()).softmax(-1)
+                @ v
+            )
+        ),
+        "a masked score of 1 is not a weight of 0; it must be −∞.": _wrong(score=1.0),
+        "a masked score of −1 is not a weight of 0; it must be −∞.": _wrong(score=-1.0),
+        "each position sees itself and the next one; it must be itself and the past.": (
+            _wrong(hidden=lambda ones: ones.tril(-1) + ones.triu(2))
+        ),
+        "each position sees itself and the one before; all of its past must be seen.": (
+            _wrong(hidden=lambda ones: ones.triu(1) + ones.tril(-2))
+        ),
+        "only the last position is hidden; every position hides what follows it.": (
+            _wrong(hidden=lambda ones: ones.triu(1) * (ones.cumsum(-1) == ones.size(-1)))
+        ),
+        "each position takes the mean of its past; the scores are not used.": (
+            _wrong(lambda q, v: math.inf)
+        ),
+        "the output is divided by √d_k; the scores must be.": (
+            lambda q, k, v: _wrong(lambda q, v: 1)(q, k, v) / math.sqrt(q.size(-1))
+        ),
+        "the output is divided by √d_k once more.": (
+            lambda q, k, v: _causal_attention(q, k, v) / math.sqrt(q.size(-1))
+        ),
+        "the weights are transposed: each row of them belongs to a query.": (
+            _wrong(weigh=lambda weights, value: weights.mT @ value)
+        ),
+        "the softmax is missing: these are masked scores times the values.": _no_softmax(),
+        "the future is not hidden, and the scores are not divided by √d_k.": (
+            _wrong(lambda q, v: 1, hidden=torch.zeros_like)
+        ),
+        "the mask comes after the softmax, which goes over the queries.": _wrong(
+            hidden=torch.zeros_like, dim=-2, weigh=lambda weights, value: weights.tril() @ value
+        ),
         "these are the weights; multiply them by the values.": (
             _wrong(weigh=lambda weights, value: weights)
         ),
     },
     cases=random_cases("... time d_k", "... time d_k", "... time d_v"),
-)
-
-
-def _through_the_mask(
-    scores: Float[Tensor, " key"], mask: Bool[Tensor, " key"], values: Float[Tensor, " key"]
-) -> tuple[Tensor, ...]:
-    """What a mask does to the weights, and to the gradient of each score."""
-
-    def masked(scores: Tensor) -> Tensor:
-        return masked_softmax(scores[None], mask[None]).squeeze()
-
-    def context(scores: Tensor) -> Tensor:
-        return masked(scores) @ values
-
-    weights, gradient = scores.softmax(0), torch.func.grad(context)(scores)
-    return weights, (weights * mask).sum(), masked(scores), context(scores), gradient
-
-
-def _by_formulas(
-    divided: bool = True, all_seen: bool = False, shared: int = 1
-) -> Callable[[Tensor, Tensor, Tensor], tuple[Tensor, ...]]:
-    """The same, with steps 3 or 5 wrong."""
-
-    def steps(scores: Tensor, mask: Tensor, values: Tensor) -> tuple[Tensor, ...]:
-        weights = scores.softmax(0)
-        seen = (weights * mask).sum()
-        masked = weights * mask / seen
-        context = masked @ values
-        by_score = (weights if all_seen else masked) * (values - shared * context)
-        return weights, seen, masked if divided else weights * mask, context, by_score
-
-    return steps
-
-
-through_the_mask = Derivation(
-    reference=_through_the_mask,
-    mistakes={
-        "step 3 does not sum to 1: divide what is left by step 2.": _by_formulas(divided=False),
-        "step 5 moves hidden scores, too: begin with the masked weight, which is 0 there.": (
-            _by_formulas(all_seen=True)
-        ),
-        "step 5 lacks −c: a key that gains takes weight from all the others.": (
-            _by_formulas(shared=0)
-        ),
-    },
-    cases=[
-        (normal(3, seed=0), torch.tensor([True, True, False]), normal(3, seed=1)),
-        (
-            normal(5, seed=2).float(),
-            torch.tensor([True, False, True, True, False]),
-            normal(5, seed=3).float(),
-        ),
-        (normal(4, seed=4), torch.tensor([False, True, True, True]), normal(4, seed=5)),
-    ],
 )

@@ -1,4 +1,4 @@
-"""Masking: where EOS is read, and how to find out that the future is seen."""
+"""Masking: how to find out that the future is seen."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,32 +8,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
-
-
-def _kept_ends(lengths: list[int]) -> int:
-    """In how many rows is an EOS left, once the last column is cut off?"""
-    return sum(length < max(lengths) for length in lengths)
-
-
-kept_ends = Exercise(
-    reference=_kept_ends,
-    mistakes={
-        "this is the number of the longest; those lose their EOS.": lambda n: n.count(max(n)),
-        "this is the number of sentences; the longest lose their EOS.": len,
-        "one sentence loses its EOS here; several may be the longest.": lambda n: len(n) - 1,
-        "these are different lengths; sentences are asked for.": lambda n: len(set(n)) - 1,
-        "one token less than the longest is enough to keep it.": (
-            lambda n: sum(x < max(n) - 1 for x in n)
-        ),
-        "this is the number of the shortest; every sentence that is not the longest keeps it.": (
-            lambda n: n.count(min(n)) if min(n) < max(n) else 0
-        ),
-        "these are the lengths, added up; count the sentences.": (
-            lambda n: sum(x for x in n if x < max(n))
-        ),
-    },
-    cases=[([3, 5, 5, 2, 3],), ([4, 4],), ([1, 6, 5, 6, 3, 2],), ([7],), ([9, 2, 8],)],
-)
+from annotated_transformer.tokens import BOS, EOS, PAD, UNK
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,14 +51,15 @@ def _test(
     tokens: slice = slice(1, None),
     stays: bool = False,
     what: Callable[[Tensor], Tensor] = lambda logits: logits,
+    other: Callable[[Tensor], Tensor | int] = lambda token: token + 1,
 ) -> Callable[[Logits, Tensor], bool]:
-    """The test that compares other logits, changes other tokens, or keeps the changes."""
+    """The test that compares other logits, or changes other tokens, or in another way."""
 
     def differs(logits: Logits, ids: Tensor) -> bool:
         changed, found = ids.clone(), False
         for t in list(range(len(ids)))[tokens]:
             changed = changed if stays else ids.clone()
-            changed[t] += 1
+            changed[t] = other(ids[t])
             before, after = (what(logits(x)[where(t)]) for x in (ids, changed))
             found = found or not torch.allclose(before, after)
         return found
@@ -122,6 +98,30 @@ sees_the_future = Exercise(
         "right, but as a tensor; bool(…) makes it True or False.": (
             lambda logits, ids: torch.tensor(_sees_the_future(logits, ids))
         ),
+        "the tokens become PAD; where a token is PAD already, nothing changes.": (
+            _test(other=lambda token: PAD)
+        ),
+        "the tokens become BOS; where a token is BOS already, nothing changes.": (
+            _test(other=lambda token: BOS)
+        ),
+        "the tokens become EOS; where a token is EOS already, nothing changes.": (
+            _test(other=lambda token: EOS)
+        ),
+        "the tokens become UNK; where a token is UNK already, nothing changes.": (
+            _test(other=lambda token: UNK)
+        ),
+        "the position just before the changed token is not compared; it sees one too far, too.": (
+            _test(lambda t: slice(t - 1))
+        ),
+        "the logits at the changed token alone count; there they may change.": (
+            _test(lambda t: slice(t, t + 1), slice(None))
+        ),
+        "the last token is never changed; it is the future of all others.": (
+            _test(tokens=slice(1, -1))
+        ),
+        "the token at 1 is never changed; it is the future of the first.": (
+            _test(tokens=slice(2, None))
+        ),
         "only a change of the first token counts; it is nobody's future.": (
             _test(lambda t: slice(None), slice(1))
         ),
@@ -147,6 +147,14 @@ sees_the_future = Exercise(
             ((0,), (1,), (2,)),
             ((), (0,), (0, 1)),
             ((), (1,), (1, 2)),
+            ((1,), (0, 2), (0, 1)),
         )
+    ]
+    + [  # a token that some write into the copies stands there already
+        (Reader(((0,), (1, 2), (0, 1, 2))), torch.tensor([5, 7, token]))
+        for token in (PAD, BOS, EOS, UNK)
+    ]
+    + [  # tokens in another order are the same tokens
+        (Reader(((0,), (1, 3), (0, 2), (0, 1, 3))), torch.tensor([6, 6, 6, 6])),
     ],
 )

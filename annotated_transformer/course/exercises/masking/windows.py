@@ -1,8 +1,6 @@
 """Masking: windows that slide along a sentence."""
 
-import functools
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
@@ -10,8 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.batches import pad
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.questions import Question, by_number
-from annotated_transformer.tokens import EOS, PAD
+from annotated_transformer.tokens import BOS, EOS, PAD
 
 
 def _window_mask(ids: Int[Tensor, "batch time"], width: int) -> Bool[Tensor, "batch 1 time time"]:
@@ -68,6 +65,54 @@ window_mask = Exercise(
         "the windows are turned round: a place sees what follows.": (
             _wrong(lambda back, width: (back <= 0) & (back > -width))
         ),
+        "the windows reach to both sides, and have one place too many.": (
+            _wrong(lambda back, width: back.abs() <= width)
+        ),
+        "the window is halved to both sides; it lies in the past.": (
+            _wrong(lambda back, width: back.abs() <= width // 2)
+        ),
+        "the whole future is seen, and the windows have one place too many.": (
+            _wrong(lambda back, width: back <= width)
+        ),
+        "the windows are turned round, and have one place too many.": (
+            _wrong(lambda back, width: (back <= 0) & (back >= -width))
+        ),
+        "the windows are turned round, and a place does not see itself.": (
+            _wrong(lambda back, width: (back < 0) & (back >= -width))
+        ),
+        "only the place itself and the farthest of the window are seen.": (
+            _wrong(lambda back, width: (back == 0) | (back == width - 1))
+        ),
+        "only the farthest place of the window is seen.": (
+            _wrong(lambda back, width: back == width - 1)
+        ),
+        "the first width places are seen by all; a window moves with the query.": (
+            lambda ids, width: _window_mask(ids, ids.size(1)) & (torch.arange(ids.size(1)) < width)
+        ),
+        "every word is seen, past and future: only the padding is hidden.": (
+            _wrong(lambda back, width: torch.ones_like(back) == 1)
+        ),
+        "window and padding mask exclude each other: a key must be a word, and in the window.": (
+            _wrong(join=torch.logical_xor)
+        ),
+        "only padding is seen: PAD is what must be hidden.": (
+            _wrong(words=lambda ids: ~_words(ids))
+        ),
+        "BOS is hidden too; it is a token like the others, only PAD is not.": (
+            _wrong(words=lambda ids: _words(ids) & (ids != BOS)[:, None, None])
+        ),
+        "BOS and EOS are hidden too; they are tokens like the others, only PAD is not.": (
+            _wrong(words=lambda ids: (ids > EOS)[:, None, None])
+        ),
+        "these are 0 and −∞, to be added to scores; a mask holds True and False.": _wrong(
+            last=lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)
+        ),
+        "places that see nothing see themselves here; rows of padding are as the others.": _wrong(
+            last=lambda mask: mask | (~mask.any(-1, True) & (torch.eye(mask.size(-1)) == 1))
+        ),
+        "places that see nothing see everything here; rows of padding are as the others.": _wrong(
+            last=lambda mask: mask | ~mask.any(-1, True)
+        ),
         "the window is missing: the whole past is seen.": _wrong(lambda back, width: back >= 0),
         "what lies behind the window is seen, and the window is not.": (
             _wrong(lambda back, width: back >= width)
@@ -101,33 +146,3 @@ window_mask = Exercise(
         (pad([[5, 2], [5, 6, 2]]), 1),
     ],
 )
-
-
-LAYERS, WIDTH = 3, 5
-
-
-@functools.cache
-def _reach(layers: int = LAYERS, width: int = WIDTH) -> int:
-    """How many places back a layer above others sees, each of them through a window."""
-    back = torch.arange(100)[:, None] - torch.arange(100)
-    window = ((back >= 0) & (back < width)).double()
-    seen = torch.linalg.matrix_power(window, layers)[-1]
-    return int(back[-1, seen > 0].max())
-
-
-@Question
-def far_reach(answer: Any) -> str:
-    """How many places back do three layers see, each through a window of five?"""
-    return by_number(
-        answer,
-        _reach(),
-        {
-            LAYERS * WIDTH: "each layer reaches less far back: its window holds the place itself.",
-            _reach() + 1: "these are all places that are seen; how many places back is the first?",
-            _reach(layers=1): "this is the reach of one layer; what it reads has read others.",
-            WIDTH: "this is the window of one layer; what it reads has read others.",
-            _reach(layers=2): "this is the reach of two layers.",
-            WIDTH**LAYERS: "the reach grows by the same number of places in every layer.",
-            _reach(layers=1) ** LAYERS: "the reach grows by the same number in every layer.",
-        },
-    )

@@ -124,6 +124,19 @@ grouped_attention = Exercise(
         ),
         "the last matrix is missing: these are the heads side by side.": _faulty(project=False),
         "queries and keys are swapped.": _faulty(swapped=True),
+        "each group is repeated num_groups times; repeat it num_heads / num_groups times.": (
+            _faulty(share=lambda x, times: _side_by_side(x, x.size(1)))
+        ),
+        "the softmax goes over the batch; a sentence has nothing to do with another.": (
+            _faulty(dim=0)
+        ),
+        "the scores are multiplied by √d_k; divide by it.": (
+            _faulty(divisor=lambda d, num_heads: d**-0.5)
+        ),
+        "** comes before /: put −1/2 into brackets.": (_faulty(divisor=lambda d, num_heads: 2 * d)),
+        "all query heads use the last group.": (
+            _faulty(share=lambda x, times: x[:, -1:].expand(-1, x.size(1) * times, -1, -1))
+        ),
     },
     cases=[(8, 4, 2), (12, 6, 3), (6, 3, 1)],
     ask=_put_to_work,

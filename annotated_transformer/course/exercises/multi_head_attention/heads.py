@@ -46,19 +46,24 @@ def _wrong(
     split: Callable[[Tensor, int], Tensor] = _split_heads,
     merge: Callable[[Tensor], Tensor] = _merge_heads,
     dim: int = 3,
-    width: Callable[[Tensor, int], int] = lambda query, h: query.size(2) // h,
+    width: Callable[[Tensor, int], float] = lambda query, h: query.size(2) // h,
+    weigh: Callable[[Tensor, Tensor], Tensor] = torch.matmul,
 ) -> Callable[..., Tensor]:
     """The same with another split, merge, axis of the softmax or width under the root."""
 
     def attend(query: Tensor, key: Tensor, value: Tensor, h: int) -> Tensor:
         scores = split(query, h) @ split(key, h).mT / width(query, h) ** 0.5
-        return merge(scores.softmax(dim) @ split(value, h))
+        return merge(weigh(scores.softmax(dim), split(value, h)))
 
     return attend
 
 
 def _blind_split(x: Tensor, h: int) -> Tensor:
     return _cut(x, h, x.size(1), -1)
+
+
+def _dealt(x: Tensor, h: int) -> Tensor:
+    return _cut(x, x.size(1), -1, h).permute(0, 3, 1, 2)
 
 
 def _blind_merge(x: Tensor) -> Tensor:
@@ -121,6 +126,25 @@ attend_in_heads = Exercise(
         ),
         "the numbers of the heads take turns; those of a head stay side by side.": (
             _wrong(merge=lambda heads: heads.permute(0, 2, 3, 1).flatten(2))
+        ),
+        "the split deals the numbers out in turns; those of a head stand side by side.": (
+            _wrong(_dealt)
+        ),
+        "the divisor is the root of the number of positions; a head's scores have d_k terms.": (
+            _wrong(width=lambda query, h: query.size(1))
+        ),
+        "the scores are multiplied by √d_k; divide by it.": (
+            _wrong(width=lambda query, h: h / query.size(2))
+        ),
+        "the softmax goes over the batch; a sentence has nothing to do with another.": (
+            _wrong(dim=0)
+        ),
+        "queries and keys are swapped.": lambda q, k, v, h: _attend_in_heads(k, q, v, h),
+        "the division comes after the softmax; then the weights sum to 1/√d_k.": (
+            lambda q, k, v, h: _wrong(width=lambda q, h: 1)(q, k, v, h) / (q.size(2) // h) ** 0.5
+        ),
+        "the divisor is √d_v; a head's scores have d_k terms.": (
+            lambda q, k, v, h: _wrong(width=lambda q, h: v.size(2) // h)(q, k, v, h)
         ),
     },
     cases=[

@@ -1,15 +1,19 @@
 """Exercises of the chapter "Positional encoding: telling a word where it stands"."""
 
+from annotated_transformer.course.exercises.positional_encoding.bases import (
+    best_base,
+)
 from annotated_transformer.course.exercises.positional_encoding.biases import (
     alibi_biases,
 )
 from annotated_transformer.course.exercises.positional_encoding.positions import (
-    best_base,
     offset_distance,
     wavelength,
 )
 from annotated_transformer.course.exercises.positional_encoding.rotations import (
     llama_rotary,
+)
+from annotated_transformer.course.exercises.positional_encoding.turned_scores import (
     turned_score,
 )
 from annotated_transformer.course.exercises.positional_encoding.words_and_positions import (

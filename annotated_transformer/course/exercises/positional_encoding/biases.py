@@ -37,6 +37,33 @@ alibi_biases = Exercise(
     reference=_alibi_biases,
     mistakes={
         "the heads are counted from 0; here the first one is h = 1.": _wrong(first=0),
+        "the heads are counted from 2; the first one is h = 1.": _wrong(first=2),
+        "the 8 is missing in the exponent, −8h/H.": _wrong(lambda h, heads: 2 ** (-h / heads)),
+        "H is missing in the exponent, −8h/H.": _wrong(lambda h, heads: 2 ** (-8 * h)),
+        "h and H are multiplied in the exponent, −8h/H.": (
+            _wrong(lambda h, heads: 2.0 ** (-8 * h * heads))
+        ),
+        "this is −8h/H itself times the distance; it is the exponent of 2.": (
+            _wrong(lambda h, heads: 8 * h / heads)
+        ),
+        "keys after the query have −∞; hiding them is left to the mask.": (
+            _wrong(distance=lambda x: x.double().masked_fill(x < 0, torch.inf))
+        ),
+        "keys before the query have bias 0; they get one as those after it do.": (
+            _wrong(distance=lambda x: (-x).clamp(min=0))
+        ),
+        "the root of the distance stands here; it is the distance itself.": (
+            _wrong(distance=lambda x: x.abs().sqrt())
+        ),
+        "the distances do not differ from head to head: the factors are missing.": (
+            _wrong(lambda h, heads: 1)
+        ),
+        "this grows with the key's position; it is the distance that counts.": (
+            lambda length, heads: _alibi_biases(length, heads)[:, :1].expand(-1, length, -1)
+        ),
+        "this grows with the query's position; it is the distance that counts.": (
+            lambda length, heads: _alibi_biases(length, heads)[:, :, :1].expand(-1, -1, length)
+        ),
         "the minus is missing: what is far away must lose.": _wrong(sign=1),
         "this is 2 to the power of −h in every case; the exponent is −8h/H.": (
             _wrong(lambda h, heads: 2**-h)

@@ -1,14 +1,9 @@
 """Positional encoding: wavelengths, and how far apart two positions are."""
 
-import functools
 import math
-from collections.abc import Callable
-from typing import Any
-
-import torch
+from collections.abc import Callable, Iterable
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.questions import Question, by_number
 
 BASE = 10000.0
 
@@ -48,11 +43,35 @@ wavelength = Exercise(
         "this is 2π times the frequency; divide 2π by the frequency.": (
             _turns(power=lambda c, d: BASE ** (-2 * (c // 2) / d))
         ),
+        "2i/d multiplies the base here; it is its exponent.": (
+            _turns(power=lambda c, d: BASE * 2 * (c // 2) / d)
+        ),
+        "only 2i is the exponent here, and all is divided by d; the exponent is 2i/d.": (
+            _turns(power=lambda c, d: BASE ** (2 * (c // 2)) / d)
+        ),
+        "the pairs are counted from 1; columns 0 and 1 belong to pair 0.": (
+            _turns(power=lambda c, d: BASE ** (2 * (c // 2 + 1) / d))
+        ),
+        "columns 1 and 2 are a pair here; the pairs are 0 and 1, 2 and 3, and so on.": (
+            _turns(power=lambda c, d: BASE ** (2 * ((c + 1) // 2) / d))
+        ),
+        "a column and the one d/2 farther are a pair here; neighbours are.": (
+            _turns(power=lambda c, d: BASE ** (2 * (c % (d // 2)) / d))
+        ),
+        "the base is 1000 here; it is 10000.": _turns(
+            power=lambda c, d: 1000 ** (2 * (c // 2) / d)
+        ),
         "the last exponent is (d − 2)/d, not 1: divide by d.": (
             _turns(power=lambda c, d: BASE ** (2 * (c // 2) / (d - 2)))
         ),
         "these are whole numbers of positions; a wavelength need not be one.": (
             lambda column, d: math.ceil(_wavelength(column, d))
+        ),
+        "this is cut to a whole number; a wavelength need not be one.": (
+            lambda column, d: int(_wavelength(column, d))
+        ),
+        "this is rounded to a whole number; a wavelength need not be one.": (
+            lambda column, d: round(_wavelength(column, d))
         ),
     },
     cases=[(0, 4), (2, 4), (3, 8), (7, 10), (4, 6), (1, 12)],
@@ -68,11 +87,11 @@ def _offset_distance(offset: int, d_model: int) -> float:
 def _distance(
     power: Callable[[int, int], float] = lambda i, d: BASE ** (-2 * i / d),
     term: Callable[[float], float] = lambda angle: 2 - 2 * math.cos(angle),
-    pairs: Callable[[int], int] = lambda d: d // 2,
+    pairs: Callable[[int], Iterable[int]] = lambda d: range(d // 2),
     last: Callable[[float], float] = math.sqrt,
 ) -> Callable[[int, int], float]:
     """The distance, with another frequency, term, number of pairs or last step."""
-    return lambda k, d: last(sum(term(k * power(i, d)) for i in range(pairs(d))))
+    return lambda k, d: last(sum(term(k * power(i, d)) for i in pairs(d)))
 
 
 offset_distance = Exercise(
@@ -80,8 +99,8 @@ offset_distance = Exercise(
     mistakes={
         BRACKETS: _distance(power=lambda i, d: BASE**-2 * i / d),
         NO_TWO: _distance(power=lambda i, d: BASE ** (-i / d)),
-        EVERY_COLUMN: _distance(power=lambda i, d: BASE ** (-i / d), pairs=lambda d: d),
-        "i counts the pairs: it ends at d/2 − 1, not at d − 1.": _distance(pairs=lambda d: d),
+        EVERY_COLUMN: _distance(power=lambda i, d: BASE ** (-i / d), pairs=range),
+        "i counts the pairs: it ends at d/2 − 1, not at d − 1.": _distance(pairs=range),
         "this is the square of the distance: the root is missing.": _distance(last=float),
         "each pair gives 2 − 2 cos: a factor 2 is missing.": (
             _distance(term=lambda angle: 1 - math.cos(angle))
@@ -92,6 +111,37 @@ offset_distance = Exercise(
         "the minus in the exponent is missing: the frequencies fall.": (
             _distance(power=lambda i, d: BASE ** (2 * i / d))
         ),
+        "i goes in steps of 2 here, and is doubled as well.": (
+            _distance(pairs=lambda d: range(0, d, 2))
+        ),
+        "the first pair is missing: i begins at 0.": _distance(pairs=lambda d: range(1, d // 2)),
+        "i goes from 1 to d/2 here; it goes from 0 to d/2 − 1.": (
+            _distance(pairs=lambda d: range(1, d // 2 + 1))
+        ),
+        "the last pair is missing: i ends at d/2 − 1.": (
+            _distance(pairs=lambda d: range(d // 2 - 1))
+        ),
+        "there is one pair too many: i ends at d/2 − 1.": (
+            _distance(pairs=lambda d: range(d // 2 + 1))
+        ),
+        "each pair gives 2 − cos here; it is 2 − 2 cos.": (
+            _distance(term=lambda angle: 2 - math.cos(angle))
+        ),
+        "each pair gives 2 + 2 cos here; it is 2 − 2 cos.": (
+            _distance(term=lambda angle: 2 + 2 * math.cos(angle))
+        ),
+        "these are sines; each pair gives 2 − 2 cos.": (
+            _distance(term=lambda angle: abs(2 - 2 * math.sin(angle)))
+        ),
+        "the offset is not used: each angle is k times a frequency.": (
+            lambda k, d: _offset_distance(1, d)
+        ),
+        "the offset stands before the cosine; it belongs into it.": (
+            lambda k, d: math.sqrt(
+                sum(abs(2 - 2 * k * math.cos(BASE ** (-2 * i / d))) for i in range(d // 2))
+            )
+        ),
+        "the base is 1000 here; it is 10000.": _distance(power=lambda i, d: 1000 ** (-2 * i / d)),
         "the angles are in radians already; cos wants them as they are.": (
             _distance(term=lambda angle: 2 - 2 * math.cos(math.radians(angle)))
         ),
@@ -108,31 +158,5 @@ offset_distance = Exercise(
             _distance(term=lambda angle: angle**2)
         ),
     },
-    cases=[(1, 2), (3, 10), (6, 10), (4, 8), (-5, 6), (3000, 40)],
+    cases=[(1, 2), (3, 10), (6, 10), (4, 8), (-5, 6), (3000, 40), (500, 4), (800, 6)],
 )
-
-
-@functools.cache
-def _best_base(length: int = 1000, d_model: int = 8) -> int:
-    """The base whose two closest of so many positions are farthest apart."""
-    offset = torch.arange(1, length, dtype=torch.float64)[:, None]
-
-    def closest(base: int) -> float:
-        frequency = base ** (-torch.arange(0, d_model, 2) / d_model)
-        return float((2 - 2 * (offset * frequency).cos()).sum(dim=1).min())
-
-    return max((10, 100, 1000, 10000), key=closest)
-
-
-@Question
-def best_base(answer: Any) -> str:
-    """Which base keeps the two closest of 1,000 positions farthest apart?"""
-    return by_number(
-        answer,
-        _best_base(),
-        {
-            _best_base(length=2): "this is best for neighbours; look at all offsets up to 999.",
-            100: "there are two positions, hundreds apart, where all four hands come close again.",
-            10000: "its slow hands hardly move, so that the first ones have to do the work alone.",
-        },
-    )

@@ -1,60 +1,16 @@
 """Positional encoding: queries and keys that are turned."""
 
-import math
 from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.course.exercises.positional_encoding.positions import (
     BASE,
     NO_TWO,
-)
-
-Pair = Float[Tensor, " pair"]
-
-
-def _turned(x: Tensor, angle: float) -> Tensor:
-    """A pair of columns, turned as the hands of the chapter are."""
-    sine, cosine = math.sin(angle), math.cos(angle)
-    return torch.tensor([[cosine, sine], [-sine, cosine]]).to(x) @ x
-
-
-def _turned_score(
-    q: Pair, k: Pair, p: int, m: int, omega: float
-) -> tuple[Pair, Pair, Tensor, Tensor, Tensor]:
-    """Why the score of two turned vectors depends on their offset only."""
-    query, key = _turned(q, p * omega), _turned(k, m * omega)
-    return query, key, q @ k, q[0] * k[1] - q[1] * k[0], query @ key
-
-
-def _steps(way: int = 1, offset: int = 1) -> Callable[..., tuple[Tensor, ...]]:
-    """The steps with the turns, or the last offset, the other way round."""
-
-    def steps(q: Tensor, k: Tensor, p: int, m: int, omega: float) -> tuple[Tensor, ...]:
-        one, other, angle = q @ k, q[0] * k[1] - q[1] * k[0], offset * (m - p) * omega
-        turned = _turned(q, way * p * omega), _turned(k, way * m * omega)
-        return *turned, one, other, one * math.cos(angle) + other * math.sin(angle)
-
-    return steps
-
-
-turned_score = Derivation(
-    reference=_turned_score,
-    mistakes={
-        "steps 1 and 2 turn backwards: the minus belongs to the sine of the second row.": (
-            _steps(way=-1)
-        ),
-        "step 5 has the offset p − m; back by p and on by m is a turn by m − p.": _steps(offset=-1),
-    },
-    cases=[
-        (normal(2, seed=0), normal(2, seed=1), 3, 1, 0.5),
-        (normal(2, seed=2).float(), normal(2, seed=3).float(), 2, 7, 0.1),
-        (normal(2, seed=4), normal(2, seed=5), 0, 4, 1.0),
-    ],
 )
 
 
@@ -147,6 +103,48 @@ llama_rotary = Exercise(
         ),
         "the positions begin at 0 whatever start is.": _wrong(place=lambda start, t: t),
         "the positions begin at start + 1.": _wrong(place=lambda start, t: start + t + 1),
+        "the positions of the keys begin at 0; only those of the queries begin at start.": (
+            lambda query, key, start: (
+                _llama_rotary(query, key, start)[0],
+                _llama_rotary(query, key, 0)[1],
+            )
+        ),
+        "the positions of the queries begin at 0; only those of the keys begin at start.": (
+            lambda query, key, start: (
+                _llama_rotary(query, key, 0)[0],
+                _llama_rotary(query, key, start)[1],
+            )
+        ),
+        "start is subtracted; the word at place t has the position start + t.": (
+            _wrong(place=lambda start, t: t - start)
+        ),
+        "the positions are multiplied by start; the word at t has the position start + t.": (
+            _wrong(place=lambda start, t: start * t)
+        ),
+        "the exponent is 4i/d_k here; it is 2i/d_k.": _wrong(lambda i, d: 4 * i / d),
+        "the frequencies rise; the minus in the exponent is missing.": (
+            _wrong(lambda i, d: -2 * i / d)
+        ),
+        "the pairs are counted from 1; the first one has the frequency 1.": (
+            _wrong(lambda i, d: 2 * (i + 1) / d)
+        ),
+        "the two halves of the result are swapped.": _wrong(join=lambda a, b: _beside(b, a)),
+        "both sines are negative; this is no rotation and changes the lengths.": _wrong(
+            turn=lambda a, b, c, s: (a * c - b * s, b * c - a * s)
+        ),
+        "the sign of the whole second half is wrong.": _wrong(
+            turn=lambda a, b, c, s: (a * c - b * s, -a * s - b * c)
+        ),
+        "b cos is missing: the second half is a sin + b cos.": _wrong(
+            turn=lambda a, b, c, s: (a * c - b * s, a * s)
+        ),
+        "the second half is not turned.": _wrong(turn=lambda a, b, c, s: (a * c - b * s, b)),
+        "only the cosines are used: this shrinks the vectors in place of turning them.": _wrong(
+            turn=lambda a, b, c, s: (a * c, b * c)
+        ),
+        "the pairs are neighbours, and what they become stands in two halves.": (
+            _wrong(split=_neighbours)
+        ),
         "every word is turned as the first one is; its own position is start + t.": (
             _wrong(place=lambda start, t: start)
         ),

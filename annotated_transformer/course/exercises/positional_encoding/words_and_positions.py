@@ -34,6 +34,11 @@ def _side_by_side(x: Tensor, places: Tensor) -> Tensor:
     return torch.cat([x, places.expand_as(x)], dim=-1)
 
 
+def _other_root(size: Callable[[Tensor, Tensor], int]) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """The sum with the root of another size in place of d."""
+    return lambda x, table, start: x * math.sqrt(size(x, table)) + table[start : start + x.size(1)]
+
+
 embed_from = Exercise(
     reference=_embed_from,
     mistakes={
@@ -50,6 +55,31 @@ embed_from = Exercise(
         "the positions begin at start + 1; the first word of x stands at position start.": (
             _wrong(lambda start, time: slice(start + 1, start + time + 1))
         ),
+        "the positions begin at start − 1; the first word of x stands at position start.": (
+            _wrong(lambda start, time: slice(start - 1, start + time - 1))
+        ),
+        "every word has the position of the last.": (_wrong(lambda start, time: start + time - 1)),
+        "every word has the position after the last.": _wrong(lambda start, time: start + time),
+        "every word has position 0.": _wrong(lambda start, time: 0),
+        "the positions are in the opposite order; the first word stands at start.": (
+            lambda x, table, start: _embed_from(x.flip(1), table, start).flip(1)
+        ),
+        "each sentence has one position here; each word has its own.": (
+            lambda x, table, start: (
+                x * math.sqrt(x.size(-1)) + table[start : start + len(x)][:, None]
+            )
+        ),
+        "the factor is the root of the number of words; √d is asked for.": (
+            _other_root(lambda x, table: x.size(1))
+        ),
+        "the factor is the root of the number of sentences; √d is asked for.": (
+            _other_root(lambda x, table: x.size(0))
+        ),
+        "the factor is the root of the number of positions; √d is asked for.": (
+            _other_root(lambda x, table: len(table))
+        ),
+        "the positions are subtracted; they are added.": _wrong(place=lambda d: -1),
+        "the positions are added twice.": _wrong(place=lambda d: 2),
         "these positions end at start; they begin there.": (
             _wrong(lambda start, time: slice(max(0, start - time), start))
         ),

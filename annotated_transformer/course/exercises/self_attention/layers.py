@@ -134,6 +134,36 @@ self_attention_layer = Exercise(
         "the sentence attends to its past only; here every word may attend to every other.": (
             _faulty(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))
         ),
+        "** comes before /: put −1/2 into brackets.": _faulty(
+            _by_hand(lambda q, v: 2 * q.size(-1))
+        ),
+        "the scores are multiplied by √d_k; divide by it.": (
+            _faulty(_by_hand(lambda q, v: q.size(-1) ** -0.5))
+        ),
+        "the softmax goes over axis 0, whatever it is; the keys are the last axis, −1.": (
+            _faulty(_by_hand(dim=0))
+        ),
+        "the softmax goes over axis 1, which is the keys only without a batch; take −1.": (
+            _faulty(_by_hand(dim=1))
+        ),
+        "the softmax goes over axis 2, which is the keys only in a batch; take −1.": (
+            _faulty(_by_hand(dim=2))
+        ),
+        "this works for a batch of sentences only; count the axes from the end: −1, −2.": (
+            _faulty(lambda q, k, v: (q @ k.transpose(1, 2) / q.size(-1) ** 0.5).softmax(-1) @ v)
+        ),
+        "these weights do not sum to 1: divide the exponentials by their sum.": (
+            _faulty(lambda q, k, v: (q @ k.mT / q.size(-1) ** 0.5).exp() @ v)
+        ),
+        "these are sums of keys; the weights are for the values.": (
+            _faulty(lambda q, k, v: _right(q, k, k))
+        ),
+        "X itself is compared; queries and keys are X W_Q and X W_K.": (
+            _on_words(lambda self, x: _right(x, x, self.value(x)))
+        ),
+        "these are the plain means of the values; the scores are not used.": (
+            _faulty(lambda q, k, v: v.mean(-2, keepdim=True).expand_as(v))
+        ),
     },
     cases=[(6, 3, 5), (7, 4, 3), (8, 5, 2)],
     ask=_put_to_work,

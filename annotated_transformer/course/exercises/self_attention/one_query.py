@@ -72,6 +72,28 @@ one_output = Exercise(
         "the sum is missing: each value has its weight, now add them up.": (
             lambda q, k, v: (k @ q / len(q) ** 0.5).softmax(0)[:, None] * v
         ),
+        "** comes before /: put −1/2 into brackets.": (
+            lambda q, k, v: (k @ q / (2 * len(q))).softmax(0) @ v
+        ),
+        "the divisor is n, the number of keys; √d_k is asked for.": (
+            lambda q, k, v: (k @ q / len(k)).softmax(0) @ v
+        ),
+        "the scores are divided by their sum; a softmax takes the exponentials first.": (
+            lambda q, k, v: k @ q / (k @ q).sum() @ v
+        ),
+        "the most similar key gets the least weight: the scores have the wrong sign.": (
+            lambda q, k, v: (-(k @ q) / len(q) ** 0.5).softmax(0) @ v
+        ),
+        "these weights are logarithms, from log_softmax; they do not sum to 1.": (
+            lambda q, k, v: (k @ q / len(q) ** 0.5).log_softmax(0) @ v
+        ),
+        "each weight is a sigmoid of its own; a softmax makes them sum to 1.": (
+            lambda q, k, v: (k @ q / len(q) ** 0.5).sigmoid() @ v
+        ),
+        "this is the plain sum of the values; the scores are not used.": lambda q, k, v: v.sum(0),
+        "this adds the numbers of each value; add the values, number by number.": (
+            lambda q, k, v: ((k @ q / len(q) ** 0.5).softmax(0)[:, None] * v).sum(1)
+        ),
     },
     cases=random_cases("d_k", "n d_k", "n d_v"),
 )

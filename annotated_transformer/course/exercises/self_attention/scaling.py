@@ -20,6 +20,19 @@ def _score_variances(d_k: int, var_q: float, var_k: float) -> tuple[float, float
     return product, d_k * product, product, math.sqrt(product)
 
 
+def _variances(
+    dot: Callable[[int], float] = float, scaled: Callable[[int], float] = lambda d: 1 / d
+) -> Callable[[int, float, float], tuple[float, float, float, float]]:
+    """The steps, with another factor from 1 to 2 or from 2 to 3; the later ones follow."""
+
+    def steps(d: int, var_q: float, var_k: float) -> tuple[float, float, float, float]:
+        product = var_q * var_k
+        sums = dot(d) * product
+        return product, sums, scaled(d) * sums, math.sqrt(scaled(d) * sums)
+
+    return steps
+
+
 score_variances = Derivation(
     reference=_score_variances,
     mistakes={
@@ -34,6 +47,19 @@ score_variances = Derivation(
                 math.sqrt(a * b * math.sqrt(d)),
             )
         ),
+        "step 2 has d_k²; the variances of d_k products are added, so it is d_k times step 1.": (
+            _variances(dot=lambda d: d**2)
+        ),
+        "step 2 has √d_k, as a deviation would; variances are added, d_k times.": (
+            _variances(dot=lambda d: d**0.5)
+        ),
+        "step 2 is step 1 again; the sum has d_k terms.": _variances(dot=lambda d: 1),
+        "step 2 is divided by d_k; the sum has d_k terms.": _variances(dot=lambda d: 1 / d),
+        "step 3 is step 2 again; the division by √d_k is missing.": (
+            _variances(scaled=lambda d: 1)
+        ),
+        "step 3 is divided by d_k²: √d_k squared is d_k.": _variances(scaled=lambda d: d**-2.0),
+        "step 3 is multiplied by d_k; the scores are divided.": _variances(scaled=float),
     },
     cases=[(16, 4.0, 1.0), (5, 2.0, 3.0), (64, 0.5, 0.25)],
 )
@@ -78,12 +104,12 @@ def _batched_attention(
     return scores.softmax(dim=-1) @ value
 
 
-def _wrong(dim: int, width: str, late: bool = False) -> Callable[..., Tensor]:
+def _wrong(dim: int, width: str, late: bool = False, power: float = 0.5) -> Callable[..., Tensor]:
     """The same with a softmax over that axis, and the width of "key", "value" … under the root."""
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         sizes = {"key": key.size(-1), "value": value.size(-1), "words": key.size(1), "none": 1}
-        d = sizes[width] ** 0.5
+        d = {**sizes, "queries": query.size(1)}[width] ** power
         scores = query @ key.mT
         weights: Tensor = scores.softmax(dim) / d if late else (scores / d).softmax(dim)
         return weights @ value
@@ -116,6 +142,29 @@ batched_attention = Exercise(
         ),
         "the division comes after the softmax, and by √d_v; scale the scores, by √d_k.": (
             _wrong(-1, "value", late=True)
+        ),
+        "the axis is right; under the root stands the number of queries, not the width of one.": (
+            _wrong(-1, "queries")
+        ),
+        "the axis is right, but the divisor is d_k itself; its root is asked for.": (
+            _wrong(-1, "key", power=1.0)
+        ),
+        "the axis is right, but the divisor is d_v itself; √d_k is asked for.": (
+            _wrong(-1, "value", power=1.0)
+        ),
+        "the axis is right, but the scores are multiplied by √d_k; divide by it.": (
+            _wrong(-1, "key", power=-0.5)
+        ),
+        "the axis of the softmax is still wrong, and the divisor is d_k without its root.": (
+            _wrong(1, "key", power=1.0)
+        ),
+        "the axis is still wrong; under the root stands the number of keys.": _wrong(1, "words"),
+        "the softmax goes over the batch, and under the root stands d_v.": _wrong(0, "value"),
+        "these are the weights; the output is the sum of the values with them.": (
+            lambda q, k, v: (q @ k.mT / q.size(-1) ** 0.5).softmax(-1)
+        ),
+        "the softmax is missing: these weights do not sum to 1.": (
+            lambda q, k, v: q @ k.mT / q.size(-1) ** 0.5 @ v
         ),
     },
     cases=random_cases("batch query d_k", "batch key d_k", "batch key d_v"),

@@ -7,6 +7,7 @@ from annotated_transformer.course.checking import Exercise
 
 Sentence = list[str]
 Sentences = list[Sentence]
+LONGEST = 99
 
 
 def _exact_accuracy_by_length(
@@ -31,6 +32,7 @@ def _wrong(
     first: int = 0,
     last: int = 0,
     share: Callable[[list[float], int], float] = _share,
+    at: Callable[[list[int]], list[int]] = list,
 ) -> Callable[[Sentences, Sentences, list[int]], list[float]]:
     """The shares, if another value or length is taken, the edges move, or the sum is divided."""
 
@@ -38,9 +40,26 @@ def _wrong(
         pairs = list(zip(translations, references, strict=True))
         bins = [
             [pair for pair in pairs if low + first <= length(*pair) < high + last]
-            for low, high in pairwise(edges)
+            for low, high in pairwise(at(edges))
         ]
         return [share([float(value(*pair)) for pair in chosen], len(pairs)) for chosen in bins]
+
+    return answer
+
+
+def _or_0(chosen: list[float], every: int) -> float:
+    return _share(chosen, every) if chosen else 0.0
+
+
+def _by_words(
+    size: Callable[[Sentence, Sentence], int],
+) -> Callable[[Sentences, Sentences, list[int]], list[float]]:
+    """The right words of a bin, divided by a number of words."""
+
+    def answer(translations: Sentences, references: Sentences, edges: list[int]) -> list[float]:
+        right = _wrong(lambda said, right: sum(_right_words(said, right)))
+        shares = (count(translations, references, edges) for count in (right, _wrong(size)))
+        return [good / every for good, every in zip(*shares, strict=True)]
 
     return answer
 
@@ -63,6 +82,15 @@ exact_accuracy_by_length = Exercise(
         "these are shares of right words; a sentence is right only as a whole.": (
             _wrong(lambda said, right: sum(_right_words(said, right)) / len(right))
         ),
+        "these are shares of all right words of a bin; a sentence is right only as a whole.": (
+            _by_words(lambda said, right: len(right))
+        ),
+        "these are shares of the words that are said; a sentence is right only as a whole.": (
+            _by_words(lambda said, right: len(said))
+        ),
+        "these are shares of the longer sentences' words; one is right only as a whole.": (
+            _by_words(lambda said, right: max(len(said), len(right)))
+        ),
         "sentences count as right that agree as far as the shorter goes; both must end there.": (
             _wrong(lambda said, right: all(_right_words(said, right)))
         ),
@@ -79,6 +107,27 @@ exact_accuracy_by_length = Exercise(
         ),
         "the lower edge is not looked at: a bin holds the shorter sentences, too.": (
             _wrong(first=-100)
+        ),
+        "longer sentences fall into the last bin; they belong to none.": (
+            _wrong(at=lambda edges: [*edges[:-1], LONGEST])
+        ),
+        "shorter sentences fall into the first bin; they belong to none.": (
+            _wrong(at=lambda edges: [0, *edges[1:]])
+        ),
+        "shorter and longer sentences fall into the first and the last bin, not into none.": (
+            _wrong(at=lambda edges: [0, *edges[1:-1], LONGEST])
+        ),
+        "a bin for all longer sentences is added; the last edge ends the last bin.": (
+            _wrong(share=_or_0, at=lambda edges: [*edges, LONGEST])
+        ),
+        "a bin for all shorter sentences is added; the first edge begins the first bin.": (
+            _wrong(share=_or_0, at=lambda edges: [0, *edges])
+        ),
+        "bins for all shorter and all longer sentences are added.": (
+            _wrong(share=_or_0, at=lambda edges: [0, *edges, LONGEST])
+        ),
+        "the bins are one word long; each goes from an edge to the next.": (
+            _wrong(share=_or_0, at=lambda edges: [*range(edges[0], edges[-1] + 1)])
         ),
         "the sums are divided by the number of all sentences; divide by those in the bin.": (
             _wrong(share=lambda chosen, every: sum(chosen) / every)

@@ -1,5 +1,7 @@
 """Sequence to sequence: how far a change of the state reaches."""
 
+import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -7,6 +9,7 @@ import torch
 from torch import nn
 
 from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.comparing import is_number
 from annotated_transformer.course.questions import Question, by_number
 from annotated_transformer.course.trials import generators_put_back
 
@@ -23,26 +26,122 @@ def _gru_derivative(
     return dz, dr, dn, z + (1 - z) * dn + (h - n) * dz
 
 
-def _constant_reset(
-    h: float, z: float, r: float, n: float, u_z: float, u_r: float, u_n: float
-) -> Steps:
-    dz, dr, _, _ = _gru_derivative(h, z, r, n, u_z, u_r, u_n)
-    dn = (1 - n**2) * r * u_n
-    return dz, dr, dn, z + (1 - z) * dn + (h - n) * dz
+def _dn(r: float, n: float, u: float, h: float, dr: float) -> float:
+    return (1 - n**2) * (r + h * dr) * u
 
 
-def _constant_update(
-    h: float, z: float, r: float, n: float, u_z: float, u_r: float, u_n: float
-) -> Steps:
-    dz, dr, dn, _ = _gru_derivative(h, z, r, n, u_z, u_r, u_n)
-    return dz, dr, dn, z + (1 - z) * dn
+def _dh(h: float, z: float, n: float, dz: float, dn: float) -> float:
+    return z + (1 - z) * dn + (h - n) * dz
+
+
+def _wrong(
+    z_gate: Callable[[float, float], float] = lambda z, u: z * (1 - z) * u,
+    r_gate: Callable[[float, float], float] = lambda r, u: r * (1 - r) * u,
+    proposal: Callable[[float, float, float, float, float], float] = _dn,
+    state: Callable[[float, float, float, float, float], float] = _dh,
+) -> Callable[..., Steps]:
+    """The steps, if one of them is another; those after it build on it."""
+
+    def answer(h: float, z: float, r: float, n: float, u_z: float, u_r: float, u_n: float) -> Steps:
+        dz, dr = z_gate(z, u_z), r_gate(r, u_r)
+        dn = proposal(r, n, u_n, h, dr)
+        return dz, dr, dn, state(h, z, n, dz, dn)
+
+    return answer
+
+
+def _boxes(h: float, z: float, r: float, n: float, u_z: float, u_r: float, u_n: float) -> Steps:
+    _, dr, dn, whole = _gru_derivative(h, z, r, n, u_z, u_r, u_n)
+    return u_z, dr, dn / (1 - n**2), whole - z
+
+
+def _slope_of(gate: float) -> float:
+    opened = 1 / (1 + math.exp(-gate))
+    return opened * (1 - opened)
+
+
+Gate = Callable[[float, float], float]
+GATES: dict[str, Gate] = {
+    "the inner derivative is missing: u stands before h.": lambda g, u: g * (1 - g),
+    "z and r are gates already; σ is applied to them once more.": lambda g, u: _slope_of(g) * u,
+    "this is the slope of tanh; z and r come from σ.": lambda g, u: (1 - g**2) * u,
+    "the gate itself is missing: σ′ is σ (1 − σ).": lambda g, u: (1 - g) * u,
+    "1 − the gate is missing: σ′ is σ (1 − σ).": lambda g, u: g * u,
+    "the slope is missing: σ′ is σ (1 − σ).": lambda g, u: u,
+}
+"""What a derivative of a gate may be instead."""
 
 
 gru_derivative = Derivation(
     reference=_gru_derivative,
     mistakes={
-        "from step 3 on, a term is missing: r depends on h as well.": _constant_reset,
-        "in step 4 a term is missing: z depends on h as well.": _constant_update,
+        "these are the boxes alone; each derivative is asked for as a whole.": _boxes,
+        "from step 3 on, a term is missing: h itself changes, not r alone.": (
+            _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * h * dr * u)
+        ),
+        "from step 3 on, a term is missing: r depends on h as well.": (
+            _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * r * u)
+        ),
+        "in step 4 a term is missing: z depends on h as well.": (
+            _wrong(state=lambda h, z, n, dz, dn: z + (1 - z) * dn)
+        ),
+        **{f"from step 1 on, {said}": _wrong(gate, gate) for said, gate in GATES.items()},
+        **{f"in step 1, and so in 4, {said}": _wrong(gate) for said, gate in GATES.items()},
+        **{f"from step 2 on, {said}": _wrong(r_gate=gate) for said, gate in GATES.items()},
+        "from step 3 on, the factor h is missing: the product is r · h.": (
+            _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * (r + dr) * u)
+        ),
+        "from step 3 on, h has changed places: r stands alone, and h beside r′.": (
+            _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * (r * h + dr) * u)
+        ),
+        "from step 3 on, u is missing before one of the two terms; it belongs to both.": (
+            _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * (r * u + h * dr))
+        ),
+        "from step 3 on, u is missing before h.": (
+            _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * (r + h * dr))
+        ),
+        "from step 3 on, the slope of tanh is missing.": (
+            _wrong(proposal=lambda r, n, u, h, dr: (r + h * dr) * u)
+        ),
+        "from step 3 on, this is the slope of σ; n comes from tanh.": (
+            _wrong(proposal=lambda r, n, u, h, dr: n * (1 - n) * (r + h * dr) * u)
+        ),
+        "from step 3 on, n is not squared: tanh′ is 1 − tanh².": (
+            _wrong(proposal=lambda r, n, u, h, dr: (1 - n) * (r + h * dr) * u)
+        ),
+        "from step 3 on, n has its tanh already; it is applied once more.": (
+            _wrong(proposal=lambda r, n, u, h, dr: (1 - math.tanh(n) ** 2) * (r + h * dr) * u)
+        ),
+        "in step 4 the sign of z′ is wrong: z stands before h, and −z before n.": (
+            _wrong(state=lambda h, z, n, dz, dn: z + (1 - z) * dn + (n - h) * dz)
+        ),
+        "in step 4, z and 1 − z have changed places.": (
+            _wrong(state=lambda h, z, n, dz, dn: (1 - z) + z * dn + (n - h) * dz)
+        ),
+        "in step 4, z and 1 − z have changed places, but not in their derivatives.": (
+            _wrong(state=lambda h, z, n, dz, dn: (1 - z) + z * dn + (h - n) * dz)
+        ),
+        "in step 4 a term is missing: 1 − z stands before n, and changes with h.": (
+            _wrong(state=lambda h, z, n, dz, dn: z + (1 - z) * dn + h * dz)
+        ),
+        "in step 4 a term is missing: z stands before h, and changes with h.": (
+            _wrong(state=lambda h, z, n, dz, dn: z + (1 - z) * dn - n * dz)
+        ),
+        "in step 4 a sign is wrong: the derivative of 1 − z is −z′.": (
+            _wrong(state=lambda h, z, n, dz, dn: z + (1 - z) * dn + (h + n) * dz)
+        ),
+        "in step 4 a term is missing: n depends on h as well.": (
+            _wrong(state=lambda h, z, n, dz, dn: z + (h - n) * dz)
+        ),
+        "in step 4 a term is missing: h itself changes, and z stands before it.": (
+            _wrong(state=lambda h, z, n, dz, dn: (1 - z) * dn + (h - n) * dz)
+        ),
+        "in step 4 the derivative of n lacks its factor, 1 − z.": (
+            _wrong(state=lambda h, z, n, dz, dn: z + dn + (h - n) * dz)
+        ),
+        "in step 4 the derivative of n has the factor z; it is 1 − z.": (
+            _wrong(state=lambda h, z, n, dz, dn: z + z * dn + (h - n) * dz)
+        ),
     },
     cases=[
         (0.5, 0.9, 0.2, -0.4, 1.5, -0.5, 2.0),
@@ -74,6 +173,8 @@ def _share_left(bias: int) -> float:
 @Question
 def remembering_bias(answer: Any) -> str:
     """At which bias of z does more than half of a change last for 20 words?"""
+    if is_number(answer) and float(answer) % 1:
+        return "a whole number is asked for; of those that keep more than half, the smallest."
     biases = range(8)
     right = next(bias for bias in biases if _share_left(bias) > 0.5)
     replies: dict[int | float, str] = {

@@ -45,6 +45,18 @@ def _greedy_decode(next_logits: NextLogits, bos: int, eos: int, limit: int) -> l
     return tokens
 
 
+def _cut_at_eos(
+    find: Callable[[list[int], int], list[int]],
+) -> Callable[[NextLogits, int, int, int], list[int]]:
+    """The loop that keeps EOS, and cuts it off at the end, where it may be missing."""
+    return lambda model, bos, eos, limit: find(_wrong(keeps="EOS")(model, bos, eos, limit), eos)
+
+
+def _removed(tokens: list[int], eos: int) -> list[int]:
+    tokens.remove(eos)
+    return tokens
+
+
 def _wrong(
     more: int = 0,
     stops: bool = True,
@@ -90,6 +102,16 @@ greedy_decode = Exercise(
         ),
         "this is the last token, as a number; a list of all is asked for.": (
             lambda *case: _greedy_decode(*case)[-1]
+        ),
+        "where `limit` comes first, there is no EOS to be found; cut it off only if it is there.": (
+            _cut_at_eos(lambda tokens, eos: tokens[: tokens.index(eos)])
+        ),
+        "where `limit` comes first, there is no EOS to be removed.": _cut_at_eos(_removed),
+        "1 is written in for BOS; use `bos`, for one of these models has bos=6.": (
+            lambda model, bos, eos, limit: _greedy_decode(model, 1, eos, limit)
+        ),
+        "2 is written in for EOS; use `eos`, for one of these models has eos=9.": (
+            lambda model, bos, eos, limit: _greedy_decode(model, bos, 2, limit)
         ),
         "these are the least likely tokens: argmin in place of argmax.": _wrong(
             choose=torch.argmin

@@ -78,6 +78,21 @@ lstm_encode = Exercise(
         "at padding the state becomes 0; it has to stay as it was.": (
             _wrong(mask=lambda is_word, new, old: (is_word * new[0], is_word * new[1]))
         ),
+        "all sentences stop where the shortest ends; each stops at its own end.": (
+            _wrong(mask=lambda is_word, new, old: _keep(is_word.all(), new, old))
+        ),
+        "all sentences stop where the first ends; each stops at its own end.": (
+            _wrong(mask=lambda is_word, new, old: _keep(is_word[0], new, old))
+        ),
+        "all sentences stop where the last ends; each stops at its own end.": (
+            _wrong(mask=lambda is_word, new, old: _keep(is_word[-1], new, old))
+        ),
+        "the mask is inverted: the padding is read, and the words are not.": (
+            _wrong(mask=lambda is_word, new, old: _keep(~is_word, new, old))
+        ),
+        "these are the states one word before the last.": (
+            _wrong(result=lambda h, c, is_word: h[torch.arange(len(h)), is_word.sum(1) - 2])
+        ),
         "the words are replaced by 0 in the padding, but it is read; h and c have to stay.": (
             lambda x, is_word, W, U, b: _wrong(mask=lambda _, new, old: new)(
                 x * is_word[..., None], is_word, W, U, b
@@ -104,6 +119,23 @@ lstm_encode = Exercise(
         "i and f have changed places, and o and g: the blocks are i, f, g, o.": _wrong("fiog"),
         "h is o ⊙ tanh(c); its tanh is missing.": (
             _wrong(update=lambda f, i, g, o, c: (o * (f * c + i * g), f * c + i * g))
+        ),
+        "h is c, and o is not used; the LSTM shows o ⊙ tanh(c).": (
+            _wrong(update=lambda f, i, g, o, c: (f * c + i * g, f * c + i * g))
+        ),
+        "h is tanh(c), and o is not used; the LSTM shows o ⊙ tanh(c).": (
+            _wrong(update=lambda f, i, g, o, c: ((f * c + i * g).tanh(), f * c + i * g))
+        ),
+        "c goes on through its tanh; only h is made from tanh(c).": (
+            _wrong(
+                update=lambda f, i, g, o, c: (
+                    o * (f * c + i * g).tanh(),
+                    (f * c + i * g).tanh(),
+                )
+            )
+        ),
+        "the proposal has the factor 1 − f; the LSTM has a gate i of its own.": (
+            _wrong(update=lambda f, i, g, o, c: _update(f, 1 - f, g, o, c))
         ),
         "h is made from the old c; it needs the new one.": (
             _wrong(update=lambda f, i, g, o, c: (o * c.tanh(), f * c + i * g))

@@ -51,6 +51,19 @@ last_states = Exercise(
         "the result has the shape (batch, 1, hidden); (batch, hidden) is asked for.": (
             lambda x, n: _last_states(x, n)[:, None]
         ),
+        "each state has only its first number; all of them are asked for.": (
+            lambda x, n: _last_states(x, n)[:, :1]
+        ),
+        "each state has only its first number, and there is an axis too many.": (
+            lambda x, n: _last_states(x, n)[:, :1, None]
+        ),
+        "each sentence has one number, the first of its state; all of them are asked for.": (
+            lambda x, n: _last_states(x, n)[:, 0]
+        ),
+        "these are states of the first sentence at every length; each sentence has its own.": (
+            lambda x, n: x[0, n - 1]
+        ),
+        "all states up to the last word are there; the last alone is asked for.": _words_only,
         "these are means over all positions, padding too.": lambda x, n: x.mean(1),
         "these are means over the words; the last state alone is asked for.": (
             lambda x, n: _words_only(x, n).sum(1) / n[:, None]
@@ -84,6 +97,24 @@ reverse_padded = Exercise(
     reference=_reverse_padded,
     mistakes={
         "the padding has moved to the front: reverse the words alone.": lambda ids: ids.flip(1),
+        "the padding has moved to the front, and the words are not reversed.": (
+            lambda ids: _reverse_padded(ids).flip(1)
+        ),
+        "all rows are moved as far as the shortest sentence needs; each has its own length.": (
+            lambda ids: ids.flip(1).roll(-int((ids == PAD).sum(1).max()), 1)
+        ),
+        "all rows are moved as far as the last sentence needs; each has its own length.": (
+            lambda ids: ids.flip(1).roll(-int((ids[-1] == PAD).sum()), 1)
+        ),
+        "all rows are moved as far as the first sentence needs; each has its own length.": (
+            lambda ids: ids.flip(1).roll(-int((ids[0] == PAD).sum()), 1)
+        ),
+        "each row is moved the wrong way, so padding stands between the words.": (
+            lambda ids: torch.stack([row.flip(0).roll(int((row == PAD).sum())) for row in ids])
+        ),
+        "these are the right words, filled up with PAD, in a list; a tensor is asked for.": (
+            lambda ids: _reverse_padded(ids).tolist()
+        ),
         "the sentences are in reverse order; their words should be.": lambda ids: ids.flip(0),
         "both axes are reversed; the sentences keep their places.": lambda ids: ids.flip(0, 1),
         "nothing is reversed.": torch.clone,

@@ -4,13 +4,15 @@ from annotated_transformer.course.exercises.tokens_and_batches.counting import (
     count_tokens,
     shift,
 )
+from annotated_transformer.course.exercises.tokens_and_batches.leads import (
+    perplexity_of_lead,
+)
 from annotated_transformer.course.exercises.tokens_and_batches.padding import (
     fill_batches,
     smallest_pool,
 )
 from annotated_transformer.course.exercises.tokens_and_batches.surprisals import (
     mean_surprisal,
-    perplexity_of_lead,
     perplexity_of_two,
 )
 

@@ -82,6 +82,17 @@ def _wrong(
     )
 
 
+def _rows(ids: Tensor) -> list[list[int]]:
+    """What the decoder reads, without padding."""
+    return [[BOS, *(i for i in row if i not in (PAD, EOS))] for row in ids.tolist()]
+
+
+def _last_column(ids: Tensor, dropped: int) -> Tensor:
+    """The shift that drops a token in the last column alone."""
+    read = _wrong(dropped=-1)(ids)
+    return torch.cat([read[:, :-1], read[:, -1:].masked_fill(read[:, -1:] == dropped, PAD)], dim=1)
+
+
 shift = Exercise(
     reference=_shift,
     mistakes={
@@ -112,6 +123,22 @@ shift = Exercise(
         "the last word of each sentence is gone, and the shorter ones still read EOS.": (
             lambda y: _wrong(dropped=-1)(y).masked_fill(y == EOS, PAD)
         ),
+        "EOS is still read unless it stands in the last column; nothing is asked after it.": (
+            lambda y: _last_column(y, EOS)
+        ),
+        "BOS has taken the place of EOS; it comes first, and the words move.": (
+            lambda y: y.masked_fill(y == EOS, BOS)
+        ),
+        "BOS comes first, and once more in the place of EOS; there PAD is read.": (
+            lambda y: _wrong(dropped=-1)(y.masked_fill(y == EOS, BOS))
+        ),
+        "the rows are of different lengths; a batch must remain a rectangle: fill up with PAD.": (
+            lambda y: torch.stack([*map(torch.tensor, _rows(y))])
+        ),
+        "these rows are of different lengths, in a list; a rectangle is asked for.": _rows,
+        "rows of different lengths are no tensor; fill the shorter ones with PAD first.": (
+            lambda y: torch.tensor(_rows(y))
+        ),
         "EOS comes first; a sentence begins with BOS.": _wrong(first=EOS),
         "PAD comes first; a sentence begins with BOS.": _wrong(first=PAD),
         "the words have moved to the left; what is read comes one place later.": (
@@ -123,6 +150,7 @@ shift = Exercise(
         (pad([[5, 6, EOS], [7, EOS]]),),
         (pad([[7, 8, 9, 4, EOS], [6, EOS], [5, 5, 8, EOS]]),),
         (pad([[4, EOS], [9, UNK, 6, EOS], [EOS], [8, 7, EOS], [6, EOS]]),),
+        (pad([[9, 4, 8, EOS], [6, 7, 5, EOS]]),),
     ],
     whole=True,
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from annotated_transformer.batches import batches_by_tokens
 from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.comparing import is_number
 from annotated_transformer.course.questions import Question, by_number
 from annotated_transformer.toy import toy_corpus
 
@@ -33,8 +34,12 @@ def _padding(pool: int) -> float:
 @Question
 def smallest_pool(answer: Any) -> str:
     """How large must a pool be to leave less than 5 % padding?"""
+    if is_number(answer) and 0 < answer < 1:
+        return "this is a share of padding; the number of sentences in a pool is asked for."
     pools = [BATCH * 2**i for i in range(7)]
     enough = [pool for pool in pools if _padding(pool) < BOUND]
+    if is_number(answer) and answer not in [*pools, SENTENCES]:
+        return "a pool holds 16, 32, 64, … sentences, each twice as many as the one before."
     replies = {pool: f"a pool of {pool} leaves {_padding(pool):.0%} padding." for pool in pools}
     replies |= dict.fromkeys(enough, "that is enough, but a smaller pool is, too.")
     replies[BATCH] = "such a pool is one batch, and sorting inside a batch changes nothing."

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.batches import pad
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.tokens import EOS, PAD
 
@@ -106,6 +106,15 @@ mean_surprisal = Exercise(
             lambda z, y: (_surprisals(z, y) * (y != PAD)).sum(1) / (y != PAD).sum(1)
         ),
         "this is the surprisal at the padding.": lambda z, y: _surprisals(z, y)[y == PAD].mean(),
+        "the mask is turned round: the sum runs over the padding alone.": (
+            lambda z, y: (_surprisals(z, y) * (y == PAD)).sum() / (y != PAD).sum()
+        ),
+        "the sum is divided by the number of padded places, not of real tokens.": (
+            lambda z, y: _surprisals(z, y)[y != PAD].sum() / (y == PAD).sum()
+        ),
+        "the sum is divided by the length of the rows, not by the number of real tokens.": (
+            lambda z, y: _surprisals(z, y)[y != PAD].sum() / y.size(1)
+        ),
         "EOS is left out with the padding; the model has to say it, too.": (
             lambda z, y: _surprisals(z, y)[y > EOS].mean()
         ),
@@ -132,27 +141,4 @@ mean_surprisal = Exercise(
         (normal(2, 4, 8, seed=0), pad([[5, 2], [3, 6, 7, 2]])),
         (normal(3, 2, 8, seed=1, dtype=torch.float32), pad([[2], [4, 2], [5, 2]])),
     ],
-)
-
-
-def _perplexity_of_lead(n: float, a: float, k: float) -> tuple[float, float, float, float]:
-    """From the lead of the right logit to the perplexity, and back."""
-    p = math.exp(a) / (math.exp(a) + n - 1)
-    return p, -math.log(p), 1 + (n - 1) * math.exp(-a), math.log((n - 1) / (k - 1))
-
-
-def _negative(n: float, a: float, k: float) -> tuple[float, float, float, float]:
-    p, surprisal, perplexity, lead = _perplexity_of_lead(n, a, k)
-    return p, -surprisal, perplexity, lead
-
-
-perplexity_of_lead = Derivation(
-    reference=_perplexity_of_lead,
-    mistakes={
-        "one token is too many: beside the right one there are n − 1.": (
-            lambda n, a, k: _perplexity_of_lead(n + 1, a, k)
-        ),
-        "step 2 has the wrong sign: a surprisal is −log p.": _negative,
-    },
-    cases=[(77.0, 0.0, 2.0), (148.0, 3.0, 8.5), (10.0, -1.0, 9.0)],
 )

@@ -6,13 +6,15 @@ from annotated_transformer.course.exercises.training.accumulation import (
 from annotated_transformer.course.exercises.training.by_hand import (
     train_by_hand,
 )
+from annotated_transformer.course.exercises.training.gradients import (
+    smoothed_gradient,
+)
 from annotated_transformer.course.exercises.training.rates import (
     highest_rate,
     paper_rate,
     refuting_beta,
 )
 from annotated_transformer.course.exercises.training.smoothing import (
-    smoothed_gradient,
     smoothed_targets,
 )
 

@@ -35,29 +35,46 @@ ENDS: dict[str, Callable[[int, int], list[int]]] = {
 }
 
 
-def _groups(ends: str = "", of_means: bool = False) -> Wrong:
-    """Steps that end there, of sums, or of means of the parts divided by ``every``."""
+Gradient = Callable[[Tensor, Tensor, int], Tensor]
+
+# What the friend makes of the parts of a group, and what is wrong with it.
+KINDS: dict[str, Gradient] = {
+    "": lambda s, n, every: s.sum(0) / n.sum(),
+    "means of parts are averaged over `every`: divide sums, once, by the group's tokens": (
+        lambda s, n, every: (s / n[:, None]).sum(0) / every
+    ),
+    "means of parts are added up: divide sums, once, by the group's tokens": (
+        lambda s, n, every: (s / n[:, None]).sum(0)
+    ),
+    "these are sums; divide them by the group's tokens": lambda s, n, every: s.sum(0),
+    "sums are divided by `every`; divide them by the group's tokens": (
+        lambda s, n, every: s.sum(0) / every
+    ),
+    "after the tokens this is divided by `every`, too": (
+        lambda s, n, every: s.sum(0) / n.sum() / every
+    ),
+    "sums are divided by the tokens of the last part; take those of the group": (
+        lambda s, n, every: s.sum(0) / n[-1]
+    ),
+}
+
+
+def _groups(ends: str, kind: str) -> Wrong:
+    """Steps that end there, and this gradient for each."""
 
     def steps(sums: Tensor, tokens: Tensor, every: int) -> list[Tensor]:
         stops = ENDS[ends](len(sums), every)
         groups = [slice(*pair) for pair in zip([0, *stops], stops, strict=False)]
-        if of_means:
-            return [(sums / tokens[:, None])[group].sum(0) / every for group in groups]
-        return [sums[group].sum(0) / tokens[group].sum() for group in groups]
+        return [KINDS[kind](sums[group], tokens[group], every) for group in groups]
 
     return steps
 
 
-def _fault(ends: str, of_means: bool) -> str:
-    means = "means of parts are averaged over `every`: divide sums, once, by the group's tokens"
-    return "; ".join(filter(None, [ends, means * of_means])) + "."
-
-
 FRIENDLY = {
-    _fault(ends, of_means): _groups(ends, of_means)
+    "; ".join(filter(None, [ends, kind])) + ".": _groups(ends, kind)
     for ends in ENDS
-    for of_means in (False, True)
-    if ends or of_means
+    for kind in KINDS
+    if ends or kind
 }
 
 
@@ -82,17 +99,8 @@ accumulate = Exercise(
         "this is a mean of means: a token of a short part counts more; divide once, by all.": (
             lambda s, n, k: [x.mean(0) for x in (s / n[:, None]).split(k)]
         ),
-        "these are sums of means, about `every` times too long.": (
-            lambda s, n, k: [x.sum(0) for x in (s / n[:, None]).split(k)]
-        ),
-        "these are sums; divide them by the number of tokens.": (
-            lambda s, n, k: [x.sum(0) for x in s.split(k)]
-        ),
         "these are divided by the number of parts; divide by the number of tokens.": (
             lambda s, n, k: [x.mean(0) for x in s.split(k)]
-        ),
-        "these are divided by `every`, a number of parts; divide by the tokens of the group.": (
-            lambda s, n, k: [x.sum(0) / k for x in s.split(k)]
         ),
         "the tokens of the groups before still count; set them to 0 after every step.": (
             _running(reset_tokens=False)
@@ -102,6 +110,12 @@ accumulate = Exercise(
         ),
         "these are divided by the tokens of all groups; take those of the step's own group.": (
             lambda s, n, k: [x.sum(0) / n.sum() for x in s.split(k)]
+        ),
+        "where nothing is left over there is one step more, of zeros.": (
+            lambda s, n, k: _accumulate(s, n, k) + [torch.zeros_like(s[0])] * (len(s) % k == 0)
+        ),
+        "all steps are one tensor, set to 0 at the end: keep a copy of each.": (
+            lambda s, n, k: [torch.zeros_like(s[0])] * len(_accumulate(s, n, k))
         ),
         "every part makes a step of its own; collect `every` of them first.": (
             lambda s, n, k: list(s / n[:, None])

@@ -1,5 +1,7 @@
 """Training: the whole loop by hand, from the logits to the step of Adam."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -9,6 +11,7 @@ from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.course.exercises.training.loops import (
     BETAS,
+    Gradients,
     faulty,
     means,
     shortened,
@@ -46,6 +49,16 @@ def _a_step_for_every_part(
     W: Tensor, b: Tensor, x: Tensor, y: Tensor, *settings: float
 ) -> tuple[Tensor, Tensor]:
     return _train_by_hand(W, b, x.flatten(0, 1)[:, None], y.flatten(0, 1)[:, None], *settings)
+
+
+def _by_norm(norm: Callable[[Tensor], float]) -> Callable[[Gradients, float], Gradients]:
+    """Shorten by another norm, made of the norms of the two gradients."""
+
+    def clip(gradients: Gradients, limit: float) -> Gradients:
+        size = norm(torch.stack([g.norm() for g in gradients]))
+        return [g * min(1.0, limit / size) for g in gradients]
+
+    return clip
 
 
 def _case(
@@ -107,11 +120,36 @@ train_by_hand = Exercise(
         "m and v begin anew at every step; they run through the whole training.": faulty(
             forgets=True
         ),
+        "m and v begin anew at every step, while 1 − βᵗ goes on.": faulty(forgets=True, ages=True),
+        "the summed gradient is clipped, and divided by the tokens after it; divide first.": (
+            faulty(lambda losses, real: (losses * real).sum(1), divided=True)
+        ),
         "β₁ and β₂ are swapped.": faulty(betas=BETAS[::-1]),
         "β₂ is 0.999, as in PyTorch; here it is 0.98.": faulty(betas=(0.9, 0.999)),
         "this is plain gradient descent; the step is that of Adam.": faulty(plain=True),
         "the loss rises: a step goes against the gradient.": faulty(moves=(1, 1)),
         "b stays as it was; it is a parameter, too.": faulty(moves=(-1, 0)),
+        "W stays as it was; it is a parameter, too.": faulty(moves=(0, -1)),
+        "this is nan: 1 − βᵗ is 0 for t = 0, or v, which collects squares, is below 0.": faulty(
+            late=-1
+        ),
+        "the steps are counted from 2 in 1 − βᵗ; count them from 1.": faulty(late=1),
+        "the step is divided by v; divide by its root.": faulty(root=lambda v: v),
+        "v collects the sizes of the gradients; it collects their squares.": faulty(
+            squared=torch.abs
+        ),
+        "the norms of W's and b's gradients are added; the squares are added, then the root.": (
+            faulty(clip=_by_norm(lambda norms: float(norms.sum())))
+        ),
+        "the larger of the two norms is clipped; there is one norm, of both.": (
+            faulty(clip=_by_norm(lambda norms: float(norms.max())))
+        ),
+        "the gradient is divided by its squared norm; take the root.": (
+            faulty(clip=_by_norm(lambda norms: float((norms**2).sum())))
+        ),
+        "only W's gradient is clipped; the norm is that of both, and b's is shortened, too.": (
+            faulty(clip=lambda g, limit: [shortened(g[:1], limit)[0], g[1]])
+        ),
         "this is one step; take one for each row of x.": (
             lambda W, b, x, y, *rest: _train_by_hand(W, b, x[:1], y[:1], *rest)
         ),

@@ -40,6 +40,11 @@ def faulty(
     forgets: bool = False,
     plain: bool = False,
     moves: tuple[int, int] = (-1, -1),
+    late: int = 0,
+    ages: bool = False,
+    divided: bool = False,
+    root: Callable[[Tensor], Tensor] = torch.sqrt,
+    squared: Callable[[Tensor], Tensor] = torch.square,
 ) -> Callable[..., Gradients]:
     """A training by hand that is wrong in one place."""
 
@@ -61,20 +66,22 @@ def faulty(
                 if clips_inside:
                     gradient = shortened(gradient, limit)
             gradient = clip(gradient, limit)
+            if divided:
+                gradient = [g / (targets != PAD).sum() for g in gradient]
             if forgets:
-                mean = square = [torch.zeros_like(w) for w in weights]
+                mean, square = ([torch.zeros_like(w) for w in weights] for _ in range(2))
             weights = [w.detach() for w in weights]
             for i, g in enumerate(gradient):
                 mean[i] = betas[0] * mean[i] + (1 - betas[0]) * g
-                square[i] = betas[1] * square[i] + (1 - betas[1]) * g**2
-                age = 1 if forgets else t
+                square[i] = betas[1] * square[i] + (1 - betas[1]) * squared(g)
+                age = 1 if forgets and not ages else t + late
                 m, v = (
                     total / (1 - beta**age) if fair else total
                     for total, beta, fair in zip(
                         (mean[i], square[i]), betas, corrected, strict=True
                     )
                 )
-                weights[i] = weights[i] + moves[i] * rate * (g if plain else m / (v.sqrt() + 1e-9))
+                weights[i] = weights[i] + moves[i] * rate * (g if plain else m / (root(v) + 1e-9))
         return weights
 
     return train

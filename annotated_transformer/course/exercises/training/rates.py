@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from itertools import compress, product
 from typing import Any
 
 import torch
@@ -39,18 +40,35 @@ def _rate(
     return rate
 
 
+def _without_brackets(d: bool, falls: bool, rises: bool) -> Callable[[int, int, int], float]:
+    """The same formula as Python reads it where some exponents have no brackets."""
+
+    def rate(step: int, d_model: int, warmup: int) -> float:
+        return float(
+            (d_model**-1 / 2 if d else d_model**-0.5)
+            * min(
+                step**-1 / 2 if falls else step**-0.5,
+                step * (warmup**-3 / 2 if rises else warmup**-1.5),
+            )
+        )
+
+    return rate
+
+
+POWERS = ("`d_model ** -1/2`", "`step ** -1/2`", "`warmup ** -3/2`")
+UNBRACKETED = {
+    "Python takes the power first, then halves it: put brackets round the exponent of "
+    + " and ".join(compress(POWERS, which))
+    + ".": _without_brackets(*which)
+    for which in product((True, False), repeat=3)
+    if any(which)
+}
+
+
 paper_rate = Exercise(
     reference=_paper_rate,
-    mistakes={
-        "Python takes the power first: `x ** -1/2` is half of 1/x; write `x ** -0.5`.": (
-            lambda t, d, w: d**-1 / 2 * min(t**-1 / 2, t * w**-3 / 2)
-        ),
-        "Python takes the power first: `d_model ** -1/2` is half of 1/d_model.": (
-            lambda t, d, w: d**-1 / 2 * min(t**-0.5, t * w**-1.5)
-        ),
-        "Python takes the power first: `step ** -1/2` is half of 1/step, and so on.": (
-            lambda t, d, w: d**-0.5 * min(t**-1 / 2, t * w**-3 / 2)
-        ),
+    mistakes=UNBRACKETED
+    | {
         "this is the larger of the two pieces; the rate stays below both.": _rate(choose=max),
         "the factor d_model^(−1/2) is missing.": _rate(d=0.0),
         "this is multiplied by √d_model; wider models get a smaller rate.": _rate(d=0.5),
@@ -69,8 +87,34 @@ paper_rate = Exercise(
         ),
         "this is the rate of the step after it; steps are counted from 1.": _rate(late=1),
         "the decay is 1/step; the paper's is 1/√step.": _rate(decay=-1.0),
+        "after the warm-up this falls like 1/step; the paper's falls like 1/√step.": (
+            lambda t, d, w: d**-0.5 * min(t * w**-1.5, w**0.5 / t)
+        ),
+        "this is the rate of the step before it; steps are counted from 1.": _rate(late=-1),
+        "this divides by d_model; its root is asked for.": _rate(d=-1.0),
+        "the first piece grows like √step; after the warm-up the rate falls.": _rate(decay=0.5),
+        "the exponent of warmup is −2 here; it is −3/2.": _rate(rise=-2.0),
+        "the second piece is step^(−3/2) times warmup; the exponents are swapped.": (
+            lambda t, d, w: d**-0.5 * min(t**-0.5, t**-1.5 * w)
+        ),
+        "the exponent −3/2 holds for warmup alone, not for the step.": (
+            lambda t, d, w: d**-0.5 * min(t**-0.5, (t * w) ** -1.5)
+        ),
+        "the two pieces are added; the smaller of them is asked for.": (
+            _rate(choose=lambda falls, rises: falls + rises)
+        ),
+        "the two pieces are multiplied; the smaller of them is asked for.": (
+            _rate(choose=lambda falls, rises: falls * rises)
+        ),
     },
-    cases=[(1, 512, 4000), (4000, 256, 400), (30, 64, 100), (7, 16, 5), (100, 32, 100)],
+    cases=[
+        (1, 512, 4000),
+        (4000, 256, 400),
+        (30, 64, 100),
+        (7, 16, 5),
+        (100, 32, 100),
+        (90, 36, 4),
+    ],
 )
 
 
@@ -132,4 +176,4 @@ def refuting_beta(answer: Any) -> str:
         return "β₁ is at least 0 and less than 1."
     later = _later_steps(float(answer))
     told = f"with β₁ = {show(float(answer))} the later steps have {later:.0%} of the first's length"
-    return "" if later >= 0.5 else f"{told}: the sentence survives."
+    return "" if later >= 0.5 else f"{told}; at least 50% are asked for."

@@ -25,12 +25,20 @@ class _LanguageModel(nn.Module):
         heads = choices.get("heads", config.num_heads)
         position = choices.get("position", "pre")
 
+        makers: dict[str, Callable[[], Any]] = {
+            "attention": lambda: MultiHeadAttention(config.d_model, heads),
+            "network": lambda: FeedForward(config.d_model, config.d_ff),
+            "residual": lambda: Residual(config.d_model, config.dropout, position),
+        }
+        made = {name: make() for name, make in makers.items()}
+
+        def part(name: str) -> Any:
+            return made[name] if name == choices.get("shared") else makers[name]()
+
         def layer() -> EncoderLayer:
-            return EncoderLayer(
-                MultiHeadAttention(config.d_model, heads),
-                FeedForward(config.d_model, config.d_ff),
-                lambda: Residual(config.d_model, config.dropout, position),
-            )
+            if choices.get("alike"):
+                made["residual"] = makers["residual"]()
+            return EncoderLayer(part("attention"), part("network"), lambda: part("residual"))
 
         self.embedding = Embedding(config.tgt_vocab, config)
         layers = [layer() for _ in range(config.num_layers)]
@@ -42,7 +50,7 @@ class _LanguageModel(nn.Module):
         get, table = self.choices.get, self.embedding.tokens.weight
         x = get("embed", lambda model, tokens: model.embedding(tokens))(self, tokens)
         start, mask = x, get("mask", target_mask)(tokens)
-        for layer in self.layers:
+        for layer in self.layers[get("few", slice(None))]:
             x = layer(start if get("again") else x, mask)
             x = self.norm(x) if get("norms") else x
         x = x if get("norms") or not get("ends", True) else self.norm(x)
@@ -110,6 +118,41 @@ language_model = Exercise(
         ),
         "these logits are √d_model times too large; the factor belongs to the embedding.": (
             _faulty(leave=lambda logits, root: logits * root)
+        ),
+        "each position sees only what comes before it; it must see itself, too.": (
+            _faulty(mask=lambda tokens: torch.ones(1, 1, 5, 5).tril(-1) == 1)
+        ),
+        "the mask is inverted: True means may attend.": (
+            _faulty(mask=lambda tokens: ~target_mask(tokens))
+        ),
+        "the mask of PAD is inverted, and no causal mask is at work.": (
+            _faulty(mask=lambda tokens: ~padding_mask(tokens))
+        ),
+        "each position sees one place too far: that is the word it has to predict.": (
+            _faulty(mask=lambda tokens: torch.ones(1, 1, 5, 5).tril(1) == 1)
+        ),
+        "one `Residual` serves both sub-layers; each has its own, with a norm of its own.": (
+            _faulty(shared="residual", alike=True)
+        ),
+        "one `Residual` serves all layers; each sub-layer has its own.": (
+            _faulty(shared="residual")
+        ),
+        "one attention serves all layers; each layer has its own.": _faulty(shared="attention"),
+        "one feed-forward network serves all layers; each has its own.": _faulty(shared="network"),
+        "the last layer is not used.": _faulty(few=slice(-1)),
+        "the first layer is not used.": _faulty(few=slice(1, None)),
+        "the layers are used in reverse order.": _faulty(few=slice(None, None, -1)),
+        "the norm stands before the layers as well; it stands once, at the end.": (
+            _faulty(embed=lambda model, tokens: model.norm(model.embedding(tokens)))
+        ),
+        "the norm stands before the layers; it stands at the end.": (
+            _faulty(embed=lambda model, tokens: model.norm(model.embedding(tokens)), ends=False)
+        ),
+        "the words are multiplied by √d_model twice; the embedding does it already.": (
+            _faulty(embed=lambda model, tokens: model.embedding(tokens) * model.scale)
+        ),
+        "these logits are divided by √d_model; the plain dot products are asked for.": (
+            _faulty(leave=lambda logits, root: logits / root)
         ),
         "these are probabilities; the logits are asked for, before the softmax.": (
             _faulty(leave=lambda logits, _: logits.softmax(-1))

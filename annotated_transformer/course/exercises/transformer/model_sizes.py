@@ -18,16 +18,27 @@ def _model_parameters(vocab: int, num_layers: int, d: int, d_ff: int) -> Counts:
 
 
 def _count(
-    bias: int = 1, gains: int = 2, tables: int = 1, logits: int = 1
+    bias: int = 1,
+    gains: int = 2,
+    tables: int = 1,
+    logits: int = 1,
+    *,
+    matrices: tuple[int, int] = (4, 4),  # and their biases
+    inside: tuple[int, int] = (1, 1),  # biases of d_ff and of d numbers
+    norms: tuple[int, int] = (2, 3),
+    attentions: int = 2,
+    ends: int = 0,
+    stacks: tuple[int, int] = (0, 0),  # layers that are counted as if there were so many
 ) -> Callable[..., Counts]:
     """The same with something forgotten, or counted more than once."""
 
     def count(vocab: int, num_layers: int, d: int, d_ff: int) -> Counts:
-        attention = 4 * (d + bias) * d
-        feed_forward = (d + bias) * d_ff + (d_ff + bias) * d
-        reads = attention + feed_forward + 2 * gains * d
-        writes = 2 * attention + feed_forward + 3 * gains * d
-        whole = num_layers * (reads + writes) + (tables * d + logits) * vocab
+        attention = matrices[0] * d * d + bias * matrices[1] * d
+        feed_forward = 2 * d * d_ff + bias * (inside[0] * d_ff + inside[1] * d)
+        reads = attention + feed_forward + norms[0] * gains * d
+        writes = attentions * attention + feed_forward + norms[1] * gains * d
+        stacked = (stacks[0] or num_layers) * reads + (stacks[1] or num_layers) * writes
+        whole = stacked + (tables * d + logits) * vocab + ends * d
         return attention, feed_forward, reads, writes, whole
 
     return count
@@ -41,6 +52,68 @@ model_parameters = Derivation(
             _count(bias=0, logits=0)
         ),
         "step 3 is wrong: a norm has a gain and a bias, so 2 d numbers, not d.": _count(gains=1),
+        "step 1 is wrong: there are four matrices; that of the output is one of them.": (
+            _count(matrices=(3, 3))
+        ),
+        "step 1 is wrong: this is one matrix; there are four.": _count(matrices=(1, 1)),
+        "step 1 is wrong: its biases are missing, d numbers for each matrix.": (
+            _count(matrices=(4, 0))
+        ),
+        "step 1 is wrong: each of the four matrices has a bias; you count one for all.": (
+            _count(matrices=(4, 1))
+        ),
+        "step 1 is wrong: three matrices have a bias here; the output's has one, too.": (
+            _count(matrices=(4, 3))
+        ),
+        "step 2 is wrong: you count two biases of d_ff; the second has d numbers.": (
+            _count(inside=(2, 0))
+        ),
+        "step 2 is wrong: you count two biases of d; the first has d_ff numbers.": (
+            _count(inside=(0, 2))
+        ),
+        "step 2 is wrong: the bias of the second matrix is missing, d numbers.": (
+            _count(inside=(1, 0))
+        ),
+        "step 2 is wrong: the bias of the first matrix is missing, d_ff numbers.": (
+            _count(inside=(0, 1))
+        ),
+        "step 2 is wrong: both biases are missing.": _count(inside=(0, 0)),
+        "steps 3 and 4 are wrong: they have one norm each; one stands after every sub-layer.": (
+            _count(norms=(1, 1))
+        ),
+        "step 3 is wrong: it has one norm; one stands after each of two sub-layers.": (
+            _count(norms=(1, 3))
+        ),
+        "steps 3 and 4 are wrong: each has one norm too few.": _count(norms=(1, 2)),
+        "steps 3 and 4 are wrong: each has one norm too many.": _count(norms=(3, 4)),
+        "steps 3 and 4 are wrong: the norms are missing; they are trained, too.": _count(gains=0),
+        "step 4 is wrong: a decoder layer has two attentions and three norms.": (
+            _count(attentions=1, norms=(2, 2))
+        ),
+        "step 4 is wrong: a decoder layer has two attentions.": _count(attentions=1),
+        "step 4 is wrong: a decoder layer has three norms.": _count(norms=(2, 2)),
+        "step 4 is wrong: a decoder layer has two attentions, not three.": _count(attentions=3),
+        "step 5 is wrong: you count a norm at the end of each stack; post-norm has none.": (
+            _count(ends=4)
+        ),
+        "step 5 is wrong: you count a norm at the end of the model; post-norm has none.": (
+            _count(ends=2)
+        ),
+        "step 5 is wrong: the bias of the logits has a number for each word, not d.": (
+            _count(logits=0, ends=1)
+        ),
+        "step 5 is wrong: table and bias of the logits are missing.": _count(tables=0, logits=0),
+        "step 5 is wrong: two tables, and no bias; there is one table, and a bias.": (
+            _count(tables=2, logits=0)
+        ),
+        "step 5 is wrong: three tables, and no bias; there is one table, and a bias.": (
+            _count(tables=3, logits=0)
+        ),
+        "step 5 is wrong: the bias of the logits is there for each table; only they have one.": (
+            _count(tables=2, logits=2)
+        ),
+        "step 5 is wrong: one layer in each stack; there are N.": _count(stacks=(1, 1)),
+        "step 5 is wrong: one layer in the decoder; there are N.": _count(stacks=(0, 1)),
         "step 5 is wrong: the bias of the logits is missing, a number for each word.": (
             _count(logits=0)
         ),

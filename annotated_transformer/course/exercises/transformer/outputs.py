@@ -44,6 +44,34 @@ tied_logits = Exercise(
         "the logits of the last position alone; every position has a next word.": (
             lambda x, E: x[:, -1] @ E.T
         ),
+        "the logits of the last position alone, with its axis; every position has a next word.": (
+            lambda x, E: x[:, -1:] @ E.T
+        ),
+        "the logits of the first position alone; every position has a next word.": (
+            lambda x, E: x[:, 0] @ E.T
+        ),
+        "the logits of the first position alone, with its axis; all have a next word.": (
+            lambda x, E: x[:, :1] @ E.T
+        ),
+        "these are the logits of the mean of all positions; each has its own.": (
+            lambda x, E: x.mean(1) @ E.T
+        ),
+        "you bring what the decoder gives to length 1; the plain dot products are asked for.": (
+            lambda x, E: F.normalize(x, dim=-1) @ E.T
+        ),
+        "you normalise what the decoder gives; the plain dot products are asked for.": (
+            lambda x, E: F.layer_norm(x, x.shape[-1:]) @ E.T
+        ),
+        "these are shares over the positions; the logits are asked for, before any softmax.": (
+            lambda x, E: (x @ E.T).softmax(1)
+        ),
+        "you divide by d; the plain dot products are asked for.": lambda x, E: x @ E.T / E.size(1),
+        "you multiply by d; the plain dot products are asked for.": lambda x, E: (
+            x @ E.T * E.size(1)
+        ),
+        "these are only the numbers of the best words; one for every word is asked for.": (
+            lambda x, E: (x @ E.T).amax(-1)
+        ),
         "these are the best words; a number for every word is asked for.": (
             lambda x, E: (x @ E.T).argmax(-1)
         ),
@@ -77,6 +105,16 @@ def first_loss_limit(answer: Any) -> str:
         limit**0.5: "this is the root of it: a variance v makes numbers √v times as large.",
         limit / 2: "this is half of it; the variance itself is asked for, not v/2.",
         _limit(nats=0.5): "here the rule is wrong by half a nat; a whole one is asked for.",
+        _limit(nats=math.log(2)): "here the rule is wrong by one bit, ln 2; a nat is asked for.",
+        _limit(nats=2.0): "here the rule is wrong by two nats; one is asked for.",
+        math.log(148): "this is about ln V; the variance at which the rule fails is asked for.",
+        math.log2(
+            148
+        ): "this is about V's logarithm to base 2; the rule is in nats, and v is asked for.",
+        1: "here the rule still holds, to a hundredth of a nat.",
+        2: "here v/2 is a nat; the rule's error is to be one, and still is small here.",
+        limit**2: "this is the square of it: v is the variance already.",
+        20: "here the rule is wrong by more than two nats; one is asked for.",
         64: "this is the variance of the loud model; there the rule is off by more than ten nats.",
     }
-    return by_number(answer, limit, replies, within=0.08)
+    return by_number(answer, limit, replies, within=0.06)

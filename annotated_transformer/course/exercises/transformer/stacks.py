@@ -18,13 +18,16 @@ from annotated_transformer.course.exercises.cases import (
 
 @dataclass
 class _Maker:
-    """Makes a layer, a matrix here, with other numbers at every call."""
+    """Makes a layer, a matrix here: other numbers at every call, the same after the same seed."""
 
-    made: int = field(default=0, compare=False)
+    states: list[bytes] = field(default_factory=list, compare=False)
 
     def __call__(self) -> Tensor:
-        self.made += 1
-        return normal(2, 3, seed=self.made)
+        state = bytes(torch.get_rng_state().tolist())
+        torch.rand(1)  # as a layer does that draws its weights
+        if state not in self.states:
+            self.states.append(state)
+        return normal(2, 3, seed=1 + self.states.index(state))
 
     def __repr__(self) -> str:
         return "make"
@@ -38,7 +41,7 @@ def _make_stack(make: Callable[[], Tensor], num_layers: int) -> list[Tensor]:
 make_stack = Exercise(
     reference=_make_stack,
     mistakes={
-        "all layers hold the same numbers; call make once for each layer.": (
+        "all layers begin with the same numbers; each is to have numbers of its own.": (
             lambda make, n: [make()] * n
         ),
         "these are n makers, not layers: call make.": lambda make, n: [make] * n,
@@ -101,16 +104,21 @@ def _block(
     output: bool = True,
     ahead: bool = False,
     again: bool = False,
+    share: Callable[[Tensor, int], Tensor] = torch.softmax,
+    outer: Callable[[Tensor], Tensor] = _as_it_is,
+    end: int = 2,
 ) -> Callable[..., Tensor]:
-    """The same with other parts; ``ahead``: F reads X; ``again``: the second sum adds X."""
+    """The same with other parts; ``ahead``: the network reads X; ``again``: X is added twice."""
 
     def block(
         X: Tensor, Q: Tensor, K: Tensor, V: Tensor, to_out: Tensor, W_1: Tensor, W_2: Tensor
     ) -> Tensor:
         x = pre(X)
-        found = (x @ Q @ (x @ K).T / root(X)).softmax(dim) @ x @ V
+        found = share(x @ Q @ (x @ K).T / root(X), dim) @ x @ V
         M = norms[0]((found @ to_out if output else found) + shortcuts[0] * X)
-        forward = bend((X if ahead else pre(M)) @ W_1) @ W_2
+        forward = outer(bend((X if ahead else pre(M)) @ W_1) @ W_2)
+        if end < 2:
+            return forward if end else M
         return norms[1](forward + shortcuts[1] * (X if again else M))
 
     return block
@@ -146,6 +154,18 @@ encoder_block = Exercise(
         "O (`W_O`) is missing: it comes after the weighted sum.": _block(output=False),
         "σ is missing: the two matrices then are one.": _block(bend=_as_it_is),
         "σ is asked to be ReLU; this is GELU.": _block(bend=F.gelu),
+        "σ is asked to be ReLU; this is the logistic sigmoid.": _block(bend=torch.sigmoid),
+        "σ is asked to be ReLU; this is tanh.": _block(bend=torch.tanh),
+        "σ is asked to be ReLU; this is SiLU.": _block(bend=F.silu),
+        "σ is asked to be ReLU; this is a softmax.": _block(bend=lambda x: x.softmax(-1)),
+        "σ stands after `W_2`; it stands between the two matrices.": (
+            _block(bend=_as_it_is, outer=torch.relu)
+        ),
+        "σ stands twice; it stands between the two matrices only.": _block(outer=torch.relu),
+        "the softmax is missing.": _block(share=lambda scores, dim: scores),
+        "the scores are multiplied by √d; divide by it.": _block(root=lambda X: X.size(1) ** -0.5),
+        "this is M; after it comes the feed-forward network.": _block(end=0),
+        "this is H; Z is LayerNorm(M + H).": _block(end=1),
         "the feed-forward network reads X; it reads M.": _block(ahead=True),
     },
     cases=random_cases("n d", "d d", "d d", "d d", "d d", "d d_f", "d_f d"),

@@ -2,14 +2,10 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
-from itertools import combinations, pairwise
 from operator import truediv
 from statistics import mean, median_low
-from typing import Any
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.questions import Question, by_number
 
 Counts = tuple[list[int], list[int], int, int]
 """Of one sentence: runs found and runs said, of each length; words said and words wanted."""
@@ -48,6 +44,10 @@ def _wrong_bleu(
 
 def _mean_shares(rows: list[Counts]) -> list[float]:
     return [mean(column) for column in zip(*(map(truediv, *row[:2]) for row in rows), strict=True)]
+
+
+def _plus_one(rows: list[Counts]) -> list[Counts]:
+    return [([m + 1 for m in row[0]], [t + 1 for t in row[1]], *row[2:]) for row in rows]
 
 
 def _each(rows: list[Counts]) -> list[float]:
@@ -99,6 +99,36 @@ corpus_bleu = Exercise(
                 shares=lambda rows: [sum(sum(r[0]) for r in rows) / sum(sum(r[1]) for r in rows)]
             )
         ),
+        "sentences with a 0 are left out of the mean; add up the counts instead.": (
+            lambda rows: mean(_each([row for row in rows if min(row[0]) > 0]))
+        ),
+        "1 is added to every count, and the scores averaged; add up the counts instead.": (
+            lambda rows: mean(_each(_plus_one(rows)))
+        ),
+        "1 is added to every count; sums of counts need no smoothing.": (
+            lambda rows: _corpus_bleu(_plus_one(rows))
+        ),
+        "the penalty is at least 1 here; it is at most 1.": (
+            _wrong_bleu(lambda c, r: max(1.0, math.exp(1 - r / c)))
+        ),
+        "the exponent of the penalty has the wrong sign.": (
+            _wrong_bleu(lambda c, r: min(1.0, math.exp(r / c - 1)))
+        ),
+        "the penalty lacks its 1: it is e to the power of 1 − wanted/said.": (
+            _wrong_bleu(lambda c, r: min(1.0, math.exp(-r / c)))
+        ),
+        "the product of the precisions is divided by their number; take the root.": (
+            _wrong_bleu(average=lambda p: math.prod(p) / len(p))
+        ),
+        "only the precision of single words counts; all lengths do.": (
+            _wrong_bleu(average=lambda p: p[0])
+        ),
+        "only the precision of the longest runs counts; all lengths do.": (
+            _wrong_bleu(average=lambda p: p[-1])
+        ),
+        "the best sentence's score stands for all; add up the counts.": (
+            lambda rows: max(_each(rows))
+        ),
         "this is a share; BLEU is written on a scale up to 100.": _wrong_bleu(scale=1.0),
         "this is the median of the sentences' scores; add up the counts.": (
             lambda rows: median_low(_each(rows))
@@ -121,34 +151,3 @@ corpus_bleu = Exercise(
         ([([5, 3], [7, 6], 7, 9), ([6, 5], [6, 5], 6, 6), ([2, 1], [8, 7], 8, 11)],),
     ],
 )
-
-
-def _score_with_wrong(wrong: Sequence[int], words: int = 20) -> float:
-    """The BLEU of a sentence of different words, of which some are wrong."""
-    gaps = [b - a - 1 for a, b in pairwise([-1, *wrong, words])]
-    runs = [sum(max(0, gap - n + 1) for gap in gaps) for n in (1, 2, 3, 4)]
-    return 100 * math.prod(run / (words - n) for n, run in enumerate(runs)) ** (1 / 4)
-
-
-@cache
-def _widest() -> float:
-    scores = [_score_with_wrong(wrong) for wrong in combinations(range(20), 5)]
-    return max(scores) - min(scores)
-
-
-@Question
-def five_wrong_words(answer: Any) -> str:
-    """How far apart are the best and the worst BLEU with five wrong words of twenty?"""
-    return by_number(
-        answer,
-        _widest(),
-        {
-            _score_with_wrong(
-                range(8, 13)
-            ): "with the wrong words in the middle; is there no better place?",
-            _widest() / 100: "this is a share; BLEU goes up to 100.",
-            75: "this is the share of right words; BLEU also counts pairs, triples and fours.",
-            0: "the place of an error matters: compare five in a row with five far apart.",
-        },
-        within=0.01,
-    )

@@ -29,6 +29,9 @@ def _wrong_chrf(
     orders: Sequence[int] = range(1, 7),
     spaces: bool = False,
     clip: bool = True,
+    once: bool = False,
+    last: int = 0,
+    pooled: bool = False,
     scale: float = 100.0,
     turn: Callable[[str], str] = str,
     join: Callable[[list[float], list[float], float], float] = lambda p, r, beta: _f(
@@ -38,15 +41,30 @@ def _wrong_chrf(
     """chrF with another weight, other runs, or another mean."""
 
     def score(said: str, wanted: str) -> float:
-        precision, recall = [], []
+        found, said_runs, wanted_runs = [], [], []
         for n in orders:
             ours = _characters(turn(said), n, spaces)
             theirs = _characters(turn(wanted), n, spaces)
+            if last:
+                ours, theirs = (
+                    _characters(turn(t).rstrip(), n, spaces)
+                    - Counter(["".join(turn(t).split())[-n:]])
+                    for t in (said, wanted)
+                )
+            if once:
+                ours, theirs = Counter(set(ours)), Counter(set(theirs))
             hits = (ours & theirs).total()
             if not clip:
                 hits = sum(count for run, count in ours.items() if run in theirs)
-            precision.append(hits / ours.total())
-            recall.append(hits / theirs.total())
+            found.append(hits)
+            said_runs.append(ours.total())
+            wanted_runs.append(theirs.total())
+        if pooled:
+            found, said_runs, wanted_runs = (
+                [sum(runs)] for runs in (found, said_runs, wanted_runs)
+            )
+        precision = [hits / runs for hits, runs in zip(found, said_runs, strict=True)]
+        recall = [hits / runs for hits, runs in zip(found, wanted_runs, strict=True)]
         return scale * join(precision, recall, beta)
 
     return score
@@ -64,6 +82,36 @@ chrf = Exercise(
         "the lengths end at 4, as in BLEU; chrF goes to 6.": _wrong_chrf(orders=range(1, 5)),
         "nothing is clipped: a run counts at most as often as the other text has it.": (
             _wrong_chrf(clip=False)
+        ),
+        "this is one share of the runs of all lengths; each length has its own.": (
+            _wrong_chrf(pooled=True)
+        ),
+        "the last run of each length is missing: there are len − n + 1.": _wrong_chrf(last=1),
+        "each different run counts once; a run counts as often as it stands there.": (
+            _wrong_chrf(once=True)
+        ),
+        "single characters are left out; the lengths begin at 1.": (
+            _wrong_chrf(orders=range(2, 7))
+        ),
+        "the lengths begin at 0: an empty run is none.": _wrong_chrf(orders=range(6)),
+        "the lengths go from 0 to 6; an empty run is none.": _wrong_chrf(orders=range(7)),
+        "the lengths go on to 7; chrF ends at 6.": _wrong_chrf(orders=range(1, 8)),
+        "only single characters are counted; average over the lengths 1 to 6.": (
+            _wrong_chrf(orders=[1])
+        ),
+        "β is 3 here; it is 2.": _wrong_chrf(3.0),
+        "β² is squared again: 16 stands for 4.": _wrong_chrf(4.0),
+        "this is the arithmetic mean of precision and recall; the formula is harmonic.": (
+            _wrong_chrf(join=lambda p, r, b: (mean(p) + mean(r)) / 2)
+        ),
+        "this is the product of precision and recall.": (
+            _wrong_chrf(join=lambda p, r, b: mean(p) * mean(r))
+        ),
+        "1 + β stands above; it is 1 + β².": (
+            _wrong_chrf(join=lambda p, r, b: _f(mean(p), mean(r), b) * (1 + b) / (1 + b**2))
+        ),
+        "β stands below; it is β².": (
+            _wrong_chrf(join=lambda p, r, b: 5 * mean(p) * mean(r) / (b * mean(p) + mean(r)))
         ),
         "this is a share; multiply it by 100.": _wrong_chrf(scale=1.0),
         "this is the mean of six F-scores; average the precisions and the recalls first.": (

@@ -1,39 +1,9 @@
-"""Translation: numbers that may be compared, and numbers that may not."""
+"""Translation: which results may be compared."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-from annotated_transformer.course.checking import Derivation, Exercise
-
-
-def _perplexity_per_word(
-    perplexity: float, tokens: int, words: int
-) -> tuple[float, float, float, float]:
-    """Go from the perplexity per subword to the perplexity per word, in four steps."""
-    token = math.log(perplexity)
-    text = token * tokens
-    word = text / words
-    return token, text, word, math.exp(word)
-
-
-perplexity_per_word = Derivation(
-    reference=_perplexity_per_word,
-    mistakes={
-        "the logarithms are to the base 2; the loss is a natural logarithm.": (
-            lambda p, tokens, words: (
-                math.log2(p),
-                math.log2(p) * tokens,
-                math.log2(p) * tokens / words,
-                p ** (tokens / words),
-            )
-        ),
-        "subwords and words are swapped from step 2 on: the text has as many losses as subwords.": (
-            lambda p, tokens, words: _perplexity_per_word(p, words, tokens)
-        ),
-    },
-    cases=[(5.0, 30, 20), (8.0, 16, 12), (2.5, 9, 8), (12.0, 40, 25)],
-)
+from annotated_transformer.course.checking import Exercise
 
 SAME = {"tokenizer": "joint 5000", "test": "2016", "signature": "13a, cased"}
 PLAIN = SAME | {"trials": 4, "minutes": 10, "chosen_on": "val"}
@@ -60,6 +30,11 @@ def _differences(first: Result, second: Result) -> list[str]:
 def _without(*names: str) -> Callable[[Result, Result], list[str]]:
     """The objections but some."""
     return lambda a, b: [name for name in _unfair_in(a, b) if name not in names]
+
+
+def _with(*names: str) -> Callable[[Result, Result], list[str]]:
+    """The objections and some that are none."""
+    return lambda a, b: sorted(_unfair_in(a, b) + [name for name in names if a[name] != b[name]])
 
 
 unfair_in = Exercise(
@@ -92,6 +67,23 @@ unfair_in = Exercise(
         "the steps may differ: the rule is equal time, and one step may cost more.": (
             lambda a, b: sorted(_unfair_in(a, b) + ["steps"] * (a["steps"] != b["steps"]))
         ),
+        "minutes and trials are missing where the second has more; both sides count.": (
+            lambda a, b: [
+                n for n in _unfair_in(a, b) if n not in ("minutes", "trials") or a[n] > b[n]
+            ]
+        ),
+        "minutes and trials are missing where the first has more; both sides count.": (
+            lambda a, b: [
+                n for n in _unfair_in(a, b) if n not in ("minutes", "trials") or a[n] < b[n]
+            ]
+        ),
+        "the parameters may differ.": _with("parameters"),
+        "the models may differ.": _with("model"),
+        "models and parameters may differ.": _with("model", "parameters"),
+        "parameters and steps may differ.": _with("parameters", "steps"),
+        "this is how often the results agree; their objections are asked for.": (
+            lambda a, b: len(a) - len(_differences(a, b))
+        ),
         "this says whether it is unfair; the list of reasons is asked for.": (
             lambda a, b: bool(_unfair_in(a, b))
         ),
@@ -110,5 +102,6 @@ unfair_in = Exercise(
         (LUONG | {"chosen_on": "test"}, TRANSFORMER | {"signature": "none, lower-cased"}),
         (LUONG | {"chosen_on": "test"}, TRANSFORMER | {"chosen_on": "test"}),
         (LUONG | {"tokenizer": "words"}, TRANSFORMER | {"test": "2017"}),
+        (LUONG | {"trials": 9, "minutes": 20}, TRANSFORMER),
     ],
 )

@@ -24,6 +24,10 @@ def _most_frequent(things: Iterable[Any]) -> Any:
     return Counter(things).most_common(1)[0][0]
 
 
+def _largest(counts: dict[Any, int]) -> Any:
+    return max(counts, key=lambda thing: counts[thing])
+
+
 def _written_out(words: Words) -> Iterable[tuple[str, ...]]:
     """Each word as often as it occurs."""
     return (tokens for tokens, count in words.items() for _ in range(count))
@@ -57,6 +61,36 @@ next_merge = Exercise(
             _by_pairs(lambda tokens: [tokens[:2]] if len(tokens) > 1 else [])
         ),
         "the last pair of a word is left out.": _by_pairs(lambda t: list(pairwise(t))[:-1]),
+        "pairs with the mark ▁ are left out; it is a token like any other.": (
+            _by_pairs(lambda t: (pair for pair in pairwise(t) if "▁" not in pair))
+        ),
+        "the tokens are cut into characters again; a token stays whole.": (
+            _by_pairs(lambda t: pairwise("".join(t)))
+        ),
+        "the count is overwritten by the next word's; add them up.": (
+            lambda words: _largest({p: n for t, n in words.items() for p in pairwise(t)})
+        ),
+        "the count of the first word with the pair is kept; add up all words.": (
+            lambda words: _largest({p: n for t, n in reversed(words.items()) for p in pairwise(t)})
+        ),
+        "this is the pair that stands in the most words; count how often they occur.": (
+            lambda words: _most_frequent(
+                chain.from_iterable(dict.fromkeys(pairwise(t)) for t in words)
+            )
+        ),
+        "only the last two tokens of a word are looked at.": (
+            _by_pairs(lambda tokens: [tokens[-2:]] if len(tokens) > 1 else [])
+        ),
+        "the first pair of a word is left out.": _by_pairs(lambda t: list(pairwise(t))[1:]),
+        "the order in a pair is lost; (a, b) and (b, a) are two pairs.": (
+            _by_pairs(lambda t: (tuple(sorted(pair)) for pair in pairwise(t)))
+        ),
+        "this is the first pair in the text; the most frequent is asked for.": (
+            lambda words: next(pair for t in words for pair in pairwise(t))
+        ),
+        "these are all counts; only the most frequent pair is asked for.": (
+            lambda words: dict(_counted(words))
+        ),
         "this is the rarest pair; the most frequent one is asked for.": (
             lambda words: _counted(words)[-1][0]
         ),
@@ -104,6 +138,7 @@ next_merge = Exercise(
                 ("▁b", "o", "o", "t", "e"): 4,
             },
         ),
+        ({("▁", "d", "u"): 6, ("▁", "d", "a"): 4, ("▁", "m", "a"): 3},),
         ({("▁", "m", "a", "m", "a"): 3, ("▁d", "u"): 5, ("▁", "a"): 1},),
     ],
 )

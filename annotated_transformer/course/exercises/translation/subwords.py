@@ -1,8 +1,17 @@
 """Translation: how a word is cut by the merges."""
 
-from itertools import pairwise
-
 from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.exercises.translation.cutting import (
+    cut,
+    first_only,
+    from_the_left,
+    in_text,
+    longest_first,
+    overlapping,
+    running_range,
+    swallowing,
+    until_one_fails,
+)
 from annotated_transformer.course.exercises.translation.merges import Pair
 
 
@@ -20,86 +29,65 @@ def _cut_into_subwords(word: str, merges: list[Pair]) -> list[str]:
     return tokens
 
 
-_cut = _cut_into_subwords
-
-
-def _first_only(word: str, merges: list[Pair]) -> list[str]:
-    tokens = list(word)
-    for pair in merges:
-        for i, found in enumerate(pairwise(tokens)):
-            if found == pair:
-                tokens[i : i + 2] = ["".join(pair)]
-                break
-    return tokens
-
-
-def _until_one_fails(word: str, merges: list[Pair]) -> list[str]:
-    for i in range(len(merges)):
-        if _cut(word, merges[: i + 1]) == _cut(word, merges[:i]):
-            return _cut(word, merges[:i])
-    return _cut(word, merges)
-
-
-def _from_the_left(word: str, merges: list[Pair]) -> list[str]:
-    tokens = list(word)
-    while known := [i for i, pair in enumerate(pairwise(tokens)) if pair in merges]:
-        tokens[known[0] : known[0] + 2] = ["".join(tokens[known[0] : known[0] + 2])]
-    return tokens
-
-
-def _longest_first(word: str, merges: list[Pair]) -> list[str]:
-    known, tokens = {"".join(pair) for pair in merges}, []
-    while word:
-        end = max(i for i in range(1, len(word) + 1) if i == 1 or word[:i] in known)
-        tokens.append(word[:end])
-        word = word[end:]
-    return tokens
-
-
-def _overlapping(word: str, merges: list[Pair]) -> list[str]:
-    """A token that was joined is used once more for the next pair."""
-    tokens = list(word)
-    for pair in merges:
-        found = [found == pair for found in pairwise(tokens)]
-        if any(found):
-            new = ["".join(pair) if hit else a for a, hit in zip(tokens, found, strict=False)]
-            tokens = new if found[-1] else [*new, tokens[-1]]
-    return tokens
-
-
 cut_into_subwords = Exercise(
     reference=_cut_into_subwords,
     mistakes={
-        "a pair is joined only where it comes first in the word; join it everywhere.": _first_only,
+        "a pair is joined only where it comes first in the word; join it everywhere.": first_only,
         "the merges are applied from the last to the first; begin with the first.": (
-            lambda word, merges: _cut(word, merges[::-1])
+            lambda word, merges: cut(word, merges[::-1])
         ),
         "pairs are joined from the left; the merge that was learned first goes first.": (
-            _from_the_left
+            from_the_left
         ),
-        "a merge that finds nothing ends the work; go on with the next one.": _until_one_fails,
+        "a merge that finds nothing ends the work; go on with the next one.": until_one_fails,
         "this takes the longest known token from the left; the order of the merges decides.": (
-            _longest_first
+            longest_first
         ),
-        "a part that was joined is there a second time; it is used up.": _overlapping,
-        "only the first merge is applied.": lambda word, merges: _cut(word, merges[:1]),
-        "the first merge is left out.": lambda word, merges: _cut(word, merges[1:]),
-        "the last merge is left out.": lambda word, merges: _cut(word, merges[:-1]),
+        "a part that was joined is there a second time; it is used up.": overlapping,
+        "a joined part is joined again with the next one; it is used up.": swallowing,
+        "the last token is lost when it is not joined.": (
+            lambda word, merges: cut(word, merges, tail=False)
+        ),
+        "the last pair of neighbours is not looked at.": (
+            lambda word, merges: cut(word, merges, early=1)
+        ),
+        "after a joined pair one token is passed over.": (
+            lambda word, merges: cut(word, merges, step=3)
+        ),
+        "parts of longer tokens are joined, too; a pair is two whole tokens.": in_text,
+        "pairs are joined from the right; where two overlap, the left one goes first.": (
+            lambda word, merges: [
+                token[::-1] for token in cut(word[::-1], [(b[::-1], a[::-1]) for a, b in merges])
+            ][::-1]
+        ),
+        "the merges are gone through again and again; once is enough.": (
+            lambda word, merges: cut(word, merges * 9)
+        ),
+        "the mark ▁ is not there when merges are applied; it is a token like any other.": (
+            lambda word, merges: cut(word.lstrip("▁"), merges)
+        ),
+        "the list is made shorter under a running `range`; keep a new list.": running_range,
+        "the two parts are joined in the wrong order.": (
+            lambda word, merges: cut(word, merges, turned=True)
+        ),
+        "only the first merge is applied.": lambda word, merges: cut(word, merges[:1]),
+        "the first merge is left out.": lambda word, merges: cut(word, merges[1:]),
+        "the last merge is left out.": lambda word, merges: cut(word, merges[:-1]),
         "nothing is joined: these are the characters.": lambda word, merges: list(word),
         "this is one text; a list of tokens is asked for.": (
-            lambda word, merges: " ".join(_cut(word, merges))
+            lambda word, merges: " ".join(cut(word, merges))
         ),
         "the mark ▁ is lost; it belongs to the word.": (
-            lambda word, merges: [t for t in (x.lstrip("▁") for x in _cut(word, merges)) if t]
+            lambda word, merges: [t for t in (x.lstrip("▁") for x in cut(word, merges)) if t]
         ),
         "these are the new tokens only; the characters that stay single belong to the word, too.": (
-            lambda word, merges: [token for token in _cut(word, merges) if len(token) > 1]
+            lambda word, merges: [token for token in cut(word, merges) if len(token) > 1]
         ),
         "these are the merges that were used; the tokens of the word are asked for.": (
             lambda word, merges: [
                 "".join(pair)
                 for i, pair in enumerate(merges)
-                if _cut(word, merges[: i + 1]) != _cut(word, merges[:i])
+                if cut(word, merges[: i + 1]) != cut(word, merges[:i])
             ]
         ),
     },
@@ -110,5 +98,6 @@ cut_into_subwords = Exercise(
         ("▁abcd", [("b", "c"), ("a", "b"), ("bc", "d"), ("▁", "a"), ("▁", "ab")]),
         ("▁ooo", [("o", "o"), ("▁", "oo")]),
         ("▁abc", [("b", "c"), ("a", "b")]),
+        ("▁abc", [("a", "bc"), ("b", "c")]),
     ],
 )

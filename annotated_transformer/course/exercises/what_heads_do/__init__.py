@@ -2,21 +2,25 @@
 
 from annotated_transformer.course.exercises.what_heads_do.ablations import (
     head_damages,
-    parts_of_the_stream,
 )
 from annotated_transformer.course.exercises.what_heads_do.capturing import (
     capture_heads,
+)
+from annotated_transformer.course.exercises.what_heads_do.chance import (
+    previous_by_chance,
 )
 from annotated_transformer.course.exercises.what_heads_do.evidence import (
     enough_sentences,
     said_by_the_record,
 )
 from annotated_transformer.course.exercises.what_heads_do.head_roles import (
-    previous_by_chance,
     relation_score,
 )
 from annotated_transformer.course.exercises.what_heads_do.orders import (
     kendall_tau,
+)
+from annotated_transformer.course.exercises.what_heads_do.stream import (
+    parts_of_the_stream,
 )
 
 __all__ = [

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
 
 NARROW = torch.float32
@@ -79,6 +79,45 @@ def _faulty(
     return answer
 
 
+def _cut(columns: Callable[[int, int, int, int], tuple[int, int]]) -> Callable[..., Tensor]:
+    """Where a slice of columns stands, told of head, d, number of heads, and rows of W."""
+
+    def gone(W: Tensor, head: int, num_heads: int) -> Tensor:
+        mask = torch.zeros_like(W, dtype=torch.bool)
+        mask[:, slice(*columns(head, W.size(1) // num_heads, num_heads, len(W)))] = True
+        return mask
+
+    return gone
+
+
+CUTS: dict[str, Callable[[int, int, int, int], tuple[int, int]]] = {
+    "all columns from the head's first on are zero": lambda h, d, n, rows: (h * d, n * d),
+    "the next head's block is zero": lambda h, d, n, rows: ((h + 1) * d, (h + 2) * d),
+    "only the first column of the block is zero": lambda h, d, n, rows: (h * d, h * d + 1),
+    "the last column of the block is left": lambda h, d, n, rows: (h * d, (h + 1) * d - 1),
+    "the block is a column too wide": lambda h, d, n, rows: (h * d, (h + 1) * d + 1),
+    "the columns from h on are zero": lambda h, d, n, rows: (h, h + d),
+    "the columns h to (h + 1)·d are zero": lambda h, d, n, rows: (h, (h + 1) * d),
+    "num_heads stands for d": lambda h, d, n, rows: (h * n, (h + 1) * n),
+}
+"""Which other columns may go with a head."""
+
+
+def _filled(
+    fill: Callable[[Tensor], Tensor], base: Callable[[Tensor], Tensor] = lambda W: W
+) -> Callable[..., list[float]]:
+    """Something else than 0 in the block of a head, or compared with another W than the whole."""
+
+    def answer(W: Tensor, num_heads: int, loss: Callable[[Tensor], float]) -> list[float]:
+        places = [_block(W, head, num_heads)[0] for head in range(num_heads)]
+        changed = [W.clone() for _ in places]
+        for other, place in zip(changed, places, strict=True):
+            other[:, place] = fill(W[:, place])
+        return [loss(other) - loss(base(W)) for other in changed]
+
+    return answer
+
+
 head_damages = Exercise(
     reference=_head_damages,
     mistakes={
@@ -111,60 +150,45 @@ head_damages = Exercise(
             _faulty(_every_nth)
         ),
         "one column is zero for a head; a head has d of them.": _faulty(_one_column),
+        **{
+            f"{what}; the columns of head h are h·d to (h + 1)·d.": _faulty(_cut(columns))
+            for what, columns in CUTS.items()
+        },
+        "d comes from the wrong axis; it is W.size(1) // num_heads.": (
+            _faulty(_cut(lambda h, d, n, rows: (h * (rows // n), (h + 1) * (rows // n))))
+        ),
+        "these are quotients, the loss divided by that of all heads; subtract.": (
+            _faulty(tell=lambda without, whole: [loss / whole for loss in without])
+        ),
+        "the mean damage is subtracted, not the loss with all heads.": (
+            _faulty(tell=lambda without, whole: [x - sum(without) / len(without) for x in without])
+        ),
+        "the heads before are still removed, and these are the losses, not their rise.": (
+            _faulty(tell=lambda without, whole: without, before=True)
+        ),
+        "the heads before are still removed, and the sign is reversed.": (
+            _faulty(tell=lambda without, whole: [whole - loss for loss in without], before=True)
+        ),
+        "each loss is compared with that without the head before, not with all heads.": (
+            _faulty(tell=lambda without, whole: [b - a for a, b in pairwise([whole, *without])])
+        ),
+        "the heads before are still removed, and each loss is compared with that of no head.": (
+            _faulty(tell=lambda without, whole: [x - without[-1] for x in without], before=True)
+        ),
+        "the losses are compared with the loss of no head; compare with that of all heads.": (
+            _filled(lambda block: 0 * block, torch.zeros_like)
+        ),
+        "the block is filled with its mean; a head that is left out adds 0.": (
+            _filled(lambda block: block.mean().expand_as(block))
+        ),
+        "the block is filled with ones; a head that is left out adds 0.": _filled(torch.ones_like),
+        "the block is halved; a head that is left out adds 0.": _filled(lambda block: block / 2),
+        "the sign of the block is turned; a head that is left out adds 0.": _filled(torch.neg),
         "rows are zero; what a head adds stands in columns of W, as y = x @ W.T.": _faulty(_rows),
     },
     cases=[
         (normal(3, 8, seed=0), 4, _Loss(5)),
         (normal(4, 6, seed=1, dtype=NARROW), 3, _Loss(6)),
         (normal(5, 6, seed=2), 2, _Loss(7)),
-    ],
-)
-
-
-def _parts_of_the_stream(
-    x: Float[Tensor, "query d_model"],
-    A: Float[Tensor, "heads query key"],
-    V: Float[Tensor, "heads key d"],
-    W: Float[Tensor, "d_model heads_d"],
-    h: int,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What does one head add to the residual stream, and what is left without it?"""
-    gathered = A @ V
-    blocks = torch.stack(W.chunk(len(A), dim=1))
-    added = gathered @ blocks.mT
-    after = x + added.sum(0)
-    return gathered[h], added[h], after, after - added[h]
-
-
-def _reshaped(columns: bool, residual: bool) -> Callable[..., tuple[Tensor, ...]]:
-    """The same with other columns of W for a head, or without the residual connection."""
-
-    def answer(x: Tensor, A: Tensor, V: Tensor, W: Tensor, h: int) -> tuple[Tensor, ...]:
-        d = V.size(2)
-        W = W.view(len(W), d, len(A)).mT.flatten(1) if columns else W
-        return _parts_of_the_stream(x * residual, A, V, W, h)
-
-    return answer
-
-
-parts_of_the_stream = Derivation(
-    reference=_parts_of_the_stream,
-    mistakes={
-        "every heads-th column of W is taken for a head; its d columns stand side by side.": (
-            _reshaped(columns=True, residual=True)
-        ),
-        "the residual connection is missing: x stands in the stream, too.": (
-            _reshaped(columns=False, residual=False)
-        ),
-    },
-    cases=[
-        (
-            normal(3, 6, seed=0, dtype=dtype),
-            normal(2, 3, 4, seed=1, dtype=dtype).softmax(-1),
-            normal(2, 4, 5, seed=2, dtype=dtype),
-            normal(6, 10, seed=3, dtype=dtype),
-            h,
-        )
-        for h, dtype in ((1, torch.float64), (0, NARROW))
     ],
 )

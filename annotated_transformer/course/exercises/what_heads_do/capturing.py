@@ -10,6 +10,11 @@ from torch import Tensor, nn
 
 from annotated_transformer.capture import capture_attention
 from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.exercises.what_heads_do.other_weights import (
+    OTHER_WEIGHTS,
+    masked_scores,
+    weights_of,
+)
 from annotated_transformer.course.mistakes import SMALL, patient
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import Transformer
@@ -49,11 +54,6 @@ def _captured(answer: Callable[..., Any], case: _Drawn, src: Tensor, tgt_in: Ten
     return {"weights": weights, "hooks left": hooks}
 
 
-def _scores(query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
-    scores = query @ key.mT / query.size(-1) ** 0.5
-    return scores.masked_fill(~mask, -torch.inf)
-
-
 def _faulty(
     weigh: Callable[..., Tensor], name: str = "{}", remove: bool = True, bound: bool = True
 ) -> Callable[..., dict[str, Tensor]]:
@@ -82,8 +82,12 @@ def _faulty(
     return answer
 
 
-def _weights(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
-    return _scores(query, key, mask).softmax(-1)
+def _renamed(rename: Callable[[str], str]) -> Callable[..., dict[str, Tensor]]:
+    return lambda *case: {rename(name): x for name, x in _capture_heads(*case).items()}
+
+
+def _only(part: str) -> Callable[..., dict[str, Tensor]]:
+    return lambda *case: {name: x for name, x in _capture_heads(*case).items() if part in name}
 
 
 capture_heads = Exercise(
@@ -91,38 +95,54 @@ capture_heads = Exercise(
     reference=_capture_heads,
     mistakes={
         "the hooks are still in the model; remove each by its handle.": (
-            _faulty(_weights, remove=False)
+            _faulty(weights_of, remove=False)
         ),
         "all weights stand under the last name: the hook reads `name` when the loop is over.": (
-            _faulty(_weights, bound=False)
+            _faulty(weights_of, bound=False)
         ),
         "the mask is missing: padding and the future get weight.": (
-            _faulty(lambda q, k, v, mask: _scores(q, k, torch.ones_like(mask)).softmax(-1))
+            _faulty(lambda q, k, v, mask: masked_scores(q, k, torch.ones_like(mask)).softmax(-1))
         ),
         "the scores are not divided by the root of d_k.": (
-            _faulty(lambda q, k, v, mask: _weights(q * q.size(-1) ** 0.5, k, v, mask))
+            _faulty(lambda q, k, v, mask: weights_of(q * q.size(-1) ** 0.5, k, v, mask))
         ),
         "the softmax is taken over the queries; over the keys, each row sums to 1.": (
-            _faulty(lambda q, k, v, mask: _scores(q, k, mask).softmax(-2).nan_to_num())
+            _faulty(lambda q, k, v, mask: masked_scores(q, k, mask).softmax(-2).nan_to_num())
         ),
         "these are the scores, before the softmax.": (
-            _faulty(lambda q, k, v, mask: _scores(q, k, mask))
+            _faulty(lambda q, k, v, mask: masked_scores(q, k, mask))
         ),
         "the mask comes after the softmax: the rows do not sum to 1.": (
             _faulty(
                 lambda q, k, v, mask: (
-                    _scores(q, k, torch.ones_like(mask)).softmax(-1).masked_fill(~mask, 0)
+                    masked_scores(q, k, torch.ones_like(mask)).softmax(-1).masked_fill(~mask, 0)
                 )
             )
         ),
         "this is what the heads give, weights times values; the weights are asked for.": (
-            _faulty(lambda q, k, v, mask: _weights(q, k, v, mask) @ v)
+            _faulty(lambda q, k, v, mask: weights_of(q, k, v, mask) @ v)
         ),
         "this is the mean over the heads; each has weights of its own.": (
-            _faulty(lambda *args: _weights(*args).mean(1))
+            _faulty(lambda *args: weights_of(*args).mean(1))
+        ),
+        **{sentence: _faulty(weigh) for sentence, weigh in OTHER_WEIGHTS.items()},
+        **{
+            f"only the parts with {part!r} in their names are captured; take every one.": (
+                _only(part)
+            )
+            for part in ("encoder", "decoder", "self_attention", "cross_attention", ".0.")
+        },
+        "only the part after the last dot is used as a name; take the whole name.": (
+            _renamed(lambda name: name.rpartition(".")[2])
+        ),
+        "this is a list of the weights; a dictionary with the names is asked for.": (
+            lambda *case: list(_capture_heads(*case).values())
+        ),
+        "each name has a list of weights; give the tensor itself.": (
+            lambda *case: {name: [weights] for name, weights in _capture_heads(*case).items()}
         ),
         "the names end in .attention; that of the MultiHeadAttention is asked for.": (
-            _faulty(_weights, name="{}.attention")
+            _faulty(weights_of, name="{}.attention")
         ),
     },
     cases=[

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from annotated_transformer.course.comparing import is_number
 from annotated_transformer.course.questions import Question, by_letters, by_number
 from annotated_transformer.errors import InputError
 
@@ -33,6 +34,8 @@ def enough_sentences(answer: Any) -> str:
         else "fewer are enough."
         for n in NUMBERS
     }
+    if is_number(answer) and float(answer) % 1:
+        return "this is no number of sentences; the first n that is enough is asked for."
     return by_number(answer, right, replies)
 
 

@@ -1,6 +1,7 @@
-"""What heads do: is it what we think, or chance?"""
+"""What heads do: how much weight goes to the related keys?"""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -9,7 +10,7 @@ from torch import Tensor
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
 
-NARROW = torch.float32
+NARROW, WIDE = torch.float32, torch.float64
 
 
 def _relation_score(
@@ -37,11 +38,20 @@ def _per(count: Callable[[Tensor], int]) -> Callable[[Tensor, Tensor], Tensor]:
     return lambda weights, relation: weights[:, relation].sum(1) / count(relation)
 
 
+def _in_either_type(answer: Callable[..., Any], weights: Tensor, relation: Tensor) -> Any:
+    """Both `relation.float()` and `relation.double()` are right, whatever type the weights have."""
+    try:
+        return answer(weights, relation)
+    except RuntimeError:
+        return answer(weights.to(WIDE if weights.dtype == NARROW else NARROW), relation)
+
+
 def _weights(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
     return normal(*shape, seed=shape[0], dtype=dtype).softmax(dim=2)
 
 
 relation_score = Exercise(
+    ask=_in_either_type,
     reference=_relation_score,
     mistakes={
         "this is the mean over all queries; queries without a related key do not count.": (
@@ -77,60 +87,60 @@ relation_score = Exercise(
         "each row is scaled so that the related weights sum to 1; take them as they are.": (
             _rows_by(lambda weights, relation: relation.expand_as(weights).any(2))
         ),
+        "this is the mean over all queries and all keys; add over the related keys.": (
+            _per(lambda relation: relation.numel())
+        ),
+        "these are the numbers of each query; their mean is asked for, one for a head.": (
+            lambda weights, relation: (weights * relation).sum(2)[:, relation.any(1)]
+        ),
+        "these are the numbers of all queries; one mean for each head is asked for.": (
+            lambda weights, relation: (weights * relation).sum(2)
+        ),
+        "this is the largest number of a query; the mean over the queries is asked for.": (
+            lambda weights, relation: (weights * relation).sum(2).amax(1)
+        ),
+        "only queries all of whose keys are related count here; one related key is enough.": (
+            lambda weights, relation: (weights * relation).sum(2)[:, relation.all(1)].mean(1)
+        ),
+        "the weights are added over the queries; add over the keys, the last axis.": (
+            lambda weights, relation: (weights * relation).sum(1)
+        ),
+        "the weights are added over the queries here, and the mean is taken over all keys.": (
+            lambda weights, relation: (weights * relation).sum(1).mean(1)
+        ),
+        "only the first related key of each query counts here; add up all of them.": (
+            _rows_by(
+                lambda weights, relation: (weights * (relation & (relation.cumsum(1) == 1))).sum(2)
+            )
+        ),
+        "only the last related key of each query counts here; add up all of them.": (
+            _rows_by(
+                lambda weights, relation: (
+                    weights * (relation & (relation.flip(1).cumsum(1).flip(1) == 1))
+                ).sum(2)
+            )
+        ),
+        "what even weights would give is subtracted; the score itself is asked for.": (
+            _rows_by(lambda weights, relation: ((weights - 1 / len(relation.T)) * relation).sum(2))
+        ),
+        "this is divided by what even weights would give; the score itself is asked for.": (
+            lambda weights, relation: (
+                _relation_score(weights, relation)
+                / _relation_score(torch.ones_like(weights) / len(relation.T), relation)
+            )
+        ),
+        "the softmax is taken once more; these are weights already.": (
+            lambda weights, relation: _relation_score(weights.softmax(2), relation)
+        ),
+        "this is the median over the queries; the mean is asked for.": (
+            lambda weights, relation: (
+                (weights * relation).sum(2)[:, relation.any(1)].median(1).values
+            )
+        ),
     },
     cases=[
         (_weights(2, 3, 4), torch.tensor([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]]).bool()),
         (_weights(4, 3, 2, dtype=NARROW), torch.tensor([[0, 1], [0, 1], [0, 0]]).bool()),
         (_weights(5, 4, 3), torch.tensor([[1, 0, 0], [0, 0, 0], [0, 1, 1], [0, 0, 1]]).bool()),
     ],
-)
-
-
-def _previous_by_chance(n: int, causal: bool) -> float:
-    """What does a head with even weights score for the previous token?"""
-    if not causal:
-        return 1 / n
-    return sum(1 / t for t in range(2, n + 1)) / (n - 1)
-
-
-def _behind(mask: Callable[[int], float]) -> Callable[[int, bool], float]:
-    """Right without the mask, something else behind it."""
-    return lambda n, causal: mask(n) if causal else 1 / n
-
-
-previous_by_chance = Exercise(
-    reference=_previous_by_chance,
-    mistakes={
-        "behind a causal mask token t shares 1 out among t tokens; without it you are right.": (
-            _behind(lambda n: 1 / n)
-        ),
-        "without a mask you are right; with it, leave the first token out: none is before it.": (
-            _behind(lambda n: sum(1 / t for t in range(1, n + 1)) / n)
-        ),
-        "without a mask you are right; with it, divide by the n - 1 tokens that have one before.": (
-            _behind(lambda n: _previous_by_chance(n, True) * (n - 1) / n)
-        ),
-        "tokens without a previous one do not count: divide by n - 1.": (
-            lambda n, causal: _previous_by_chance(n, causal) * (n - 1) / n
-        ),
-        "without a mask you are right; with it, a token sees itself too: token t sees t tokens.": (
-            _behind(lambda n: sum(1 / t for t in range(1, n)) / (n - 1))
-        ),
-        "without a mask you are right; the mean of 1/t is not 1 over the mean of t.": (
-            _behind(lambda n: 2 / (n + 2))
-        ),
-        "without a mask you are right; with it, this is the sum, the mean is asked for.": (
-            _behind(lambda n: _previous_by_chance(n, True) * (n - 1))
-        ),
-        "the two are exchanged: the mask hides the future where causal is True.": (
-            lambda n, causal: _previous_by_chance(n, not causal)
-        ),
-        "with the mask you are right; without it a token sees all n tokens, itself included.": (
-            lambda n, causal: _previous_by_chance(n, True) if causal else 1 / (n - 1)
-        ),
-        "with the mask you are right; it hides nothing where causal is False.": (
-            lambda n, causal: _previous_by_chance(n, True)
-        ),
-    },
-    cases=[(4, False), (4, True), (3, False), (3, True), (9, True), (9, False)],
 )

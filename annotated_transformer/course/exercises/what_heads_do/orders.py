@@ -45,6 +45,37 @@ def _ranks(x: Tensor) -> Tensor:
     return ((x[:, None] > x).sum(1) + ((x[:, None] == x).sum(1) - 1) / 2).double()
 
 
+def _by(count: Callable[[int], float]) -> Callable[..., float]:
+    return _over(lambda a, b: count(len(a)))
+
+
+DIVISORS: dict[str, Callable[[int], float]] = {
+    "n(n + 1)/2": lambda n: n * (n + 1) / 2,
+    "n - 1": lambda n: n - 1,
+    "(n - 1)²": lambda n: (n - 1) ** 2,
+    "n², and count no pair twice": lambda n: n**2,
+    "(n - 1)(n - 2)/2": lambda n: (n - 1) * (n - 2) / 2,
+}
+"""By what else the sum may be divided."""
+
+COUNTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "this is the share of pairs in opposite order; those in the same order count 1.": (
+        lambda product: product < 0
+    ),
+    "this is the share of pairs without a tie; opposite order counts -1.": (
+        lambda product: product != 0
+    ),
+    "this is the share of pairs with a tie; they count 0.": lambda product: product == 0,
+    "this is the share of pairs in the same order or with a tie.": lambda product: product >= 0,
+    "ties count a half, not 0.": lambda product: product + (product == 0) / 2,
+    "ties count a half among the pairs in the same order; a tie counts 0.": (
+        lambda product: (product + 1) / 2
+    ),
+    "ties count -1/2, not 0.": lambda product: product - (product == 0) / 2,
+}
+"""What else a pair may count."""
+
+
 kendall_tau = Exercise(
     reference=_kendall_tau,
     mistakes={
@@ -63,6 +94,38 @@ kendall_tau = Exercise(
             _over(lambda a, b: _signs(a).norm() * _signs(b).norm() / 2)
         ),
         "this is the sum; divide by the number of pairs.": _over(lambda a, b: 1),
+        **{
+            f"you divide by {what}; there are n(n - 1)/2 pairs.": _by(count)
+            for what, count in DIVISORS.items()
+        },
+        **{sentence: _each(count) for sentence, count in COUNTS.items()},
+        "this is the sum over the square table; each pair stands in it twice. Take the mean.": (
+            _over(lambda a, b: 0.5)
+        ),
+        "this is how many more pairs agree than not, of those without a tie in `a` only.": (
+            _over(lambda a, b: _signs(a).abs().sum() / 2)
+        ),
+        "this is how many more pairs agree than not, of those without a tie in `b` only.": (
+            _over(lambda a, b: _signs(b).abs().sum() / 2)
+        ),
+        "of `a` the differences count themselves; only their signs should.": (
+            lambda a, b: float(((a[:, None] - a) * _signs(b)).sum()) / 2 / _pairs(a)
+        ),
+        "of `b` the differences count themselves; only their signs should.": (
+            lambda a, b: float((_signs(a) * (b[:, None] - b)).sum()) / 2 / _pairs(a)
+        ),
+        "neighbours are compared and added; every pair counts, and the mean is asked for.": (
+            lambda a, b: float((a.diff().sign() * b.diff().sign()).sum())
+        ),
+        "neighbours alone are compared, but divided by the number of all pairs.": (
+            lambda a, b: float((a.diff().sign() * b.diff().sign()).sum()) / _pairs(a)
+        ),
+        "only the pairs with the last place are compared; every pair counts.": (
+            lambda a, b: float((_signs(a) * _signs(b))[-1, :-1].mean())
+        ),
+        "numbers at the same place are compared; compare the pairs of places.": (
+            lambda a, b: float(torch.sign(a - b).double().mean())
+        ),
         "the sign is reversed: the same order makes 1.": _over(lambda a, b: -_pairs(a)),
         "this is the share of pairs in the same order; those in opposite order count -1.": (
             _each(lambda product: product > 0)
@@ -87,6 +150,10 @@ kendall_tau = Exercise(
         (torch.tensor([0.1, 0.5, 0.3, 0.1]).double(), torch.tensor([0.3, 0.3, 0.2, 0.4]).double()),
         (normal(5, seed=1, dtype=torch.float32), normal(5, seed=2, dtype=torch.float32)),
         (normal(7, seed=3), normal(7, seed=4)),
+        (
+            torch.tensor([0.2, 0.2, 0.2, 0.5, 0.1]).double(),
+            torch.tensor([0.4, 0.1, 0.3, 0.5, 0.1]).double(),
+        ),
         (torch.tensor([0.4, 0.1, 0.2]).double(), torch.tensor([0.3, 0.1, 0.2]).double()),
     ],
 )

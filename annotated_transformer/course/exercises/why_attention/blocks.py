@@ -2,15 +2,14 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.why_attention.watching import case, in_blocks
 
 
 def _block_attention(
@@ -32,43 +31,18 @@ def _block_attention(
     return output / total
 
 
-class _Watch(TorchFunctionMode):
-    """Remembers the shapes of the tensors of which PyTorch computes exponentials."""
-
-    exponentials = ("exp", "exp_", "exp2", "softmax", "logsumexp", "scaled_dot_product_attention")
-
-    def __enter__(self) -> Any:
-        self.sizes: set[int] = set()
-        return super().__enter__()  # type: ignore[no-untyped-call]
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Remember, and go on."""
-        given = {**dict(enumerate(args)), **(kwargs or {})}.values()
-        if func.__name__ in self.exponentials:
-            self.sizes.update(n for x in given if isinstance(x, Tensor) for n in x.shape)
-        return func(*args, **(kwargs or {}))
-
-
-def _in_blocks(
-    answer: Callable[..., Tensor | None], query: Tensor, key: Tensor, value: Tensor, width: int
-) -> dict[str, Any] | None:
-    """The output, and whether no exponential met the scores of all keys."""
-    with _Watch() as watch:
-        output = answer(query, key, value, width)
-    seen = {"output": output, "one block at a time": len(key) not in watch.sizes}
-    return None if output is None else seen
-
-
 def _row_maximum(scores: Tensor) -> Tensor:
     return scores.amax(dim=1, keepdim=True)
 
 
 def _wrong(
-    root: Callable[[int], float] = math.sqrt,
+    root: Callable[[int, int, int], float] = lambda d_k, d_v, width: math.sqrt(d_k),
     start: float = -math.inf,
     highest: Callable[[Tensor, Tensor], Tensor] = lambda old, s: old.maximum(_row_maximum(s)),
     shrink: Callable[[Tensor, Tensor], Tensor] = lambda old, new: (old - new).exp(),
+    base: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda old, new, s: new,
     shrinks: tuple[bool, bool] = (True, True),  # the sum, and the output
+    keeps: tuple[int, int] = (1, 1),
     ends: tuple[bool, bool] = (False, True),  # divided in every block, and at the end
 ) -> Callable[..., Tensor]:
     """The same with another divisor, maximum, correction or end."""
@@ -77,12 +51,12 @@ def _wrong(
         high = query.new_full((len(query), 1), start)
         total = output = torch.zeros_like(high)
         for keys, values in zip(torch.split(key, width), torch.split(value, width), strict=True):
-            scores = query @ keys.T / root(query.size(1))
+            scores = query @ keys.T / root(query.size(1), value.size(1), width)
             new = highest(high, scores)
             factors = [shrink(high, new) if shrunk else 1.0 for shrunk in shrinks]
-            weights, high = (scores - new).exp(), new
-            total = total * factors[0] + weights.sum(dim=1, keepdim=True)
-            output = (output * factors[1] + weights @ values) / (total if ends[0] else 1)
+            weights, high = (scores - base(high, new, scores)).exp(), new
+            total = keeps[0] * total * factors[0] + weights.sum(dim=1, keepdim=True)
+            output = (keeps[1] * output * factors[1] + weights @ values) / (total if ends[0] else 1)
         return output / total if ends[1] else output
 
     return attend
@@ -154,24 +128,43 @@ block_attention = Exercise(
         "the output is divided in every block; divide once, at the end.": (
             _wrong(ends=(True, False))
         ),
-        "the factor 1/√d_k is missing.": _wrong(root=lambda d: 1),
-        "the scores are divided by d_k; its root is asked for.": _wrong(root=lambda d: d),
+        "what is kept is multiplied by exp(new − old maximum), and grows; it must shrink.": (
+            _wrong(shrink=lambda old, new: (new - old).exp().where(old.isfinite(), 1))
+        ),
+        "what a block adds belongs to its own maximum; all must belong to the highest.": (
+            _wrong(base=lambda old, new, s: _row_maximum(s))
+        ),
+        "what a block adds is not relative to the maximum: subtract it before exp.": (
+            _wrong(base=lambda old, new, s: 0 * new)
+        ),
+        "the sum is that of the last block; add what is kept.": _wrong(keeps=(0, 1)),
+        "the output is that of the last block, over the sum of all; add what is kept.": (
+            _wrong(keeps=(1, 0))
+        ),
+        "the factor 1/√d_k is missing.": _wrong(root=lambda d_k, d_v, width: 1),
+        "the scores are divided by d_k; its root is asked for.": (
+            _wrong(root=lambda d_k, d_v, width: d_k)
+        ),
+        "the scores are multiplied by √d_k; divide by it.": (
+            _wrong(root=lambda d_k, d_v, width: d_k**-0.5)
+        ),
+        "the scores are divided by the root of d_v, the width of the values.": (
+            _wrong(root=lambda d_k, d_v, width: math.sqrt(d_v))
+        ),
+        "the scores are divided by the root of the width of a block.": (
+            _wrong(root=lambda d_k, d_v, width: math.sqrt(width))
+        ),
+        "the output is divided by √d_k; the scores must be.": (
+            lambda q, k, v, width: (
+                _wrong(root=lambda d_k, d_v, width: 1)(q, k, v, width) / math.sqrt(q.size(1))
+            )
+        ),
     },
     cases=[
-        (normal(3, 2, seed=0), normal(7, 2, seed=1), normal(7, 4, seed=2), 3),
-        (
-            normal(5, 4, seed=3, dtype=torch.float32),
-            normal(8, 4, seed=4, dtype=torch.float32),
-            normal(8, 3, seed=5, dtype=torch.float32),
-            4,
-        ),
-        (normal(2, 3, seed=6), normal(6, 3, seed=7), normal(6, 5, seed=8), 1),
-        (
-            40 * normal(4, 3, seed=9, dtype=torch.float32),
-            normal(11, 3, seed=10, dtype=torch.float32),
-            normal(11, 2, seed=11, dtype=torch.float32),
-            5,
-        ),
+        case(3, 7, 2, 4, 3, seed=0),
+        case(5, 8, 4, 3, 4, seed=3, dtype=torch.float32),
+        case(2, 6, 3, 5, 1, seed=6),
+        case(4, 11, 3, 2, 5, seed=9, dtype=torch.float32, times=40),
         (
             600 + 200 * normal(3, 2, seed=12),
             normal(5, 2, seed=13) - 5,
@@ -179,5 +172,5 @@ block_attention = Exercise(
             2,
         ),
     ],
-    ask=_in_blocks,
+    ask=in_blocks,
 )

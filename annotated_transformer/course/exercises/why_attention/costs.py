@@ -1,6 +1,6 @@
-"""Why attention: operations, and work that goes into padding."""
+"""Why attention: work that goes into padding."""
 
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.checking import Exercise
 
 
 def _wasted_pairs(lengths: list[int]) -> float:
@@ -50,36 +50,24 @@ wasted_pairs = Exercise(
         "the tables are as long as the longest sentence, not as the mean.": (
             lambda ns: 1 - sum(n * n for n in ns) * len(ns) / sum(ns) ** 2
         ),
+        "`//` rounds this share to a whole number; write `/`.": (
+            lambda ns: 1 - sum(n * n for n in ns) // _cells(ns)
+        ),
+        "these are the wasted positions squared; square each length, then compare.": (
+            lambda ns: (1 - sum(ns) / (len(ns) * max(ns))) ** 2
+        ),
+        "these are the wasted positions per used one; the table has a cell for every pair.": (
+            lambda ns: len(ns) * max(ns) / sum(ns) - 1
+        ),
+        "this is one table for all words of the batch; every sentence has its own.": (
+            lambda ns: 1 - sum(n * n for n in ns) / sum(ns) ** 2
+        ),
+        "these are the shares of half tables, as under a causal mask; here all cells count.": (
+            lambda ns: 1 - sum(n * (n + 1) for n in ns) / (len(ns) * max(ns) * (max(ns) + 1))
+        ),
+        "the cells of all sentences are compared with a whole batch squared.": (
+            lambda ns: 1 - sum(n * n for n in ns) / (len(ns) * max(ns)) ** 2
+        ),
     },
     cases=[([2, 4],), ([3, 5, 10],), ([7, 7, 7],), ([1, 6, 2, 3],)],
-)
-
-
-def _break_even(n: int, g: int, d: int) -> tuple[int, int, int, float, float]:
-    """Derive the length at which attention and recurrence need equally many operations."""
-    attention = 8 * d**2 + 4 * n * d
-    recurrent = 4 * g * d**2
-    length = (g - 2) * d
-    return attention, recurrent, length, (g - 2) / g, 2 * (g - 1) / g
-
-
-break_even = Derivation(
-    reference=_break_even,
-    mistakes={
-        "steps 1 and 2 are for the whole sentence; those of one word are asked for.": (
-            lambda n, g, d: (
-                n * (8 * d**2 + 4 * n * d),
-                n * 4 * g * d**2,
-                *_break_even(n, g, d)[2:],
-            )
-        ),
-        "these are multiplications only; in steps 1 and 2 each has its addition.": (
-            lambda n, g, d: (
-                4 * d**2 + 2 * n * d,
-                2 * g * d**2,
-                *_break_even(n, g, d)[2:],
-            )
-        ),
-    },
-    cases=[(10, 3, 64), (50, 4, 20), (7, 5, 8)],
 )

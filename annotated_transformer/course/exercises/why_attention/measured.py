@@ -32,6 +32,10 @@ def doubling_reach(answer: object) -> str:
             right + 1: "this is the first length that it cannot learn.",
             _reach([1, 1, 1, 1]): "so far reach neighbours, without gaps.",
             _reach([1, 3, 9, 27]): "so far reach gaps that grow threefold.",
+            sum([1, 2, 4, 8]): "this is the sum of the gaps; each layer reaches two gaps further.",
+            3 * sum([1, 2, 4, 8]): "this is three times the sum of the gaps; the end counts once.",
+            _reach([8]): "so far reaches the last layer; the others reach further, too.",
+            4 * 3: "these are the words of four kernels; with gaps they reach further.",
             _reach([1, 2, 4, 8], 2): "so far reach kernels of two; these read three words.",
         },
     )

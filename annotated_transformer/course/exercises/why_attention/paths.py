@@ -1,5 +1,6 @@
-"""Why attention: how far a layer sees, and how many layers a path takes."""
+"""Why attention: how many layers a path takes."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -7,67 +8,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
-
-
-def _window(length: int, width: int) -> Bool[Tensor, "query key"]:
-    """Write the mask of restricted self-attention."""
-    place = torch.arange(length)
-    return (place[:, None] - place).abs() <= width // 2
-
-
-def _within(first: Callable[[int], int], last: Callable[[int], int]) -> Callable[..., Tensor]:
-    """A mask of the keys from so many places after the query to so many."""
-
-    def mask(length: int, width: int) -> Tensor:
-        distance = torch.arange(length) - torch.arange(length)[:, None]
-        return (first(width) <= distance) & (distance <= last(width))
-
-    return mask
-
-
-window = Exercise(
-    reference=_window,
-    mistakes={
-        "the window reaches r positions to each side; together they should be r.": (
-            _within(lambda r: -r, lambda r: r)
-        ),
-        "the window is r − 2 wide: its two ends are missing.": (
-            _within(lambda r: 1 - r // 2, lambda r: r // 2 - 1)
-        ),
-        "the window is r + 2 wide: one position too many on each side.": (
-            _within(lambda r: -1 - r // 2, lambda r: r // 2 + 1)
-        ),
-        "the window is r − 1 wide: the first position is missing.": (
-            _within(lambda r: 1 - r // 2, lambda r: r // 2)
-        ),
-        "the window is r − 1 wide: the last position is missing.": (
-            _within(lambda r: -(r // 2), lambda r: r // 2 - 1)
-        ),
-        "the mask is inverted: True means may attend.": lambda n, r: ~_window(n, r),
-        "this hides only what is too far to the right; the left has an end, too.": (
-            _within(lambda r: -99, lambda r: r // 2)
-        ),
-        "this hides only what is too far to the left; the right has an end, too.": (
-            _within(lambda r: -(r // 2), lambda r: 99)
-        ),
-        "the window lies to the left of its query; it is centred.": (
-            _within(lambda r: 1 - r, lambda r: 0)
-        ),
-        "this is the left half of the window; it reaches to both sides.": (
-            _within(lambda r: -(r // 2), lambda r: 0)
-        ),
-        "the window lies to the right of its query; it is centred.": (
-            _within(lambda r: 0, lambda r: r - 1)
-        ),
-        "these are blocks of r; each position has a window of its own.": (
-            lambda n, r: torch.arange(n)[:, None] // r == torch.arange(n) // r
-        ),
-        "the window is the same for every query; it must move with it.": (
-            lambda n, r: (torch.arange(n) < r).expand(n, n)
-        ),
-    },
-    cases=[(6, 3), (9, 5), (5, 1), (12, 7)],
-)
+from annotated_transformer.course.exercises.why_attention.windows import window
 
 
 def _path_length(reads: Bool[Tensor, "n n"]) -> int:
@@ -106,13 +47,38 @@ def _doubled(count: Callable[[int], int]) -> Callable[[Tensor], int]:
     return length
 
 
+def _with_transposed(reads: Tensor) -> int:
+    """Every layer after the first one is the table with rows and columns swapped."""
+    table, layers = reads.double(), 1
+    while not table.all():
+        table, layers = (table @ reads.double().T).clamp(max=1), layers + 1
+    return layers
+
+
 def _tables() -> list[tuple[Tensor]]:
-    """Windows, a ring, and windows in which the first or the last reads all, or is read by all."""
-    ends = [_window(length, 3) for length in (7, 6, 10, 9)]
+    """Windows, a ring, and windows in which the first or the last reads all, or is read by all.
+
+    And two without order, in which who reads and who is read makes a difference.
+    """
+    ends = [window.reference(length, 3) for length in (7, 6, 10, 9)]
     ends[0][0], ends[1][:, 0], ends[2][-1], ends[3][:, -1] = True, True, True, True
-    far, ring = _window(9, 3), torch.eye(6).bool() | torch.eye(6).bool().roll(1, 0)
+    far, ring = window.reference(9, 3), torch.eye(6).bool() | torch.eye(6).bool().roll(1, 0)
     far[0, 8] = True
-    return [(t,) for t in (_window(8, 3), _window(5, 9), _window(11, 5), ring, far, *ends)]
+    mixed, star = torch.eye(7).bool(), torch.eye(8).bool()
+    mixed[[0, 3, 5, 1, 6, 2, 4, 0], [3, 5, 1, 6, 2, 4, 0, 1]] = True
+    star[[0, 1, 2, 3, 4, 5, 6, 7, 7, 7], [1, 2, 3, 7, 7, 7, 7, 0, 4, 5]] = True
+    star[4, 6] = True
+    tables = (
+        window.reference(8, 3),
+        window.reference(5, 9),
+        window.reference(11, 5),
+        ring,
+        far,
+        *ends,
+        mixed,
+        star,
+    )
+    return [(table,) for table in tables]
 
 
 path_length = Exercise(
@@ -123,6 +89,25 @@ path_length = Exercise(
         ),
         "this is a power of two; by doubling you jump over the layers between.": (
             _doubled(lambda times: 2**times)
+        ),
+        "each round of the friend is counted twice; it doubles the layers, from 1 on.": (
+            _doubled(lambda times: 2 * times + 2)
+        ),
+        "these are the doublings; the layers are asked for.": _doubled(lambda times: times),
+        "this is twice a power of two; count the layers one by one.": (
+            _doubled(lambda times: 2 ** (times + 1))
+        ),
+        "rows and columns are swapped in every layer but the first: multiply by the table.": (
+            _with_transposed
+        ),
+        "here who is read also reads; a table need not be symmetric.": (
+            lambda reads: _path_length(reads | reads.T)
+        ),
+        "this divides the length by the reach of the first row; a table need not be a window.": (
+            lambda reads: math.ceil((len(reads) - 1) / (int(reads[0].sum()) - 1))
+        ),
+        "so many layers the longest path can take; these tables may need fewer.": (
+            lambda reads: len(reads) - 1
         ),
         "this is one too few; the table itself is one layer already.": (
             _wrong(start=lambda reads: reads)

@@ -1,0 +1,47 @@
+"""Translation: BLEU, with wrong words at different places."""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations, pairwise
+from typing import Any
+
+from annotated_transformer.course.questions import Question, by_number
+
+
+def _score_with_wrong(wrong: Sequence[int], words: int = 20) -> float:
+    """The BLEU of a sentence of different words, of which some are wrong."""
+    gaps = [b - a - 1 for a, b in pairwise([-1, *wrong, words])]
+    runs = [sum(max(0, gap - n + 1) for gap in gaps) for n in (1, 2, 3, 4)]
+    return 100 * math.prod(run / (words - n) for n, run in enumerate(runs)) ** (1 / 4)
+
+
+@cache
+def _widest() -> float:
+    scores = [_score_with_wrong(wrong) for wrong in combinations(range(20), 5)]
+    return max(scores) - min(scores)
+
+
+@Question
+def five_wrong_words(answer: Any) -> str:
+    """How far apart are the best and the worst BLEU with five wrong words of twenty?"""
+    return by_number(
+        answer,
+        _widest(),
+        {
+            _score_with_wrong(
+                range(8, 13)
+            ): "with the wrong words in the middle; is there no better place?",
+            -_widest(): "this is the lowest minus the highest.",
+            100: "this compares with a perfect translation; five words are always wrong.",
+            100 - _widest(): "this is how far the highest is from 100; compare it with the lowest.",
+            25: "this is the share of wrong words; BLEU also counts pairs, triples and fours.",
+            _score_with_wrong(range(8, 13)) / 100: "this is a share, with the middle words wrong.",
+            56.25: "this is the share of right words, squared; try all places instead.",
+            31.64: "this is 0.75⁴: the runs of four are not the fourth power of the words.",
+            _widest() / 100: "this is a share; BLEU goes up to 100.",
+            75: "this is the share of right words; BLEU also counts pairs, triples and fours.",
+            0: "the place of an error matters: compare five in a row with five far apart.",
+        },
+        within=0.01,
+    )

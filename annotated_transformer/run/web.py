@@ -1,0 +1,116 @@
+"""The web: a model as two files that the laboratory, a page of the book, computes with."""
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from shutil import copymode
+from typing import Any
+
+from annotated_transformer import __version__
+from annotated_transformer.errors import InputError
+from annotated_transformer.files import fill_folder, require_empty, write_atomically
+from annotated_transformer.run.checkpoint import save_checkpoint
+from annotated_transformer.run.folder import Run
+from annotated_transformer.tokens import Vocabulary
+from annotated_transformer.toy import Pair, toy_corpus
+
+FORMAT = 1
+"""Of ``model.json``; the page refuses any other."""
+
+LARGEST = 10_000_000
+"""How many parameters a page can compute with while its reader waits."""
+
+SENTENCES = 100
+"""How many sentences of the toy corpus go along, with their gold alignments."""
+
+
+def export_to_web(run: Run, folder: Path) -> None:
+    """Write ``model.safetensors`` and ``model.json`` into an empty folder.
+
+    The weights are those that translate, in half precision (16 bits instead of 32). The
+    description has all sizes, how to search and both vocabularies; for the toy corpus also a gloss
+    of every target token, and sentences of the test split with their gold alignments.
+
+    Raises:
+        InputError: if there is something in the folder already, no weights yet, or too many.
+    """
+    require_empty(folder)
+    weights = {name: tensor.half().cpu() for name, tensor in run.model.named_parameters()}
+    number = sum(tensor.numel() for tensor in weights.values())
+    if number > LARGEST:
+        raise InputError(
+            f"the model has {number:,} parameters, a page takes at most {LARGEST:,}: "
+            "train a smaller one."
+        )
+    text = json.dumps(describe(run), ensure_ascii=False, separators=(",", ":"))
+
+    def write(path: Path) -> None:
+        described, stored = path / "model.json", path / "model.safetensors"
+        write_atomically(described, text + "\n")
+        save_checkpoint(stored, weights, {"exported": True})
+        copymode(described, stored)  # safetensors lets nobody else read, but a server has to
+
+    fill_folder(folder, write)
+
+
+def describe(run: Run) -> dict[str, Any]:
+    """Everything but the weights, as plain values for JSON."""
+    src, tgt = run.vocabularies
+    search = run.recipe.search
+    described: dict[str, Any] = {
+        "format": FORMAT,
+        "version": __version__,
+        "model": run.recipe.model,
+        "config": resolved(run.recipe.make_config(len(src), len(tgt))),
+        "search": {name: getattr(search, name) for name in ("beam", "alpha", "extra_length")},
+        "src": tokens_and_merges(src),
+        "tgt": "src" if tgt.to_json() == src.to_json() else tokens_and_merges(tgt),
+    }
+    return described | (toy_sentences() if run.recipe.corpus == "toy" else {})
+
+
+def resolved(config: Any) -> dict[str, Any]:
+    """The settings of a configuration; where one follows from others, its value."""
+    settings = asdict(config)
+    if "num_heads" in settings:
+        width = settings["d_model"] // settings["num_heads"]
+        follow = {"d_k": width, "d_v": width, "num_kv_heads": settings["num_heads"]}
+        settings |= {name: settings[name] or value for name, value in follow.items()}
+    return settings
+
+
+def tokens_and_merges(vocabulary: Vocabulary) -> dict[str, Any]:
+    """The tokens of a vocabulary by their ids; of subwords also which two are joined, in order.
+
+    Raises:
+        InputError: if it is neither of words nor of subwords.
+    """
+    model = json.loads(vocabulary.to_json())["model"]
+    tokens = vocabulary.tokens(range(len(vocabulary)))
+    match model["type"]:
+        case "WordLevel":
+            return {"kind": "words", "tokens": tokens}
+        case "BPE":
+            return {"kind": "subwords", "tokens": tokens, "merges": model["merges"]}
+        case other:
+            raise InputError(f"a vocabulary is of the kind {other}, it must be WordLevel or BPE.")
+
+
+def toy_sentences() -> dict[str, Any]:
+    """Of the toy corpus a gloss for every target token, and test sentences with their links."""
+    splits = toy_corpus()
+    glosses: dict[str, Counter[str]] = {}
+    for pairs in splits.values():
+        for pair in pairs:
+            for token, gloss in zip(pair.tgt, pair.gloss, strict=True):
+                glosses.setdefault(token, Counter())[gloss] += 1
+    return {
+        "gloss": {token: found.most_common(1)[0][0] for token, found in sorted(glosses.items())},
+        "sentences": [sentence(pair) for pair in splits["test"][:SENTENCES]],
+    }
+
+
+def sentence(pair: Pair) -> dict[str, Any]:
+    """A sentence pair as plain values."""
+    return {"src": pair.src, "tgt": pair.tgt, "links": sorted(pair.alignment)}

@@ -1,0 +1,111 @@
+"""The laboratory: a page in which the reader's browser computes the course's own models.
+
+The directive ``laboratory`` puts one on a page, the role links to it with an experiment set up. Its
+scripts stand in ``book/_static/laboratory``, its models in ``checkpoints``: they are written into
+the site in the form that the scripts read.
+"""
+
+import base64
+import json
+import tempfile
+from html import escape
+from pathlib import Path
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import ReferenceRole, SphinxDirective
+from sphinx.util.osutil import relative_uri
+
+from annotated_transformer.run import Run, export_to_web
+
+CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
+STATIC = "_static/laboratory"
+SCRIPTS = (
+    "transformer", "recurrent", "vocabulary", "model", "search", "models", "panels", "laboratory"
+)  # fmt: skip
+"""In the order in which they use one another."""
+
+OFFERS = {
+    "toy-transformer": ("script", "Transformer, English → Korean"),
+    "toy-bahdanau": ("script", "Bahdanau, English → Korean"),
+    "toy-seq2seq": ("script", "GRU without attention, English → Korean"),
+    "multi30k-de-en": ("folder", "Transformer, German → English (loads 11 MB)"),
+}
+"""The checkpoints: a small one is a script, which also loads where the page is a file."""
+
+
+class Laboratory(SphinxDirective):
+    """A laboratory; ``small`` has one model and no controls."""
+
+    option_spec: ClassVar = {"small": directives.flag, "sentence": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        """Return its frame, which the scripts fill."""
+        page = self.env.app.builder.get_target_uri(self.env.docname)
+        html = frame(
+            relative_uri(page, STATIC), self.options.get("sentence", ""), "small" in self.options
+        )
+        return [nodes.raw("", html, format="html")]
+
+
+class Experiment(ReferenceRole):
+    """A link that sets an experiment up: {laboratory}`its words <positions=off&beam=4>`."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the link."""
+        target = self.env.app.builder.get_target_uri("book/laboratory")
+        page = self.env.app.builder.get_target_uri(self.env.docname)
+        address = f"{relative_uri(page, target) or Path(target).name}?{self.target}"
+        return [nodes.reference("", self.title, refuri=address)], []
+
+
+def frame(base: str, sentence: str, small: bool = False) -> str:
+    """The frame of a laboratory that begins with a sentence; its scripts stand at ``base``."""
+    names = list(OFFERS)[:1] if small else list(OFFERS)
+    offers = [{"name": n, "kind": OFFERS[n][0], "title": OFFERS[n][1]} for n in names]
+    models = escape(json.dumps(offers, ensure_ascii=False))
+    scripts = "\n".join(f'<script defer src="{base}/{name}.js"></script>' for name in SCRIPTS)
+    return (
+        f'<link rel="stylesheet" href="{base}/laboratory.css">\n'
+        f'<div class="laboratory"{" data-small" * small} data-sentence="{escape(sentence)}" '
+        f'data-models="{models}"><noscript>The laboratory needs JavaScript.</noscript></div>\n'
+        f"{scripts}"
+    )
+
+
+def write_models(app: Sphinx, error: Exception | None) -> None:
+    """Write the models into the site."""
+    if not error and app.builder.format == "html":
+        fill(Path(app.outdir) / STATIC / "models")
+
+
+def fill(folder: Path) -> None:
+    """Write the models into a folder, each in its form."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (kind, _) in OFFERS.items():
+        with tempfile.TemporaryDirectory() as scratch:
+            made = Path(scratch, name)
+            export_to_web(Run.open(CHECKPOINTS / name), made)
+            files = {path.name: path.read_bytes() for path in made.iterdir()}
+        if kind == "folder":
+            (folder / name).mkdir(exist_ok=True)
+            for file, content in files.items():
+                (folder / name / file).write_bytes(content)
+        else:
+            weights = base64.b64encode(files["model.safetensors"]).decode()
+            description = files["model.json"].decode().strip()
+            (folder / f"{name}.js").write_text(
+                f'(globalThis.EMBEDDED ??= {{}})["{name}"] = '
+                f'{{ description: {description}, weights: "{weights}" }};\n',
+                encoding="utf-8",
+            )
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
+    app.add_directive("laboratory", Laboratory)
+    app.add_role("laboratory", Experiment())
+    app.connect("build-finished", write_models)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,498 @@
+"use strict";
+
+// The laboratory: a sentence is translated while it is typed, by a model that the page computes,
+// and whatever the reader changes in the model shows at once beside the unchanged one.
+
+const KINDS = {
+  transformer: "Transformer", bahdanau: "Bahdanau", luong: "Luong", seq2seq: "GRU, no attention",
+};
+const SWITCHES = [
+  ["positions", "positions are added"],
+  ["scale", "scores are divided by √d_k"],
+  ["causal", "the future is masked"],
+];
+
+class Laboratory {
+  constructor(root) {
+    this.root = root;
+    this.isSmall = "small" in root.dataset;
+    this.offers = JSON.parse(root.dataset.models);
+    this.change = noChange();
+    this.beside = new Map(); // other models on the same sentence, by name
+    this.width = 1;
+    this.layer = null;
+    this.head = -1; // the mean of the heads
+    this.position = 0;
+    this.turn = 0; // a search that is no longer wanted sees that the turn is another's
+    this.build();
+  }
+
+  // --- the frame: what stays while results come and go ----------------------------------
+
+  build() {
+    const [first] = this.offers;
+    this.input = make("input", {
+      type: "text", id: "lab-sentence", autocomplete: "off", spellcheck: "false", lang: "en",
+      "aria-describedby": "lab-told", oninput: () => this.sentenceChanged(),
+    });
+    this.told = make("p", { id: "lab-told", class: "told", role: "status" });
+    this.suggested = make("div", { class: "suggested", role: "group", "aria-label": "words" });
+    this.results = make("div", { class: "results" });
+    this.controls = make("div", { class: "controls" });
+    this.root.replaceChildren(
+      make("div", { class: "ask" },
+        make("label", { for: "lab-sentence" }, "An English sentence"), this.input,
+        make("button", { type: "button", onclick: () => this.draw() }, "Draw one")),
+      this.told, this.suggested, this.controls, this.results);
+    if (!this.isSmall) this.acceptDrops();
+    this.begin(first);
+  }
+
+  async begin(offer) {
+    const asked = new URLSearchParams(this.isSmall ? "" : location.search);
+    const other = asked.get("model");
+    const known = this.offers.find(({ name }) => name === other);
+    try {
+      if (other && !known) await this.use(() => openFolder(other), other);
+      else await this.use(() => this.open(known ?? offer), (known ?? offer).name);
+    } catch (error) {
+      this.say(error.message);
+      await this.use(() => this.open(offer), offer.name);
+    }
+    this.follow(asked);
+  }
+
+  open({ name, kind }) {
+    return kind === "folder" ? openFolder(new URL(`models/${name}`, OWN)) : openEmbedded(name);
+  }
+
+  // What a link from a chapter asks for: ?sentence=…&off=decoder.1.cross_attention.2&scale=off
+  follow(asked) {
+    for (const name of (asked.get("off") ?? "").split(",").filter(Boolean)) {
+      this.change.headsOff.add(name);
+    }
+    for (const [name] of SWITCHES) this.change[name] = asked.get(name) !== "off";
+    const [width, temperature] = ["beam", "temperature"].map((name) => Number(asked.get(name)));
+    if (width >= 1 && width <= 8) this.width = Math.floor(width);
+    if (temperature >= 0.1 && temperature <= 3) this.change.temperature = temperature;
+    if (this.model.attentions.some(({ name }) => name === asked.get("layer"))) {
+      this.layer = asked.get("layer");
+    }
+    this.input.value = asked.get("sentence") ?? this.root.dataset.sentence ?? "";
+    this.showControls();
+    this.sentenceChanged();
+  }
+
+  async use(open, name) {
+    this.say(`Loading ${name} …`);
+    const model = await open();
+    this.model = model;
+    this.name = name;
+    this.change = noChange();
+    const cross = model.attentions.filter(({ name: layer }) => !layer.includes("self"));
+    this.layer = (cross.at(-1) ?? model.attentions.at(-1))?.name ?? null;
+    this.head = -1;
+    this.say("");
+    this.showControls();
+  }
+
+  acceptDrops() {
+    this.root.addEventListener("dragover", (event) => event.preventDefault());
+    this.root.addEventListener("drop", (event) => {
+      event.preventDefault();
+      this.useFiles(droppedFiles(event.dataTransfer));
+    });
+  }
+
+  async useFiles(files) {
+    try {
+      await this.use(async () => openFiles(await files), "your model");
+      this.sentenceChanged();
+    } catch (error) {
+      this.say(error.message);
+    }
+  }
+
+  say(sentence) {
+    this.told.textContent = sentence;
+  }
+
+  draw() {
+    const { sentences } = this.model;
+    if (!sentences.length) return;
+    const { src } = sentences[Math.floor(Math.random() * sentences.length)];
+    this.input.value = src.join(" ");
+    this.sentenceChanged();
+  }
+
+  // --- the controls ---------------------------------------------------------------------
+
+  showControls() {
+    if (this.isSmall) return;
+    const offers = this.offers.map(({ name, title }) => [name, title]);
+    if (!this.offers.some(({ name }) => name === this.name)) offers.push([this.name, this.name]);
+    const model = make("select", { id: "lab-model", onchange: async ({ target }) => {
+      const offer = this.offers.find(({ name }) => name === target.value);
+      await this.use(() => this.open(offer), offer.name).catch((error) => this.say(error.message));
+      this.sentenceChanged();
+    } }, ...offers.map(([value, text]) =>
+      make("option", { value, selected: value === this.name }, text)));
+    const file = make("input", { type: "file", multiple: true, id: "lab-files",
+      accept: ".json,.safetensors", onchange: () => this.useFiles(file.files) });
+    const parts = [
+      make("div", { class: "models" }, make("label", { for: "lab-model" }, "Model "), model,
+        make("label", { for: "lab-files" }, "or your own "), file),
+      this.searchControls(),
+    ];
+    if (this.model.kind === "transformer") parts.push(this.changeControls());
+    parts.push(this.besideControls());
+    this.controls.replaceChildren(...parts);
+  }
+
+  searchControls() {
+    const widths = [1, 2, 4, 8].map((width) => [width, width === 1 ? "greedy" : `beam ${width}`]);
+    const range = make("input", { type: "range", id: "lab-temperature", min: 0.2, max: 3, step: 0.1,
+      value: this.change.temperature, oninput: () => {
+        this.change.temperature = Number(range.value);
+        told.textContent = range.value;
+        this.translate();
+      } });
+    const told = make("output", { for: "lab-temperature" }, String(this.change.temperature));
+    return make("div", { class: "search" },
+      choice("search", widths, this.width, (width) => this.set(() => { this.width = width; })),
+      make("label", { for: "lab-temperature" }, "temperature "), range, told);
+  }
+
+  changeControls() {
+    const switches = SWITCHES.map(([name, text]) => make("label", {},
+      make("input", { type: "checkbox", name, checked: this.change[name], onchange: ({ target }) =>
+        this.set(() => { this.change[name] = target.checked; }) }), ` ${text}`));
+    const heads = this.model.attentions.map(({ name, heads: count }) => {
+      const numbers = Array.from({ length: count }, (_, head) => {
+        const id = `${name}.${head}`;
+        return make("button", { type: "button", "aria-pressed": String(!this.change.headsOff.has(id)),
+          "aria-label": `${layerName(name)}, head ${head + 1} speaks`, "data-head": id,
+          onclick: () => this.set(() => {
+            if (!this.change.headsOff.delete(id)) this.change.headsOff.add(id);
+          }) }, String(head + 1));
+      });
+      return make("div", { role: "group", "aria-label": `heads of ${layerName(name)}` },
+        make("span", {}, layerName(name)), ...numbers);
+    });
+    return make("fieldset", { class: "changes" }, make("legend", {}, "Break it"),
+      make("div", { class: "switches" }, ...switches),
+      make("div", { class: "heads" }, ...heads),
+      make("button", { type: "button", class: "mend", onclick: () => this.set(() => {
+        this.change = noChange();
+      }) }, "Undo all changes"));
+  }
+
+  besideControls() {
+    const others = this.offers.filter(({ name, kind }) => name !== this.name && kind !== "folder");
+    return make("fieldset", { class: "beside" }, make("legend", {}, "Beside it"),
+      ...others.map((offer) => make("label", {},
+        make("input", { type: "checkbox", checked: this.beside.has(offer.name),
+          onchange: async ({ target }) => {
+            if (target.checked) this.beside.set(offer.name, await this.open(offer));
+            else this.beside.delete(offer.name);
+            this.translate();
+          } }), ` ${offer.title}`)));
+  }
+
+  set(change) {
+    change();
+    const { activeElement } = document;
+    const [label, head] = ["aria-label", "data-head"].map((name) => activeElement?.getAttribute(name));
+    const name = activeElement?.name;
+    const text = activeElement?.textContent;
+    this.showControls();
+    // The focus stays where it was: the controls were made anew.
+    [...this.controls.querySelectorAll("button, input, select")].find((element) =>
+      (head && element.dataset.head === head) || (name && element.name === name) ||
+      (!head && !name && element.textContent === text &&
+        element.getAttribute("aria-label") === label))?.focus();
+    this.translate();
+  }
+
+  // --- from the sentence to results --------------------------------------------------------
+
+  get isChanged() {
+    const { headsOff, weights, temperature, ...switches } = this.change;
+    return headsOff.size > 0 || Object.keys(weights).length > 0 || temperature !== 1 ||
+      Object.values(switches).includes(false);
+  }
+
+  sentenceChanged() {
+    this.change.weights = {};
+    this.position = 0;
+    const text = this.input.value;
+    const unknown = this.model.src.unknown(text);
+    this.say(unknown.length
+      ? `The model has never seen ${unknown.map((each) => `“${each}”`).join(", ")}.` : "");
+    this.suggest(text);
+    this.translate();
+  }
+
+  // The words of the vocabulary that go on with the last one.
+  suggest(text) {
+    const last = text.split(" ").at(-1).toLowerCase();
+    const found = (this.model.src.words ?? []).filter((each) =>
+      last && each !== last && each.toLowerCase().startsWith(last)).slice(0, 8);
+    this.suggested.replaceChildren(...found.map((each) => make("button", { type: "button",
+      onclick: () => {
+        this.input.value = `${text.slice(0, text.length - last.length)}${each} `;
+        this.input.focus();
+        this.sentenceChanged();
+      } }, each)));
+  }
+
+  async translate() {
+    const turn = ++this.turn;
+    const { model } = this;
+    const ids = model.src.encode(this.input.value);
+    if (!ids.length) {
+      this.results.replaceChildren();
+      return;
+    }
+    try {
+      const found = {};
+      const changes = { now: this.change, ...(this.isChanged && { before: noChange() }) };
+      for (const [which, change] of Object.entries(changes)) {
+        found[which] = await this.search(model, ids, change, turn);
+        if (turn !== this.turn) return;
+      }
+      const others = [];
+      for (const [name, other] of this.beside) {
+        const title = this.offers.find((offer) => offer.name === name).title;
+        const ours = other.src.encode(this.input.value);
+        others.push([title, other, await this.search(other, ours, noChange(), turn)]);
+        if (turn !== this.turn) return;
+      }
+      this.found = found;
+      this.others = others;
+      this.position = Math.min(this.position, found.now.best.tokens.length);
+      this.show();
+    } catch (error) {
+      this.results.replaceChildren();
+      this.say(error.message);
+    }
+  }
+
+  // The best translation, and all steps that led to it; between two the page stays alive.
+  async search(model, ids, change, turn) {
+    const source = model.read([...ids, EOS], change);
+    const steps = [];
+    const way = this.width === 1
+      ? greedy(model, source, change)
+      : beam(model, source, change, { beam: this.width, alpha: model.search.alpha });
+    let last = performance.now();
+    for (const step of way) {
+      steps.push(this.width === 1 ? { live: [step], finished: [] } : step);
+      if (performance.now() - last > 50) {
+        await new Promise((resolve) => { setTimeout(resolve); });
+        if (turn !== this.turn) break;
+        last = performance.now();
+      }
+    }
+    const { live, finished } = steps.at(-1);
+    const best = finished[0] ?? live[0];
+    const said = forced(model, source, best.tokens, change);
+    return { source, steps, best, said, gold: this.gold(model, source, change) };
+  }
+
+  // How likely the right translation is, and where the model looks when it has to say it.
+  gold(model, source, change) {
+    const pair = model.sentences.find(({ src }) => src.join(" ") === this.input.value.trim());
+    if (!pair) return null;
+    const ids = model.tgt.encode(pair.tgt.join(" "));
+    const said = forced(model, source, ids, change);
+    const cross = Object.keys(said.attention).filter((name) => !name.includes("self"));
+    const layer = cross.includes(this.layer) ? this.layer : cross.at(-1);
+    const error = layer ? alignmentError(meanOfHeads(said.attention[layer]), pair.links,
+      [pair.src.length, pair.tgt.length]) : null;
+    return { pair, logProb: said.logProb, error, layer };
+  }
+
+  // --- what is shown of them -----------------------------------------------------------------
+
+  show() {
+    const { now } = this.found;
+    const parts = [this.translations()];
+    if (!this.isSmall) parts.push(this.nextToken());
+    const attention = this.attention();
+    if (attention) parts.push(attention);
+    if (!this.isSmall) {
+      parts.push(make("details", { class: "more", ontoggle: ({ target }) => {
+        this.treeOpen = target.open;
+      }, open: this.treeOpen }, make("summary", {}, "The search, as a tree"),
+      tree(now.steps, this.model.tgt, this.model.gloss, now.best)));
+      if (this.model.kind === "transformer") parts.push(this.embeddings());
+    }
+    this.keepFocus(() => this.results.replaceChildren(...parts));
+  }
+
+  // Results are made anew; what had the focus is found again by its place among the buttons.
+  keepFocus(replace) {
+    const focusable = () => [...this.results.querySelectorAll("button, summary, [tabindex]")];
+    const place = focusable().indexOf(document.activeElement);
+    const scrolled = [...this.results.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
+    replace();
+    this.results.querySelectorAll(".scroll").forEach((each, i) => {
+      each.scrollLeft = scrolled[i] ?? 0;
+    });
+    if (place >= 0) focusable()[place]?.focus({ preventScroll: true });
+  }
+
+  translations() {
+    const { now, before } = this.found;
+    const lines = before
+      ? [["changed", this.model, now], ["unchanged", this.model, before]]
+      : [[this.isSmall ? "it says" : KINDS[this.model.kind], this.model, now]];
+    const rows = [...lines, ...this.others].map(([title, model, found], i) => {
+      const chosen = i === 0 && !this.isSmall;
+      const tokens = [...model.tgt.tokens(found.best.tokens), ...(chosen ? ["<eos>"] : [])];
+      const words = tokens.map((token, t) => (chosen
+        ? make("button", { type: "button", "aria-pressed": String(t === this.position),
+          onclick: () => { this.position = t; this.show(); } }, word(token, model.gloss))
+        : word(token, model.gloss)));
+      const told = [make("span", {}, `log p = ${found.best.logProb.toFixed(2)}`)];
+      if (found.gold && !this.isSmall) {
+        const right = found.gold.pair.tgt.join(" ") === model.tgt.tokens(found.best.tokens).join(" ");
+        told.push(make("span", {}, right ? "✓ right" : "✗ not the right translation"),
+          make("span", {}, `the right one: log p = ${found.gold.logProb.toFixed(2)}`));
+        if (found.gold.error !== null) {
+          told.push(make("span", {}, `alignment error ${percent(found.gold.error)}`));
+        }
+      }
+      return make("div", { class: "translation", "data-which": title },
+        make("h3", {}, title),
+        make("p", { lang: model.gloss && Object.keys(model.gloss).length ? "ko" : null }, ...words),
+        ...(this.isSmall ? [] : [make("p", { class: "numbers" }, ...told)]));
+    });
+    return make("div", { class: "translations", "aria-live": "polite" }, ...rows);
+  }
+
+  // The distribution of the token at the chosen place, when the ones before it are said.
+  nextToken() {
+    const { now, before } = this.found;
+    const { tgt, gloss } = this.model;
+    const prefix = now.best.tokens.slice(0, this.position);
+    const likely = (source, change) => logProbs(
+      row(this.model.rate(source, [BOS, ...prefix], change).logits, this.position),
+      change.temperature,
+    ).map(Math.exp);
+    const ours = likely(now.source, this.change);
+    const unchanged = before && likely(before.source, noChange());
+    const chosen = [...now.best.tokens, EOS][this.position];
+    const ids = [...new Set([...largest(ours, 6), chosen,
+      ...(unchanged ? largest(unchanged, 3) : [])])];
+    const entries = ids.map((id) => ({
+      id, token: tgt.tokens([id])[0], now: ours[id], before: unchanged?.[id], chosen: id === chosen,
+    }));
+    const said = tgt.tokens(prefix).map(printed).join(" ") || "the beginning";
+    return make("section", {}, make("h3", {}, "The next token"),
+      bars(entries, gloss, `What may come after: ${said}`, (token) => {
+        const id = entries.find((entry) => entry.token === token).id;
+        this.sayInstead(id);
+      }));
+  }
+
+  // Another token at the chosen place: the model goes on from there.
+  sayInstead(id) {
+    const { now } = this.found;
+    const tokens = now.best.tokens.slice(0, this.position);
+    let logProb = 0;
+    while (true) {
+      const rated = this.model.rate(now.source, [BOS, ...tokens], this.change);
+      const next = nextLogProbs(rated, this.change);
+      const token = tokens.length === this.position ? id : largest(next, 1)[0];
+      if (token === EOS || tokens.length >= longestTranslation(this.model, now.source)) break;
+      tokens.push(token);
+    }
+    const said = forced(this.model, now.source, tokens, this.change);
+    logProb = said.logProb;
+    this.found = { ...this.found, now: { ...now, said, best: { tokens, logProb, ended: true } } };
+    this.show();
+  }
+
+  attention() {
+    const { now } = this.found;
+    const layers = this.model.attentions.map(({ name }) => name);
+    if (!layers.length) {
+      return make("p", { class: "note" }, "This model has no attention: one vector is all that the " +
+        "decoder sees of the sentence.");
+    }
+    const all = { ...now.source.attention, ...now.said.attention };
+    const heads = all[this.layer];
+    const ids = now.source.ids;
+    const source = this.model.src.tokens(ids);
+    // Row t belongs to the token that is predicted: what the decoder has read is the one before.
+    const said = [...this.model.tgt.tokens(now.best.tokens), "<eos>"];
+    const read = ["<bos>", ...said.slice(0, -1)];
+    const isEncoder = this.layer.startsWith("encoder");
+    const isSelf = this.layer.includes("self");
+    const rows = isEncoder ? source : isSelf ? read : said;
+    const columns = isEncoder || !isSelf ? source : read;
+    const weights = this.head < 0 ? meanOfHeads(heads) : heads[this.head];
+    const links = !isSelf && now.gold?.pair.tgt.join(" ") === said.slice(0, -1).join(" ")
+      ? now.gold.pair.links : [];
+    const id = `${this.layer}.${this.head}`;
+    const byHand = this.change.weights[id] ?? {};
+    const { gloss } = this.model;
+    const caption = `${layerName(this.layer)}, ${
+      this.head < 0 ? "mean of the heads" : `head ${this.head + 1}`}: each row shares out 1`;
+    const table = weightsTable(weights, rows, columns, {
+      gloss: { rows: isEncoder ? {} : gloss, columns: isEncoder || !isSelf ? {} : gloss },
+      gold: new Set(links.map(([s, t]) => `${s} ${t}`)),
+      shown: isEncoder ? undefined : this.position,
+      pick: this.head < 0 || this.isSmall ? null : (t, s) => this.setByHand(id, t, s, columns.length),
+      byHand, caption,
+    });
+    if (this.isSmall) return table;
+    const note = this.head < 0
+      ? "Choose a head to set its weights by hand."
+      : "Choose a cell: that row will look there alone. Choose it again to undo.";
+    return make("section", {}, make("h3", {}, "Attention"),
+      choice("layer", layers.map((name) => [name, layerName(name)]), this.layer, (name) => {
+        this.layer = name;
+        this.head = -1;
+        this.translate();
+      }),
+      choice("head", [[-1, "mean"], ...heads.map((_, head) => [head, `head ${head + 1}`])], this.head,
+        (head) => { this.head = head; this.show(); }),
+      table, make("p", { class: "note" }, note));
+  }
+
+  setByHand(id, t, s, length) {
+    const rows = { ...this.change.weights[id] };
+    const isUndone = rows[t]?.[s] === 1;
+    if (isUndone) delete rows[t];
+    else rows[t] = Array.from({ length }, (_, column) => (column === s ? 1 : 0));
+    if (Object.keys(rows).length) this.change.weights[id] = rows;
+    else delete this.change.weights[id];
+    this.translate();
+  }
+
+  embeddings() {
+    const { now } = this.found;
+    const { ids } = now.source;
+    const tokens = this.model.src.tokens(ids);
+    const sum = now.source.embeddings;
+    const alone = this.model.read(ids, { ...this.change, positions: false }).embeddings;
+    const positions = { ...sum, data: sum.data.map((entry, at) => entry - alone.data[at]) };
+    return make("details", { class: "more", open: this.vectorsOpen, ontoggle: ({ target }) => {
+      this.vectorsOpen = target.open;
+    } }, make("summary", {}, "The vectors that the encoder reads"),
+    strips(alone, tokens, "the tokens"), strips(positions, tokens, "their positions"),
+    strips(sum, tokens, "the sum"));
+  }
+}
+
+// "decoder.1.cross_attention" as a reader calls it.
+function layerName(name) {
+  const [side, number, part] = name.split(".");
+  if (part === undefined) return "attention to the source";
+  return `${side} ${Number(number) + 1}, ${part.replace("_attention", "")}`;
+}
+
+document.querySelectorAll(".laboratory").forEach((root) => new Laboratory(root));

@@ -1,0 +1,145 @@
+"use strict";
+
+// What the laboratory draws with: every function gives one element, made of the page's own parts.
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+// A token as it is printed: what marks the beginning of a word among subwords is left out.
+function printed(token) {
+  return token.replaceAll(BOUNDARY, "") || BOUNDARY;
+}
+
+// A token, and under it what it means in English, where that is known.
+function word(token, gloss) {
+  const parts = [make("span", {}, printed(token))];
+  if (gloss[token]) parts.push(make("small", {}, gloss[token]));
+  return make("span", { class: "word" }, ...parts);
+}
+
+function percent(probability) {
+  const share = 100 * probability;
+  if (share > 0 && share < 0.01) return "< 0.01 %";
+  return `${share >= 10 || share === 0 ? share.toFixed(0) : share.toPrecision(2)} %`;
+}
+
+// A row of buttons of which one is pressed.
+function choice(label, options, chosen, pick) {
+  const buttons = options.map(([value, text, extra]) => make("button", {
+    type: "button", "aria-pressed": String(value === chosen), onclick: () => pick(value), ...extra,
+  }, text));
+  return make("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
+}
+
+// The likeliest next tokens as bars, the unchanged model's beside them where something is changed.
+function bars(entries, gloss, caption, pick) {
+  const list = entries.map(({ token, now, before, chosen }) => make("tr", {},
+    make("th", { scope: "row" }, make("button", {
+      type: "button", "aria-pressed": String(chosen), onclick: () => pick(token),
+    }, word(token, gloss))),
+    make("td", { class: "bar", style: `--p: ${now}` }, percent(now)),
+    ...(before === undefined ? [] : [make("td", { class: "bar pale", style: `--p: ${before}` },
+      percent(before))]),
+  ));
+  const columns = ["token", "probability", "unchanged"].slice(0, list[0]?.cells.length ?? 2);
+  return make("table", { class: "bars" }, make("caption", {}, caption),
+    make("thead", {}, make("tr", {}, ...columns.map((name) => make("th", { scope: "col" }, name)))),
+    make("tbody", {}, ...list));
+}
+
+// Attention weights as a table: a row for every token that attends. Bold outlines are gold links.
+// `pick(row, column)` is called when a cell is chosen, `shown` is the row that is looked at.
+function weightsTable(weights, rows, columns, options) {
+  const { gloss = {}, gold = new Set(), pick, shown, byHand = {}, caption } = options;
+  const head = make("tr", {}, make("td"),
+    ...columns.map((token) => make("th", { scope: "col" }, word(token, gloss.columns ?? {}))));
+  const body = rows.map((token, t) => {
+    const cells = columns.map((column, s) => {
+      const weight = weights.data[t * weights.columns + s];
+      const title = `${printed(token)} → ${printed(column)}: ${weight.toFixed(2)}`;
+      const inside = pick
+        ? make("button", { type: "button", "aria-label": title, onclick: () => pick(t, s) },
+          weight.toFixed(2).replace(/^0/, ""))
+        : weight.toFixed(2).replace(/^0/, "");
+      return make("td", {
+        style: `--w: ${weight}`, title, class: gold.has(`${s} ${t}`) ? "gold" : null,
+      }, inside);
+    });
+    const mark = byHand[t] ? " ✎" : "";
+    return make("tr", { class: t === shown ? "shown" : null },
+      make("th", { scope: "row" }, word(token, gloss.rows ?? {}), mark), ...cells);
+  });
+  return make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption },
+    make("table", { class: "weights" }, make("caption", {}, caption), make("thead", {}, head),
+      make("tbody", {}, ...body)));
+}
+
+// Vectors as rows of small coloured fields: orange is positive, blue negative, as in the figures.
+function strips(rows, tokens, label) {
+  const { columns: width, data } = rows;
+  const height = 9;
+  const canvas = make("canvas", { width, height: rows.rows * height, role: "img", "aria-label":
+    `${label}: ${tokens.length} rows of ${width} numbers, one row for each token` });
+  const context = canvas.getContext("2d");
+  const largest = data.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-9);
+  data.forEach((entry, at) => {
+    const strength = Math.abs(entry) / largest;
+    context.fillStyle = entry > 0 ? `rgb(213 94 0 / ${strength})` : `rgb(0 114 178 / ${strength})`;
+    context.fillRect(at % width, Math.floor(at / width) * height, 1, height - 1);
+  });
+  const names = make("ol", {}, ...tokens.map((token) => make("li", {}, printed(token))));
+  return make("figure", { class: "strips" }, make("figcaption", {}, label),
+    make("div", {}, names, canvas));
+}
+
+// The tree of all beginnings that a search kept. A leaf that was dropped is pale.
+function tree(steps, vocabulary, gloss, best) {
+  const root = { children: new Map() };
+  const grow = (tokens, ended, logProb) => {
+    let node = root;
+    for (const token of ended ? [...tokens, EOS] : tokens) {
+      if (!node.children.has(token)) node.children.set(token, { children: new Map(), token });
+      node = node.children.get(token);
+    }
+    node.logProb = logProb;
+  };
+  for (const { live, finished } of steps) {
+    for (const { tokens, ended, logProb } of [...live, ...finished]) grow(tokens, ended, logProb);
+  }
+  const onBest = new Set();
+  for (let node = root, path = [...(best?.tokens ?? []), EOS]; node && path.length;) {
+    node = node.children.get(path.shift());
+    if (node) onBest.add(node);
+  }
+  const draw = (node) => {
+    const label = make("span", { class: onBest.has(node) ? "best" : null },
+      word(vocabulary.tokens([node.token])[0], gloss));
+    if (!node.children.size && node.logProb !== undefined) {
+      label.append(make("small", { class: "number" }, ` ${node.logProb.toFixed(2)}`));
+    }
+    // What has one way on stays on its line.
+    const line = make("li", {}, label);
+    let last = node;
+    while (last.children.size === 1) {
+      [last] = last.children.values();
+      const next = make("span", { class: onBest.has(last) ? "best" : null },
+        word(vocabulary.tokens([last.token])[0], gloss));
+      line.append(" ", next);
+      if (!last.children.size && last.logProb !== undefined) {
+        line.append(make("small", { class: "number" }, ` ${last.logProb.toFixed(2)}`));
+      }
+    }
+    if (last.children.size) line.append(make("ul", {}, ...[...last.children.values()].map(draw)));
+    return line;
+  };
+  const list = make("ul", { class: "tree" }, ...[...root.children.values()].map(draw));
+  return make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "tree" }, list);
+}

@@ -1,0 +1,129 @@
+"use strict";
+
+// From a model that rates next tokens to translations: greedily, or with a beam. A search is a
+// generator that hands over every step, so that a page can draw it before it goes on.
+// Hypotheses are {tokens, logProb}: tokens without <bos> and <eos>, and Σ log p, that of <eos>
+// included if the translation ended with it (`ended`).
+
+// Log-probabilities of the next token among all but <pad> and <bos>, which are never produced.
+function logProbs(logits, temperature = 1) {
+  const scaled = Float64Array.from(logits, (logit) => logit / temperature);
+  scaled[PAD] = scaled[BOS] = -Infinity;
+  const largest = scaled.reduce((a, b) => Math.max(a, b));
+  const sum = scaled.reduce((total, logit) => total + Math.exp(logit - largest), 0);
+  return Float32Array.from(scaled, (logit) => logit - largest - Math.log(sum));
+}
+
+// What may follow the last token that was rated.
+function nextLogProbs(rated, change) {
+  return logProbs(row(rated.logits, rated.logits.rows - 1), change.temperature);
+}
+
+// How many tokens a translation may have, <eos> counted.
+function longestTranslation(model, source) {
+  const longest = source.ids.length + model.search.extra_length;
+  return Math.min(longest, model.maxLength ?? Infinity);
+}
+
+// The ids of the `count` largest entries, the largest first.
+function largest(entries, count) {
+  const best = [];
+  entries.forEach((entry, id) => {
+    if (best.length === count && !(entry > entries[best.at(-1)])) return;
+    let place = best.length;
+    while (place > 0 && entry > entries[best[place - 1]]) place--;
+    best.splice(place, 0, id);
+    best.length = Math.min(best.length, count);
+  });
+  return best;
+}
+
+// The likeliest token at every step. A step is {tokens, logProb, rated, token, ended, done}:
+// `rated` is what the model said before `token` was chosen, so that the last step's tells of all.
+function* greedy(model, source, change = noChange()) {
+  const longest = longestTranslation(model, source);
+  const tokens = [];
+  let logProb = 0;
+  for (let length = 1; ; length++) {
+    const rated = model.rate(source, [BOS, ...tokens], change);
+    const next = nextLogProbs(rated, change);
+    const [token] = largest(next, 1);
+    logProb += next[token];
+    const ended = token === EOS;
+    if (!ended) tokens.push(token);
+    const done = ended || length >= longest;
+    yield { tokens: [...tokens], logProb, rated, token, ended, done };
+    if (done) return;
+  }
+}
+
+// ((5 + length) / 6)^α; <eos> counts. (Wu et al. 2016, section 7.)
+function lengthPenalty(length, alpha) {
+  return ((5 + length) / 6) ** alpha;
+}
+
+// All continuations of the live beginnings compete for the places that are free; one that ends
+// keeps its place and is finished. A step is {live, finished, done}. In both, `parent` is the place
+// of the beginning before it in the `live` of the step before its own, and `step` counts from 0;
+// finished ones have a score, log p divided by the length penalty, and stand best first.
+function* beam(model, source, change = noChange(), { beam: width, alpha } = model.search) {
+  const longest = longestTranslation(model, source);
+  let live = [{ tokens: [], logProb: 0, parent: null }];
+  let finished = [];
+  for (let step = 0; live.length; step++) {
+    const candidates = [];
+    for (const [parent, { tokens, logProb }] of live.entries()) {
+      const next = nextLogProbs(model.rate(source, [BOS, ...tokens], change), change);
+      for (const token of largest(next, width)) {
+        candidates.push({ tokens, token, logProb: logProb + next[token], parent, step });
+      }
+    }
+    const taken = candidates
+      .filter((candidate) => candidate.logProb > -Infinity)
+      .sort((a, b) => b.logProb - a.logProb)
+      .slice(0, width - finished.length);
+    live = [];
+    for (const { tokens, token, ...rest } of taken) {
+      const ended = token === EOS;
+      const hypothesis = { tokens: ended ? tokens : [...tokens, token], token, ended, ...rest };
+      if (!ended && step + 1 < longest) {
+        live.push(hypothesis);
+      } else {
+        const score = hypothesis.logProb / lengthPenalty(step + 1, alpha);
+        finished = [...finished, { ...hypothesis, score }].sort((a, b) => b.score - a.score);
+      }
+    }
+    yield { live, finished, done: live.length === 0 };
+  }
+}
+
+// How likely a given translation is (`ids` without <bos> and <eos>; that it ends is counted), token
+// by token, and what is attended to when each is predicted.
+function forced(model, source, ids, change = noChange()) {
+  const rated = model.rate(source, [BOS, ...ids], change);
+  const each = [...ids, EOS].map(
+    (id, i) => logProbs(row(rated.logits, i), change.temperature)[id],
+  );
+  return { logProb: each.reduce((a, b) => a + b), logProbs: each, ...rated };
+}
+
+// The mean of the matrices of all heads.
+function meanOfHeads(heads) {
+  const mean = matrix(heads[0].rows, heads[0].columns);
+  mean.data.forEach((_, at) => {
+    mean.data[at] = heads.reduce((sum, head) => sum + head.data[at], 0) / heads.length;
+  });
+  return mean;
+}
+
+// The alignment error rate of one sentence, 1 − 2 |A ∩ G| / (|A| + |G|): A links each target word
+// with the source word it attends to most, if the gold links G link that target word at all.
+// `lengths` are those of source and target, without <eos>. (Och and Ney 2003.)
+function alignmentError(attention, links, [srcLength, tgtLength]) {
+  const linked = new Set(links.map(([, t]) => t).filter((t) => t < tgtLength));
+  const hits = [...linked].filter((t) => {
+    const [best] = largest(row(attention, t).subarray(0, srcLength), 1);
+    return links.some(([s, other]) => s === best && other === t);
+  });
+  return links.length ? 1 - (2 * hits.length) / (linked.size + links.length) : null;
+}

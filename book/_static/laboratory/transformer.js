@@ -1,0 +1,200 @@
+"use strict";
+
+// A Transformer (Vaswani et al. 2017), from the numbers of a sentence's tokens to the logits of
+// the next one, and what a reader may change in it while it runs.
+//
+// A matrix is {rows, columns, data}, its rows one after another in a Float32Array: what is stored
+// has 32 bits, while JavaScript adds up in 64. A sentence is a matrix with one row per token.
+
+function matrix(rows, columns) {
+  return { rows, columns, data: new Float32Array(rows * columns) };
+}
+
+// Row i: a window onto the matrix, not a copy.
+function row(x, i) {
+  return x.data.subarray(i * x.columns, (i + 1) * x.columns);
+}
+
+// Columns start to start + width, as a matrix of their own: one head's part.
+function columns(x, start, width) {
+  const part = matrix(x.rows, width);
+  for (let i = 0; i < x.rows; i++) row(part, i).set(row(x, i).subarray(start, start + width));
+  return part;
+}
+
+function dot(x, y) {
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+// x yᵀ: every row of x times every row of y.
+function timesTransposed(x, y) {
+  const product = matrix(x.rows, y.rows);
+  for (let j = 0; j < y.rows; j++) {
+    const other = row(y, j);
+    for (let i = 0; i < x.rows; i++) product.data[i * y.rows + j] = dot(row(x, i), other);
+  }
+  return product;
+}
+
+// x y: sums of the rows of y, weighted by the rows of x.
+function times(x, y) {
+  const product = matrix(x.rows, y.columns);
+  for (let at = 0; at < product.data.length; at++) {
+    const [i, j] = [Math.floor(at / y.columns), at % y.columns];
+    let sum = 0;
+    for (let k = 0; k < y.rows; k++) sum += x.data[i * y.rows + k] * y.data[k * y.columns + j];
+    product.data[at] = sum;
+  }
+  return product;
+}
+
+function add(x, y) {
+  return { ...x, data: x.data.map((entry, at) => entry + y.data[at]) };
+}
+
+// exp(xᵢ) / Σ exp(xⱼ), in place. The largest is subtracted first, so that nothing overflows.
+function softmax(scores) {
+  const largest = scores.reduce((a, b) => Math.max(a, b));
+  const powers = Array.from(scores, (score) => Math.exp(score - largest));
+  const sum = powers.reduce((a, b) => a + b);
+  powers.forEach((power, i) => { scores[i] = power / sum; });
+}
+
+// The weights of one head: softmax(Q Kᵀ / scale), or what `rows` says for some of the queries.
+// Where it is causal, a query sees no later key.
+function attentionWeights(query, key, { scale = 1, causal = false, rows = {} }) {
+  const weights = timesTransposed(query, key);
+  for (let i = 0; i < weights.rows; i++) {
+    const scores = row(weights, i);
+    scores.forEach((score, j) => { scores[j] = causal && j > i ? -Infinity : score / scale; });
+    softmax(scores);
+    if (rows[i]) scores.fill(0).set(rows[i].slice(0, scores.length));
+  }
+  return weights;
+}
+
+// PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(the same).
+function sinusoids(length, width) {
+  const table = matrix(length, width);
+  for (let at = 0; at < table.data.length; at++) {
+    const [position, column] = [Math.floor(at / width), at % width];
+    const angle = position * 10000 ** (-(column - (column % 2)) / width);
+    table.data[at] = column % 2 ? Math.cos(angle) : Math.sin(angle);
+  }
+  return table;
+}
+
+class Transformer {
+  // `weights` are matrices by the names that they have in PyTorch.
+  constructor(config, weights) {
+    Object.assign(this, { config, weights, maxLength: config.max_length });
+  }
+
+  // x Wᵀ + b
+  linear(x, name, weight = this.weights[`${name}.weight`]) {
+    const product = timesTransposed(x, weight);
+    const bias = this.weights[`${name}.bias`].data;
+    product.data.forEach((entry, at) => { product.data[at] = entry + bias[at % bias.length]; });
+    return product;
+  }
+
+  // (x − mean) / √(variance + ε), times a factor, plus a shift; "rms" has neither mean nor shift.
+  norm(x, name) {
+    const [factor, shift] = ["weight", "bias"].map((part) => this.weights[`${name}.${part}`]?.data);
+    const y = matrix(x.rows, x.columns);
+    for (let i = 0; i < x.rows; i++) {
+      const mean = shift ? row(x, i).reduce((a, b) => a + b) / x.columns : 0;
+      const centred = Array.from(row(x, i), (entry) => entry - mean);
+      const scale = Math.sqrt(dot(centred, centred) / x.columns + (shift ? 1e-5 : 2 ** -23));
+      row(y, i).set(centred.map((e, j) => (e / scale) * factor[j] + (shift?.[j] ?? 0)));
+    }
+    return y;
+  }
+
+  // Every head compares queries with keys in a space of its own, and gathers values; W^O merges
+  // them. With fewer heads of keys and values, neighbouring heads share one (num_kv_heads).
+  multiHeadAttention(name, x, memory, causal, change, attention) {
+    const { num_heads: heads, num_kv_heads: pairs } = this.config;
+    const query = this.linear(x, `${name}.query`);
+    const key = this.linear(memory, `${name}.key`);
+    const value = this.linear(memory, `${name}.value`);
+    const [d_k, d_v] = [key.columns / pairs, value.columns / pairs];
+    const gathered = matrix(x.rows, heads * d_v);
+    attention[name] = [];
+    for (let head = 0; head < heads; head++) {
+      const pair = Math.floor((head * pairs) / heads);
+      const [q, k] = [columns(query, head * d_k, d_k), columns(key, pair * d_k, d_k)];
+      const [scale, rows] = [change.scale ? Math.sqrt(d_k) : 1, change.weights[`${name}.${head}`]];
+      const weights = attentionWeights(q, k, { scale, causal, rows });
+      attention[name].push(weights);
+      if (change.headsOff.has(`${name}.${head}`)) continue;
+      const sums = times(weights, columns(value, pair * d_v, d_v));
+      for (let i = 0; i < x.rows; i++) row(gathered, i).set(row(sums, i), head * d_v);
+    }
+    return this.linear(gathered, `${name}.output`);
+  }
+
+  // A small network at every position by itself: max(0, x W₁ + b₁) W₂ + b₂.
+  feedForward(name, x) {
+    const inner = this.linear(x, `${name}.inner`);
+    inner.data.forEach((entry, at) => { inner.data[at] = Math.max(0, entry); });
+    return this.linear(inner, `${name}.outer`);
+  }
+
+  // A shortcut around a sub-layer: Norm(x + Sublayer(x)), or, pre-norm, x + Sublayer(Norm(x)).
+  residual(name, x, sublayer) {
+    if (this.config.norm_position === "pre") return add(x, sublayer(this.norm(x, `${name}.norm`)));
+    return this.norm(add(x, sublayer(x)), `${name}.norm`);
+  }
+
+  // The vectors of tokens times √d_model, plus those of their positions.
+  embed(side, ids, change) {
+    if (ids.length > this.maxLength) {
+      throw new Error(`The sentence has ${ids.length} tokens, the model takes ${this.maxLength}.`);
+    }
+    const name = this.config.share_embeddings ? "tgt_embedding" : `${side}_embedding`;
+    const table = this.weights[`${name}.tokens.weight`];
+    const x = matrix(ids.length, table.columns);
+    ids.forEach((id, i) => row(x, i).set(row(table, id).map((e) => e * Math.sqrt(x.columns))));
+    if (!change.positions) return x;
+    return add(x, this.weights[`${name}.positions.table`] ?? sinusoids(x.rows, x.columns));
+  }
+
+  // The encoder reads a sentence (with <eos> at its end) into the memory, one row per token.
+  read(ids, change = noChange()) {
+    const [attention, embeddings] = [{}, this.embed("src", ids, change)];
+    let x = embeddings;
+    for (let layer = 0; layer < this.config.num_layers; layer++) {
+      const name = `encoder.${layer}`;
+      x = this.residual(`${name}.residual_1`, x, (y) =>
+        this.multiHeadAttention(`${name}.self_attention`, y, y, false, change, attention));
+      x = this.residual(`${name}.residual_2`, x, (y) =>
+        this.feedForward(`${name}.feed_forward`, y));
+    }
+    if (this.config.norm_position === "pre") x = this.norm(x, "encoder_norm");
+    return { ids, memory: x, embeddings, attention };
+  }
+
+  // The decoder rates, after every token of a translation (which begins with <bos>), all tokens
+  // that may come next. Nothing is kept between two calls: the whole beginning is read anew.
+  rate(source, ids, change = noChange()) {
+    const [attention, embeddings] = [{}, this.embed("tgt", ids, change)];
+    let x = embeddings;
+    for (let layer = 0; layer < this.config.num_layers; layer++) {
+      const name = `decoder.${layer}`;
+      x = this.residual(`${name}.residual_1`, x, (y) =>
+        this.multiHeadAttention(`${name}.self_attention`, y, y, change.causal, change, attention));
+      x = this.residual(`${name}.residual_2`, x, (y) =>
+        this.multiHeadAttention(
+          `${name}.cross_attention`, y, source.memory, false, change, attention));
+      x = this.residual(`${name}.residual_3`, x, (y) =>
+        this.feedForward(`${name}.feed_forward`, y));
+    }
+    if (this.config.norm_position === "pre") x = this.norm(x, "decoder_norm");
+    const name = this.config.tie_output ? "tgt_embedding.tokens" : "output";
+    const logits = this.linear(x, "output", this.weights[`${name}.weight`]);
+    return { logits, embeddings, attention };
+  }
+}

@@ -1,0 +1,105 @@
+"use strict";
+
+// Text in, ids out, and back: whole words, or subwords by byte-pair encoding (Sennrich et al.
+// 2016), cut exactly as the package cuts them (annotated_transformer/tokens.py).
+
+const SPECIALS = ["<pad>", "<bos>", "<eos>", "<unk>"];
+const [PAD, BOS, EOS, UNK] = SPECIALS.keys();
+const BOUNDARY = "▁"; // marks the beginning of a word among subwords
+const PUNCTUATION = /[\p{P}$+<=>^`|~]/u; // in any script, and what counts as such in ASCII
+
+class Vocabulary {
+  // `description` is {kind: "words" | "subwords", tokens, merges}, as in model.json.
+  constructor(description) {
+    const { kind, tokens, merges } = description ?? {};
+    const isList = Array.isArray(tokens) && tokens.every((token) => typeof token === "string");
+    if (!isList || SPECIALS.some((special, id) => tokens[id] !== special)) {
+      throw new Error(`A vocabulary's first tokens must be ${SPECIALS.join(", ")}.`);
+    }
+    if (kind !== "words" && kind !== "subwords") {
+      throw new Error(`A vocabulary is of ${JSON.stringify(kind)}, it must be words or subwords.`);
+    }
+    if (kind === "subwords" && !(Array.isArray(merges) && merges.every(Array.isArray))) {
+      throw new Error("A vocabulary of subwords has no merges.");
+    }
+    this.list = tokens;
+    this.ids = new Map(tokens.map((token, id) => [token, id]));
+    this.words = kind === "words" ? tokens.slice(SPECIALS.length) : null;
+    // The earlier two tokens were joined when the vocabulary was learned, the earlier they are now.
+    this.ranks = new Map((merges ?? []).map((pair, rank) => [this.pair(...pair), rank]));
+  }
+
+  // One number for two neighbouring tokens.
+  pair(a, b) {
+    return this.ids.get(a) * this.length + this.ids.get(b);
+  }
+
+  get length() {
+    return this.list.length;
+  }
+
+  // The ids of a text, without <bos> and <eos>. A special token that is typed is unknown.
+  encode(text) {
+    return this.cut(text).map((token) => {
+      const id = this.ids.get(token) ?? UNK;
+      return id > EOS ? id : UNK;
+    });
+  }
+
+  // The pieces of a text, known or not. What stands between special tokens is cut by itself.
+  cut(text) {
+    const parts = text.split(/(<pad>|<bos>|<eos>|<unk>)/);
+    return parts.flatMap((part, i) => {
+      if (i % 2) return [part];
+      if (this.words) return part.split(/\p{White_Space}+/u).filter(Boolean);
+      return this.pieces(part.normalize("NFC")).flatMap((piece) => this.join(piece));
+    });
+  }
+
+  // Words, each with the mark of its beginning, and punctuation by itself.
+  pieces(text) {
+    const marked = text.replaceAll(" ", BOUNDARY);
+    const whole = marked && !marked.startsWith(BOUNDARY) ? BOUNDARY + marked : marked;
+    const pieces = [""];
+    for (const character of whole) {
+      if (PUNCTUATION.test(character)) pieces.push(character, "");
+      else if (character === BOUNDARY) pieces.push(character);
+      else pieces[pieces.length - 1] += character;
+    }
+    return pieces.filter(Boolean);
+  }
+
+  // Byte-pair encoding: begin with single characters; join the two neighbours that were joined
+  // first when the vocabulary was learned, the leftmost such two; until no two belong together.
+  join(piece) {
+    const known = (character) => (this.ids.has(character) ? character : SPECIALS[UNK]);
+    const tokens = Array.from(piece, known);
+    for (;;) {
+      const ranks = tokens.slice(1).map((b, i) => this.ranks.get(this.pair(tokens[i], b)));
+      const first = ranks.reduce((best, rank) => (rank < best ? rank : best), Infinity);
+      if (first === Infinity) return tokens;
+      const place = ranks.indexOf(first);
+      tokens.splice(place, 2, tokens[place] + tokens[place + 1]);
+    }
+  }
+
+  tokens(ids) {
+    return Array.from(ids, (id) => {
+      if (this.list[id] !== undefined) return this.list[id];
+      throw new Error(`Id ${id} is outside the vocabulary of ${this.length} tokens.`);
+    });
+  }
+
+  // The text of ids; <pad>, <bos> and <eos> are left out.
+  decode(ids) {
+    const shown = this.tokens(ids).filter((_, i) => ![PAD, BOS, EOS].includes(ids[i]));
+    if (this.words) return shown.join(" ");
+    return shown.map((token, i) => token.replaceAll(BOUNDARY, i ? " " : "")).join("");
+  }
+
+  // The words of a text of which the vocabulary does not know all, each once.
+  unknown(text) {
+    const words = text.split(/\p{White_Space}+/u).filter(Boolean);
+    return [...new Set(words.filter((word) => this.encode(word).includes(UNK)))];
+  }
+}

@@ -1,0 +1,490 @@
+"""The laboratory's engine: what the page computes is what the package computes."""
+
+import base64
+import math
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from inspect import signature
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Browser, Error, Page
+
+from annotated_transformer.alignment import alignment_error_rate, strongest_links
+from annotated_transformer.batches import Batch
+from annotated_transformer.capture import capture_attention
+from annotated_transformer.corpora import Corpus
+from annotated_transformer.decoding import beam_search, greedy, next_log_probs
+from annotated_transformer.positional_encoding import PositionalEncoding
+from annotated_transformer.run import Recipe, Run, export_to_web
+from annotated_transformer.run.checkpoint import save_checkpoint
+from annotated_transformer.run.web import tokens_and_merges
+from annotated_transformer.search import Search
+from annotated_transformer.soft_lookup import SoftLookup, masked_softmax
+from annotated_transformer.tokens import BOS, EOS, UNK, Vocabularies, Vocabulary
+from annotated_transformer.toy import toy_corpus
+from annotated_transformer.translator import evaluating
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = [
+    ROOT / "book" / "_static" / "laboratory" / f"{name}.js"
+    for name in ("transformer", "recurrent", "vocabulary", "model", "search")
+]
+SEARCH = Search(beam=3, alpha=0.6, extra_length=4)
+
+TRANSFORMER = {"d_model": 12, "num_layers": 2, "num_heads": 4, "d_ff": 16, "max_length": 40}
+TRANSFORMERS = {
+    "as in the paper": {},
+    "pre": {"norm_position": "pre"},
+    "pre, rms": {"norm_position": "pre", "norm": "rms"},
+    "post, rms, learned": {"norm": "rms", "positions": "learned"},
+    "pre, learned": {"norm_position": "pre", "positions": "learned"},
+    "one head of keys": {"num_kv_heads": 1},
+    "two heads of keys, untied": {"num_kv_heads": 2, "tie_output": False},
+    "d_k and d_v": {"d_k": 5, "d_v": 2, "num_kv_heads": 2},
+    "odd width": {"d_model": 9, "d_k": 2, "d_v": 3, "positions": "learned"},
+    "shared": {"share_embeddings": True},
+    "shared, untied, learned": {
+        "share_embeddings": True, "tie_output": False, "positions": "learned"
+    },
+}  # fmt: skip
+RECURRENT = {"d_model": 10, "hidden_dim": 8}
+MODELS = {name: ("transformer", TRANSFORMER | sizes) for name, sizes in TRANSFORMERS.items()}
+MODELS |= {
+    f"{kind}, {cell}": (kind, RECURRENT | {"cell": cell})
+    for kind in ("seq2seq", "bahdanau", "luong")
+    for cell in ("rnn", "gru", "lstm")
+}
+MODELS |= {f"luong, {s}": ("luong", RECURRENT | {"score": s}) for s in ("dot", "general", "concat")}
+
+HEADS_OFF = ["encoder.0.self_attention.1", "decoder.1.self_attention.0"]
+CHANGES = {
+    "unchanged": {},
+    "heads off": {"headsOff": [*HEADS_OFF, *(f"decoder.1.cross_attention.{i}" for i in range(4))]},
+    "no positions": {"positions": False},
+    "no scale": {"scale": False},
+    "no causal mask": {"causal": False},
+    "weights by hand": {
+        "weights": {
+            "encoder.1.self_attention.2": {"0": [0, 1, 0]},
+            "decoder.0.self_attention.3": {"1": [0.25, 0.75], "99": [1]},
+            "decoder.1.cross_attention.0": {"3": [0, 1], "2": [0.5] + [0] * 60},
+            "attention.0": {"0": [0, 1], "3": [0.25, 0.75] + [0] * 60},
+        }
+    },
+    "temperature": {"temperature": 0.6},
+}
+CHANGES["everything"] = {key: value for each in CHANGES.values() for key, value in each.items()}
+ONLY_TRANSFORMERS = ("heads off", "no positions", "no scale", "no causal mask")
+LONG = ("as in the paper", "pre, rms", "bahdanau, gru")
+"""With each change these rate all fifty sentences; the others five."""
+CASES = [
+    (model, change)
+    for model, (kind, _) in MODELS.items()
+    for change in CHANGES
+    if kind == "transformer" or change not in ONLY_TRANSFORMERS
+]
+
+IN_THE_PAGE = """
+const models = {};
+const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
+const text64 = (numbers) => {
+  let text = "";
+  for (const byte of new Uint8Array(numbers.buffer)) text += String.fromCharCode(byte);
+  return btoa(text);
+};
+const changeOf = (given) => {
+  const change = { ...noChange(), ...given };
+  return { ...change, headsOff: new Set(change.headsOff) };
+};
+// The log-probabilities of all sentences, one after another.
+const rateAll = (name, pairs, given) => {
+  const [model, change] = [models[name], changeOf(given)];
+  const rows = pairs.flatMap(([src, tgt]) => {
+    const { logits } = model.rate(model.read(src, change), tgt, change);
+    return [...tgt.keys()].map((t) => logProbs(row(logits, t), change.temperature));
+  });
+  return text64(join(...rows));
+};
+const lastOf = (steps) => { let last; for (const step of steps) last = step; return last; };
+"""
+
+
+@cache
+def toy() -> Corpus:
+    """The toy corpus, a fifth of it: it is made more slowly while the tests check its types."""
+    splits = toy_corpus(2000)
+    pairs = {n: [(" ".join(p.src), " ".join(p.tgt)) for p in each] for n, each in splits.items()}
+    return Corpus("toy", ("en", "ko"), pairs, {"test": [p.alignment for p in splits["test"]]})
+
+
+@cache
+def vocabularies(joint: bool) -> Vocabularies:
+    return Vocabularies.learn(toy().split("train"), 300 if joint else 0)
+
+
+@cache
+def fifty(joint: bool) -> list[tuple[list[int], list[int]]]:
+    return vocabularies(joint).encode(list(toy().split("test"))[:50])
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    with browser.new_page() as page:
+        page.set_content("<main></main>")
+        for script in SCRIPTS:
+            page.add_script_tag(path=script)
+        page.add_script_tag(content=IN_THE_PAGE)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def runs(page: Page, tmp_path_factory: pytest.TempPathFactory):
+    """A function that gives the run of a name, with random weights, and opens it in the page."""
+
+    @cache
+    def run_of(name: str) -> Run:
+        kind, sizes = MODELS[name]
+        joint = "share_embeddings" in sizes
+        subwords = {"subwords": 300} if joint else {}
+        recipe = Recipe(kind, "elsewhere", sizes=sizes, search=SEARCH, **subwords)
+        folder = tmp_path_factory.mktemp("run")
+        run = Run(folder, recipe, "", vocabularies(joint), torch.device("cpu"))
+        torch.manual_seed(1)
+        model = recipe.make_model(run.vocabularies)
+        for parameter in model.parameters():  # the factors and shifts of norms begin with 1 and 0
+            parameter.data = (parameter + 0.2 * torch.randn_like(parameter)).half().float()
+        bias = dict(model.named_parameters())["output.bias"]
+        bias.data[EOS] = bias.max().ceil()  # so that some translations end before the limit
+        save_checkpoint(run.weights, dict(model.named_parameters()))
+        export_to_web(run, folder / "web")
+        open_in_page(page, name, folder / "web")
+        return run
+
+    return run_of
+
+
+def open_in_page(page: Page, name: str, folder: Path) -> None:
+    text = (folder / "model.json").read_text(encoding="utf-8")
+    weights = base64.b64encode((folder / "model.safetensors").read_bytes()).decode()
+    script = "([name, text, w]) => { models[name] = openModel(JSON.parse(text), bytes(w)); }"
+    page.evaluate(script, [name, text, weights])
+
+
+@contextmanager
+def changed(model: torch.nn.Module, change: dict) -> Iterator[None]:
+    """The model with a change, made by hooks of PyTorch's: the oracle of the page."""
+    off, by_hand = change.get("headsOff", []), change.get("weights", {})
+
+    def attend(name: str):
+        read = 0  # queries that came before, where a model attends step by step
+
+        def hook(module, args, kwargs, output):
+            nonlocal read
+            call = signature(module.forward).bind(*args, **kwargs).arguments
+            query, mask = call["query"], call.get("mask")
+            scores = module.scores(query, call["key"])
+            if not change.get("scale", True) and "." in name:
+                scores = scores * math.sqrt(query.size(-1))
+            if not change.get("causal", True) and "decoder" in name and "self" in name:
+                mask = None  # there is no padding here
+            weights = masked_softmax(scores, mask)
+            heads = weights if weights.dim() == 4 else weights[:, None]
+            for head in range(heads.size(1)):
+                for number, given in by_hand.get(f"{name}.{head}", {}).items():
+                    at = int(number) - read
+                    if 0 <= at < heads.size(2):
+                        line = torch.zeros(heads.size(3))
+                        for key, weight in enumerate(given[: len(line)]):
+                            line[key] = weight
+                        heads[:, head, at] = line
+            read += heads.size(2)
+            return weights @ call["value"]
+
+        return hook
+
+    def silence(name: str, heads: int):
+        def hook(module, args):
+            parts = list(args[0].chunk(heads, dim=-1))
+            for head in range(heads):
+                if f"{name}.{head}" in off:
+                    parts[head] = torch.zeros_like(parts[head])
+            return (torch.cat(parts, dim=-1),)
+
+        return hook
+
+    handles = []
+    for name, module in model.named_modules():
+        if isinstance(module, SoftLookup):
+            hook = attend(name.removesuffix(".attention"))
+            handles.append(module.register_forward_hook(hook, with_kwargs=True))
+        if hasattr(module, "num_kv_heads"):
+            hook = silence(name, module.num_heads)
+            handles.append(module.output.register_forward_pre_hook(hook))
+        if isinstance(module, PositionalEncoding) and not change.get("positions", True):
+            handles.append(module.register_forward_hook(lambda module, args, output: args[0]))
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def expected(model, examples, change: dict) -> torch.Tensor:
+    rated = []
+    with evaluating(model):
+        for example in examples:
+            with changed(model, change):
+                batch = Batch.of([example])
+                logits = model(batch.src, batch.tgt_in)[0] / change.get("temperature", 1)
+            rated.append(next_log_probs(logits))
+    return torch.cat(rated)
+
+
+# --- the same numbers -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "change"), CASES)
+def test_log_probabilities_are_those_of_pytorch(runs, page, name, change):
+    run = runs(name)
+    examples = fifty(run.recipe.subwords > 0)
+    if change != "unchanged" and name not in LONG:
+        examples = examples[:5]
+    pairs = [[[*src, EOS], [BOS, *tgt]] for src, tgt in examples]
+    script = "([name, pairs, change]) => rateAll(name, pairs, change)"
+    found = page.evaluate(script, [name, pairs, CHANGES[change]])
+    numbers = torch.tensor(np.frombuffer(base64.b64decode(found), np.float32))
+    wanted = expected(run.model, examples, CHANGES[change])
+    torch.testing.assert_close(numbers.view_as(wanted), wanted, atol=1e-4, rtol=0)
+    if change != "unchanged" and not name.startswith("seq2seq"):
+        plain = expected(run.model, examples[:5], {})
+        assert (wanted[: len(plain)] - plain).nan_to_num().abs().max() > 1e-2
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_attention_and_its_names_are_those_that_are_captured(runs, page, name):
+    run = runs(name)
+    [(src, tgt)] = fifty(run.recipe.subwords > 0)[7:8]
+    batch = Batch.of([(src, tgt)])
+    with evaluating(run.model), capture_attention(run.model) as captured:
+        run.model(batch.src, batch.tgt_in)
+    script = """([name, src, tgt]) => {
+        const source = models[name].read(src);
+        const all = { ...source.attention, ...models[name].rate(source, tgt).attention };
+        const lists = (x) => [...Array(x.rows).keys()].map((i) => [...row(x, i)]);
+        const { parameters, attentions } = models[name];
+        return [Object.entries(all).map(([n, heads]) => [n, heads.map(lists)]), attentions,
+            parameters];
+    }"""
+    found, attentions, number = page.evaluate(script, [name, [*src, EOS], [BOS, *tgt]])
+    assert [key for key, _ in found] == list(captured)
+    for key, heads in found:
+        wanted = torch.cat(captured[key], dim=2)[0]
+        torch.testing.assert_close(torch.tensor(heads), wanted, atol=1e-5, rtol=0)
+    assert attentions == [{"name": n, "heads": c[0].size(1)} for n, c in captured.items()]
+    assert number == sum(parameter.numel() for parameter in run.model.parameters())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_searches_find_what_the_package_finds(runs, page, name):
+    run = runs(name)
+    script = """([name, sources]) => sources.map((ids) => {
+        const model = models[name];
+        const source = model.read(ids);
+        const best = lastOf(greedy(model, source));
+        const { finished } = lastOf(beam(model, source));
+        const fixed = forced(model, source, best.tokens);
+        return { tokens: best.tokens, logProb: best.logProb, ended: best.ended, finished,
+            forced: fixed.logProb, text: model.tgt.decode(best.tokens) };
+    })"""
+    sources = [src for src, _ in fifty(run.recipe.subwords > 0)[:5]]
+    found = page.evaluate(script, [name, [[*src, EOS] for src in sources]])
+    for src, mine in zip(sources, found, strict=True):
+        batch = Batch.of([(src, [])]).src
+        [theirs] = greedy(run.model, batch, Search(extra_length=4))
+        assert mine["tokens"] == theirs.tokens
+        assert mine["logProb"] == pytest.approx(theirs.log_prob, abs=1e-3)
+        assert mine["text"] == run.vocabularies.tgt.decode(theirs.tokens)
+        if mine["ended"]:
+            assert mine["forced"] == pytest.approx(mine["logProb"], abs=1e-4)
+        [hypotheses] = beam_search(run.model, batch, Search(beam=3, best=3, extra_length=4))
+        assert [each["tokens"] for each in mine["finished"]] == [h.tokens for h in hypotheses]
+        for each, h in zip(mine["finished"], hypotheses, strict=True):
+            assert each["logProb"] == pytest.approx(h.log_prob, abs=1e-3)
+            assert each["score"] == pytest.approx(h.score, abs=1e-3)
+
+
+def test_the_steps_of_a_beam_are_a_tree(runs, page):
+    run = runs("pre")
+    [(src, _)] = fifty(False)[3:4]
+    script = "([name, src]) => [...beam(models[name], models[name].read(src))]"
+    steps = page.evaluate(script, ["pre", [*src, EOS]])
+    before = [{"tokens": [], "logProb": 0}]
+    for number, step in enumerate(steps):
+        new = [each for each in step["finished"] if each["step"] == number]
+        for each in [*step["live"], *new]:
+            parent = before[each["parent"]]
+            assert each["tokens"][: len(parent["tokens"])] == parent["tokens"]
+            assert [*parent["tokens"], each["token"]][: number + 1 - each["ended"]] == (
+                each["tokens"]
+            )
+            assert each["logProb"] < parent["logProb"]
+        assert len(step["live"]) + len(step["finished"]) <= run.recipe.search.beam
+        assert step["done"] == (not step["live"])
+        before = step["live"]
+
+
+def test_the_alignment_error_is_the_package_s(runs, page):
+    run = runs("bahdanau, gru")
+    corpus = toy()
+    for i, (src, tgt) in enumerate(fifty(False)[:10]):
+        batch = Batch.of([(src, tgt)])
+        with evaluating(run.model), capture_attention(run.model) as captured:
+            run.model(batch.src, batch.tgt_in)
+        weights = torch.cat(captured["attention"], dim=2)[0].mean(dim=0)
+        gold = corpus.alignments["test"][i]
+        wanted = alignment_error_rate([strongest_links(weights, len(tgt), len(src))], [gold])
+        script = """([src, tgt, links]) => {
+            const model = models["bahdanau, gru"];
+            const { attention } = forced(model, model.read([...src, EOS]), tgt);
+            const mean = meanOfHeads(attention.attention);
+            return alignmentError(mean, links, [src.length, tgt.length]);
+        }"""
+        links = [list(link) for link in sorted(gold)]
+        assert page.evaluate(script, [src, tgt, links]) == pytest.approx(wanted)
+
+
+# --- vocabularies ---------------------------------------------------------------------------------
+
+
+def strange_strings(known: list[str], texts: list[str], count: int) -> list[str]:
+    """Strings of sentences, tokens, and what only a malicious or a clumsy reader types."""
+    random = Random(0)
+    odd = [
+        "", " ", "  ", "\t", "\n", "\u00a0", "\u3000", "\u0085", "\ufeff", "\u200d", "▁", "▁▁",
+        "<pad>", "<eos>", "<unk>", "<", "unk>", "¡Hola!", "„so“", "…", "–", "€5", "a+b=c", "100%",
+        "x_y", "[^`]", "null", "undefined", "한국어를 배운다", "👩‍👩‍👧 👍🏽", "مرحبا، بك",
+        "日本、語。", "ß ẞ",
+        "fi ﬁ", "Å Å", "e\u0301\u0323", "\U0001d54a", "constructor", "__proto__", "가\u11a8",
+    ]  # fmt: skip
+    makers = [
+        lambda: random.choice(texts),
+        lambda: "".join(random.choices(known, k=random.randint(1, 6))).replace("▁", " "),
+        lambda: "".join(random.choices(known, k=random.randint(1, 6))).replace("▁", ""),
+        lambda: unicodedata.normalize("NFD", random.choice(texts)),
+        lambda: " ".join(random.choices(odd, k=random.randint(1, 5))),
+        lambda: "".join(random.choices([*odd, *known], k=random.randint(1, 9))),
+        lambda: random.choice(texts).replace(" ", " " * random.randint(1, 3)),
+        lambda: "".join(chr(random.randint(32, 0x2FF)) for _ in range(random.randint(1, 12))),
+        lambda: unicodedata.normalize("NFD", "".join(random.choices("äöüÄÖÜßé한글", k=6))),
+    ]
+    return [*odd, *(random.choice(makers)() for _ in range(count - len(odd)))]
+
+
+def committed() -> Vocabulary:
+    path = ROOT / "checkpoints" / "multi30k-de-en" / "vocabulary.src.json"
+    return Vocabulary.from_json(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("kind", ["committed", "toy subwords", "words"])
+def test_a_thousand_strings_are_cut_as_the_library_cuts_them(page, kind):
+    vocabulary = {
+        "committed": committed,
+        "toy subwords": lambda: vocabularies(True).src,
+        "words": lambda: vocabularies(False).src,
+    }[kind]()
+    described = tokens_and_merges(vocabulary)
+    texts = [text for pair in list(toy().split("test"))[:200] for text in pair]
+    strings = strange_strings(described["tokens"], texts, 1000)
+    script = """([described, strings]) => {
+        const vocabulary = new Vocabulary(described);
+        return strings.map((text) => {
+            const ids = vocabulary.encode(text);
+            return [ids, vocabulary.decode(ids), vocabulary.tokens(ids), vocabulary.unknown(text)];
+        });
+    }"""
+    found = page.evaluate(script, [described, strings])
+    for text, (ids, decoded, tokens, unknown) in zip(strings, found, strict=True):
+        wanted = vocabulary.encode(text)
+        assert ids == wanted, repr(text)
+        assert decoded == vocabulary.decode(wanted), repr(text)
+        assert tokens == vocabulary.tokens(wanted)
+        assert bool(unknown) <= (UNK in wanted)
+        assert all(UNK in vocabulary.encode(word) for word in unknown)
+
+
+def test_every_character_is_cut_as_the_library_cuts_it(page):
+    alike = [range(0x3400, 0xA000), range(0xAC00, 0xD700), range(0xD800, 0xF900)]  # Han, Hangul, …
+    vocabulary = committed()
+    characters = [chr(i) for i in range(0x10000) if not any(i in each for each in alike)]
+    strings = [f"a{c}b" for c in characters]
+    script = """([described, strings]) => {
+        const vocabulary = new Vocabulary(described);
+        return strings.map((text) => vocabulary.encode(text));
+    }"""
+    found = page.evaluate(script, [tokens_and_merges(vocabulary), strings])
+    wanted = vocabulary.encode_all(strings)
+    assert [
+        s for s, mine, theirs in zip(strings, found, wanted, strict=True) if mine != theirs
+    ] == []
+
+
+# --- what is no model -----------------------------------------------------------------------------
+
+
+def broken(change: str) -> str:
+    """A script that changes a model's two files before it opens them."""
+    return f"""([text, weights]) => {{
+        const d = JSON.parse(text);
+        let buffer = bytes(weights);
+        {change}
+        openModel(d, buffer);
+    }}"""
+
+
+REFUSED = {
+    "delete d.format": "is not that of a model that was exported to the web",
+    "d.format = 2": "has format 2, this page reads format 1",
+    'd.model = "bert"': 'The model is "bert", it must be one of transformer, seq2seq',
+    'd.model = "constructor"': 'The model is "constructor"',
+    "delete d.config": "its src_vocab is undefined",
+    "d.config.norm = 'none'": 'its norm is "none"',
+    "d.config.d_ff = 17": "encoder.0.feed_forward.inner.weight is 16 × 12, it must be 17 × 12",
+    "d.config.num_layers = 3": r"encoder.2.self_attention.query.weight is missing",
+    "d.config.num_layers = 1": r"it has no \w+coder\.1",
+    "d.config.num_heads = 0": "its num_heads is 0",
+    "d.src.tokens.pop()": "its vocabularies have",
+    "d.src.tokens[0] = 'x'": "first tokens must be <pad>, <bos>",
+    "d.src.kind = 'bytes'": "must be words or subwords",
+    "d.src.kind = 'subwords'": "has no merges",
+    "delete d.src": "first tokens must be",
+    "delete d.search": "has no search",
+    "d.search.beam = 0": "has no search",
+    "buffer = new ArrayBuffer(0)": "The weights are no safetensors file",
+    "buffer = new ArrayBuffer(100)": "The weights are no safetensors file",
+    "buffer = buffer.slice(0, -2)": "is cut off",
+}
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_what_is_no_model_is_refused_in_a_sentence(runs, page, change):
+    folder = runs("as in the paper").folder / "web"
+    text = (folder / "model.json").read_text(encoding="utf-8")
+    weights = base64.b64encode((folder / "model.safetensors").read_bytes()).decode()
+    with pytest.raises(Error, match=REFUSED[change]):
+        page.evaluate(broken(change), [text, weights])
+
+
+def test_a_sentence_that_is_too_long_is_refused(runs, page):
+    runs("as in the paper")
+    with pytest.raises(Error, match="The sentence has 41 tokens, the model takes 40"):
+        page.evaluate("() => models['as in the paper'].read(Array(41).fill(5))")
+
+
+def test_the_transformer_is_short_enough_to_be_read():
+    assert len(SCRIPTS[0].read_text(encoding="utf-8").splitlines()) <= 200

@@ -1,0 +1,84 @@
+"""Relations: a wrong answer that is always the same thing of the right one is told what it is."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import torch
+
+from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.relations import PLACES, RELATIONS, relation
+
+NUMBERS = [0.25, 3.5, 6.25]
+VECTORS = [normal(3, seed=1).abs() + 1, normal(4, seed=2).abs() + 1]
+MATRICES = [normal(1, 3, 1, seed=3), normal(1, 4, 1, seed=4)]
+TRUTHS = [torch.tensor([True, False, False]), torch.tensor([False, True])]
+
+
+@pytest.mark.parametrize("sentence", RELATIONS)
+def test_every_relation_is_told_by_its_own_name(sentence: str) -> None:
+    """For one kind of result at least: others may have an axis, or an order, too few for it."""
+    told = set()
+    for right in (NUMBERS, VECTORS, MATRICES, TRUTHS, [[3, 1, 2, 0], [7, 9]]):
+        with suppress(Exception):  # the change makes no sense for results of this kind
+            told.add(relation([RELATIONS[sentence](x) for x in right], right))
+    assert sentence in told
+
+
+@pytest.mark.parametrize("sentence", PLACES)
+def test_every_place_is_told(sentence: str) -> None:
+    right = [normal(3, 4, seed=1), normal(2, 4, 3, seed=2)]
+    assert relation([x + 9.0 * PLACES[sentence](x) for x in right], right) == sentence
+
+
+@pytest.mark.parametrize(
+    ("answers", "right", "told"),
+    [
+        ([1.0, 2.5, 3.0], [0.5, 1.25, 1.5], "this is 2 times what is asked for, in every case."),
+        ([[1, 9], [2, 7]], [[1, 8], [2, 6]], "entry 2 of 2: this is 1 too many in every case."),
+        ([(1, 9), (2, 7)], [(9, 1), (7, 2)], "the order is turned round: the last comes first."),
+        ([(1, 9, 4), (2, 7, 4)], [(9, 1, 4), (7, 2, 4)], "entries 1 and 2 are swapped."),
+        ([1.0, 2.5, 3.1], [0.5, 1.25, 1.5], ""),  # not in every case
+        ([1.0, 1.0], [0.5, 0.5], ""),  # one number is no proportion
+        ([-1.0], [1.0], ""),  # one case is none, either
+        ([[1, 9], [2, 7, 1]], [[1, 8], [2, 6, 1]], ""),
+        (["ab", "b"], ["b", "ab"], ""),
+        ([None, None], [1.0, 2.0], ""),
+    ],
+)
+def test_what_always_holds_is_told_and_nothing_else(answers: Any, right: Any, told: str) -> None:
+    assert relation(answers, right) == told
+
+
+def test_a_matrix_that_is_wrong_in_one_case_only_is_not_placed() -> None:
+    right = [normal(3, 4, seed=1), normal(2, 3, seed=2)]
+    assert relation([right[0] + torch.eye(3, 4), right[1]], right) == ""
+
+
+def exercise(kind: type[Exercise], reference: Callable[..., Any], *cases: Any) -> Exercise:
+    return kind(reference=reference, mistakes={}, cases=cases)
+
+
+def share(part: float, whole: float) -> float:
+    """Which share of the whole is a part?"""
+    return part / whole
+
+
+def test_swapped_arguments_are_told_by_their_names() -> None:
+    asked = exercise(Exercise, share, (1.0, 4.0), (3.0, 5.0), (2.0, 7.0))
+    assert asked(lambda a, b: b / a).mistake == "part and whole are swapped."
+    assert "swapped" not in asked(lambda a, b: a * b).mistake
+
+
+def test_a_relation_is_told_of_the_first_wrong_step() -> None:
+    def steps(x: float) -> tuple[float, float]:
+        """The square, and the square and one."""
+        return x * x, x * x + 1
+
+    asked = exercise(Derivation, steps, (1.5,), (3.0,), (4.0,))
+    sentence = "step 1: what is asked for is the square of this."
+    assert asked(lambda x: (x, x * x + 1)).mistake != sentence  # there is none of that name
+    assert asked(lambda x: (-x * x, x)).mistake.startswith("step 1: the sign is wrong")
+    assert asked(lambda x: (x * x, -x * x - 1)).mistake.startswith("step 2: the sign is wrong")

@@ -1,0 +1,161 @@
+"""A run for the web: two files, whole or not at all."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+from annotated_transformer.cli import app
+from annotated_transformer.corpora import Corpus
+from annotated_transformer.errors import InputError
+from annotated_transformer.models import MODELS
+from annotated_transformer.run import Recipe, Run, checkpoint, export_to_web, web
+from annotated_transformer.run.checkpoint import save_checkpoint
+from annotated_transformer.run.web import tokens_and_merges
+from annotated_transformer.search import Search
+from annotated_transformer.tokens import Vocabulary
+from annotated_transformer.toy import toy_corpus
+
+PAIRS = [("a b c", "x y"), ("b c", "y"), ("c a", "y x z")]
+CORPUS = Corpus("letters", ("a", "b"), {"train": PAIRS, "val": PAIRS})
+RECURRENT = {"d_model": 8, "hidden_dim": 6}
+SIZES = dict.fromkeys(MODELS, RECURRENT) | {
+    "transformer": {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8}
+}
+
+
+def made(folder: Path, model: str = "seq2seq", sizes=None, corpus="letters", **settings) -> Run:
+    """A run with random weights."""
+    recipe = Recipe(model, corpus, sizes=sizes or SIZES[model], **settings)
+    run = Run.create(folder, recipe, CORPUS)
+    fresh = recipe.make_model(run.vocabularies)
+    save_checkpoint(run.weights, dict(fresh.named_parameters()))
+    return run
+
+
+def described(folder: Path):
+    return json.loads((folder / "model.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_folder_has_weights_and_their_description(tmp_path, model):
+    run = made(tmp_path / "run", model, search=Search(beam=3, alpha=0.5, extra_length=7))
+    export_to_web(run, tmp_path / "web")
+    assert {p.name for p in (tmp_path / "web").iterdir()} == {"model.json", "model.safetensors"}
+    found = described(tmp_path / "web")
+    assert (found["format"], found["model"]) == (1, model)
+    assert found["search"] == {"beam": 3, "alpha": 0.5, "extra_length": 7}
+    assert found["src"] == {
+        "kind": "words", "tokens": run.vocabularies.src.tokens(range(7))
+    }  # fmt: skip
+    assert found["tgt"]["tokens"] == run.vocabularies.tgt.tokens(range(7))
+    modes = {path.stat().st_mode for path in (tmp_path / "web").iterdir()}
+    assert len(modes) == 1
+    config = run.recipe.make_config(7, 7)
+    assert all(
+        v == getattr(config, k) for k, v in found["config"].items() if k[:2] not in {"d_", "nu"}
+    )
+    assert "sentences" not in found
+    stored = load_file(tmp_path / "web" / "model.safetensors")
+    wanted = dict(run.model.named_parameters())
+    assert stored.keys() == wanted.keys()
+    assert all(torch.equal(tensor, wanted[name].half()) for name, tensor in stored.items())
+
+
+def test_what_follows_from_other_sizes_is_written_out(tmp_path):
+    export_to_web(made(tmp_path / "run", "transformer"), tmp_path / "web")
+    config = described(tmp_path / "web")["config"]
+    assert (config["d_k"], config["d_v"], config["num_kv_heads"]) == (4, 4, 2)
+    sizes = SIZES["transformer"] | {"d_k": 3, "d_v": 5, "num_kv_heads": 1}
+    export_to_web(made(tmp_path / "other", "transformer", sizes), tmp_path / "wide")
+    config = described(tmp_path / "wide")["config"]
+    assert (config["d_k"], config["d_v"], config["num_kv_heads"]) == (3, 5, 1)
+
+
+def test_a_joint_vocabulary_is_written_once(tmp_path):
+    export_to_web(made(tmp_path / "run", subwords=20), tmp_path / "web")
+    found = described(tmp_path / "web")
+    assert found["tgt"] == "src"
+    assert found["src"]["kind"] == "subwords"
+    tokens = found["src"]["tokens"]
+    assert all(a in tokens and b in tokens and a + b in tokens for a, b in found["src"]["merges"])
+
+
+def test_the_toy_corpus_brings_glosses_and_gold_alignments(tmp_path, monkeypatch):
+    splits = toy_corpus(2000)
+    monkeypatch.setattr(web, "toy_corpus", lambda: splits)
+    export_to_web(made(tmp_path / "run", corpus="toy"), tmp_path / "web")
+    found = described(tmp_path / "web")
+    assert len(found["sentences"]) == web.SENTENCES
+    for mine, pair in zip(found["sentences"], splits["test"], strict=True):
+        assert (mine["src"], mine["tgt"]) == (list(pair.src), list(pair.tgt))
+        assert {tuple(link) for link in mine["links"]} == pair.alignment
+        assert all(token in found["gloss"] for token in pair.tgt)
+    assert found["gloss"]["나"] == "I"
+
+
+def test_a_model_that_is_too_large_for_a_page_is_refused(tmp_path):
+    run = made(tmp_path / "run", "seq2seq", {"d_model": 8, "hidden_dim": 1300})
+    number = sum(parameter.numel() for parameter in run.model.parameters())
+    assert number > 10_000_000
+    with pytest.raises(InputError, match=f"has {number:,} parameters, a page takes at most 10,000"):
+        export_to_web(run, tmp_path / "web")
+    assert {path.name for path in tmp_path.iterdir()} == {"run"}
+
+
+def test_nothing_is_written_where_something_is(tmp_path):
+    run = made(tmp_path / "run")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"full is not empty: choose another place\."):
+        export_to_web(run, tmp_path / "full")
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["notes.txt"]
+
+
+def test_a_run_without_weights_is_refused(tmp_path):
+    run = made(tmp_path / "run")
+    run.weights.unlink()
+    with pytest.raises(InputError, match="has not saved it yet"):
+        export_to_web(run, tmp_path / "web")
+    assert not (tmp_path / "web").exists()
+
+
+def test_on_a_full_disk_nothing_is_left(tmp_path, monkeypatch):
+    run = made(tmp_path / "run")
+
+    def full(*args, **kwargs):
+        raise SafetensorError("No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(OSError, match=r"model\.safetensors could not be written"):
+        export_to_web(run, tmp_path / "web")
+    assert {path.name for path in tmp_path.iterdir()} == {"run"}
+
+
+def test_a_vocabulary_of_another_kind_is_refused():
+    changed = Vocabulary.words(["a"]).to_json().replace('"WordLevel"', '"WordPiece"')
+    changed = changed.replace(
+        '"unk_token"', '"continuing_subword_prefix": "", "max_input_chars_per_word": 9, "unk_token"'
+    )
+    with pytest.raises(InputError, match="is of the kind WordPiece, it must be WordLevel or BPE"):
+        tokens_and_merges(Vocabulary.from_json(changed))
+
+
+def test_the_command_exports_a_run_to_translate_with_or_to_the_web(tmp_path):
+    made(tmp_path / "run")
+    for to, names in (
+        ([], {"recipe.json", "vocabulary.src.json", "vocabulary.tgt.json", "model.safetensors"}),
+        (["--to", "web"], {"model.json", "model.safetensors"}),
+    ):
+        folder = tmp_path / "-".join(["out", *to])
+        result = CliRunner().invoke(app, ["export", str(tmp_path / "run"), *to, str(folder)])
+        assert result.exit_code == 0
+        assert result.stdout.startswith("Exported.")
+        assert {path.name for path in folder.iterdir()} == names
+    result = CliRunner().invoke(app, ["export", str(tmp_path / "run"), "--to", "tv", "there"])
+    assert result.exit_code == 2
+    assert result.stderr == "Error: to is 'tv', it must be one of run, web.\n"

@@ -1,0 +1,80 @@
+"""What readers who saw only the statements answered: the right pass, the wrong do not."""
+
+import contextlib
+import importlib
+import io
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer.course import exercises
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.exercises import CHAPTERS
+from annotated_transformer.course.tasks import Task, Verdict
+
+pytestmark = pytest.mark.slow
+
+FOLDER = Path(__file__).resolve().parent / "wrong_answers"
+LEAST_NAMED = 0.5
+"""The share of wrong answers of a chapter that are told which mistake they are."""
+
+STILL_ACCEPTED = {
+    ("chrf", "division by zero when nothing matches"),
+    ("five_wrong_words", "arithmetic mean of the four precisions"),
+    ("language_model", "causal mask alone: hears PAD"),
+    ("language_model", "post-norm: takes norm_position from the config's default"),
+    ("language_model", "takes the source's vocabulary"),
+    ("relation_score", "only leaves out queries whose related weight is exactly 0"),
+}
+"""Wrong answers that no case of their exercise shows. Whoever adds the case takes them off."""
+
+
+@pytest.fixture(params=CHAPTERS)
+def answers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list]:
+    """The answers to the exercises of a chapter. Some of the files choose double precision."""
+    monkeypatch.syspath_prepend(FOLDER)
+    before = torch.get_default_dtype()
+    importlib.import_module("answers").ANSWERS.clear()
+    sys.modules.pop(request.param, None)
+    importlib.import_module(request.param)
+    yield list(sys.modules["answers"].ANSWERS)
+    torch.set_default_dtype(before)
+    sys.modules.pop(request.param, None)
+
+
+def judged(name: str, answer: object) -> Verdict:
+    with contextlib.redirect_stdout(io.StringIO()):
+        return getattr(exercises, name).check(answer)
+
+
+def is_named(task: Task, verdict: Verdict) -> bool:
+    """Whether a sentence says more than that one case is wrong, or that an exception was raised."""
+    if not isinstance(task, Exercise):
+        return not verdict.mistake.endswith(("is too large.", "is too small."))
+    plain = ("it gives", "it raises", "right is", "is still missing")
+    return verdict.mistake in task.mistakes or not any(words in verdict.mistake for words in plain)
+
+
+@pytest.mark.filterwarnings("default")  # some answers make PyTorch warn
+def test_right_answers_pass_and_wrong_ones_are_told_why(answers: list) -> None:
+    found, faults = Counter[bool](), []
+    for answer in answers:
+        verdict = judged(answer.exercise, answer.answer)
+        accepted = not answer.slip or (answer.exercise, answer.slip) in STILL_ACCEPTED
+        if verdict.state != ("right" if accepted else "wrong"):
+            faults.append(f"{answer.exercise} ({answer.slip or 'right'}): {verdict}")
+        elif not accepted:
+            found[is_named(getattr(exercises, answer.exercise), verdict)] += 1
+    assert not faults, "\n".join(faults)
+    assert found[True] >= LEAST_NAMED * found.total()
+
+
+def test_every_exercise_has_answers_of_both_kinds(answers: list) -> None:
+    chapter = next(names for names in CHAPTERS.values() if answers[0].exercise in names)
+    asked = set(chapter) - {"name_the_mistake"}  # its letters are all the answers that there are
+    assert {answer.exercise for answer in answers if answer.slip} == asked
+    assert {answer.exercise for answer in answers if not answer.slip} == asked
