@@ -17,7 +17,7 @@ from torch import Tensor
 from annotated_transformer.course.checking import Derivation, Exercise
 from annotated_transformer.course.comparing import difference, equal, show
 from annotated_transformer.course.questions import Question, by_letters, by_number, by_word
-from annotated_transformer.course.trials import attempt, generators_put_back
+from annotated_transformer.course.trials import attempt, settings_put_back
 
 
 def total(x: Tensor) -> Tensor:
@@ -310,7 +310,7 @@ def test_nothing_of_the_notebook_is_changed_by_the_check() -> None:
 
 def test_the_generator_of_python_is_put_back() -> None:
     state = random.getstate()
-    with generators_put_back():
+    with settings_put_back():
         random.seed(0)
     assert random.getstate() == state
 

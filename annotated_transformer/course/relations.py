@@ -139,7 +139,7 @@ def _flat(result: Any) -> Tensor:
         return torch.cat([_flat(entry) for entry in result])
     if not isinstance(result, Tensor) and not is_number(result):
         raise TypeError("no numbers")
-    return torch.as_tensor(result).double().flatten()
+    return torch.as_tensor(result).detach().double().flatten()
 
 
 def _entries(answers: Results, right: Results, whole: bool) -> str:

@@ -62,7 +62,7 @@ def attempt(
     given, printed = deepcopy(case), io.StringIO()
     alone, copies = isolated(function)
     try:
-        with generators_put_back(), contextlib.redirect_stdout(printed):
+        with settings_put_back(), contextlib.redirect_stdout(printed):
             result = _within(seconds, lambda: ask(alone, *given) if ask else alone(*given))
     except KeyboardInterrupt:
         raise
@@ -98,9 +98,13 @@ def _within(seconds: float, call: Callable[[], Any]) -> Any:
 
 
 @contextlib.contextmanager
-def generators_put_back() -> Iterator[None]:
-    """Leave the random numbers of Python and PyTorch, and its precision, as they were."""
+def settings_put_back() -> Iterator[None]:
+    """Leave the random numbers of Python and PyTorch, and its precision, as they were.
+
+    Inside, the precision is double: what is drawn does not depend on a notebook's own.
+    """
     state, precision = random.getstate(), torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
     try:
         with torch.random.fork_rng(devices=[]):
             yield

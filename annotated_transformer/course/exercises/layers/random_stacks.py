@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from annotated_transformer.course.comparing import form, is_number, show
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.course.questions import Question, by_number
-from annotated_transformer.course.trials import generators_put_back
+from annotated_transformer.course.trials import settings_put_back
 from annotated_transformer.layers import FeedForward
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 
@@ -22,7 +22,7 @@ WORDS, WIDTH, HEADS = 8, 32, 4
 def _growth(few: int = 100, many: int = 400) -> float:
     """How many times as large a fresh pre-norm stack's sum is after many layers as after few."""
     x, found = normal(3, WORDS, WIDTH, seed=0), []
-    with generators_put_back(), torch.no_grad():
+    with settings_put_back(), torch.no_grad():
         for seed in range(3):
             torch.manual_seed(seed)
             y, sizes = x, {}
@@ -53,7 +53,7 @@ def _apart(factor: float, layers: int = 2) -> float:
     The median of nine draws.
     """
     found = []
-    with generators_put_back(), torch.no_grad():
+    with settings_put_back(), torch.no_grad():
         for seed in range(9):
             torch.manual_seed(seed)
             x = normal(1, WORDS, WIDTH, seed=seed)

@@ -11,7 +11,7 @@ from torch import nn
 from annotated_transformer.course.checking import Derivation
 from annotated_transformer.course.comparing import is_number
 from annotated_transformer.course.questions import Question, by_number
-from annotated_transformer.course.trials import generators_put_back
+from annotated_transformer.course.trials import settings_put_back
 
 Steps = tuple[float, float, float, float]
 
@@ -157,7 +157,7 @@ WORDS, INPUT, HIDDEN = 20, 8, 32
 @cache
 def _share_left(bias: int) -> float:
     """The mean derivative of the last state by the first, in a new GRU with this bias of z."""
-    with generators_put_back():
+    with settings_put_back():
         torch.manual_seed(0)
         cell = nn.GRUCell(INPUT, HIDDEN, dtype=torch.float64)
         with torch.no_grad():

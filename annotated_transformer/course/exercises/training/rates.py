@@ -13,7 +13,7 @@ from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.comparing import form, is_number, show
 from annotated_transformer.course.experiments import ToyTask
 from annotated_transformer.course.questions import Question
-from annotated_transformer.course.trials import generators_put_back
+from annotated_transformer.course.trials import settings_put_back
 from annotated_transformer.tokens import PAD
 from annotated_transformer.toy import toy_corpus
 from annotated_transformer.transformer import Transformer, TransformerConfig
@@ -124,7 +124,7 @@ RATES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3]
 @functools.cache
 def _loss_at(rate: float) -> float:
     """The loss of a small model on eight sentences after 60 steps at that rate."""
-    with generators_put_back():
+    with settings_put_back():
         task = ToyTask.of(toy_corpus(400))
         batch = Batch.of(task.examples("train")[:8])
         sizes: Any = {"d_model": 32, "num_layers": 1, "num_heads": 2, "d_ff": 64, "dropout": 0.0}

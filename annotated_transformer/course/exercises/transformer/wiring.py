@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.course.questions import Question, by_letters
-from annotated_transformer.course.trials import generators_put_back
+from annotated_transformer.course.trials import settings_put_back
 from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.transformer import Transformer, TransformerConfig
@@ -67,7 +67,7 @@ MODELS: dict[str, tuple[dict[str, bool], Callable[[Transformer], None]]] = {
 def _unmoved() -> str:
     """The models whose logits stay as they are when the source is shuffled."""
     found = ""
-    with generators_put_back(), torch.no_grad():
+    with settings_put_back(), torch.no_grad():
         for letter, (wires, change) in MODELS.items():
             torch.manual_seed(0)
             model = Transformer(CONFIG).double()
