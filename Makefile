@@ -20,8 +20,8 @@ book: $(SITE)
 
 ## test: run everything: units, doctests, notebooks, the site in a browser
 # In the order of the files: reading the site takes one worker minutes, it must not come last.
-test: $(INSTALLED)
-	$(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile \
+test: $(SITE)
+	SITE=$(dir $(SITE)) $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile \
 		--no-loadscope-reorder
 
 ## check: style, types and fast tests, in at most 90 seconds
