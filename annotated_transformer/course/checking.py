@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from inspect import signature
 from typing import Any
 
@@ -130,17 +131,21 @@ class Exercise(Task):
 
     def _swapped(self, answers: list[Any]) -> str:
         """Which two arguments are swapped, if these are the right answers for them."""
-        names = list(signature(self.reference).parameters)
+        return next((pair for pair, swapped in self._swaps.items() if equal(answers, swapped)), "")
+
+    @cached_property
+    def _swaps(self) -> dict[str, list[Any]]:
+        """What the reference gives where two arguments are swapped, by what to say then."""
+        names, swaps = list(signature(self.reference).parameters), {}
         if self.ask or any(len(case) != len(names) for case in self.cases):
-            return ""
+            return {}
         for i, j in itertools.combinations(range(len(names)), 2):
             order = [{i: j, j: i}.get(place, place) for place in range(len(names))]
-            swapped = [[case[place] for place in order] for case in self.cases]
-            if not all(type(x) is type(y) for x, y in zip(swapped[0], self.cases[0], strict=True)):
-                continue
-            if equal(answers, [attempt(self.reference, tuple(c)).result for c in swapped]):
-                return f"{names[i]} and {names[j]} are swapped."
-        return ""
+            swapped = [tuple(case[place] for place in order) for case in self.cases]
+            if all(type(x) is type(y) for x, y in zip(swapped[0], self.cases[0], strict=True)):
+                results = [attempt(self.reference, case).result for case in swapped]
+                swaps[f"{names[i]} and {names[j]} are swapped."] = results
+        return swaps
 
     def related(self, answers: list[Any], right: list[Any]) -> str:
         """What to say if the answers are always the same thing of the right ones."""
