@@ -6,8 +6,10 @@ from annotated_transformer.course.exercises.luong.contexts import (
 from annotated_transformer.course.exercises.luong.decoder_steps import (
     input_feeding,
 )
-from annotated_transformer.course.exercises.luong.scores import (
+from annotated_transformer.course.exercises.luong.derivatives import (
     by_the_query,
+)
+from annotated_transformer.course.exercises.luong.scores import (
     general_scores,
     score_parameters,
 )

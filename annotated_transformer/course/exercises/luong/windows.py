@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.comparing import is_number
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.course.questions import Question, by_number
 from annotated_transformer.toy import toy_corpus
@@ -22,6 +23,11 @@ def _distances() -> list[int]:
     return [source - target for pair in pairs for source, target in pair.alignment]
 
 
+def _share(D: int) -> float:
+    """The share of the links that are no farther away than D."""
+    return sum(abs(distance) <= D for distance in _distances()) / len(_distances())
+
+
 def _narrowest(distance: Callable[[int], float], share: float = 0.9) -> int:
     """The smallest D so that a share of the links is no farther away."""
     distances = sorted(map(distance, _distances()))
@@ -32,12 +38,21 @@ def _narrowest(distance: Callable[[int], float], share: float = 0.9) -> int:
 def narrowest_window(answer: Any) -> str:
     """How wide a window around position t holds 90 % of the gold links?"""
     right = _narrowest(abs)
+    if is_number(answer) and (0 < answer < 1 or 40 <= answer <= 100):
+        return "this is a share of the links; D is a whole number of words."
     return by_number(
         answer,
         right,
         {
+            **{
+                D: f"with D = {D} the windows hold {100 * _share(D):.1f} % of the links"
+                + (", which is too few." if right > D else "; a smaller D holds 90 %, too.")
+                for D in range(40)
+            },
             2 * right + 1: "this is the whole window; D counts the words to one side of t.",
+            2 * right: "this is the whole window without t; D counts the words to one side.",
             right + 1: "this is one too many; a word exactly D places away is inside.",
+            _narrowest(abs, 1.0): "these windows hold all links; 90 % of them are asked for.",
             _narrowest(lambda x: x): "links to the left of t have a distance, too; take abs.",
             _narrowest(abs, 0.5): "this is a window for half of the links.",
         },
@@ -62,14 +77,18 @@ def _inside(e: Tensor, outside: Tensor) -> Tensor:
     return e.masked_fill(outside, -torch.inf).softmax(1)
 
 
+Centre = Callable[[Tensor, Tensor, int], Tensor]
+Bell = Callable[[Tensor, int], Tensor]
+Weigh = Callable[[Tensor, Tensor, Tensor], Tensor]
+Place = Callable[[Tensor], Tensor]
+
+
 def _wrong(
-    centre: Callable[[Tensor, Tensor, int], Tensor] = lambda x, v, src: (
-        src * torch.sigmoid(torch.tanh(x) @ v)
-    ),
-    bell: Callable[[Tensor, int], Tensor] = lambda x, D: torch.exp(-2 * x**2 / D**2),
-    weigh: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda e, outside, bell: (
-        _inside(e, outside) * bell
-    ),
+    centre: Centre = lambda x, v, src: src * torch.sigmoid(torch.tanh(x) @ v),
+    bell: Bell = lambda x, D: torch.exp(-2 * x**2 / D**2),
+    weigh: Weigh = lambda e, outside, bell: _inside(e, outside) * bell,
+    window_at: Place = lambda p: p,
+    bell_at: Place = lambda p: p,
     first: int = 1,
     reach: float = 1.0,
 ) -> Callable[..., tuple[Tensor, Tensor]]:
@@ -78,78 +97,142 @@ def _wrong(
     def attend(
         states: Tensor, memory: Tensor, W_p: Tensor, v_p: Tensor, D: int
     ) -> tuple[Tensor, Tensor]:
-        p = centre(states @ W_p.mT, v_p, len(memory))
-        x = torch.arange(first, len(memory) + first) - p[:, None]
-        return p, weigh(states @ memory.mT, x.abs() > reach * D, bell(x, D))
+        p, words = centre(states @ W_p.mT, v_p, len(memory)), torch.arange(len(memory)) + first
+        outside = (words - window_at(p)[:, None]).abs() > reach * D
+        gaussian = bell(words - bell_at(p)[:, None], D)
+        return p, weigh(states @ memory.mT, outside, gaussian)
 
     return attend
+
+
+CENTRES: dict[str, Centre] = {
+    "the centres lie between 0 and 1; multiply by the number of source words.": (
+        lambda x, v, src: torch.sigmoid(torch.tanh(x) @ v)
+    ),
+    "the centres are counted in target words; multiply by the number of source words.": (
+        lambda x, v, src: len(x) * torch.sigmoid(torch.tanh(x) @ v)
+    ),
+    "the centres are rounded; they may lie between two words.": (
+        lambda x, v, src: (src * torch.sigmoid(torch.tanh(x) @ v)).round()
+    ),
+    "the centres have lost their decimals; they may lie between two words.": (
+        lambda x, v, src: (src * torch.sigmoid(torch.tanh(x) @ v)).floor()
+    ),
+    "tanh is missing in the centres.": lambda x, v, src: src * torch.sigmoid(x @ v),
+    "in the centres, tanh comes before v: it squeezes each unit, not their sum.": (
+        lambda x, v, src: src * torch.sigmoid(torch.tanh(x @ v))
+    ),
+    "the sigmoid is missing in the centres.": lambda x, v, src: src * (torch.tanh(x) @ v),
+    "the largest centre is src − 1; multiply by the number of source words.": (
+        lambda x, v, src: (src - 1) * torch.sigmoid(torch.tanh(x) @ v)
+    ),
+    "the centres go from 1 on; they are S times the sigmoid, and nothing is added.": (
+        lambda x, v, src: 1 + (src - 1) * torch.sigmoid(torch.tanh(x) @ v)
+    ),
+    "the centres are one word too far.": (
+        lambda x, v, src: 1 + src * torch.sigmoid(torch.tanh(x) @ v)
+    ),
+    "the centres come from a tanh in the end; a sigmoid keeps them above 0.": (
+        lambda x, v, src: src * torch.tanh(torch.tanh(x) @ v)
+    ),
+    "the centres come from a softmax over the steps; every step has a sigmoid of its own.": (
+        lambda x, v, src: src * (torch.tanh(x) @ v).softmax(0)
+    ),
+}
+
+BELLS: dict[str, Bell] = {
+    "the Gaussian is missing.": lambda x, D: torch.ones_like(x),
+    "this Gaussian is twice as wide: σ is D / 2.": lambda x, D: torch.exp(-(x**2) / (2 * D**2)),
+    "the 2 below the fraction is missing: divide by 2σ².": lambda x, D: torch.exp(-4 * x**2 / D**2),
+    "this divides by 2 and multiplies by σ²; put brackets around the whole divisor.": (
+        lambda x, D: torch.exp(-(x**2) / 2 * (D / 2) ** 2)
+    ),
+    "the distance is not squared.": lambda x, D: torch.exp(-2 * x.abs() / D**2),
+    "the distance is not squared, and keeps its sign: words on the left gain.": (
+        lambda x, D: torch.exp(-2 * x / D**2)
+    ),
+    "σ is not squared: this divides by 2σ, not by 2σ².": lambda x, D: torch.exp(-(x**2) / D),
+    "this divides by D, not by D²: σ itself is squared.": lambda x, D: torch.exp(-2 * x**2 / D),
+    "the Gaussian grows with the distance: the minus is missing.": (
+        lambda x, D: torch.exp(2 * x**2 / D**2)
+    ),
+    "the Gaussian is a density here; its peak should be 1.": (
+        lambda x, D: torch.exp(-2 * x**2 / D**2) / (D * math.sqrt(math.pi / 2))
+    ),
+    "the weights are multiplied by the exponent; take its exponential first.": (
+        lambda x, D: -2 * x**2 / D**2
+    ),
+}
+
+WEIGHTS: dict[str, Weigh] = {
+    "the window is missing: words that are farther than D away get weight.": (
+        lambda e, outside, bell: e.softmax(1) * bell
+    ),
+    "the window is cut after the softmax; it shares out 1 within the window.": (
+        lambda e, outside, bell: e.softmax(1) * ~outside * bell
+    ),
+    "a score of 0 outside the window is not a weight of 0, for e⁰ = 1.": (
+        lambda e, outside, bell: (e * ~outside).softmax(1) * bell
+    ),
+    "the window is turned inside out.": lambda e, outside, bell: _inside(e, ~outside) * bell,
+    "the softmax goes over the target; each step shares out 1 among the words.": (
+        lambda e, outside, bell: e.softmax(0) * ~outside * bell
+    ),
+    "the softmax is missing: these are scores, times the Gaussian.": (
+        lambda e, outside, bell: e * ~outside * bell
+    ),
+    "the Gaussian multiplies the scores; it should multiply the weights.": (
+        lambda e, outside, bell: _inside(e * bell, outside)
+    ),
+    "the Gaussian is added to the scores; it should multiply the weights.": (
+        lambda e, outside, bell: _inside(e + bell, outside)
+    ),
+    "the Gaussian is added to the weights; it should multiply them.": (
+        lambda e, outside, bell: _inside(e, outside) + bell
+    ),
+    "the Gaussian alone makes these weights; the scores are not used.": (
+        lambda e, outside, bell: bell * ~outside
+    ),
+    "each row sums to 1; the Gaussian comes after the softmax, and nothing is divided again.": (
+        lambda e, outside, bell: _inside(e + bell.log(), outside)
+    ),
+}
+
+AROUND: dict[str, Place] = {
+    "the rounded centre": torch.round,
+    "the centre without its decimals": torch.floor,
+    "place t": lambda p: torch.arange(1, len(p) + 1),
+}
 
 
 local_attention = Exercise(
     reference=_local_attention,
     mistakes={
         "the words are counted from 0; here the first one has number 1.": _wrong(first=0),
-        "the window is missing: words that are farther than D away get weight.": (
-            _wrong(weigh=lambda e, outside, bell: e.softmax(1) * bell)
-        ),
-        "the window is cut after the softmax; it shares out 1 within the window.": (
-            _wrong(weigh=lambda e, outside, bell: e.softmax(1) * ~outside * bell)
-        ),
-        "a score of 0 outside the window is not a weight of 0, for e⁰ = 1.": (
-            _wrong(weigh=lambda e, outside, bell: (e * ~outside).softmax(1) * bell)
-        ),
-        "the window is turned inside out.": (
-            _wrong(weigh=lambda e, outside, bell: _inside(e, ~outside) * bell)
-        ),
-        "the softmax goes over the target; each step shares out 1 among the words.": (
-            _wrong(weigh=lambda e, outside, bell: e.softmax(0) * ~outside * bell)
-        ),
-        "the Gaussian multiplies the scores; it should multiply the weights.": (
-            _wrong(weigh=lambda e, outside, bell: _inside(e * bell, outside))
-        ),
-        "each row sums to 1; the Gaussian comes after the softmax, and nothing is divided again.": (
-            _wrong(weigh=lambda e, outside, bell: _inside(e + bell.log(), outside))
-        ),
-        "the Gaussian is missing.": _wrong(bell=lambda x, D: torch.ones_like(x)),
-        "this Gaussian is twice as wide: σ is D / 2.": (
-            _wrong(bell=lambda x, D: torch.exp(-(x**2) / (2 * D**2)))
-        ),
-        "the 2 below the fraction is missing: divide by 2σ².": (
-            _wrong(bell=lambda x, D: torch.exp(-4 * x**2 / D**2))
-        ),
-        "this divides by 2 and multiplies by σ²; put brackets around the whole divisor.": (
-            _wrong(bell=lambda x, D: torch.exp(-(x**2) / 2 * (D / 2) ** 2))
-        ),
-        "the distance is not squared.": _wrong(bell=lambda x, D: torch.exp(-2 * x.abs() / D**2)),
-        "the centres lie between 0 and 1; multiply by the number of source words.": (
-            _wrong(lambda x, v, src: torch.sigmoid(torch.tanh(x) @ v))
-        ),
-        "the centres are counted in target words; multiply by the number of source words.": (
-            _wrong(lambda x, v, src: len(x) * torch.sigmoid(torch.tanh(x) @ v))
-        ),
-        "the centres are rounded; they may lie between two words.": (
-            _wrong(lambda x, v, src: (src * torch.sigmoid(torch.tanh(x) @ v)).round())
-        ),
-        "tanh is missing in the centres.": _wrong(lambda x, v, src: src * torch.sigmoid(x @ v)),
+        **{sentence: _wrong(centre) for sentence, centre in CENTRES.items()},
+        **{sentence: _wrong(bell=bell) for sentence, bell in BELLS.items()},
+        **{sentence: _wrong(weigh=weigh) for sentence, weigh in WEIGHTS.items()},
+        **{
+            f"the window lies around {name}, not around p_t.": _wrong(window_at=place)
+            for name, place in AROUND.items()
+        },
+        **{
+            f"the Gaussian lies around {name}, not around p_t.": _wrong(bell_at=place)
+            for name, place in AROUND.items()
+        },
+        **{
+            f"window and Gaussian lie around {name}, not around p_t.": (
+                _wrong(window_at=place, bell_at=place)
+            )
+            for name, place in AROUND.items()
+        },
         "this window is half as wide: it reaches D words to each side.": _wrong(reach=0.5),
         "this window is twice as wide: it reaches D words to each side.": _wrong(reach=2.0),
-        "this divides by D, not by D²: σ itself is squared.": (
-            _wrong(bell=lambda x, D: torch.exp(-2 * x**2 / D))
+        "the scores are divided by √d; the dot score is not (the Transformer's will be).": (
+            lambda s, h, *given: _wrong()(s, h / h.size(1) ** 0.5, *given)
         ),
-        "the Gaussian grows with the distance: the minus is missing.": (
-            _wrong(bell=lambda x, D: torch.exp(2 * x**2 / D**2))
-        ),
-        "the largest centre is src − 1; multiply by the number of source words.": (
-            _wrong(lambda x, v, src: (src - 1) * torch.sigmoid(torch.tanh(x) @ v))
-        ),
-        "the centres are one word too far.": (
-            _wrong(lambda x, v, src: 1 + src * torch.sigmoid(torch.tanh(x) @ v))
-        ),
-        "the centres come from a tanh in the end; a sigmoid keeps them above 0.": (
-            _wrong(lambda x, v, src: src * torch.tanh(torch.tanh(x) @ v))
-        ),
-        "the Gaussian is a density here; its peak should be 1.": (
-            _wrong(bell=lambda x, D: torch.exp(-2 * x**2 / D**2) / (D * math.sqrt(math.pi / 2)))
+        "these are the contexts in place of the weights.": (
+            lambda s, h, *given: (_wrong()(s, h, *given)[0], _wrong()(s, h, *given)[1] @ h)
         ),
     },
     cases=[

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.bahdanau.additive import loaded
 from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.luong.lookups import WEIGHINGS, Weigh
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 
 Share = Callable[[Tensor, int], Tensor]
@@ -18,12 +19,18 @@ def _side_by_side(x: Tensor, times: int) -> Tensor:
     return x.repeat_interleave(times, dim=1)
 
 
+def _in_turns(x: Tensor, times: int) -> Tensor:
+    return x.repeat(1, times, 1, 1)
+
+
 class _Grouped(nn.Module):
     """Grouped-query attention; a faulty one has other choices."""
 
-    share: Share = staticmethod(_side_by_side)
+    cut: Share = staticmethod(lambda x, d: x.unflatten(-1, (-1, d)).transpose(1, 2))
+    share_keys: Share = staticmethod(_side_by_side)
+    share_values: Share = staticmethod(_side_by_side)
     divisor: Callable[[int, int], float] = staticmethod(lambda d, num_heads: d**0.5)
-    dim: int = -1
+    weigh: Weigh = staticmethod(lambda e: e.softmax(-1))
     merge: Callable[[Tensor], Tensor] = staticmethod(lambda heads: heads.transpose(1, 2).flatten(2))
     project: bool = True
     swapped: bool = False
@@ -40,16 +47,20 @@ class _Grouped(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Cut, share, attend, merge."""
         q, k, v = (part(x) for part in (self.query, self.key, self.value))
-        q, k, v = (z.unflatten(-1, (-1, self.d)).transpose(1, 2) for z in (q, k, v))
-        k, v = (self.share(z, self.num_heads // self.num_groups) for z in (k, v))
+        q, k, v = (self.cut(z, self.d) for z in (q, k, v))
+        times = self.num_heads // self.num_groups
+        k, v = self.share_keys(k, times), self.share_values(v, times)
         if self.swapped:
             q, k = k, q
         scores = q @ k.mT / self.divisor(self.d, self.num_heads)
-        merged = self.merge(scores.softmax(self.dim) @ v)
+        merged = self.merge(self.weigh(scores) @ v)
         return self.output(merged) if self.project else merged
 
 
-def _faulty(**choices: Any) -> type[nn.Module]:
+def _faulty(share: Share | None = None, **choices: Any) -> type[nn.Module]:
+    """A layer with other choices; ``share`` is one for keys and values."""
+    if share:
+        choices = {"share_keys": share, "share_values": share}
     wrapped = {
         name: staticmethod(choice) if callable(choice) else choice
         for name, choice in choices.items()
@@ -89,7 +100,13 @@ grouped_attention = Exercise(
     reference=_grouped_attention,
     mistakes={
         "query head i uses group i modulo the groups; neighbouring heads share a group.": (
-            _faulty(share=lambda x, times: x.repeat(1, times, 1, 1))
+            _faulty(_in_turns)
+        ),
+        "the keys take the groups in turns; neighbouring heads share a group, as for the values.": (
+            _faulty(share_keys=_in_turns)
+        ),
+        "the values take the groups in turns; neighbouring heads share a group, as for the keys.": (
+            _faulty(share_values=_in_turns)
         ),
         "all query heads use the first group.": (
             _faulty(share=lambda x, times: x[:, :1].expand(-1, x.size(1) * times, -1, -1))
@@ -113,9 +130,11 @@ grouped_attention = Exercise(
             _faulty(divisor=lambda d, num_heads: num_heads**0.5)
         ),
         "the softmax goes over the queries; each query shares out 1 among the keys.": (
-            _faulty(dim=-2)
+            _faulty(weigh=lambda e: e.softmax(-2))
         ),
-        "the softmax goes over the heads; each head shares out a 1 of its own.": _faulty(dim=1),
+        "the softmax goes over the heads; each head shares out a 1 of its own.": (
+            _faulty(weigh=lambda e: e.softmax(1))
+        ),
         "the heads are cut together with the positions on the way out: transpose before.": (
             _faulty(merge=lambda heads: heads.reshape(len(heads), heads.size(2), -1))
         ),
@@ -127,8 +146,22 @@ grouped_attention = Exercise(
         "each group is repeated num_groups times; repeat it num_heads / num_groups times.": (
             _faulty(share=lambda x, times: _side_by_side(x, x.size(1)))
         ),
+        "a word sees its past only; here every word may attend to every other.": (
+            _faulty(
+                weigh=lambda e: e.masked_fill(torch.ones_like(e).triu(1) > 0, -torch.inf).softmax(
+                    -1
+                )
+            )
+        ),
+        "the heads are cut together with the positions on the way in: transpose after.": (
+            _faulty(cut=lambda x, d: x.reshape(len(x), -1, x.size(1), d))
+        ),
+        "the numbers of a head are dealt out in turns; they stand side by side.": (
+            _faulty(cut=lambda x, d: x.unflatten(-1, (d, -1)).permute(0, 3, 1, 2))
+        ),
+        **{sentence: _faulty(weigh=weigh) for sentence, weigh in WEIGHINGS.items()},
         "the softmax goes over the batch; a sentence has nothing to do with another.": (
-            _faulty(dim=0)
+            _faulty(weigh=lambda e: e.softmax(0))
         ),
         "the scores are multiplied by √d_k; divide by it.": (
             _faulty(divisor=lambda d, num_heads: d**-0.5)

@@ -71,6 +71,15 @@ head_contributions = Exercise(
         "this is the mean of the parts; each head's part is asked for.": (
             lambda heads, W: (heads @ _blocks(heads, W)).mean(0)
         ),
+        "every head has an equal share of the whole output; its own part is asked for.": (
+            lambda heads, W: (heads @ _blocks(heads, W)).mean(0).expand(len(heads), -1, -1)
+        ),
+        "this is what the other heads add; each head's own part is asked for.": (
+            lambda heads, W: (heads @ _blocks(heads, W)).sum(0) - heads @ _blocks(heads, W)
+        ),
+        "the numbers of a block are cut as (d_model, d_v) and turned; its rows have d_model.": (
+            lambda heads, W: heads @ W.view(len(heads), -1, heads.size(2)).mT
+        ),
         "the parts are added over the positions; each position has its own.": (
             lambda heads, W: (heads @ _blocks(heads, W)).sum(1)
         ),
@@ -118,16 +127,6 @@ def _sizes(
 head_sizes = Derivation(
     reference=_head_sizes,
     mistakes={
-        "the biases are missing: every product has one.": lambda m, h, g, d: (
-            m * h * d,
-            2 * m * g * d,
-            h * d * m,
-            2 * m * h * d + 2 * m * g * d,
-            2 * g * d,
-        ),
-        "keys and values have as many heads as queries here; there are fewer groups.": (
-            lambda m, h, g, d: _head_sizes(m, h, h, d)
-        ),
         "step 1 lacks its bias: one number for each of num_heads · d results.": (
             _sizes(query=lambda m, h, g, d: m * h * d)
         ),

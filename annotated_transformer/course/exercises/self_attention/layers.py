@@ -10,14 +10,15 @@ from torch.nn import functional as F
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.bahdanau.additive import loaded
 from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.luong.lookups import LOOKUPS, Lookup
 
-Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+Attend = Callable[[Tensor, Tensor, Tensor], Any]
 
 
 class _Layer(nn.Module):
     """Three projections of one X, and what is made of them."""
 
-    attend: Callable[..., Tensor] = staticmethod(F.scaled_dot_product_attention)
+    attend: Callable[..., Any] = staticmethod(F.scaled_dot_product_attention)
 
     def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
         super().__init__()
@@ -25,7 +26,7 @@ class _Layer(nn.Module):
         self.key = nn.Linear(d_model, d_k, bias=False)
         self.value = nn.Linear(d_model, d_v, bias=False)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Any:
         """The output for every word."""
         return self.attend(self.query(x), self.key(x), self.value(x))
 
@@ -57,6 +58,10 @@ def _faulty(attend: Attend) -> type[nn.Module]:
 def _on_words(forward: Callable[[Any, Tensor], Tensor]) -> type[nn.Module]:
     """A layer whose mistake is in what it makes of X."""
     return type("Faulty", (_Layer,), {"forward": forward})
+
+
+def _looked_up(look: Lookup) -> type[nn.Module]:
+    return _faulty(lambda q, k, v: look(q @ k.mT / q.size(-1) ** 0.5, v))
 
 
 _right = _by_hand()
@@ -114,15 +119,7 @@ self_attention_layer = Exercise(
         "X itself is added up; the values are X W_V.": (
             _on_words(lambda self, x: _right(self.query(x), self.key(x), x))
         ),
-        "the softmax is missing: these weights do not sum to 1.": (
-            _faulty(lambda q, k, v: q @ k.mT / q.size(-1) ** 0.5 @ v)
-        ),
-        "these are the weights; the output is the sum of the values with them.": (
-            _faulty(lambda q, k, v: (q @ k.mT / q.size(-1) ** 0.5).softmax(-1))
-        ),
-        "these are the scores; a softmax and the values come after them.": (
-            _faulty(lambda q, k, v: q @ k.mT / q.size(-1) ** 0.5)
-        ),
+        **{sentence: _looked_up(look) for sentence, look in LOOKUPS.items()},
         "these are the values; nothing was attended to.": _faulty(lambda q, k, v: v),
         "X is added to the output; that comes in a later chapter.": (
             _on_words(
@@ -152,17 +149,29 @@ self_attention_layer = Exercise(
         "this works for a batch of sentences only; count the axes from the end: −1, −2.": (
             _faulty(lambda q, k, v: (q @ k.transpose(1, 2) / q.size(-1) ** 0.5).softmax(-1) @ v)
         ),
-        "these weights do not sum to 1: divide the exponentials by their sum.": (
-            _faulty(lambda q, k, v: (q @ k.mT / q.size(-1) ** 0.5).exp() @ v)
-        ),
         "these are sums of keys; the weights are for the values.": (
             _faulty(lambda q, k, v: _right(q, k, k))
         ),
         "X itself is compared; queries and keys are X W_Q and X W_K.": (
             _on_words(lambda self, x: _right(x, x, self.value(x)))
         ),
-        "these are the plain means of the values; the scores are not used.": (
-            _faulty(lambda q, k, v: v.mean(-2, keepdim=True).expand_as(v))
+        "a sentence without a batch comes back with an axis too many, in front.": (
+            _faulty(lambda q, k, v: _right(q, k, v if v.dim() > 2 else v[None]))
+        ),
+        "the sentences of a batch attend to each other; a word attends to its own sentence.": (
+            _faulty(
+                lambda q, k, v: _right(*(x.reshape(-1, x.size(-1)) for x in (q, k, v))).view_as(v)
+            )
+        ),
+        "a word does not attend to itself; here it may attend to every word.": (
+            _faulty(
+                lambda q, k, v: (
+                    (q @ k.mT / q.size(-1) ** 0.5)
+                    .masked_fill(torch.eye(q.size(-2)).bool(), -torch.inf)
+                    .softmax(-1)
+                    @ v
+                )
+            )
         ),
     },
     cases=[(6, 3, 5), (7, 4, 3), (8, 5, 2)],

@@ -1,6 +1,8 @@
 """Self-attention: what one query gets."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -8,6 +10,7 @@ from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import random_cases
+from annotated_transformer.course.exercises.luong.lookups import LOOKUPS, Lookup
 
 
 def _one_output(
@@ -16,6 +19,10 @@ def _one_output(
     """Find the output of scaled dot-product attention for one query."""
     scores = keys @ query / math.sqrt(query.size(0))
     return scores.softmax(dim=0) @ values
+
+
+def _looked_up(look: Lookup) -> Callable[[Tensor, Tensor, Tensor], Any]:
+    return lambda q, k, v: look(k @ q / len(q) ** 0.5, v)
 
 
 one_output = Exercise(
@@ -33,26 +40,12 @@ one_output = Exercise(
         "the divisor is √n; the sum in a score has d_k terms.": (
             lambda q, k, v: (k @ q / len(k) ** 0.5).softmax(0) @ v
         ),
-        "the softmax is missing: these weights do not sum to 1.": (
-            lambda q, k, v: k @ q / len(q) ** 0.5 @ v
-        ),
-        "these weights do not sum to 1: divide the exponentials by their sum.": (
-            lambda q, k, v: (k @ q / len(q) ** 0.5).exp() @ v
-        ),
+        **{sentence: _looked_up(look) for sentence, look in LOOKUPS.items()},
         "the result has an axis too many: for one query, one vector (d_v,) is asked for.": (
             lambda q, k, v: (q[None] @ k.mT / len(q) ** 0.5).softmax(-1) @ v
         ),
         "the division comes after the softmax; then the weights sum to 1/√d_k.": (
             lambda q, k, v: (k @ q).softmax(0) @ v / len(q) ** 0.5
-        ),
-        "this is the value of the best key; a soft lookup mixes all of them.": (
-            lambda q, k, v: v[(k @ q).argmax()]
-        ),
-        "this is the plain mean of the values; the scores are not used.": (
-            lambda q, k, v: v.mean(0)
-        ),
-        "these are the weights; the output is the sum of the values with them.": (
-            lambda q, k, v: (k @ q / len(q) ** 0.5).softmax(0)
         ),
         "this is a sum of keys; the weights are for the values.": (
             lambda q, k, v: (k @ q / len(q) ** 0.5).softmax(0) @ k
@@ -60,14 +53,8 @@ one_output = Exercise(
         "the scores are multiplied by √d_k; divide by it.": (
             lambda q, k, v: (k @ q * len(q) ** 0.5).softmax(0) @ v
         ),
-        "this is the weighted values' mean; with weights that sum to 1, add them up.": (
-            lambda q, k, v: ((k @ q / len(q) ** 0.5).softmax(0)[:, None] * v).mean(0)
-        ),
         "the scores are cosines: divide by √d_k, not by the lengths of the vectors.": (
             lambda q, k, v: torch.cosine_similarity(k, q[None], dim=1).softmax(0) @ v
-        ),
-        "these are the scores; a softmax and the values come after them.": (
-            lambda q, k, v: k @ q / len(q) ** 0.5
         ),
         "the sum is missing: each value has its weight, now add them up.": (
             lambda q, k, v: (k @ q / len(q) ** 0.5).softmax(0)[:, None] * v
@@ -78,19 +65,6 @@ one_output = Exercise(
         "the divisor is n, the number of keys; √d_k is asked for.": (
             lambda q, k, v: (k @ q / len(k)).softmax(0) @ v
         ),
-        "the scores are divided by their sum; a softmax takes the exponentials first.": (
-            lambda q, k, v: k @ q / (k @ q).sum() @ v
-        ),
-        "the most similar key gets the least weight: the scores have the wrong sign.": (
-            lambda q, k, v: (-(k @ q) / len(q) ** 0.5).softmax(0) @ v
-        ),
-        "these weights are logarithms, from log_softmax; they do not sum to 1.": (
-            lambda q, k, v: (k @ q / len(q) ** 0.5).log_softmax(0) @ v
-        ),
-        "each weight is a sigmoid of its own; a softmax makes them sum to 1.": (
-            lambda q, k, v: (k @ q / len(q) ** 0.5).sigmoid() @ v
-        ),
-        "this is the plain sum of the values; the scores are not used.": lambda q, k, v: v.sum(0),
         "this adds the numbers of each value; add the values, number by number.": (
             lambda q, k, v: ((k @ q / len(q) ** 0.5).softmax(0)[:, None] * v).sum(1)
         ),

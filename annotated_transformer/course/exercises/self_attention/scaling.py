@@ -10,7 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.comparing import is_number, show
 from annotated_transformer.course.exercises.cases import random_cases
+from annotated_transformer.course.exercises.luong.lookups import LOOKUPS, Lookup
 from annotated_transformer.course.questions import Question, by_number
 
 
@@ -60,6 +62,15 @@ score_variances = Derivation(
         ),
         "step 3 is divided by d_k²: √d_k squared is d_k.": _variances(scaled=lambda d: d**-2.0),
         "step 3 is multiplied by d_k; the scores are divided.": _variances(scaled=float),
+        "step 3 is 1 only if var_q · var_k is; the division takes away d_k and nothing else.": (
+            lambda d, a, b: (a * b, d * a * b, 1.0, 1.0)
+        ),
+        "step 4 is the deviation of the sum; the score's has been divided by √d_k.": (
+            lambda d, a, b: (a * b, d * a * b, a * b, math.sqrt(d * a * b))
+        ),
+        "step 4 is divided by √d_k once more; step 3 has no d_k left.": (
+            lambda d, a, b: (a * b, d * a * b, a * b, math.sqrt(a * b / d))
+        ),
     },
     cases=[(16, 4.0, 1.0), (5, 2.0, 3.0), (64, 0.5, 0.25)],
 )
@@ -91,7 +102,11 @@ def nearly_one_key(answer: Any) -> str:
         for d_k in WIDTHS
         if d_k != right
     }
-    return by_number(answer, right, replies)
+    if not is_number(answer) or answer in WIDTHS:
+        return by_number(answer, right, replies)
+    if 0 < answer < 1:
+        return "this is a weight; the d_k is asked for from which on it is above 0.9."
+    return f"{show(answer)} is none of the widths; they are {', '.join(map(str, WIDTHS))}."
 
 
 def _batched_attention(
@@ -115,6 +130,10 @@ def _wrong(dim: int, width: str, late: bool = False, power: float = 0.5) -> Call
         return weights @ value
 
     return attend
+
+
+def _looked_up(look: Lookup) -> Callable[[Tensor, Tensor, Tensor], Any]:
+    return lambda q, k, v: look(q @ k.mT / q.size(-1) ** 0.5, v)
 
 
 batched_attention = Exercise(
@@ -160,11 +179,11 @@ batched_attention = Exercise(
         ),
         "the axis is still wrong; under the root stands the number of keys.": _wrong(1, "words"),
         "the softmax goes over the batch, and under the root stands d_v.": _wrong(0, "value"),
-        "these are the weights; the output is the sum of the values with them.": (
-            lambda q, k, v: (q @ k.mT / q.size(-1) ** 0.5).softmax(-1)
-        ),
-        "the softmax is missing: these weights do not sum to 1.": (
-            lambda q, k, v: q @ k.mT / q.size(-1) ** 0.5 @ v
+        **{sentence: _looked_up(look) for sentence, look in LOOKUPS.items()},
+        "the softmax goes over all pairs of a sentence; each query shares out 1 among the keys.": (
+            lambda q, k, v: (
+                (q @ k.mT / q.size(-1) ** 0.5).flatten(1).softmax(1).view(len(q), -1, k.size(1)) @ v
+            )
         ),
     },
     cases=random_cases("batch query d_k", "batch key d_k", "batch key d_v"),
