@@ -72,6 +72,17 @@ def test_swapped_arguments_are_told_by_their_names() -> None:
     assert "swapped" not in asked(lambda a, b: a * b).mistake
 
 
+def test_what_raises_is_not_told_as_swapped_arguments() -> None:
+    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        """Multiply a matrix with a vector."""
+        return a.view(2, 3) @ b.view(3)
+
+    cases = [(normal(6, seed=1), normal(3, seed=2)), (normal(6, seed=3), normal(3, seed=4))]
+    asked = exercise(Exercise, product, *cases)
+    told = asked(lambda a, b: b.view(2, 3) @ a).mistake
+    assert "it raises RuntimeError: shape '[2, 3]' is invalid" in told
+
+
 def test_a_relation_is_told_of_the_first_wrong_step() -> None:
     def steps(x: float) -> tuple[float, float]:
         """The square, and the square and one."""

@@ -18,7 +18,7 @@ from annotated_transformer.course.comparing import (
     is_number,
     show,
 )
-from annotated_transformer.course.relations import relation
+from annotated_transformer.course.relations import relation, swapped_entries
 from annotated_transformer.course.tasks import Cases, Task, Verdict
 from annotated_transformer.course.trials import SECONDS, Trial, attempt
 
@@ -144,7 +144,8 @@ class Exercise(Task):
             swapped = [tuple(case[place] for place in order) for case in self.cases]
             if all(type(x) is type(y) for x, y in zip(swapped[0], self.cases[0], strict=True)):
                 results = [attempt(self.reference, case).result for case in swapped]
-                swaps[f"{names[i]} and {names[j]} are swapped."] = results
+                if not all(isinstance(result, Failure) for result in results):
+                    swaps[f"{names[i]} and {names[j]} are swapped."] = results
         return swaps
 
     def related(self, answers: list[Any], right: list[Any]) -> str:
@@ -191,20 +192,44 @@ def _axes(number: int) -> str:
 
 
 class Derivation(Exercise):
-    """A function is asked for that returns the steps of a derivation, to be checked one by one."""
+    """A function is asked for that returns the steps of a derivation, to be checked one by one.
+
+    A mistake is named if its first wrong step is the reader's, too; what follows from a wrong step
+    differs from reader to reader.
+    """
 
     def related(self, answers: list[Any], right: list[Any]) -> str:
-        """What the first wrong step is of the right one."""
-        if not all(isinstance(steps, list | tuple) for steps in answers):
-            return ""
-        if any(len(x) != len(y) for x, y in zip(answers, right, strict=True)):
-            return ""
-        both = zip(*(zip(*results, strict=True) for results in (answers, right)), strict=True)
-        for number, (got, want) in enumerate(both, start=1):
-            if not self.same(got, want):
-                said = super().related(list(got), list(want))
-                return f"step {number}: {said}" if said else ""
+        """What the first wrong step is of the right one, or all steps are of the right ones."""
+        number, got = self._first_wrong(answers)
+        if not number:
+            return super().related(answers, right)
+        said = super().related(got, [steps[number - 1] for steps in right])
+        return f"step {number}: {said}" if said else ""
+
+    def _named(self, answers: list[Any]) -> str:
+        number, got = self._first_wrong(answers)
+        if not number:
+            return super()._named(answers)
+        if places := swapped_entries(answers, self.results(self.reference), self.whole):
+            return "steps {} and {} have changed places.".format(*places)
+        for sentence, mistaken in self.mistakes.items():
+            if equal([number, got], self._first_wrong(self.results(mistaken)), self.whole):
+                return sentence
         return ""
+
+    def _first_wrong(self, answers: list[Any]) -> tuple[int, list[Any]]:
+        """The number of the first wrong step, and what it is in every case.
+
+        It is 0 where no step is wrong, or where there are more or fewer steps than asked for.
+        """
+        right = self.results(self.reference)
+        if not all(isinstance(steps, list | tuple) for steps in answers):
+            return 0, []
+        if any(len(x) != len(y) for x, y in zip(answers, right, strict=True)):
+            return 0, []
+        both = zip(*(zip(*results, strict=True) for results in (answers, right)), strict=True)
+        wrong = ((n, list(x)) for n, (x, y) in enumerate(both, start=1) if not self.same(x, y))
+        return next(wrong, (0, []))
 
     def tell(self, got: Any, want: Any) -> str:
         """Which step is the first wrong one, and how."""

@@ -144,19 +144,40 @@ def _flat(result: Any) -> Tensor:
 
 def _entries(answers: Results, right: Results, whole: bool) -> str:
     """Which entries of a list of always the same length are wrong, if others are always right."""
-    if not all(map(_is_sequence, [*answers, *right])) or len({*map(len, [*answers, *right])}) > 1:
-        return ""
-    columns = [zip(*results, strict=True) for results in (answers, right)]
-    pairs = [(list(x), list(y)) for x, y in zip(*columns, strict=True)]
-    wrong = [i for i, (x, y) in enumerate(pairs, start=1) if not equal(x, y, whole)]
-    if len(wrong) == 2:
-        (x, y), (other_x, other_y) = (pairs[i - 1] for i in wrong)
-        if equal([x, other_x], [other_y, y], whole):
-            return f"entries {wrong[0]} and {wrong[1]} are swapped."
+    if places := swapped_entries(answers, right, whole):
+        return "entries {} and {} are swapped.".format(*places)
+    pairs = _columns(answers, right)
+    wrong = _wrong_columns(pairs, whole)
     if len(wrong) != 1:
         return ""
     said = relation(*pairs[wrong[0] - 1], whole)
     return f"entry {wrong[0]} of {len(pairs)}: {said}" if said else ""
+
+
+def swapped_entries(answers: Results, right: Results, whole: bool = False) -> list[int]:
+    """Which two entries have changed places in every case, if all others are right; or nothing.
+
+    >>> swapped_entries([(1, 9, 4), (2, 7, 5)], [(9, 1, 4), (7, 2, 5)])
+    [1, 2]
+    """
+    pairs = _columns(answers, right)
+    wrong = _wrong_columns(pairs, whole)
+    if len(wrong) != 2:
+        return []
+    (x, y), (other_x, other_y) = (pairs[i - 1] for i in wrong)
+    return wrong if equal([x, other_x], [other_y, y], whole) else []
+
+
+def _columns(answers: Results, right: Results) -> list[tuple[list[Any], list[Any]]]:
+    """For each entry what it is in all the answers, and what is right; all are as long."""
+    if not all(map(_is_sequence, [*answers, *right])) or len({*map(len, [*answers, *right])}) > 1:
+        return []
+    columns = (zip(*results, strict=True) for results in (answers, right))
+    return [(list(x), list(y)) for x, y in zip(*columns, strict=True)]
+
+
+def _wrong_columns(pairs: list[tuple[list[Any], list[Any]]], whole: bool) -> list[int]:
+    return [i for i, (x, y) in enumerate(pairs, start=1) if not equal(x, y, whole)]
 
 
 PLACES: dict[str, Callable[[Tensor], Tensor]] = {
