@@ -131,7 +131,7 @@ def draw(found: list[Step], addresses: dict[str, str], kind: str) -> str:
             if step.part != part:
                 shapes.append(text(x - RADIUS, y - RADIUS - 7, [step.part], "part"))
             elif not place and columns == 1:
-                shapes.append(f'<path d="M{x} {above}V{y}"/>')
+                shapes.append(f'<path d="M{x} {above + RADIUS}V{y}"/>')
             goes_on = place + 1 < len(row) and row[place + 1].part == step.part
             if columns > 1:
                 shapes.append(f'<path d="M{x} {y}h{width - 2 * RADIUS * (not goes_on)}"/>')
