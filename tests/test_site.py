@@ -134,7 +134,7 @@ def test_every_page_is_sound(site: Path, browser: Browser, view: str) -> None:
 
 def test_no_colour_depends_on_the_width_of_the_page() -> None:
     sheets = [*(ROOT / "book" / "_static").glob("*.css"), *(ROOT / PACKAGE).rglob("*.css")]
-    assert len(sheets) == 2
+    assert len(sheets) == 3
     for sheet in sheets:
         rules = re.findall(r"@media[^{]*width[^{]*\{(.*?\})\s*\}", sheet.read_text("utf-8"), re.S)
         assert rules, sheet.name

@@ -183,14 +183,7 @@ class RoadMap(SphinxDirective):
         return [nodes.raw("", html, format="html")]
 
 
-def style(app: Sphinx, page: str, *_: object) -> None:
-    """Give the front page a style sheet of its own."""
-    if page == app.config.root_doc:
-        app.add_css_file("front.css")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Offer the directive."""
     app.add_directive("road-map", RoadMap)
-    app.connect("html-page-context", style, priority=400)  # before the list is copied
     return {"parallel_read_safe": True, "parallel_write_safe": True}
