@@ -1,6 +1,6 @@
 """Take a picture of every page of the built site, at three widths, in light and dark.
 
-    python tests/screenshots.py _build/html FOLDER [book/index.html …]
+    PYTHONPATH=tests python tools/screenshots.py _build/html FOLDER [book/index.html …]
 
 Beside the pictures, ``heights.csv`` says how tall each page is.
 """
