@@ -9,7 +9,7 @@ from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import random_cases
-from annotated_transformer.course.exercises.luong.lookups import LOOKUPS, Lookup
+from annotated_transformer.course.exercises.luong.lookups import ROW_LOOKUPS, Lookup
 
 
 def _luong_context(
@@ -32,13 +32,10 @@ luong_context = Exercise(
         "s_0 asks too: it stands before the first word and needs no context.": (
             lambda s, h: (s @ h.mT).softmax(-1) @ h
         ),
-        "the softmax goes over the target; each step shares out 1 among the source words.": (
-            lambda s, h: (s[1:] @ h.mT).softmax(0) @ h
-        ),
         "the weights of a source word sum to 1 over all states; those of a step should.": (
             lambda s, h: (s @ h.mT).softmax(0)[1:] @ h
         ),
-        **{sentence: _looked_up(look) for sentence, look in LOOKUPS.items()},
+        **{sentence: _looked_up(look) for sentence, look in ROW_LOOKUPS.items()},
         "the scores are divided by √d; the dot score does not (the Transformer will).": (
             lambda s, h: _luong_context(s / h.size(-1) ** 0.5, h)
         ),
@@ -56,6 +53,9 @@ luong_context = Exercise(
         ),
         "the state stands beside the context; only the context is asked for.": (
             lambda s, h: torch.cat([_luong_context(s, h), s[1:]], -1)
+        ),
+        "the state stands before the context; only the context is asked for.": (
+            lambda s, h: torch.cat([s[1:], _luong_context(s, h)], -1)
         ),
         "these went through tanh: it comes when the contexts have met the states, after W_c.": (
             lambda s, h: _luong_context(s, h).tanh()

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.bahdanau.additive import loaded
-from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.cases import loaded, normal
 from annotated_transformer.soft_lookup import masked_softmax
 
 
@@ -119,6 +118,18 @@ input_feeding = Exercise(
         ),
         "the softmax is missing: the weights of a step do not sum to 1.": (
             _wrong(weigh=lambda e, mask: e * mask)
+        ),
+        "the best word has all the weight; a soft lookup mixes all of them.": (
+            _wrong(weigh=lambda e, mask: masked_softmax(1e9 * e, mask))
+        ),
+        "the context is the plain mean of the real words; the scores are not used.": (
+            _wrong(weigh=lambda e, mask: masked_softmax(0 * e, mask))
+        ),
+        "the context is the plain mean of all words; neither scores nor mask are used.": (
+            _wrong(weigh=lambda e, mask: (0 * e).softmax(-1))
+        ),
+        "the softmax goes over the one query, so that every real word has the weight 1.": (
+            _wrong(weigh=lambda e, mask: mask.to(e))
         ),
         "the scores are divided by √d; the dot score is not (the Transformer's will be).": (
             _wrong(query=lambda old, new: new / new.size(-1) ** 0.5)

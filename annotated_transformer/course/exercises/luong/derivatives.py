@@ -50,6 +50,12 @@ by_the_query = Derivation(
         "step 1 is the scores themselves; their derivative has no s.": (
             _by_formulas(of_scores=lambda s, h, W: h @ (s @ W))
         ),
+        "step 1 has the weights α_j; they come in with the softmax, in step 2.": (
+            _by_formulas(of_scores=lambda s, h, W: (h @ (s @ W)).softmax(0)[:, None] * (h @ W.mT))
+        ),
+        "step 1 is not added up yet; the derivative of a product with s has no s.": (
+            _by_formulas(of_scores=lambda s, h, W: h @ W.mT * s)
+        ),
         "step 2 lacks what the other words lose when word j gains: subtract the context.": (
             _by_formulas(of_context=lambda a, h: (a[:, None] * h).mT)
         ),

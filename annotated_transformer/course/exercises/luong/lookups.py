@@ -35,18 +35,35 @@ WEIGHINGS: dict[str, Weigh] = {
 """What makes weights of scores that are no softmax over the keys, the last axis."""
 
 
+ROW_WEIGHINGS: dict[str, Weigh] = {
+    **WEIGHINGS,
+    "the softmax goes over the queries; each query shares out 1 among the keys.": (
+        lambda e: e.softmax(-2)
+    ),
+    "the softmax goes over all pairs; each query shares out a 1 of its own.": (
+        lambda e: e.flatten(-2).softmax(-1).view_as(e)
+    ),
+    "a query sees the keys up to its own place only; here it may see all.": (
+        lambda e: e.masked_fill(torch.ones_like(e).triu(1) > 0, -torch.inf).softmax(-1)
+    ),
+}
+"""The same, and more, of scores that have an axis of queries before it."""
+
+
 def _weighed(weigh: Weigh) -> Lookup:
     return lambda e, values: weigh(e) @ values
 
 
-LOOKUPS: dict[str, Lookup] = {
-    **{sentence: _weighed(weigh) for sentence, weigh in WEIGHINGS.items()},
+OUTPUTS: dict[str, Lookup] = {
     "these are the scores; a softmax and the values come after them.": lambda e, values: e,
     "these are the weights; the output is the sum of the values with them.": (
         lambda e, values: e.softmax(-1)
     ),
     "the weights are returned, too; the output alone is asked for.": (
         lambda e, values: (e.softmax(-1) @ values, e.softmax(-1))
+    ),
+    "the weights are returned, too, and first; the output alone is asked for.": (
+        lambda e, values: (e.softmax(-1), e.softmax(-1) @ values)
     ),
     "the softmax comes after the sum over the values; it belongs to the scores, before it.": (
         lambda e, values: (e @ values).softmax(-1)
@@ -58,4 +75,7 @@ LOOKUPS: dict[str, Lookup] = {
         lambda e, values: e.softmax(-1) @ values / e.size(-1)
     ),
 }
-"""What makes a result of scores and values that is not their soft lookup."""
+
+LOOKUPS = {sentence: _weighed(weigh) for sentence, weigh in WEIGHINGS.items()} | OUTPUTS
+ROW_LOOKUPS = {sentence: _weighed(weigh) for sentence, weigh in ROW_WEIGHINGS.items()} | OUTPUTS
+"""What makes a result of scores and values that is not their soft lookup, for one query or rows."""

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
-from annotated_transformer.course.exercises.luong.lookups import WEIGHINGS, Weigh
-from annotated_transformer.course.questions import Question, by_letters
+from annotated_transformer.course.exercises.luong.lookups import ROW_WEIGHINGS, Weigh
 
 NARROW = torch.float32
 
@@ -126,9 +125,6 @@ attend_in_heads = Exercise(
             _wrong(width=lambda query, h: h)
         ),
         "the factor is missing: divide the scores by √d_k.": _wrong(width=lambda query, h: 1),
-        "the softmax goes over the queries; each query shares out 1 among the keys.": _wrong(
-            weigh=lambda e: e.softmax(2)
-        ),
         "the softmax goes over the heads; each head shares out a 1 of its own.": _wrong(
             weigh=lambda e: e.softmax(1)
         ),
@@ -155,6 +151,10 @@ attend_in_heads = Exercise(
         "the split deals the numbers out in turns; those of a head stand side by side.": (
             _wrong(_dealt)
         ),
+        "positions and numbers change places on the way out.": (
+            _wrong(merge=lambda heads: heads.mT.reshape(len(heads), heads.size(2), -1))
+        ),
+        "the heads are in reverse order.": _wrong(merge=lambda heads: _merge_heads(heads.flip(1))),
         "the heads are dealt out in turns on both ways; those of a head stand side by side.": (
             _wrong(_dealt, lambda heads: heads.permute(0, 2, 3, 1).flatten(2))
         ),
@@ -164,7 +164,7 @@ attend_in_heads = Exercise(
         "sentences and heads change places on the way out.": (
             _wrong(merge=lambda heads: _merge_heads(heads.transpose(0, 1).reshape(heads.shape)))
         ),
-        **{sentence: _wrong(weigh=weigh) for sentence, weigh in WEIGHINGS.items()},
+        **{sentence: _wrong(weigh=weigh) for sentence, weigh in ROW_WEIGHINGS.items()},
         "the divisor is the root of the number of positions; a head's scores have d_k terms.": (
             _wrong(width=lambda query, h: query.size(1))
         ),
@@ -188,38 +188,3 @@ attend_in_heads = Exercise(
         (*_projected(2, 4, 6, 9), 3),
     ],
 )
-
-
-CUTS = {
-    "A": lambda x, h, d: x.reshape(len(x), h, x.size(1), d),
-    "B": lambda x, h, d: x.reshape(len(x), x.size(1), h, d).transpose(1, 2),
-    "C": lambda x, h, d: torch.stack(x.chunk(h, dim=-1), dim=1),
-    "D": lambda x, h, d: x.transpose(1, 2).reshape(len(x), h, x.size(1), d),
-    "E": lambda x, h, d: x.reshape(len(x), x.size(1), d, h).permute(0, 3, 1, 2),
-    "F": lambda x, h, d: x.transpose(1, 2).reshape(len(x), h, d, x.size(1)).mT,
-}
-"""Six ways from (batch, time, heads * d) to (batch, heads, time, d)."""
-
-
-def _mixes(cut: Callable[[Tensor, int, int], Tensor]) -> bool:
-    """Whether row t of a head has a number of another word than word t."""
-    words = torch.arange(4)[:, None].expand(2, 4, 6)
-    return bool((cut(words, 2, 3) != torch.arange(4)[:, None]).any())
-
-
-@Question
-def mixing_cuts(answer: Any) -> str:
-    """Which cuts into heads mix the numbers of different words?"""
-    right = {letter for letter, cut in CUTS.items() if _mixes(cut)}
-    return by_letters(
-        answer,
-        right,
-        {
-            "A": "one reshape gives head 1 the first words only: its row 1 is still word 0.",
-            "B": "the last axis alone is cut, and then two axes change places.",
-            "C": "every chunk has numbers of each word, and stays a table of words.",
-            "D": "after the transpose a row holds one number of all words, and then it is cut.",
-            "E": "the numbers of a word are dealt out in turns, but never those of two words.",
-            "F": "the cut goes through the numbers of the words, which are the rows by then.",
-        },
-    )
