@@ -14,8 +14,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.comparing import difference, equal, show
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.questions import Question, by_letters, by_number, by_word
 from annotated_transformer.course.trials import attempt, settings_put_back
 
@@ -540,6 +541,13 @@ def test_what_is_always_the_same_is_told_neutrally() -> None:
         "it gives 7 in every case; for [0.5, 1] right is 1.5."
     )
     assert not TOTAL(lambda numbers: 7).mistake.startswith("you")
+
+
+def test_an_answer_by_chance_is_told() -> None:
+    told = "called again with the same arguments, it returns something else."
+    assert SUM(lambda x: x.sum(-1) + torch.rand(())).mistake == told
+    assert TOTAL(lambda numbers: sum(numbers) + random.random()).mistake == told
+    assert TOTAL(lambda numbers: Stubborn()).mistake != told
 
 
 def test_changing_the_arguments_is_not_the_mistake_that_raises() -> None:

@@ -20,8 +20,9 @@ import yaml
 from torch import Tensor, nn
 
 from annotated_transformer.course import exercises
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.comparing import Failure, equal, is_number
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises import CHAPTERS
 from annotated_transformer.course.exercises.cases import (
     normal,

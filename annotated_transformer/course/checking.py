@@ -1,12 +1,15 @@
 """Checking: judge what a reader wrote, and say which mistake it is."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
+from threading import TIMEOUT_MAX
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from annotated_transformer.course.comparing import (
@@ -18,9 +21,9 @@ from annotated_transformer.course.comparing import (
     is_number,
     show,
 )
-from annotated_transformer.course.relations import relation, swapped_entries
+from annotated_transformer.course.relations import relation
 from annotated_transformer.course.tasks import Cases, Task, Verdict
-from annotated_transformer.course.trials import SECONDS, Trial, attempt
+from annotated_transformer.course.trials import SECONDS, Trial, attempt, settings_put_back
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class Exercise(Task):
             or self._constant(answers, right, told)
             or self.related(answers, right)
             or self._wrong_axes(answers, right)
+            or self._by_chance(answer, told)
         )
         if not sentence:
             sentence = f"for {self._arguments(told)} {self.tell(answers[told], right[told])}"
@@ -116,8 +120,9 @@ class Exercise(Task):
     def _trials(self, function: Callable[..., Any]) -> list[Trial]:
         """What a function does in every case, up to one that does not end."""
         trials: list[Trial] = []
+        seconds = TIMEOUT_MAX if function is self.reference else self.seconds  # it does end
         for case in self.cases:
-            trials.append(attempt(function, case, self.seconds, self.ask))
+            trials.append(attempt(function, case, seconds, self.ask))
             if trials[-1].endless:
                 break
         return trials
@@ -178,6 +183,23 @@ class Exercise(Task):
             "Count the axes from the end: -1, -2."
         )
 
+    def _by_chance(self, answer: Callable[..., Any], told: int) -> str:
+        """What to say if the answer depends on random numbers, and the right one does not."""
+
+        def results(function: Callable[..., Any]) -> Iterator[Any]:
+            for seed in (0, 0, 1):
+                with settings_put_back():
+                    random.seed(seed)
+                    torch.manual_seed(seed)
+                    yield attempt(function, self.cases[told], self.seconds, self.ask).result
+
+        first, again, other = results(answer)
+        if not equal(first, again) or equal(again, other):
+            return ""
+        right, _, other = results(self.reference)
+        said = "called again with the same arguments, it returns something else."
+        return said if equal(right, other) else ""
+
     def _arguments(self, number: int) -> str:
         """A case as a reader may write it, or how to get it where it is large."""
         text = self._literal(number)
@@ -189,54 +211,3 @@ class Exercise(Task):
 
 def _axes(number: int) -> str:
     return f"{number} axis" if number == 1 else f"{number} axes"
-
-
-class Derivation(Exercise):
-    """A function is asked for that returns the steps of a derivation, to be checked one by one.
-
-    A mistake is named if its first wrong step is the reader's, too; what follows from a wrong step
-    differs from reader to reader.
-    """
-
-    def related(self, answers: list[Any], right: list[Any]) -> str:
-        """What the first wrong step is of the right one, or all steps are of the right ones."""
-        number, got = self._first_wrong(answers)
-        if not number:
-            return super().related(answers, right)
-        said = super().related(got, [steps[number - 1] for steps in right])
-        return f"step {number}: {said}" if said else ""
-
-    def _named(self, answers: list[Any]) -> str:
-        number, got = self._first_wrong(answers)
-        if not number:
-            return super()._named(answers)
-        if places := swapped_entries(answers, self.results(self.reference), self.whole):
-            return "steps {} and {} have changed places.".format(*places)
-        for sentence, mistaken in self.mistakes.items():
-            if equal([number, got], self._first_wrong(self.results(mistaken)), self.whole):
-                return sentence
-        return ""
-
-    def _first_wrong(self, answers: list[Any]) -> tuple[int, list[Any]]:
-        """The number of the first wrong step, and what it is in every case.
-
-        It is 0 where no step is wrong, or where there are more or fewer steps than asked for.
-        """
-        right = self.results(self.reference)
-        if not all(isinstance(steps, list | tuple) for steps in answers):
-            return 0, []
-        if any(len(x) != len(y) for x, y in zip(answers, right, strict=True)):
-            return 0, []
-        both = zip(*(zip(*results, strict=True) for results in (answers, right)), strict=True)
-        wrong = ((n, list(x)) for n, (x, y) in enumerate(both, start=1) if not self.same(x, y))
-        return next(wrong, (0, []))
-
-    def tell(self, got: Any, want: Any) -> str:
-        """Which step is the first wrong one, and how."""
-        if not isinstance(got, list | tuple) or len(got) != len(want):
-            return super().tell(got, want)
-        pairs = enumerate(zip(got, want, strict=True), start=1)
-        step, (first, right) = next((i, pair) for i, pair in pairs if not self.same(*pair))
-        if first is None:
-            return f"step {step} is still missing."
-        return f"step {step} is wrong: {super().tell(first, right)}"

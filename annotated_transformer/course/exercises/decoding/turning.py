@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 
 Steps = tuple[float, float, float, float]
 

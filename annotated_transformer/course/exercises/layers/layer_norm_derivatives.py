@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.functional import jacobian
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
 
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.soft_lookup import masked_softmax
 

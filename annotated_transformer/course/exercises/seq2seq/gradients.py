@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from annotated_transformer.course.checking import Derivation
 from annotated_transformer.course.comparing import is_number
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.questions import Question, by_number
 from annotated_transformer.course.trials import settings_put_back
 

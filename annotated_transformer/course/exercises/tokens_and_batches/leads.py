@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 
 
 def _perplexity_of_lead(n: float, a: float, k: float) -> tuple[float, float, float, float]:

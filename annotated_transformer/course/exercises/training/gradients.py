@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.course.exercises.training.smoothing import two_shares
 

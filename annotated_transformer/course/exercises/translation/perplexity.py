@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 
 
 def _perplexity_per_word(
