@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
 
 

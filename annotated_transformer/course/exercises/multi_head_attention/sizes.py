@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 
 
 def _head_sizes(

@@ -9,8 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.comparing import is_number, show
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import random_cases
 from annotated_transformer.course.exercises.luong.lookups import ROW_LOOKUPS, Lookup
 from annotated_transformer.course.exercises.self_attention.divisors import DIVISORS, Divisor
