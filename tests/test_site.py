@@ -69,7 +69,7 @@ def test_the_root_opens_the_front_page(site: Path, browser: Browser, served: boo
     with serve(site) as address, browser.new_page() as page:
         page.goto((address if served else f"{site.as_uri()}/") + "index.html")
         page.wait_for_url("**/book/index.html")
-        page.wait_for_selector("mjx-container")
+        page.wait_for_selector("math")
 
 
 def leads_to(page: Path) -> str | None:
@@ -141,15 +141,12 @@ def test_no_colour_depends_on_the_width_of_the_page() -> None:
         assert not [rule for rule in rules if re.search(r"color|background|opacity|filter", rule)]
 
 
-SOUND = (
-    '<h1>A page</h1><p>A word and <span class="math"><mjx-container></mjx-container></span>.</p>'
-)
+SOUND = '<h1>A page</h1><p>A word and <span class="math"><math><mi>x</mi></math></span>.</p>'
 FAULTS = {
     "a console error": ("console", "<script>console.error('no')</script>"),
     "a script error": ("script error", "<script>missing()</script>"),
     "a missing file": ("failed request", '<script src="missing.js"></script>'),
     "another host": ("foreign request", '<script src="https://example.org/x.js"></script>'),
-    "a broken formula": ("formula", "<mjx-merror>Undefined control sequence</mjx-merror>"),
     "a formula not rendered": ("formula", r'<span class="math">\(x\)</span>'),
     "a formula left raw": ("formula", "<p>$$ x $$</p>"),
     "a role left raw": ("formula", "<p>{glue:text}`loss`</p>"),

@@ -23,6 +23,7 @@ LOGGER = logging.getLogger(__name__)
 # over a letter is one of the commands that older browsers draw too narrow, which does no harm.
 TO_MATHML = LatexToMathML(annotation=True, fancy_error=False, allow_unreliable_rendering=True)
 
+SOURCE_FONT = Path(find_spec("ziamath").origin).parent / "fonts" / "STIXTwoMath-Regular.ttf"
 FONT = "_static/formulas.woff2"
 
 # What a browser draws of itself: the sign of the root.
@@ -81,14 +82,13 @@ def write_font(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     pages = (path.read_text(encoding="utf-8") for path in Path(app.outdir).rglob("*.html"))
-    font = Path(find_spec("ziamath").origin).parent / "fonts" / "STIXTwoMath-Regular.ttf"
-    cut_font(font, set().union(*map(characters, pages)), Path(app.outdir) / FONT)
+    cut_font(SOURCE_FONT, set().union(*map(characters, pages)), Path(app.outdir) / FONT)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.add_css_file("formulas.css")
-    app.add_js_file("copy_formulas.js", loading_method="defer")
+    app.add_js_file("copy_formulas.js")
     app.connect("build-finished", write_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -23,12 +23,15 @@ ASKED_FOR = {
     "clipboard.min.js": r'class="highlight\b',
     "copybutton.js": r'class="highlight\b',
     "copy_formulas.js": "<math",
+    "folds.js": "<details",
 }
 
 # They fill in what no script of the course reads, and would run before what they fill.
 FILL_IN = re.compile(r"<script>DOCUMENTATION_OPTIONS\.\w+ = [^<]*</script>")
 PRELOAD = re.compile(r'<link rel="preload" as="script"[^>]*>')
-SCRIPT = re.compile(r'<script (?P<attributes>[^>]*\bsrc="(?:[^"]*/)?(?P<name>[^"/?]*)[^>]*)></script>')
+SCRIPT = re.compile(
+    r'<script (?P<attributes>[^>]*\bsrc="(?:[^"]*/)?(?P<name>[^"/?]*)[^>]*)></script>'
+)
 IMAGE = re.compile(r'<img (?=[^>]*\bsrc="(?P<source>[^"]*_images/[^"]*\.svg)")')
 POINTS_TO_PIXELS = 4 / 3
 
@@ -48,14 +51,18 @@ class FewSpans(HtmlFormatter):
 
 
 def describe(
-    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], document: nodes.document | None
+    _app: Sphinx,
+    _page: str,
+    _template: str,
+    context: dict[str, Any],
+    document: nodes.document | None,
 ) -> None:
-    """Give a page the description that search machines show: the beginning of its first paragraph."""
+    """Give a page the description that search machines show: how its first paragraph begins."""
     tags = context.get("metatags", "")
     if 'name="description"' in tags:
         return
     text = beginning(document) if document else context["docstitle"]
-    context["metatags"] = f'{tags}'f'<meta name="description" content="{escape(text)}">\n'
+    context["metatags"] = f'{tags}<meta name="description" content="{escape(text)}">\n'
 
 
 def beginning(document: nodes.document) -> str:
@@ -114,6 +121,7 @@ def lighten_pages(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     PygmentsBridge.html_formatter = FewSpans
+    app.add_js_file("folds.js")
     app.connect("html-page-context", describe)
     app.connect("build-finished", lighten_pages, priority=800)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,7 +20,7 @@ SHEET = "site.css"
 LINK = re.compile(r'<link\b[^>]*\brel="stylesheet"[^>]*>')
 ADDRESS = re.compile(r"""url\(["']?(?!["']?data:)([^"')?#]+)[^)]*\)""")
 ICON_FONT = re.compile(r"url\(([^)]*/webfonts/([^)/]*)\.woff2)\)")
-ICON = re.compile(r"\\(f[0-9a-f]{3})\b")
+ICON = re.compile("[\ue000-\uf8ff]")  # the area of Unicode that belongs to nobody
 
 # Bootstrap puts this name together while it runs.
 COMPOSED = {"bs-tooltip-auto"}
@@ -105,7 +105,7 @@ def words_of(site: Path, pages: dict[Path, str]) -> set[str]:
 
 def cut_icons(css: str, static: Path) -> str:
     """Write the fonts of the icons with those that the style sheet names; return it changed."""
-    icons = {chr(int(code, 16)) for code in ICON.findall(css)}
+    icons = set(ICON.findall(css))
     for address, name in set(ICON_FONT.findall(css)):
         cut_font(static / address, icons, static / f"{name}.woff2")
         css = css.replace(address, f"{name}.woff2")
