@@ -1,6 +1,9 @@
 """What makes the pages light: formulas, fonts, one style sheet, late scripts, few elements."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,8 +20,10 @@ from one_style import purge, rules, words_of
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
-from sphinx.application import Sphinx
-from sphinx.errors import SphinxWarning
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTENSIONS = ROOT / "book" / "_ext"
+STATIC = ROOT / "book" / "_static"
 
 PAGE = """
 Attention
@@ -32,18 +37,14 @@ Each word looks at :math:`d_k` others.
 
 def build(folder: Path, page: str) -> str:
     """Build a site of one page with the extensions, and return the page; a warning is an error."""
-    source = folder / "source"
-    source.mkdir()
-    (source / "conf.py").write_text("extensions = ['formulas', 'light_pages', 'one_style']")
-    for name in ("formulas.css", "copy_formulas.js", "folds.js"):
-        (source / name).touch()
-    (source / "index.rst").write_text(page)
-    settings = {"html_static_path": [str(source)]}
-    app = Sphinx(
-        source, source, folder / "html", folder / "trees", "html", settings, None, None,
-        warningiserror=True,
-    )  # fmt: skip
-    app.build()
+    (folder / "conf.py").write_text(
+        "extensions = ['formulas', 'light_pages', 'one_style']\n"
+        f"html_static_path = [{str(STATIC)!r}]\n"
+    )
+    (folder / "index.rst").write_text(page)
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", folder, folder / "html"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(EXTENSIONS), str(ROOT)])}
+    subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     return (folder / "html" / "index.html").read_text(encoding="utf-8")
 
 
@@ -62,8 +63,9 @@ def test_a_page_needs_no_typesetter_and_one_style_sheet(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_formula_that_is_no_tex_stops_the_build(tmp_path: Path) -> None:
-    with pytest.raises(SphinxWarning, match="nonsense"):
+    with pytest.raises(subprocess.CalledProcessError) as failed:
         build(tmp_path, PAGE.replace("frac", "nonsense"))
+    assert re.search(r"index.rst:7:.*nonsense", failed.value.stderr)
 
 
 def test_a_formula_keeps_its_source() -> None:
@@ -191,19 +193,24 @@ def test_a_drawing_has_its_size_before_it_comes(tmp_path: Path) -> None:
     assert (drawing["width"], drawing["height"], drawing["loading"]) == ("96", "49", "lazy")
 
 
+def parsed(text: str) -> nodes.document:
+    page = f"Page\n----\n\n.. note:: No\n\n{text}\n"
+    return publish_doctree(page, settings_overrides={"doctitle_xform": False})
+
+
 def test_a_description_is_how_the_first_paragraph_begins() -> None:
     def described(text: str) -> str:
-        return beginning(publish_doctree(f"Book\n====\n\nPage\n----\n\n.. note:: No\n\n{text}\n"))
+        return beginning(parsed(text))
 
     assert described("Short.\n\nSecond.") == "Short."
     long = described("a word, " * 50)
     assert long.endswith("word …")
     assert len(long) <= DESCRIPTION_LENGTH + 2
-    assert described("") == "Book"
+    assert described("") == "Page"
 
 
 def test_a_quiet_line_is_no_description() -> None:
-    document = publish_doctree("Book\n====\n\nPage\n----\n\nText.\n")
+    document = parsed("Text.")
     section = next(document.findall(nodes.section))
     section.insert(1, nodes.paragraph("", "5 minutes to read", classes=["reading-time"]))
     assert beginning(document) == "Text."
