@@ -144,15 +144,16 @@ def test_every_page_has_a_description_of_its_own(site: Path) -> None:
 def test_a_formula_is_copied_as_tex(site: Path, browser: Browser) -> None:
     page = browser.new_page()
     page.goto((site / "book" / "06_multi_head_attention.html").as_uri())
-    copied = page.evaluate("""() => {
+    copied, tex = page.evaluate("""() => {
         const formula = document.querySelector('article p math');
         getSelection().selectAllChildren(formula.closest('p'));
         const clipboardData = new DataTransfer();
         document.dispatchEvent(new ClipboardEvent('copy', {clipboardData}));
-        return [clipboardData.getData('text/plain'), formula.querySelector('annotation').textContent];
+        const tex = formula.querySelector('annotation').textContent;
+        return [clipboardData.getData('text/plain'), tex];
     }""")
     page.close()
-    assert f"${copied[1]}$" in copied[0]
+    assert f"${tex}$" in copied
 
 
 def test_code_in_a_fold_is_scrolled_by_keyboard_where_it_is_too_wide(

@@ -44,14 +44,15 @@ def mathml(tex: str, display: bool) -> str:
 def write_formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
     """Write a formula into the page; one that is no TeX is a warning, which stops the build."""
     display = isinstance(node, nodes.math_block)
-    tag = "div" if display else "span"
+    # A displayed formula may be wider than a phone: the keyboard has to reach it to scroll it.
+    tag, reached = ("div", {"tabindex": "0"}) if display else ("span", {})
     try:
         formula = mathml(node.astext(), display)
     except LatexError as error:
         LOGGER.warning("%s in the formula %s", error, node.astext(), location=node)
         formula = html.escape(node.astext())
-    translator.body.append(translator.starttag(node, tag, "", CLASS="math notranslate nohighlight"))
-    translator.body.append(f"{formula}</{tag}>")
+    start = translator.starttag(node, tag, "", CLASS="math notranslate nohighlight", **reached)
+    translator.body.append(f"{start}{formula}</{tag}>")
     raise nodes.SkipNode
 
 
