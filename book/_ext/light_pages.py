@@ -61,19 +61,20 @@ def describe(
     tags = context.get("metatags", "")
     if 'name="description"' in tags:
         return
-    text = beginning(document) if document else context["docstitle"]
+    text = beginning(document) if document else ""
+    text = text or f"{context['title']} – {context['docstitle']}"
     context["metatags"] = f'{tags}<meta name="description" content="{escape(text)}">\n'
 
 
 def beginning(document: nodes.document) -> str:
-    """The first paragraph of a page's own text, cut after a word."""
+    """The first paragraph of a page's own text, cut after a word, or nothing if it has none."""
     for paragraph in document.findall(nodes.paragraph):
         if isinstance(paragraph.parent, nodes.section) and not paragraph["classes"]:
             text = " ".join(paragraph.astext().split())
             if len(text) > DESCRIPTION_LENGTH:
                 text = text[:DESCRIPTION_LENGTH].rpartition(" ")[0].rstrip(",;:.") + " …"
             return text
-    return next(document.findall(nodes.title)).astext()
+    return ""
 
 
 def lighten(html: str, name: str) -> str:
