@@ -11,7 +11,7 @@ SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book annotated_transformer -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 .DELETE_ON_ERROR:
-.PHONY: book test check notebooks records capstone portability scale serve lint dist lock clean help
+.PHONY: book test check notebooks records capstone portability scale pictures serve lint dist lock clean help
 
 ## book: build the website into _build/html
 book: $(SITE)
@@ -31,7 +31,7 @@ check: lint
 ## notebooks: run the notebooks again and store their outputs (NOTEBOOKS=book/x.ipynb for one)
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/run_notebooks.py $(NOTEBOOKS)
-	$(BIN)/python tools/readme_picture.py
+	$(BIN)/python tools/readme_pictures.py
 
 ## records: train what takes longer than a chapter has (over an hour; only what is missing is made)
 records: $(INSTALLED)
@@ -51,6 +51,11 @@ portability: $(INSTALLED)
 ## scale: begin to train on five million pairs, twice: time and memory (20 minutes, 10 GB of disk)
 scale: $(INSTALLED)
 	$(BIN)/python tools/many_pairs.py $(or $(FOLDER),_build/scale)
+
+## pictures: take the pictures of the README, and one of every page at three widths (into _build/pictures)
+pictures: $(SITE)
+	PYTHONPATH=tests $(BIN)/python tools/readme_pictures.py _build/html
+	PYTHONPATH=tests $(BIN)/python tools/screenshots.py _build/html _build/pictures
 
 ## serve: show the website on http://localhost:8000/
 serve: $(SITE)

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from annotated_transformer.bahdanau import AdditiveAttention
 from annotated_transformer.course.exercises.find_the_bug.diagnosis import SRC, TGT_IN
 from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
-from annotated_transformer.masking import causal_mask
+from annotated_transformer.masking import causal_mask, padding_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.recurrent import RecurrentLayer
@@ -359,7 +359,8 @@ def chrf_in_loops(said: str, wanted: str) -> float:
                 left.remove(run)
         hits = all_ - len(left)
         precisions, recalls = precisions + hits / len(runs), recalls + hits / all_
-    return 100 * 5 * precisions * recalls / (4 * precisions + recalls) / 6
+    score = 100 * 5 * precisions * recalls / max(4 * precisions + recalls, 1e-9)
+    return score / 6
 
 
 def hides_the_future_by_gradient(model: Any) -> bool:
@@ -501,7 +502,7 @@ class LanguageModelWithOutput(nn.Module):
         return EncoderLayer(attention, network, lambda: Residual(config.d_model, 0.0, "pre"))
 
     def forward(self, tokens: Tensor) -> Tensor:
-        x, mask = self.embedding(tokens), causal_mask(tokens.size(1))
+        x, mask = self.embedding(tokens), causal_mask(tokens.size(1)) & padding_mask(tokens)
         for layer in self.layers:
             x = layer(x, mask)
         return self.output(self.norm(x))
@@ -515,7 +516,7 @@ class LanguageModelOfLists(LanguageModelWithOutput):
         for t in range(1, tokens.size(1) + 1):
             x = self.embedding(tokens[:, :t])
             for layer in self.layers:
-                x = layer(x, torch.ones(1, 1, t, t).tril().bool())
+                x = layer(x, torch.ones(1, 1, t, t).tril().bool() & padding_mask(tokens[:, :t]))
             logits.append(F.linear(self.norm(x[:, -1]), self.embedding.tokens.weight))
         return torch.stack(logits, dim=1)
 

@@ -14,8 +14,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.comparing import difference, equal, show
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.questions import Question, by_letters, by_number, by_word
 from annotated_transformer.course.trials import attempt, settings_put_back
 
@@ -412,9 +413,37 @@ def test_the_first_wrong_step_of_a_derivation_is_told() -> None:
         "for 1 step 2 is wrong: it gives 5; right is 3."
     )
     assert derivation(lambda x: (2 * x, None)).mistake == "for 1 step 2 is still missing."
-    assert derivation(lambda x: 2 * x).mistake == (
+    assert derivation(lambda x: 7 * x).mistake == (
         "for 1 it gives a number; a tuple of length 2 is asked for."
     )
+
+
+def _three(x: float) -> tuple[float, float, float]:
+    return x, x * x, x * x + 1
+
+
+def _adds(x: float) -> tuple[float, float, float]:
+    return x, x + x, x + x + 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (_adds, "step 2 is a sum."),
+        (lambda x: (x, 2 * x, x * x + 1), "step 2 is a sum."),
+        (lambda x: (x, 2 * x, None), "step 2 is a sum."),
+        (lambda x: (x + 0.1, 2 * x, 2 * x + 1), "for 3 step 1 is wrong: it gives 3.1; right is 3."),
+        (lambda x: (x, 2 * x + 0.1, 2 * x + 1), "for 3 step 2 is wrong: it gives 6.1; right is 9."),
+        (lambda x: (x, x * x + 1, x * x), "steps 2 and 3 have changed places."),
+        (lambda x: (x, x * x), "the last is missing; the rest is right."),
+        (lambda x: (x, 2 * x), "for 3 it gives (3, 6); right is (3, 9, 10)."),
+    ],
+)
+def test_a_mistake_is_told_by_its_first_wrong_step(
+    answer: Callable[[float], Any], told: str
+) -> None:
+    derivation = Derivation(_three, {"step 2 is a sum.": _adds}, [(3.0,), (4.5,)])
+    assert derivation(answer).mistake == told
 
 
 @Question
@@ -512,6 +541,13 @@ def test_what_is_always_the_same_is_told_neutrally() -> None:
         "it gives 7 in every case; for [0.5, 1] right is 1.5."
     )
     assert not TOTAL(lambda numbers: 7).mistake.startswith("you")
+
+
+def test_an_answer_by_chance_is_told() -> None:
+    told = "called again with the same arguments, it returns something else."
+    assert SUM(lambda x: x.sum(-1) + torch.rand(())).mistake == told
+    assert TOTAL(lambda numbers: sum(numbers) + random.random()).mistake == told
+    assert TOTAL(lambda numbers: Stubborn()).mistake != told
 
 
 def test_changing_the_arguments_is_not_the_mistake_that_raises() -> None:

@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from torch import Tensor
+from torch import Tensor, nn
 
 from annotated_transformer.course import exercises
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.comparing import Failure, equal, is_number
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises import CHAPTERS
 from annotated_transformer.course.exercises.cases import (
     normal,
@@ -369,6 +370,49 @@ def test_a_score_for_one_sentence_only_is_told() -> None:
         return torch.einsum("qs,sh,kh->qk", s, W, h)
 
     assert "right for 2 axes only" in exercises.general_scores(answer).mistake
+
+
+class WithBiases(nn.Module):
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.query, self.key = nn.Linear(d_model, d_k), nn.Linear(d_model, d_k)
+        self.value = nn.Linear(d_model, d_v)
+
+
+class WithoutValues(nn.Module):
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k, bias=False)
+        self.key = nn.Linear(d_model, d_k, bias=False)
+
+
+class NarrowValues(WithoutValues):
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__(d_model, d_k, d_v)
+        self.value = nn.Linear(d_model, d_k, bias=False)
+
+
+class OneMatrixMore(NarrowValues):
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__(d_model, d_k, d_v)
+        self.value, self.more = nn.Linear(d_model, d_v, bias=False), nn.Linear(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (WithBiases, "key.bias is a parameter too many; say bias=False."),
+        (OneMatrixMore, "more.bias is a parameter too many."),
+        (NarrowValues, "value.weight has the shape (3, 6); the shape (5, 6) is asked for."),
+        (
+            WithoutValues,
+            "there is no parameter value.weight, for which the shape (5, 6) is asked for; "
+            "found query.weight, key.weight.",
+        ),
+    ],
+)
+def test_a_layer_whose_parameters_do_not_fit_is_told(answer: type[nn.Module], told: str) -> None:
+    assert exercises.self_attention_layer(answer).mistake == f"for 6, 3, 5 {told}"
 
 
 def test_an_endless_loop_over_a_model_ends_in_a_verdict() -> None:

@@ -111,6 +111,15 @@ const rateAll = (name, pairs, given) => {
   });
   return text64(join(...rows));
 };
+// A safetensors file of one vector.
+const zeros = (length) => {
+  const tensor = { dtype: "F16", shape: [length], data_offsets: [0, 2 * length] };
+  const header = new TextEncoder().encode(JSON.stringify({ tensor }));
+  const file = new Uint8Array(8 + header.length + 2 * length);
+  new DataView(file.buffer).setBigUint64(0, BigInt(header.length), true);
+  file.set(header, 8);
+  return file.buffer;
+};
 const lastOf = (steps) => { let last; for (const step of steps) last = step; return last; };
 """
 
@@ -319,6 +328,47 @@ def test_searches_find_what_the_package_finds(runs, page, name):
             assert each["score"] == pytest.approx(h.score, abs=1e-3)
 
 
+def said_next(model, src: list[int], tokens: list[int], change: dict) -> torch.Tensor:
+    """Log-probabilities of the token after these, which are all read anew."""
+    return expected(model, [(src, tokens)], change)[-1]
+
+
+def greedily(model, src: list[int], change: dict, longest: int) -> list[int]:
+    """The likeliest token at every step."""
+    tokens: list[int] = []
+    while len(tokens) < longest:
+        tokens.append(int(said_next(model, src, tokens, change).argmax()))
+        if tokens[-1] == EOS:
+            return tokens[:-1]
+    return tokens
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [case for case in CASES if case[0] in LONG[1:] and case[1] != "unchanged"],
+)
+def test_searches_of_a_changed_model_find_what_it_rates(runs, page, name, change):
+    run = runs(name)
+    script = """([name, src, given]) => {
+        const [model, change] = [models[name], changeOf(given)];
+        const source = model.read(src, change);
+        const best = lastOf(greedy(model, source, change));
+        const { finished } = lastOf(beam(model, source, change));
+        return [best.tokens, finished];
+    }"""
+    [(src, _)] = fifty(False)[2:3]
+    longest = len(src) + 1 + SEARCH.extra_length
+    found, finished = page.evaluate(script, [name, [*src, EOS], CHANGES[change]])
+    assert found == greedily(run.model, src, CHANGES[change], longest)
+    for each in finished:
+        said = [*each["tokens"], *[EOS] * each["ended"]]
+        wanted = sum(
+            float(said_next(run.model, src, said[:i], CHANGES[change])[token])
+            for i, token in enumerate(said)
+        )
+        assert each["logProb"] == pytest.approx(wanted, abs=1e-3)
+
+
 def test_the_steps_of_a_beam_are_a_tree(runs, page):
     run = runs("pre")
     [(src, _)] = fifty(False)[3:4]
@@ -468,6 +518,7 @@ REFUSED = {
     "buffer = new ArrayBuffer(0)": "The weights are no safetensors file",
     "buffer = new ArrayBuffer(100)": "The weights are no safetensors file",
     "buffer = buffer.slice(0, -2)": "is cut off",
+    "buffer = zeros(10000001)": "has 10000001 parameters, this page takes at most 10000000",
 }
 
 

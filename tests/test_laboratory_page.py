@@ -177,7 +177,7 @@ def test_ones_own_model_is_opened(page: Page, tmp_path: Path) -> None:
     export_to_web(Run.open(CHECKPOINTS / "toy-bahdanau"), tmp_path / "mine")
     said(page)
     page.set_input_files("#lab-files", sorted((tmp_path / "mine").iterdir()))
-    expect(page.locator(".translation h3")).to_have_text("Bahdanau")
+    expect(page.locator(".translation h2")).to_have_text("Bahdanau")
     assert said(page) == translated("toy-bahdanau", SENTENCE)
     page.set_input_files("#lab-files", sorted((tmp_path / "mine").iterdir())[:1])
     expect(page.locator(".told")).to_have_text("There is no model.safetensors among these 1 files.")

@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 
 import annotated_transformer
 from annotated_transformer import MODULES
-from readme_picture import PICTURE, picture
+from readme_pictures import FIGURE, PAGES, PICTURES, figure
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "annotated_transformer"
@@ -229,10 +229,18 @@ def test_the_table_of_the_readme_names_every_module() -> None:
     assert set(re.findall(r"`(\w+)`", table)) - {"mistakes"} == rooms
 
 
-def test_the_picture_of_the_readme_is_the_figure_of_the_chapter() -> None:
+def test_the_figure_of_the_readme_is_that_of_the_chapter() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"]({PICTURE.relative_to(ROOT)})" in readme
-    assert PICTURE.read_text(encoding="utf-8") == picture()
+    assert f"]({FIGURE.relative_to(ROOT)})" in readme
+    assert FIGURE.read_text(encoding="utf-8") == figure()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_readme_shows_pages_in_small_pictures(name: str) -> None:
+    picture = PICTURES / name
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"]({picture.relative_to(ROOT)})" in readme
+    assert picture.stat().st_size < 150_000
 
 
 def test_every_page_is_in_the_contents() -> None:

@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 import torch
 
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.changes import ASKED_FOR, RELATIONS
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
-from annotated_transformer.course.relations import PLACES, RELATIONS, relation
+from annotated_transformer.course.relations import PLACES, relation
 
 NUMBERS = [0.25, 3.5, 6.25]
 VECTORS = [normal(3, seed=1).abs() + 1, normal(4, seed=2).abs() + 1]
 MATRICES = [normal(1, 3, 1, seed=3), normal(1, 4, 1, seed=4)]
+TABLES = [normal(2, 3, seed=5), normal(3, 4, seed=6)]
 TRUTHS = [torch.tensor([True, False, False]), torch.tensor([False, True])]
 
 
@@ -21,9 +24,21 @@ TRUTHS = [torch.tensor([True, False, False]), torch.tensor([False, True])]
 def test_every_relation_is_told_by_its_own_name(sentence: str) -> None:
     """For one kind of result at least: others may have an axis, or an order, too few for it."""
     told = set()
-    for right in (NUMBERS, VECTORS, MATRICES, TRUTHS, [[3, 1, 2, 0], [7, 9]]):
+    for right in (NUMBERS, VECTORS, MATRICES, TABLES, TRUTHS, [[3, 1, 2, 0], [7, 9]]):
         with suppress(Exception):  # the change makes no sense for results of this kind
             told.add(relation([RELATIONS[sentence](x) for x in right], right))
+    assert sentence in told
+
+
+@pytest.mark.parametrize("sentence", ASKED_FOR)
+def test_what_would_have_to_be_done_yet_is_told(sentence: str) -> None:
+    """From tables, or what has nan in it, or tuples with the right result at one end."""
+    holes = [torch.where(x > 0, x, torch.nan) for x in TABLES]
+    first, last = ([(x, x + 1)[::way] for x in VECTORS] for way in (1, -1))
+    told = set()
+    for answers in (TABLES, holes, first, last):
+        with suppress(Exception):  # the change makes no sense for answers of this kind
+            told.add(relation(answers, [ASKED_FOR[sentence](x) for x in answers]))
     assert sentence in told
 
 
@@ -70,6 +85,17 @@ def test_swapped_arguments_are_told_by_their_names() -> None:
     asked = exercise(Exercise, share, (1.0, 4.0), (3.0, 5.0), (2.0, 7.0))
     assert asked(lambda a, b: b / a).mistake == "part and whole are swapped."
     assert "swapped" not in asked(lambda a, b: a * b).mistake
+
+
+def test_what_raises_is_not_told_as_swapped_arguments() -> None:
+    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        """Multiply a matrix with a vector."""
+        return a.view(2, 3) @ b.view(3)
+
+    cases = [(normal(6, seed=1), normal(3, seed=2)), (normal(6, seed=3), normal(3, seed=4))]
+    asked = exercise(Exercise, product, *cases)
+    told = asked(lambda a, b: b.view(2, 3) @ a).mistake
+    assert "it raises RuntimeError: shape '[2, 3]' is invalid" in told
 
 
 def test_a_relation_is_told_of_the_first_wrong_step() -> None:

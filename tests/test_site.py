@@ -13,7 +13,7 @@ from types import FunctionType
 import pytest
 from bs4 import BeautifulSoup
 from course_site import MOVED
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 from reading_time import reading
 
 from annotated_transformer import MODULES
@@ -201,9 +201,63 @@ def test_every_page_is_sound(site: Path, browser: Browser, view: str) -> None:
     assert not found, "\n".join(str(problem) for problem in found)
 
 
+def test_the_front_page_is_one_screen(site: Path, browser: Browser) -> None:
+    """What it is, the model, the doors and the road map, without scrolling."""
+    size = {"width": 1400, "height": 900}
+    with serve(site) as base, browser.new_page(viewport=size) as page:
+        page.goto(base + "book/index.html")
+        page.wait_for_selector(".laboratory .weights")
+        for part in ("h1", "h1 + p", ".laboratory", ".doors", ".road-map .wide"):
+            box = page.locator(f"article {part}").first.bounding_box()
+            assert box["y"] + box["height"] <= size["height"], part
+            assert box["x"] + box["width"] <= size["width"], part
+
+
+@pytest.mark.parametrize(("width", "shown"), [(390, "narrow"), (768, "middle"), (1400, "wide")])
+def test_one_drawing_of_the_road_map_is_shown(
+    site: Path, browser: Browser, width: int, shown: str
+) -> None:
+    size = {"width": width, "height": 900}
+    with serve(site) as base, browser.new_page(viewport=size) as page:
+        page.goto(base + "book/index.html")
+        drawings = page.locator(".road-map svg:visible")
+        assert drawings.count() == 1
+        assert drawings.get_attribute("class") == shown
+        # The letters are large enough to read.
+        height = page.locator(".road-map svg:visible .question").first.evaluate(
+            "text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a"
+        )
+        assert height >= 12
+        # By keyboard, every step can be reached; the first of them opens its chapter.
+        page.keyboard.press("Tab")
+        steps = page.locator(".road-map svg:visible a")
+        reached = []
+        for _ in range(120):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.getAttribute('href')"))
+        addresses = [steps.nth(i).get_attribute("href") for i in range(steps.count())]
+        assert [address for address in addresses if address not in reached] == []
+        steps.first.focus()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/01_tokens_and_batches.html")
+
+
+def test_the_contents_are_closed_on_the_front_page_until_they_are_asked_for(
+    site: Path, browser: Browser
+) -> None:
+    with serve(site) as base, browser.new_page(viewport={"width": 1400, "height": 900}) as page:
+        page.goto(base + "book/index.html")
+        contents = page.locator("#pst-primary-sidebar")
+        expect(contents).to_be_hidden()
+        page.locator(".primary-toggle").press("Enter")
+        expect(contents).to_be_visible()
+        page.goto(base + "book/05_self_attention.html")
+        expect(contents).to_be_visible()
+
+
 def test_no_colour_depends_on_the_width_of_the_page() -> None:
     sheets = [*(ROOT / "book" / "_static").glob("*.css"), *(ROOT / PACKAGE).rglob("*.css")]
-    assert len(sheets) == 2
+    assert len(sheets) == 3
     for sheet in sheets:
         rules = re.findall(r"@media[^{]*width[^{]*\{(.*?\})\s*\}", sheet.read_text("utf-8"), re.S)
         assert rules, sheet.name
@@ -228,6 +282,11 @@ FAULTS = {
     "content that is cut off": (
         "overflow",
         '<div style="overflow: hidden"><article><p style="width: 2000px">wide</p></article></div>',
+    ),
+    "a level of headings left out": ("accessibility", "<h3>Below nothing</h3>"),
+    "a small target beside another": (
+        "accessibility",
+        "<button style='height: 9px; padding: 0; width: 9px'>a</button>" * 2,
     ),
     "low contrast": ("accessibility", '<p style="color: #ccc; background: #fff">pale</p>'),
 }

@@ -22,16 +22,6 @@ FOLDER = Path(__file__).resolve().parent / "wrong_answers"
 LEAST_NAMED = 0.5
 """The share of wrong answers of a chapter that are told which mistake they are."""
 
-STILL_ACCEPTED = {
-    ("chrf", "division by zero when nothing matches"),
-    ("five_wrong_words", "arithmetic mean of the four precisions"),
-    ("language_model", "causal mask alone: hears PAD"),
-    ("language_model", "post-norm: takes norm_position from the config's default"),
-    ("language_model", "takes the source's vocabulary"),
-    ("relation_score", "only leaves out queries whose related weight is exactly 0"),
-}
-"""Wrong answers that no case of their exercise shows. Whoever adds the case takes them off."""
-
 
 @pytest.fixture(params=CHAPTERS)
 def answers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list]:
@@ -64,10 +54,9 @@ def test_right_answers_pass_and_wrong_ones_are_told_why(answers: list) -> None:
     found, faults = Counter[bool](), []
     for answer in answers:
         verdict = judged(answer.exercise, answer.answer)
-        accepted = not answer.slip or (answer.exercise, answer.slip) in STILL_ACCEPTED
-        if verdict.state != ("right" if accepted else "wrong"):
+        if verdict.state != ("wrong" if answer.slip else "right"):
             faults.append(f"{answer.exercise} ({answer.slip or 'right'}): {verdict}")
-        elif not accepted:
+        elif answer.slip:
             found[is_named(getattr(exercises, answer.exercise), verdict)] += 1
     assert not faults, "\n".join(faults)
     assert found[True] >= LEAST_NAMED * found.total()

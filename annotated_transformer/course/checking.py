@@ -1,11 +1,15 @@
 """Checking: judge what a reader wrote, and say which mistake it is."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from inspect import signature
+from threading import TIMEOUT_MAX
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from annotated_transformer.course.comparing import (
@@ -19,7 +23,7 @@ from annotated_transformer.course.comparing import (
 )
 from annotated_transformer.course.relations import relation
 from annotated_transformer.course.tasks import Cases, Task, Verdict
-from annotated_transformer.course.trials import SECONDS, Trial, attempt
+from annotated_transformer.course.trials import SECONDS, Trial, attempt, settings_put_back
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class Exercise(Task):
             or self._constant(answers, right, told)
             or self.related(answers, right)
             or self._wrong_axes(answers, right)
+            or self._by_chance(answer, told)
         )
         if not sentence:
             sentence = f"for {self._arguments(told)} {self.tell(answers[told], right[told])}"
@@ -115,8 +120,9 @@ class Exercise(Task):
     def _trials(self, function: Callable[..., Any]) -> list[Trial]:
         """What a function does in every case, up to one that does not end."""
         trials: list[Trial] = []
+        seconds = TIMEOUT_MAX if function is self.reference else self.seconds  # it does end
         for case in self.cases:
-            trials.append(attempt(function, case, self.seconds, self.ask))
+            trials.append(attempt(function, case, seconds, self.ask))
             if trials[-1].endless:
                 break
         return trials
@@ -130,17 +136,22 @@ class Exercise(Task):
 
     def _swapped(self, answers: list[Any]) -> str:
         """Which two arguments are swapped, if these are the right answers for them."""
-        names = list(signature(self.reference).parameters)
+        return next((pair for pair, swapped in self._swaps.items() if equal(answers, swapped)), "")
+
+    @cached_property
+    def _swaps(self) -> dict[str, list[Any]]:
+        """What the reference gives where two arguments are swapped, by what to say then."""
+        names, swaps = list(signature(self.reference).parameters), {}
         if self.ask or any(len(case) != len(names) for case in self.cases):
-            return ""
+            return {}
         for i, j in itertools.combinations(range(len(names)), 2):
             order = [{i: j, j: i}.get(place, place) for place in range(len(names))]
-            swapped = [[case[place] for place in order] for case in self.cases]
-            if not all(type(x) is type(y) for x, y in zip(swapped[0], self.cases[0], strict=True)):
-                continue
-            if equal(answers, [attempt(self.reference, tuple(c)).result for c in swapped]):
-                return f"{names[i]} and {names[j]} are swapped."
-        return ""
+            swapped = [tuple(case[place] for place in order) for case in self.cases]
+            if all(type(x) is type(y) for x, y in zip(swapped[0], self.cases[0], strict=True)):
+                results = [attempt(self.reference, case).result for case in swapped]
+                if not all(isinstance(result, Failure) for result in results):
+                    swaps[f"{names[i]} and {names[j]} are swapped."] = results
+        return swaps
 
     def related(self, answers: list[Any], right: list[Any]) -> str:
         """What to say if the answers are always the same thing of the right ones."""
@@ -172,6 +183,23 @@ class Exercise(Task):
             "Count the axes from the end: -1, -2."
         )
 
+    def _by_chance(self, answer: Callable[..., Any], told: int) -> str:
+        """What to say if the answer depends on random numbers, and the right one does not."""
+
+        def results(function: Callable[..., Any]) -> Iterator[Any]:
+            for seed in (0, 0, 1):
+                with settings_put_back():
+                    random.seed(seed)
+                    torch.manual_seed(seed)
+                    yield attempt(function, self.cases[told], self.seconds, self.ask).result
+
+        first, again, other = results(answer)
+        if not equal(first, again) or equal(again, other):
+            return ""
+        right, _, other = results(self.reference)
+        said = "called again with the same arguments, it returns something else."
+        return said if equal(right, other) else ""
+
     def _arguments(self, number: int) -> str:
         """A case as a reader may write it, or how to get it where it is large."""
         text = self._literal(number)
@@ -183,30 +211,3 @@ class Exercise(Task):
 
 def _axes(number: int) -> str:
     return f"{number} axis" if number == 1 else f"{number} axes"
-
-
-class Derivation(Exercise):
-    """A function is asked for that returns the steps of a derivation, to be checked one by one."""
-
-    def related(self, answers: list[Any], right: list[Any]) -> str:
-        """What the first wrong step is of the right one."""
-        if not all(isinstance(steps, list | tuple) for steps in answers):
-            return ""
-        if any(len(x) != len(y) for x, y in zip(answers, right, strict=True)):
-            return ""
-        both = zip(*(zip(*results, strict=True) for results in (answers, right)), strict=True)
-        for number, (got, want) in enumerate(both, start=1):
-            if not self.same(got, want):
-                said = super().related(list(got), list(want))
-                return f"step {number}: {said}" if said else ""
-        return ""
-
-    def tell(self, got: Any, want: Any) -> str:
-        """Which step is the first wrong one, and how."""
-        if not isinstance(got, list | tuple) or len(got) != len(want):
-            return super().tell(got, want)
-        pairs = enumerate(zip(got, want, strict=True), start=1)
-        step, (first, right) = next((i, pair) for i, pair in pairs if not self.same(*pair))
-        if first is None:
-            return f"step {step} is still missing."
-        return f"step {step} is wrong: {super().tell(first, right)}"

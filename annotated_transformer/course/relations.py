@@ -1,91 +1,15 @@
 """Relations: what a wrong result is of the right one, where it is the same in every case."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from annotated_transformer.course.changes import ASKED_FOR, RELATIONS, is_sequence
 from annotated_transformer.course.comparing import equal, is_number, show
 
 Results = Sequence[Any]
-
-
-def _is_sequence(result: Any) -> bool:
-    return isinstance(result, list | tuple)
-
-
-def _numbers(change: Callable[[Any], Any], result: Any) -> Any:
-    """Change every number of a result."""
-    if _is_sequence(result):
-        return type(result)(_numbers(change, entry) for entry in result)
-    if isinstance(result, bool) or getattr(result, "dtype", None) == torch.bool:
-        raise TypeError("a truth is no number")
-    return change(result)
-
-
-def _truths(result: Any) -> Any:
-    if isinstance(result, bool):
-        return not result
-    if _is_sequence(result):
-        return type(result)(map(_truths, result))
-    if result.dtype != torch.bool:
-        raise TypeError("a number is no truth")
-    return ~result
-
-
-def _by_rows(change: Callable[[Any], Any], result: Any) -> Any:
-    """Change a sequence, or a tensor along its first axis."""
-    return change(result) if _is_sequence(result) or result.dim() else None
-
-
-def _turned(result: Any) -> Any:
-    return result.flip(0) if isinstance(result, Tensor) else result[::-1]
-
-
-def _sorted(result: Any) -> Any:
-    return type(result)(sorted(result)) if _is_sequence(result) else None
-
-
-def _logarithm(result: Any) -> Any:
-    return torch.as_tensor(result).log()
-
-
-RELATIONS: dict[str, Callable[[Any], Any]] = {
-    "True and False are swapped.": _truths,
-    "the sign is wrong: this is the negative of what is asked for.": partial(
-        _numbers, lambda x: -x
-    ),
-    "this is 1 too many in every case.": partial(_numbers, lambda x: x + 1),
-    "this is 1 too few in every case.": partial(_numbers, lambda x: x - 1),
-    "this is 1 minus what is asked for.": partial(_numbers, lambda x: 1 - x),
-    "this is upside down: 1 divided by what is asked for.": partial(_numbers, lambda x: 1 / x),
-    "this is the square of what is asked for.": partial(_numbers, lambda x: x * x),
-    "this is the root of what is asked for.": partial(_numbers, lambda x: x**0.5),
-    "this is the logarithm of what is asked for.": _logarithm,
-    "what is asked for is the logarithm of this.": lambda x: torch.as_tensor(x).exp(),
-    "rows and columns are swapped.": lambda x: x.mT,
-    "the first two axes are swapped.": lambda x: x.transpose(0, 1),
-    "the right numbers stand here without their shape.": lambda x: x.flatten(),
-    "these are the right numbers with one axis too many, in front.": lambda x: x[None],
-    "these are the right numbers with one axis too many, at the end.": lambda x: x[..., None],
-    "these are the right numbers without their first axis.": lambda x: x.squeeze(0),
-    "these are the right numbers without their last axis.": lambda x: x.squeeze(-1),
-    "the order is turned round: the last comes first.": _turned,
-    "the first is missing; the rest is right.": partial(_by_rows, lambda x: x[1:]),
-    "the last is missing; the rest is right.": partial(_by_rows, lambda x: x[:-1]),
-    "these are the right entries, but sorted.": _sorted,
-    "this is the sum of what is asked for.": lambda x: x.sum() if hasattr(x, "sum") else sum(x),
-    "this is the mean of what is asked for.": lambda x: x.mean(),
-    "these are numbers; True and False are asked for.": lambda x: (
-        x.int() if x.dtype == torch.bool else None
-    ),
-    "this is the right result in a list; it is asked for alone.": lambda x: [x],
-    "only the first of what is asked for is given.": lambda x: x[0],
-    "only the last of what is asked for is given.": lambda x: x[-1],
-}
-"""What a wrong result may be, and how it comes from the right one."""
 
 
 def relation(answers: Results, right: Results, whole: bool = False) -> str:
@@ -102,6 +26,9 @@ def relation(answers: Results, right: Results, whole: bool = False) -> str:
         return ""
     for sentence, change in RELATIONS.items():
         if _holds(answers, right, change, whole):
+            return sentence
+    for sentence, change in ASKED_FOR.items():
+        if _holds(right, answers, change, whole):
             return sentence
     return _factor(answers, right) or _entries(answers, right, whole) or _places(answers, right)
 
@@ -135,7 +62,7 @@ def _factor(answers: Results, right: Results) -> str:
 
 
 def _flat(result: Any) -> Tensor:
-    if _is_sequence(result):
+    if is_sequence(result):
         return torch.cat([_flat(entry) for entry in result])
     if not isinstance(result, Tensor) and not is_number(result):
         raise TypeError("no numbers")
@@ -144,19 +71,40 @@ def _flat(result: Any) -> Tensor:
 
 def _entries(answers: Results, right: Results, whole: bool) -> str:
     """Which entries of a list of always the same length are wrong, if others are always right."""
-    if not all(map(_is_sequence, [*answers, *right])) or len({*map(len, [*answers, *right])}) > 1:
-        return ""
-    columns = [zip(*results, strict=True) for results in (answers, right)]
-    pairs = [(list(x), list(y)) for x, y in zip(*columns, strict=True)]
-    wrong = [i for i, (x, y) in enumerate(pairs, start=1) if not equal(x, y, whole)]
-    if len(wrong) == 2:
-        (x, y), (other_x, other_y) = (pairs[i - 1] for i in wrong)
-        if equal([x, other_x], [other_y, y], whole):
-            return f"entries {wrong[0]} and {wrong[1]} are swapped."
+    if places := swapped_entries(answers, right, whole):
+        return "entries {} and {} are swapped.".format(*places)
+    pairs = _columns(answers, right)
+    wrong = _wrong_columns(pairs, whole)
     if len(wrong) != 1:
         return ""
     said = relation(*pairs[wrong[0] - 1], whole)
     return f"entry {wrong[0]} of {len(pairs)}: {said}" if said else ""
+
+
+def swapped_entries(answers: Results, right: Results, whole: bool = False) -> list[int]:
+    """Which two entries have changed places in every case, if all others are right; or nothing.
+
+    >>> swapped_entries([(1, 9, 4), (2, 7, 5)], [(9, 1, 4), (7, 2, 5)])
+    [1, 2]
+    """
+    pairs = _columns(answers, right)
+    wrong = _wrong_columns(pairs, whole)
+    if len(wrong) != 2:
+        return []
+    (x, y), (other_x, other_y) = (pairs[i - 1] for i in wrong)
+    return wrong if equal([x, other_x], [other_y, y], whole) else []
+
+
+def _columns(answers: Results, right: Results) -> list[tuple[list[Any], list[Any]]]:
+    """For each entry what it is in all the answers, and what is right; all are as long."""
+    if not all(map(is_sequence, [*answers, *right])) or len({*map(len, [*answers, *right])}) > 1:
+        return []
+    columns = (zip(*results, strict=True) for results in (answers, right))
+    return [(list(x), list(y)) for x, y in zip(*columns, strict=True)]
+
+
+def _wrong_columns(pairs: list[tuple[list[Any], list[Any]]], whole: bool) -> list[int]:
+    return [i for i, (x, y) in enumerate(pairs, start=1) if not equal(x, y, whole)]
 
 
 PLACES: dict[str, Callable[[Tensor], Tensor]] = {

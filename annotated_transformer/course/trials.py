@@ -31,6 +31,10 @@ NOT_THE_READERS = (
 """Where this package, the installed ones and those of Python have their files."""
 
 
+class Unfit(ValueError):
+    """What was written cannot be put to a case; the message says why, and is told as it is."""
+
+
 class OutOfTime(BaseException):
     """A function took too long. Not an Exception, so that ``except Exception`` lets it through."""
 
@@ -71,6 +75,8 @@ def attempt(
             f"it does not end within {seconds:g} seconds; is there a loop without an end?"
         )
         return Trial(stopped, printed.getvalue(), endless=True)
+    except Unfit as error:
+        result = Failure(str(error))
     except BaseException as error:  # whatever a reader's code may raise, even SystemExit
         result = Failure(f"it raises {_tell(error)}", _place(error))
     else:

@@ -30,6 +30,16 @@ def save_checkpoint(
     unfinished.replace(path)
 
 
+def save_halved(path: Path, model: nn.Module) -> None:
+    """Write the weights alone, in half precision (16 bits instead of 32), to translate with them.
+
+    Raises:
+        OSError: if they cannot be written; what was there before stays.
+    """
+    weights = {name: tensor.half() for name, tensor in model.named_parameters()}
+    save_checkpoint(path, weights, {"exported": True})
+
+
 def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what :func:`save_checkpoint` wrote.
 

@@ -13,7 +13,7 @@ from annotated_transformer.devices import move
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
 from annotated_transformer.files import fill_folder, locked, require_empty
-from annotated_transformer.run.checkpoint import load_progress, load_weights, save_checkpoint
+from annotated_transformer.run.checkpoint import load_progress, load_weights, save_halved
 from annotated_transformer.run.description import (
     read_description,
     write_description,
@@ -187,12 +187,12 @@ class Run:
             InputError: if there is something in the folder already, or no weights yet.
         """
         require_empty(folder)
-        weights = {name: tensor.half() for name, tensor in self.model.named_parameters()}
+        model = self.model
         exported = replace(self, folder=folder)
 
         def write(path: Path) -> None:
             write_description(path, self.recipe, self.checksum, self.vocabularies)
-            save_checkpoint(path / exported.weights.name, weights, {"exported": True})
+            save_halved(path / exported.weights.name, model)
 
         fill_folder(folder, write)
         return exported

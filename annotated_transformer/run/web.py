@@ -10,7 +10,7 @@ from typing import Any
 from annotated_transformer import __version__
 from annotated_transformer.errors import InputError
 from annotated_transformer.files import fill_folder, require_empty, write_atomically
-from annotated_transformer.run.checkpoint import save_checkpoint
+from annotated_transformer.run.checkpoint import save_halved
 from annotated_transformer.run.folder import Run
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus
@@ -36,8 +36,8 @@ def export_to_web(run: Run, folder: Path) -> None:
         InputError: if there is something in the folder already, no weights yet, or too many.
     """
     require_empty(folder)
-    weights = {name: tensor.half().cpu() for name, tensor in run.model.named_parameters()}
-    number = sum(tensor.numel() for tensor in weights.values())
+    model = run.model
+    number = sum(tensor.numel() for tensor in model.parameters())
     if number > LARGEST:
         raise InputError(
             f"the model has {number:,} parameters, a page takes at most {LARGEST:,}: "
@@ -48,7 +48,7 @@ def export_to_web(run: Run, folder: Path) -> None:
     def write(path: Path) -> None:
         described, stored = path / "model.json", path / "model.safetensors"
         write_atomically(described, text + "\n")
-        save_checkpoint(stored, weights, {"exported": True})
+        save_halved(stored, model)
         copymode(described, stored)  # safetensors lets nobody else read, but a server has to
 
     fill_folder(folder, write)

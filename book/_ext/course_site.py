@@ -20,8 +20,9 @@ CURES = {
     r'(<div class="citation"[^>]*?) role="doc-biblioentry"': r"\1",
     # A button of the contents that has a picture and no name.
     r'<summary>(?=<span class="toctree-toggle")': '<summary aria-label="Pages below">',
-    # The corner of a pandas table is a header of nothing.
+    # The corner of a table is a header of nothing.
     r"<th></th>": "<td></td>",
+    r'<th class="head"><p></p></th>': '<td class="head"></td>',
 }
 
 # Pages that had another number in the first edition: their old addresses lead to the new ones.

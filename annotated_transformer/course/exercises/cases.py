@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
+from annotated_transformer.course.trials import Unfit
+
 
 def normal(*shape: int, seed: int, dtype: torch.dtype = torch.float64) -> Tensor:
     """Normal numbers, always the same for a seed; PyTorch's own generator is left as it is.
@@ -46,18 +48,21 @@ def loaded(layer: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module | None:
     What is one parameter under two names needs a weight under one of them only.
 
     Raises:
-        ValueError: if its parameters have other names or shapes.
+        Unfit: if its parameters have other names or shapes.
     """
     own = dict(layer.named_parameters(remove_duplicate=False))
     if not own:
         return None
-    found = {name: tuple(parameter.shape) for name, parameter in own.items()}
     for name, weight in weights.items():
-        shape = tuple(weight.shape)
-        if found.get(name) != shape:
-            raise ValueError(f"{name} should be a parameter of shape {shape}; found {found}")
+        wanted = f"the shape {tuple(weight.shape)} is asked for"
+        if name not in own:
+            raise Unfit(f"there is no parameter {name}, for which {wanted}; found {', '.join(own)}")
+        if own[name].shape != weight.shape:
+            raise Unfit(f"{name} has the shape {tuple(own[name].shape)}; {wanted}")
     given = {id(own[name]) for name in weights}
     if spare := [name for name, parameter in own.items() if id(parameter) not in given]:
-        raise ValueError(f"{min(spare)} is a parameter too many")
+        first = min(spare)
+        without = "; say bias=False" * (first.removesuffix("bias") + "weight" in weights)
+        raise Unfit(f"{first} is a parameter too many{without}")
     layer.to(next(iter(weights.values())).dtype).load_state_dict(dict(weights), strict=False)
     return layer

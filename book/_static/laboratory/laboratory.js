@@ -365,7 +365,7 @@ class Laboratory {
         }
       }
       return make("div", { class: "translation", "data-which": title },
-        make("h3", {}, title),
+        make("h2", {}, title),
         make("p", { lang: model.gloss && Object.keys(model.gloss).length ? "ko" : null }, ...words),
         ...(this.isSmall ? [] : [make("p", { class: "numbers" }, ...told)]));
     });
@@ -390,7 +390,7 @@ class Laboratory {
       id, token: tgt.tokens([id])[0], now: ours[id], before: unchanged?.[id], chosen: id === chosen,
     }));
     const said = tgt.tokens(prefix).map(printed).join(" ") || "the beginning";
-    return make("section", {}, make("h3", {}, "The next token"),
+    return make("section", {}, make("h2", {}, "The next token"),
       bars(entries, gloss, `What may come after: ${said}`, (token) => {
         const id = entries.find((entry) => entry.token === token).id;
         this.sayInstead(id);
@@ -452,7 +452,7 @@ class Laboratory {
     const note = this.head < 0
       ? "Choose a head to set its weights by hand."
       : "Choose a cell: that row will look there alone. Choose it again to undo.";
-    return make("section", {}, make("h3", {}, "Attention"),
+    return make("section", {}, make("h2", {}, "Attention"),
       choice("layer", layers.map((name) => [name, layerName(name)]), this.layer, (name) => {
         this.layer = name;
         this.head = -1;

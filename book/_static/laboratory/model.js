@@ -204,6 +204,8 @@ function makeModel(kind, config, weights) {
   return new { seq2seq: Seq2Seq, bahdanau: Bahdanau, luong: Luong }[kind](config, weights);
 }
 
+const LARGEST = 10_000_000; // with more parameters, a reader would wait too long for every word
+
 // The model that model.json describes (as an object), with the bytes of model.safetensors.
 function openModel(description, buffer) {
   requireThat(
@@ -215,6 +217,11 @@ function openModel(description, buffer) {
     `model.json has format ${description.format}, this page reads format 1.`,
   );
   const weights = readSafetensors(buffer);
+  const parameters = Object.values(weights).reduce((sum, { data }) => sum + data.length, 0);
+  requireThat(
+    parameters <= LARGEST,
+    `The model has ${parameters} parameters, this page takes at most ${LARGEST}.`,
+  );
   const model = makeModel(description.model, description.config, weights);
   const src = new Vocabulary(description.src);
   const tgt = description.tgt === "src" ? src : new Vocabulary(description.tgt);
@@ -231,7 +238,7 @@ function openModel(description, buffer) {
   Object.assign(attention, model.rate(model.read([EOS]), [BOS]).attention);
   return Object.assign(model, {
     kind: description.model,
-    parameters: Object.values(weights).reduce((sum, { data }) => sum + data.length, 0),
+    parameters,
     src,
     tgt,
     search: { beam, alpha, extra_length: extra },

@@ -11,8 +11,6 @@ from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import loaded, random_cases
 from annotated_transformer.soft_lookup import masked_softmax
 
-__all__ = ["additive_attention", "loaded"]
-
 
 def _additive_attention(
     query: Float[Tensor, "*batch query d_s"],

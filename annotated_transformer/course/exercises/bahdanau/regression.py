@@ -11,25 +11,30 @@ from annotated_transformer.course.exercises.cases import normal
 
 
 def _nadaraya_watson(
-    query: Float[Tensor, " n"], keys: Float[Tensor, " m"], values: Float[Tensor, " m"], width: float
+    query: Float[Tensor, " n"],
+    keys: Float[Tensor, " m"],
+    values: Float[Tensor, " m"],
+    bandwidth: float,
 ) -> Float[Tensor, " n"]:
     """Kernel regression: a guess for every query."""
-    scores = -((query.unsqueeze(1) - keys) ** 2) / (2 * width**2)
+    scores = -((query.unsqueeze(1) - keys) ** 2) / (2 * bandwidth**2)
     return scores.softmax(dim=1) @ values
 
 
 def _regression(
-    score: Callable[[Tensor, float], Tensor] = lambda x, width: -(x**2) / (2 * width**2),
+    score: Callable[[Tensor, float], Tensor] = lambda x, bandwidth: -(x**2) / (2 * bandwidth**2),
     weigh: Callable[[Tensor], Tensor] = lambda e: e.softmax(1),
 ) -> Callable[..., Tensor]:
-    return lambda q, k, v, width: weigh(score(q[:, None] - k, width)) @ v
+    return lambda q, k, v, bandwidth: weigh(score(q[:, None] - k, bandwidth)) @ v
 
 
-def _density(of_width: float, of_pi: float = 1.0, of_keys: float = 0.0) -> Callable[..., Tensor]:
-    """The kernel as a density, with powers of the width, of 2π and of the number of keys below."""
-    return lambda q, k, v, width: (
-        _regression(weigh=torch.exp)(q, k, v, width)
-        / (width**of_width * (2 * torch.pi) ** (of_pi / 2) * len(k) ** of_keys)
+def _density(
+    of_bandwidth: float, of_pi: float = 1.0, of_keys: float = 0.0
+) -> Callable[..., Tensor]:
+    """The kernel as a density: over powers of the bandwidth, of 2π and of the number of keys."""
+    return lambda q, k, v, bandwidth: (
+        _regression(weigh=torch.exp)(q, k, v, bandwidth)
+        / (bandwidth**of_bandwidth * (2 * torch.pi) ** (of_pi / 2) * len(k) ** of_keys)
     )
 
 
@@ -42,7 +47,7 @@ nadaraya_watson = Exercise(
             _density(1.0, of_keys=1.0)
         ),
         "the weights are divided by √(2π), not by their sum.": _density(0.0),
-        "the weights are divided by the width, not by their sum.": _density(1.0, of_pi=0.0),
+        "the weights are divided by the bandwidth, not by their sum.": _density(1.0, of_pi=0.0),
         "the squares of a query's weights sum to 1; the weights themselves must.": (
             _regression(weigh=lambda e: e.exp() / (2 * e).exp().sum(1, keepdim=True).sqrt())
         ),
@@ -61,40 +66,42 @@ nadaraya_watson = Exercise(
         "this is a softmax of the kernel, which has its exponential already.": (
             _regression(weigh=lambda e: e.exp().softmax(1))
         ),
-        "the width is not squared.": _regression(lambda x, width: -(x**2) / (2 * width)),
-        "the 2 is squared with the width: divide by 2 · width².": (
-            _regression(lambda x, width: -((x / (2 * width)) ** 2))
+        "the bandwidth is not squared.": _regression(
+            lambda x, bandwidth: -(x**2) / (2 * bandwidth)
         ),
-        "the width is not looked at.": _regression(lambda x, width: -(x**2) / 2),
-        "the scores are multiplied by width², not divided by it.": (
-            _regression(lambda x, width: -(x**2) * width**2)
+        "the 2 is squared with the bandwidth: divide by 2 · bandwidth².": (
+            _regression(lambda x, bandwidth: -((x / (2 * bandwidth)) ** 2))
         ),
-        "the width is not squared, and the half is missing.": (
-            _regression(lambda x, width: -(x**2) / width)
+        "the bandwidth is not looked at.": _regression(lambda x, bandwidth: -(x**2) / 2),
+        "the scores are multiplied by bandwidth², not divided by it.": (
+            _regression(lambda x, bandwidth: -(x**2) * bandwidth**2)
         ),
-        "the distance is not squared, nor is the width.": (
-            _regression(lambda x, width: -x.abs() / width)
+        "the bandwidth is not squared, and the half is missing.": (
+            _regression(lambda x, bandwidth: -(x**2) / bandwidth)
+        ),
+        "the distance is not squared, nor is the bandwidth.": (
+            _regression(lambda x, bandwidth: -x.abs() / bandwidth)
         ),
         "the difference is not squared: keys on one side count most.": (
-            _regression(lambda x, width: -x / (2 * width**2))
+            _regression(lambda x, bandwidth: -x / (2 * bandwidth**2))
         ),
-        "the half is missing: divide by 2 · width².": (
-            _regression(lambda x, width: -((x / width) ** 2))
+        "the half is missing: divide by 2 · bandwidth².": (
+            _regression(lambda x, bandwidth: -((x / bandwidth) ** 2))
         ),
-        "this divides by 2 and multiplies by width²; put brackets around the whole divisor.": (
-            _regression(lambda x, width: -(x**2) / 2 * width**2)
+        "this divides by 2 and multiplies by bandwidth²; put brackets around the whole divisor.": (
+            _regression(lambda x, bandwidth: -(x**2) / 2 * bandwidth**2)
         ),
         "the distance is not squared: near and far keys differ too little.": (
-            _regression(lambda x, width: -x.abs() / (2 * width**2))
+            _regression(lambda x, bandwidth: -x.abs() / (2 * bandwidth**2))
         ),
         "the minus is missing: the farthest key counts most.": (
-            _regression(lambda x, width: x**2 / (2 * width**2))
+            _regression(lambda x, bandwidth: x**2 / (2 * bandwidth**2))
         ),
         "this is the value of the nearest key; all keys have a say.": (
-            lambda q, k, v, width: v[(q[:, None] - k).abs().argmin(1)]
+            lambda q, k, v, bandwidth: v[(q[:, None] - k).abs().argmin(1)]
         ),
         "this is the plain mean; near keys must count more.": (
-            lambda q, k, v, width: v.mean().expand_as(q)
+            lambda q, k, v, bandwidth: v.mean().expand_as(q)
         ),
     },
     cases=[

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
 
 Pair = Float[Tensor, "tgt src"]
@@ -91,6 +91,12 @@ memory_gradient = Derivation(
         ),
         "step 3 is the softmax of B; its derivative is asked for.": (
             _steps(scores=lambda A, B: B.softmax(1))
+        ),
+        "step 4 has B for the gradient by the scores; that is step 3.": (
+            _steps(keys=lambda X, M, G, S: (G @ M.mT).mT @ X)
+        ),
+        "step 4 has A for the gradient by the scores; that is step 3.": (
+            _steps(keys=lambda X, M, G, S: (X @ M.mT).softmax(1).mT @ X)
         ),
         "step 4 has G for X: the scores are X times the keys.": (
             _steps(keys=lambda X, M, G, S: S.mT @ G)

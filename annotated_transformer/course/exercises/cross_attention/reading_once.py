@@ -103,6 +103,11 @@ def _both_memories(self: _SourceReader, memory: Tensor, mask: Tensor) -> None:
     _SourceReader.read(self, *both)
 
 
+def _keep_all_of_the_first(self: _SourceReader, memory: Tensor, mask: Tensor) -> None:
+    if not hasattr(self, "seen"):
+        _SourceReader.read(self, memory, mask)
+
+
 def _keep_the_first_mask(self: _SourceReader, memory: Tensor, mask: Tensor) -> None:
     _SourceReader.read(self, memory, self.mask if hasattr(self, "seen") else mask)
 
@@ -185,6 +190,9 @@ source_reader = Exercise(
         ),
         "the second memory is not read: the layer still attends to the first.": (
             _with(read=_keep_the_first)
+        ),
+        "the second time, read does nothing: memory and mask of the first stay.": (
+            _with(read=_keep_all_of_the_first)
         ),
     },
     cases=[(8, 2), (6, 3), (12, 4)],

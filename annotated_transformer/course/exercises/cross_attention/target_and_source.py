@@ -32,6 +32,9 @@ cross_shapes = Exercise(
         "source and target are swapped: the target asks, the source is asked.": (
             lambda b, s, t, d, h: _cross_shapes(b, t, s, d, h)
         ),
+        "these are the shapes of the example, whatever the sizes are.": (
+            lambda *sizes: _cross_shapes(2, 3, 4, 10, 5)
+        ),
         "queries and keys are swapped: the queries come from the target.": _but(
             query=lambda b, s, t, d, h: (b, h, s, d // h),
             key=lambda b, s, t, d, h: (b, h, t, d // h),

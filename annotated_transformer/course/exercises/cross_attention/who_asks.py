@@ -94,6 +94,21 @@ turned_attention = Exercise(
             lambda x, m: x + _turned_attention(x, m)
         ),
         "these are the weights; multiply them by the memory.": _wrong(end=lambda w, m: w),
+        "the softmax goes over axis 0, which is the source without a batch; count from the end.": (
+            _wrong(share=lambda s: s.mT.softmax(0).mT)
+        ),
+        "the softmax goes over axis 1, which is the source in a batch; count from the end: −2.": (
+            _wrong(share=lambda s: s.mT.softmax(1).mT)
+        ),
+        "the softmax goes over axis 1, which is the source without a batch; take −1.": (
+            _wrong(share=lambda s: s.softmax(1))
+        ),
+        "each source word shares out 1, and rows are divided by their sums; one softmax does.": (
+            _wrong(share=lambda s: s.softmax(-2) / s.softmax(-2).sum(-1, keepdim=True))
+        ),
+        "the weights are turned, and x is mixed by them; each target mixes the memory.": (
+            lambda x, m: _wrong(end=lambda weights, _: weights.mT @ x)(x, m)
+        ),
         "all scores of a sentence share out 1; each row must.": (
             _wrong(share=lambda s: s.flatten(-2).softmax(-1).view(s.shape))
         ),

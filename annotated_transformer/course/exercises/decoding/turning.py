@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 
 Steps = tuple[float, float, float, float]
 
@@ -95,14 +95,14 @@ turning_point = Derivation(
         "step 3 is multiplied; divide the logarithms, long by short.": _from_ratio(
             lambda short, long: short * long
         ),
-        "steps 1 and 2 are probabilities; take their logarithms.": _from_sums(math.prod),
-        "steps 1 and 2 are means; log p is the sum of the tokens' logarithms.": _from_sums(
+        "step 1 is a probability; take its logarithm.": _from_sums(math.prod),
+        "step 1 is a mean; log p is the sum of the tokens' logarithms.": _from_sums(
             lambda p: sum(map(math.log, p)) / len(p)
         ),
-        "steps 1 and 2 lack the last probability, that of EOS.": _from_sums(
+        "step 1 lacks the last probability, that of EOS.": _from_sums(
             lambda p: sum(map(math.log, p[:-1]))
         ),
-        "steps 1 and 2 are the logarithm of a sum; add the logarithms.": _from_sums(
+        "step 1 is the logarithm of a sum; add the logarithms.": _from_sums(
             lambda p: math.log(sum(p))
         ),
     },

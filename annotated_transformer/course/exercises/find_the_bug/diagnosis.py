@@ -94,6 +94,9 @@ def coarse_answers(two: Callable[[Transformer], Pair]) -> dict[str, Test]:
         "the tolerance is so large that a difference which matters is within it.": (
             close(lambda logits: logits, atol=0.1)
         ),
+        "dropout is at work, as in training, so that no two runs agree; say model.eval().": (
+            lambda model: torch.allclose(*two(model.train()))
+        ),
     }
 
 
@@ -105,6 +108,15 @@ def only_sums(two: Callable[[Transformer], Pair]) -> dict[str, Test]:
         return torch.allclose(a.sum(), b.sum())
 
     return {"only sums or means are compared; they may agree where the logits do not.": test}
+
+
+def very_tolerant(two: Callable[[Transformer], Pair]) -> dict[str, Test]:
+    """The mistake of a test with a tolerance as large as the logits."""
+    return {
+        "the tolerance is so large that nearly everything is within it.": (
+            lambda model: torch.allclose(*two(model.eval()), atol=1.0)
+        ),
+    }
 
 
 def to_the_last_digit(test: Test) -> dict[str, Test]:

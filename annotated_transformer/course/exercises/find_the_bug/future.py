@@ -1,5 +1,7 @@
 """Find the bug: a test that no position depends on a later word."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -20,11 +22,19 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     TRAINING,
     Model,
     Pair,
+    Test,
     coarse_answers,
     leak,
     put_to_test,
     read_at_once,
+    very_tolerant,
     wrong_answers,
+)
+from annotated_transformer.course.exercises.find_the_bug.healthy import (
+    COUNTING,
+    DEAF,
+    LATE,
+    STEADY,
 )
 from annotated_transformer.transformer import Transformer
 
@@ -67,13 +77,20 @@ def _nearest(model: Transformer) -> bool:
     return all(torch.allclose(before[i, :, i], after[i, :, i]) for i in range(len(PLACES)))
 
 
+def _up_to(end: Callable[[int], int]) -> Test:
+    """The test that compares more than the positions before the changed word."""
+
+    def test(model: Transformer) -> bool:
+        logits = model.eval()(SRC, TGT_IN)
+        return all(
+            torch.allclose(model(SRC, _with(t))[:, : end(t)], logits[:, : end(t)]) for t in PLACES
+        )
+
+    return test
+
+
 def _source_does_not_matter(model: Transformer) -> bool:
     return torch.allclose(model.eval()(SRC.flip(0), TGT_IN), model(SRC, TGT_IN))
-
-
-def _ignore_the_source(model: Transformer) -> None:
-    for layer in model.decoder:
-        layer.cross_attention.output.weight.data.zero_()  # type: ignore[union-attr, operator]
 
 
 def _leak_faintly(src: Tensor, logits: Tensor) -> Tensor:
@@ -86,10 +103,17 @@ hides_the_future = Exercise(
     reference=_hides_the_future,
     mistakes={
         **coarse_answers(_before_and_after),
+        **very_tolerant(_before_and_after),
         "only the last word's change decides; an early position may see another word.": (
             _last_change
         ),
         "only the position before the changed word decides; a leak may reach farther.": _nearest,
+        "the changed position is compared, too; only those before it do not see the new word.": (
+            _up_to(lambda t: t + 1)
+        ),
+        "positions are compared that come after a changed word, of this round or an earlier one.": (
+            _up_to(lambda t: TGT_IN.size(1))
+        ),
         "the source is changed; each word may depend on that, but not on later target words.": (
             _source_does_not_matter
         ),
@@ -109,6 +133,6 @@ hides_the_future = Exercise(
         (LONG_LEAK,),
         (SHORT_LEAK,),
         (Model("a model with a small leak", change=read_at_once(_leak_faintly)),),
-        (Model("a model that ignores the source", change=_ignore_the_source),),
+        *((model,) for model in (DEAF, COUNTING, LATE, STEADY)),
     ],
 )

@@ -1,7 +1,6 @@
 """Find the bug: a test that compares every layer normalisation with the formula."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -70,17 +69,8 @@ def _children(model: Transformer) -> bool:
     return all(_is_right(part) for part in model.children() if isinstance(part, nn.LayerNorm))
 
 
-def _in_either_type(test: Test, case: Model) -> Any:
-    """A test may draw its x in single precision; the model is then asked in it, too."""
-    try:
-        return put_to_test(test, case)
-    except RuntimeError:
-        model = case.make().float()
-        return test(model)
-
-
 norms_agree = Exercise(
-    ask=_in_either_type,
+    ask=put_to_test,
     reference=_norms_agree,
     mistakes={
         "your own deviation is the unbiased one; layer normalisation divides by d, not d − 1.": (
@@ -133,6 +123,9 @@ norms_agree = Exercise(
         ),
         "the tolerance is so large that the mistake is within it.": (
             _all(lambda part: _is_right(part, atol=0.1))
+        ),
+        "the tolerance is so large that only a coarse mistake is outside it.": (
+            _all(lambda part: _is_right(part, atol=0.3))
         ),
         "it is the other way round: True means that the model is healthy.": (
             lambda model: not _norms_agree(model)

@@ -17,11 +17,12 @@ def is_by_hand(
     unbiased: bool = False,
     add: Callable[[Tensor, float], Tensor] = lambda variance, eps: (variance + eps).sqrt(),
     atol: float = 1e-8,
+    rtol: float = 1e-5,
 ) -> bool:
     """Whether a normalisation is that of a formula, which may have a mistake."""
     variance = X.var(-1, keepdim=True, unbiased=unbiased)
     right = (X - X.mean(-1, keepdim=True)) / add(variance, part.eps) * part.weight + part.bias
-    return torch.allclose(part(X), right, atol=atol)
+    return torch.allclose(part(X), right, atol=atol, rtol=rtol)
 
 
 OTHER_FORMULAS: dict[str, Callable[[Norm], bool]] = {
@@ -40,6 +41,19 @@ OTHER_FORMULAS: dict[str, Callable[[Norm], bool]] = {
     "ε is squared under the root; it stands there as it is.": (
         lambda part: is_by_hand(part, add=lambda variance, eps: (variance + eps**2).sqrt())
     ),
+    "weight and bias are swapped: γ multiplies, and β is added.": (
+        lambda part: torch.allclose(
+            part(X), F.layer_norm(X, (8,), part.bias, part.weight, part.eps)
+        )
+    ),
+    "right for an ε of 0 alone: it stands under the root, added to σ².": (
+        lambda part: is_by_hand(
+            part, add=lambda variance, _: variance.sqrt(), atol=1e-12, rtol=1e-12
+        )
+    ),
+    "γ and β meet other numbers than (x − μ)/√(σ² + ε), μ and σ² taken over the last axis.": (
+        lambda part: torch.allclose(part(X), part.weight * X.flip(-1) + part.bias)
+    ),
     "the result must have mean 0 and deviation 1 here; gain and bias change that.": (
         lambda part: (
             torch.allclose(part(X).mean(-1), torch.zeros(2, 3).double(), atol=1e-3)
@@ -48,4 +62,3 @@ OTHER_FORMULAS: dict[str, Callable[[Norm], bool]] = {
     ),
 }
 """What else is taken for a right normalisation."""
-"""Whether a normalisation is that of another formula."""

@@ -89,4 +89,26 @@ def _set(name: str, size: float) -> Change:
     return change
 
 
-TRAINED_IN_PART = {"other gains": _set("weight", 2.0), "other biases": _set("bias", 2.0)}
+def _gains_and_biases(size: float) -> Change:
+    """Let each norm's gains be so many times its biases."""
+
+    def change(model: Transformer) -> None:
+        for i, part in enumerate(norms(model)):
+            part.bias.data = normal(8, seed=i)
+            part.weight.data = size * part.bias.data
+
+    return change
+
+
+def _no_eps(model: Transformer) -> None:
+    for part in norms(model):
+        part.eps = 0.0
+
+
+TRAINED_IN_PART = {
+    "other gains": _set("weight", 2.0),
+    "other biases": _set("bias", 2.0),
+    "gains of 0": _gains_and_biases(0.0),
+    "gains that are equal to their biases": _gains_and_biases(1.0),
+    "an ε of 0": _no_eps,
+}

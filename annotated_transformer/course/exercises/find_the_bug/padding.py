@@ -25,14 +25,18 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     Change,
     Model,
     Pair,
+    Test,
     _of_length,
     coarse_answers,
     only_sums,
     put_to_test,
     read_at_once,
     to_the_last_digit,
+    very_tolerant,
     wrong_answers,
 )
+from annotated_transformer.course.exercises.find_the_bug.healthy import DEAF, STEADY, UNORDERED
+from annotated_transformer.tokens import BOS
 from annotated_transformer.transformer import Transformer
 
 LONGER = F.pad(SRC, (0, 3))
@@ -46,6 +50,11 @@ def _ignores_padding(model: Transformer) -> bool:
 
 def _longer_and_not(model: Transformer) -> Pair:
     return model(LONGER, TGT_IN), model(SRC, TGT_IN)
+
+
+def _with_source(src: Tensor) -> Test:
+    """The test that takes another source for the longer one."""
+    return lambda model: torch.allclose(model.eval()(src, TGT_IN), model(SRC, TGT_IN))
 
 
 def _memory_ignores_padding(model: Transformer) -> bool:
@@ -125,6 +134,7 @@ ignores_padding = Exercise(
     reference=_ignores_padding,
     mistakes={
         **coarse_answers(_longer_and_not),
+        **very_tolerant(_longer_and_not),
         **only_sums(_longer_and_not),
         **to_the_last_digit(_ignores_padding),
         "only the encoder's output is compared; the decoder may read the padding.": (
@@ -133,11 +143,17 @@ ignores_padding = Exercise(
         "the target is padded; it is the source whose padding must not matter here.": (
             _target_is_padded
         ),
+        "PAD stands in front, where it moves the words; it comes after them.": (
+            _with_source(F.pad(SRC, (3, 0)))
+        ),
+        "the source gets other tokens than PAD, or other words; a healthy model reads them.": (
+            _with_source(F.pad(SRC, (0, 3), value=BOS))
+        ),
         "only one position of one sentence decides.": _one_place,
         **wrong_answers(_ignores_padding),
     },
     cases=[
-        *((model,) for model in (HEALTHY, TRAINING, PADDING, HEADS)),
+        *((model,) for model in (HEALTHY, TRAINING, PADDING, HEADS, DEAF, UNORDERED, STEADY)),
         *((Model(what, change=change),) for what, change in FAULTY.items()),
         *((model,) for model in (ROUNDED, FUTURE, POSITIONS, NORMS, COPIES)),
     ],

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.comparing import is_number
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.course.questions import Question, by_number
 
@@ -34,6 +35,10 @@ def too_wide_to_see(answer: Any) -> str:
         for d in WIDTHS
         if d != first
     }
+    if is_number(answer) and answer not in WIDTHS:
+        return (
+            f"this is none of the widths to try, {WIDTHS[0]}, {WIDTHS[1]}, {WIDTHS[2]} and so on."
+        )
     return by_number(answer, first, replies)
 
 
@@ -95,13 +100,6 @@ what_a_pass_shows = Derivation(
             lambda p, n: (1 - p, 1 - n * p, (1 - 1 / 20) / p, (1 - 1 / 20) / n)
         ),
         **{f"step {i}: {sentence}": _but(i, other) for (i, sentence), other in OTHER_STEPS.items()},
-        "1/20 is the chance to miss the mistake; in steps 3 and 4 it is that to find it.": (
-            lambda p, n: (
-                *_what_a_pass_shows(p, n)[:2],
-                log(0.95) / log(1 - p),
-                1 - 0.95 ** (1 / n),
-            )
-        ),
     },
     cases=[(0.5, 3), (0.1, 20), (0.02, 100), (0.3, 8)],
 )

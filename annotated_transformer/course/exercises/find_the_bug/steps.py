@@ -1,5 +1,7 @@
 """Find the bug: a test that word by word gives what is given all at once."""
 
+from collections.abc import Sequence
+
 import torch
 
 from annotated_transformer.course.checking import Exercise
@@ -20,12 +22,19 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     TRAINING,
     Model,
     Pair,
+    Test,
     coarse_answers,
     only_sums,
     put_to_test,
     to_the_last_digit,
     turn_third,
     wrong_answers,
+)
+from annotated_transformer.course.exercises.find_the_bug.healthy import (
+    COUNTING,
+    FORGETFUL,
+    MONOTONOUS,
+    STEADY,
 )
 from annotated_transformer.transformer import Transformer
 
@@ -40,12 +49,30 @@ def _steps_agree(model: Transformer) -> bool:
     return torch.allclose(torch.stack(steps, dim=1), model(SRC, TGT_IN))
 
 
-def _both_ways(model: Transformer) -> Pair:
+PLACES = range(TGT_IN.size(1))
+
+
+def _both_ways(model: Transformer, fed: Sequence[int] = PLACES) -> Pair:
     state, steps = model.start(SRC), []
-    for token in TGT_IN.T:
-        logits, state = model.step(state, token)
+    for place in fed:
+        logits, state = model.step(state, TGT_IN[:, place])
         steps.append(logits)
     return torch.stack(steps, dim=1), model(SRC, TGT_IN)
+
+
+def _other(fed: Sequence[int] = PLACES, compared: Sequence[int] = PLACES) -> Test:
+    """The test that feeds the words of other places, or compares with other positions."""
+
+    def test(model: Transformer) -> bool:
+        one_by_one, at_once = _both_ways(model.eval(), fed)
+        return torch.allclose(one_by_one, at_once[:, compared])
+
+    return test
+
+
+def _any_step(model: Transformer) -> bool:
+    one_by_one, at_once = _both_ways(model.eval())
+    return any(torch.allclose(one_by_one[:, t], at_once[:, t]) for t in PLACES)
 
 
 def _first_two(model: Transformer) -> bool:
@@ -59,6 +86,16 @@ steps_agree = Exercise(
     mistakes={
         **coarse_answers(_both_ways),
         "only the first two steps decide; go on to the end.": _first_two,
+        "one step that agrees is enough here; all have to.": _any_step,
+        "the steps do not begin with BOS: feed every column of `tgt_in`, from 0 on.": (
+            _other(PLACES[1:], PLACES[1:])
+        ),
+        "the words that are fed are not those of `tgt_in` in their order; one is fed twice, say.": (
+            _other([0] * len(PLACES))
+        ),
+        "the logits of a step are compared with those of another position.": (
+            _other(compared=[t - 1 for t in PLACES])
+        ),
         **only_sums(_both_ways),
         **to_the_last_digit(_steps_agree),
         **wrong_answers(_steps_agree),
@@ -88,6 +125,6 @@ steps_agree = Exercise(
                 change=turn_third(lambda logits: 1.01 * logits),
             ),
         ),
-        (ROUNDED,),
+        *((model,) for model in (ROUNDED, STEADY, MONOTONOUS, COUNTING, FORGETFUL)),
     ],
 )

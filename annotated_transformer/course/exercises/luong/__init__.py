@@ -3,16 +3,22 @@
 from annotated_transformer.course.exercises.luong.contexts import (
     luong_context,
 )
+from annotated_transformer.course.exercises.luong.counts import (
+    score_parameters,
+)
 from annotated_transformer.course.exercises.luong.decoder_steps import (
     input_feeding,
 )
-from annotated_transformer.course.exercises.luong.scores import (
+from annotated_transformer.course.exercises.luong.derivatives import (
     by_the_query,
+)
+from annotated_transformer.course.exercises.luong.local import (
+    local_attention,
+)
+from annotated_transformer.course.exercises.luong.scores import (
     general_scores,
-    score_parameters,
 )
 from annotated_transformer.course.exercises.luong.windows import (
-    local_attention,
     narrowest_window,
 )
 

@@ -1,11 +1,15 @@
 """Luong attention: the contexts, from all states of the decoder."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import random_cases
+from annotated_transformer.course.exercises.luong.lookups import ROW_LOOKUPS, Lookup
 
 
 def _luong_context(
@@ -13,6 +17,10 @@ def _luong_context(
 ) -> Float[Tensor, "tgt d"]:
     """The contexts of Luong's model, from all states of the decoder."""
     return (states[1:] @ memory.mT).softmax(dim=-1) @ memory
+
+
+def _looked_up(look: Lookup) -> Callable[[Tensor, Tensor], Any]:
+    return lambda s, h: look(s[1:] @ h.mT, h)
 
 
 luong_context = Exercise(
@@ -24,22 +32,10 @@ luong_context = Exercise(
         "s_0 asks too: it stands before the first word and needs no context.": (
             lambda s, h: (s @ h.mT).softmax(-1) @ h
         ),
-        "the softmax goes over the target; each step shares out 1 among the source words.": (
-            lambda s, h: (s[1:] @ h.mT).softmax(0) @ h
-        ),
         "the weights of a source word sum to 1 over all states; those of a step should.": (
             lambda s, h: (s @ h.mT).softmax(0)[1:] @ h
         ),
-        "the softmax is missing: these weights do not sum to 1.": lambda s, h: s[1:] @ h.mT @ h,
-        "this is the plain mean of the memory; the scores are not used.": (
-            lambda s, h: h.mean(0).expand_as(s[1:])
-        ),
-        "this is the one best source word; a soft lookup mixes all of them.": (
-            lambda s, h: h[(s[1:] @ h.mT).argmax(-1)]
-        ),
-        "these are the weights; the context is their sum of the memory.": (
-            lambda s, h: (s[1:] @ h.mT).softmax(-1)
-        ),
+        **{sentence: _looked_up(look) for sentence, look in ROW_LOOKUPS.items()},
         "the scores are divided by √d; the dot score does not (the Transformer will).": (
             lambda s, h: _luong_context(s / h.size(-1) ** 0.5, h)
         ),
@@ -58,8 +54,20 @@ luong_context = Exercise(
         "the state stands beside the context; only the context is asked for.": (
             lambda s, h: torch.cat([_luong_context(s, h), s[1:]], -1)
         ),
-        "these weights do not sum to 1: divide the exponentials by their sum.": (
-            lambda s, h: (s[1:] @ h.mT).exp() @ h
+        "the state stands before the context; only the context is asked for.": (
+            lambda s, h: torch.cat([s[1:], _luong_context(s, h)], -1)
+        ),
+        "these went through tanh: it comes when the contexts have met the states, after W_c.": (
+            lambda s, h: _luong_context(s, h).tanh()
+        ),
+        "the state and the context change places: the weights mix the states.": (
+            lambda s, h: (h @ s[1:].mT).softmax(-1) @ s[1:]
+        ),
+        "the scores are cosines; the dot score does not divide by the lengths.": (
+            lambda s, h: torch.cosine_similarity(s[1:, None], h, dim=-1).softmax(-1) @ h
+        ),
+        "the last state does not ask here; every state after s_0 has a context.": (
+            lambda s, h: _luong_context(s[:-1], h)
         ),
     },
     cases=random_cases("steps d", "src d"),

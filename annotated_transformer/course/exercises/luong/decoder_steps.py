@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.bahdanau.additive import loaded
-from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.cases import loaded, normal
 from annotated_transformer.soft_lookup import masked_softmax
 
 
@@ -78,13 +78,15 @@ def _wrong(
 
 
 def _case(batch: int, tgt: int, d_y: int, d_s: int, src: int, d: int) -> tuple[Tensor, ...]:
-    """The last word of the first source sentence is padding."""
-    mask = torch.ones(batch, 1, src).bool()
-    mask[0, 0, -1] = False
+    """The source sentences end with one or two words of padding, in turn."""
+    mask = torch.arange(src) < src - 1 - torch.arange(batch)[:, None, None] % 2
     words, s, memory = (batch, tgt, d_y), (batch, d_s), (batch, src, d_s)
     weights = (3 * d_s, d_y + d), (3 * d_s, d_s), (3 * d_s,), (3 * d_s,), (d, 2 * d_s)
     tensors = [normal(*size, seed=i) for i, size in enumerate((words, s, memory, *weights))]
     return *tensors[:3], mask, *(weight / 2 for weight in tensors[3:])
+
+
+_states = _wrong(give=lambda before, after, context, s: s)
 
 
 input_feeding = Exercise(
@@ -111,6 +113,24 @@ input_feeding = Exercise(
         "masked after the softmax: the weights that are left no longer sum to 1.": (
             _wrong(weigh=lambda e, mask: e.softmax(-1) * mask)
         ),
+        "a masked score of 0 is not a weight of 0, for e⁰ = 1; it must be −∞.": (
+            _wrong(weigh=lambda e, mask: (e * mask).softmax(-1))
+        ),
+        "the softmax is missing: the weights of a step do not sum to 1.": (
+            _wrong(weigh=lambda e, mask: e * mask)
+        ),
+        "the best word has all the weight; a soft lookup mixes all of them.": (
+            _wrong(weigh=lambda e, mask: masked_softmax(1e9 * e, mask))
+        ),
+        "the context is the plain mean of the real words; the scores are not used.": (
+            _wrong(weigh=lambda e, mask: masked_softmax(0 * e, mask))
+        ),
+        "the context is the plain mean of all words; neither scores nor mask are used.": (
+            _wrong(weigh=lambda e, mask: (0 * e).softmax(-1))
+        ),
+        "the softmax goes over the one query, so that every real word has the weight 1.": (
+            _wrong(weigh=lambda e, mask: mask.to(e))
+        ),
         "the scores are divided by √d; the dot score is not (the Transformer's will be).": (
             _wrong(query=lambda old, new: new / new.size(-1) ** 0.5)
         ),
@@ -121,14 +141,24 @@ input_feeding = Exercise(
         "these are the states before each step: the first is zero, and the last is missing.": (
             _wrong(give=lambda before, after, context, s: before)
         ),
-        "these are the states s of the cell; the attentional states are asked for.": (
-            _wrong(give=lambda before, after, context, s: s)
-        ),
+        "these are the states s of the cell; the attentional states are asked for.": (_states),
         "these are the contexts; the attentional states are asked for.": (
             _wrong(give=lambda before, after, context, s: context)
         ),
         "the cell is fed W_c [c; s] without its tanh.": (
             _wrong(squeeze=lambda x: x, give=lambda before, after, context, s: after.tanh())
+        ),
+        "the attentional states go through a sigmoid; tanh is asked for.": (
+            _wrong(squeeze=torch.sigmoid)
+        ),
+        "the cell begins with zeros; it begins with the state s that is given.": (
+            lambda words, s, *given: _wrong()(words, 0 * s, *given)
+        ),
+        "the words come one step late; these are the words before the targets already.": (
+            lambda words, *given: _wrong()(F.pad(words, (0, 0, 1, -1)), *given)
+        ),
+        "the last state s is returned, too; the attentional states alone are asked for.": (
+            lambda *given: (_wrong()(*given), _states(*given)[:, -1])
         ),
         "this is the last step only; the states of all steps are asked for.": (
             lambda *given: _wrong()(*given)[:, -1]

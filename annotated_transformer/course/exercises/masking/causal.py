@@ -28,12 +28,14 @@ def _wrong(
     score: float = -torch.inf,
     dim: int = -1,
     weigh: Callable[[Tensor, Tensor], Tensor] = torch.matmul,
+    size: Callable[[Tensor], int] = lambda q: q.size(-2),
 ) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     """Causal attention in which one of the steps is another."""
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         scores = query @ key.mT / root(query, value)
-        kept = scores.masked_fill(hidden(torch.ones_like(scores)) == 1, score)
+        ones = torch.ones(size(query), size(query))
+        kept = scores.masked_fill(hidden(ones) == 1, score)
         return weigh(kept.softmax(dim), value)
 
     return attend
@@ -119,6 +121,12 @@ causal_attention = Exercise(
         ),
         "the mask comes after the softmax, which goes over the queries.": _wrong(
             hidden=torch.zeros_like, dim=-2, weigh=lambda weights, value: weights.tril() @ value
+        ),
+        "the softmax goes over the queries, and each position's past is hidden from it.": (
+            _wrong(hidden=lambda ones: ones.tril(-1), dim=-2)
+        ),
+        "the positions are counted along axis 1, which is theirs only in a batch; take −2.": (
+            _wrong(hidden=lambda ones: ones.triu(1), size=lambda q: q.size(1))
         ),
         "these are the weights; multiply them by the values.": (
             _wrong(weigh=lambda weights, value: weights)

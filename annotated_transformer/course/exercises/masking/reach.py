@@ -29,6 +29,7 @@ def far_reach(answer: Any) -> str:
             LAYERS * WIDTH: "each layer reaches less far back: its window holds the place itself.",
             _reach() + 1: "these are all places that are seen; how many places back is the first?",
             _reach(layers=1): "this is the reach of one layer; what it reads has read others.",
+            _reach() - 1: "one place more is seen: the first of the farthest window.",
             LAYERS * WIDTH - 1: "each window holds the place itself, not only the first one.",
             19
             - _reach(): "this is the place of the first; how many places back is it from the last?",

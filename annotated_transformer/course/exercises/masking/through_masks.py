@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.soft_lookup import masked_softmax
 
@@ -28,7 +28,7 @@ def _through_the_mask(
 
 def _by_formulas(
     first: Callable[[Tensor, Tensor], Tensor] = lambda e, mask: e.softmax(0),
-    left: Callable[[Tensor, Tensor], Tensor] = lambda w, mask: (w * mask).sum(),
+    left: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda e, mask, w: (w * mask).sum(),
     masked: Callable[..., Tensor] = lambda e, mask, w, z: w * mask / z,
     output: Callable[..., Tensor] = lambda w, a, x: a @ x,
     by_score: Callable[..., Tensor] = lambda w, a, x, c: a * (x - c),
@@ -37,12 +37,17 @@ def _by_formulas(
 
     def steps(scores: Tensor, mask: Tensor, values: Tensor) -> tuple[Tensor, ...]:
         w = first(scores, mask)
-        z = left(w, mask)
+        z = left(scores, mask, w)
         a = masked(scores, mask, w, z)
         c = output(w, a, values)
         return w, z, a, c, by_score(w, a, values, c)
 
     return steps
+
+
+def _visible_alone(scores: Tensor, mask: Tensor, values: Tensor) -> tuple[Tensor, ...]:
+    weights, left, masked, output, gradient = _through_the_mask(scores, mask, values)
+    return weights, left, masked[mask], output, gradient[mask]
 
 
 through_the_mask = Derivation(
@@ -55,23 +60,29 @@ through_the_mask = Derivation(
             _by_formulas(lambda e, mask: e.exp())
         ),
         "step 2 is the sum of all weights, which is 1; add those that the mask leaves.": (
-            _by_formulas(left=lambda w, mask: w.sum())
+            _by_formulas(left=lambda e, mask, w: w.sum())
         ),
         "step 2 is the sum of the hidden weights; add those that the mask leaves.": (
-            _by_formulas(left=lambda w, mask: (w * ~mask).sum())
+            _by_formulas(left=lambda e, mask, w: (w * ~mask).sum())
         ),
         "step 2 is the number of keys that are left; add their weights.": (
-            _by_formulas(left=lambda w, mask: mask.sum().to(w))
+            _by_formulas(left=lambda e, mask, w: mask.sum().to(w))
         ),
+        "step 2 adds e to the power of the scores; add the weights of step 1.": (
+            _by_formulas(
+                left=lambda e, mask, w: (e.exp() * mask).sum(),
+                masked=lambda e, mask, w, z: e.exp() * mask / z,
+            )
+        ),
+        "step 2 adds the scores that the mask leaves; add their weights.": (
+            _by_formulas(left=lambda e, mask, w: (e * mask).sum())
+        ),
+        "step 3 divides by the number of visible keys; divide by the sum of their weights.": (
+            _by_formulas(masked=lambda e, mask, w, z: w * mask / mask.sum())
+        ),
+        "step 3 has no entry for a hidden key; it has one, which is 0.": _visible_alone,
         "step 3 does not sum to 1: divide what is left by step 2.": (
             _by_formulas(masked=lambda e, mask, w, z: w * mask)
-        ),
-        "step 3 does not sum to 1, but the other steps are right: divide it by step 2.": (
-            _by_formulas(
-                masked=lambda e, mask, w, z: w * mask,
-                output=lambda w, a, x: a @ x / a.sum(),
-                by_score=lambda w, a, x, c: a / a.sum() * (x - c),
-            )
         ),
         "step 3 leaves weight to hidden keys: all weights are divided by step 2.": (
             _by_formulas(masked=lambda e, mask, w, z: w / z)
@@ -90,6 +101,12 @@ through_the_mask = Derivation(
         ),
         "step 4 is not summed: the output is one number.": (
             _by_formulas(output=lambda w, a, x: a * x)
+        ),
+        "step 4 takes the mean over the keys; the weights sum to 1 already.": (
+            _by_formulas(output=lambda w, a, x: (a * x).mean())
+        ),
+        "step 5 is divided by step 2 once more; that is in the weights of step 3.": (
+            _by_formulas(by_score=lambda w, a, x, c: a * (x - c) / w[a > 0].sum())
         ),
         "step 5 moves hidden scores, too: begin with the masked weight, which is 0 there.": (
             _by_formulas(by_score=lambda w, a, x, c: w * (x - c))

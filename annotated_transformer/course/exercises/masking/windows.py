@@ -128,6 +128,16 @@ window_mask = Exercise(
         "the rows of padding are hidden too; its columns are enough.": (
             _wrong(words=lambda ids: _words(ids) & _words(ids).mT)
         ),
+        "the words are taken to come first in each row; these sentences are padded on the left.": (
+            _wrong(
+                words=lambda ids: (torch.arange(ids.size(1)) < (ids != PAD).sum(1, True))[
+                    :, None, None
+                ]
+            )
+        ),
+        "every place sees itself here, padding too; no place may see padding.": (
+            _wrong(last=lambda mask: mask | (torch.eye(mask.size(-1)) == 1))
+        ),
         "EOS is hidden too; it is a token like the others, only PAD is not.": (
             _wrong(words=lambda ids: _words(ids) & (ids != EOS)[:, None, None])
         ),

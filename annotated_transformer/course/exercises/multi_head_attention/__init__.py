@@ -1,14 +1,18 @@
 """Exercises of the chapter "Multi-head attention: looking at several places at once"."""
 
+from annotated_transformer.course.exercises.multi_head_attention.contributions import (
+    head_contributions,
+)
+from annotated_transformer.course.exercises.multi_head_attention.cuts import (
+    mixing_cuts,
+)
 from annotated_transformer.course.exercises.multi_head_attention.groups import (
     grouped_attention,
 )
 from annotated_transformer.course.exercises.multi_head_attention.heads import (
     attend_in_heads,
-    mixing_cuts,
 )
 from annotated_transformer.course.exercises.multi_head_attention.sizes import (
-    head_contributions,
     head_sizes,
 )
 

@@ -7,23 +7,44 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.bahdanau.additive import loaded
-from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.cases import loaded, normal
+from annotated_transformer.course.exercises.luong.lookups import ROW_WEIGHINGS, Weigh
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 
 Share = Callable[[Tensor, int], Tensor]
+
+WORDS = 5
+"""How long the two sentences are that pass through a layer."""
 
 
 def _side_by_side(x: Tensor, times: int) -> Tensor:
     return x.repeat_interleave(times, dim=1)
 
 
+def _in_turns(x: Tensor, times: int) -> Tensor:
+    return x.repeat(1, times, 1, 1)
+
+
+def _mean(x: Tensor, times: int) -> Tensor:
+    return x.mean(1, True).expand(-1, x.size(1) * times, -1, -1)
+
+
+def _blind_cut(x: Tensor, d: int) -> Tensor:
+    return x.reshape(len(x), -1, x.size(1), d)
+
+
+def _blind_merge(heads: Tensor) -> Tensor:
+    return heads.reshape(len(heads), heads.size(2), -1)
+
+
 class _Grouped(nn.Module):
     """Grouped-query attention; a faulty one has other choices."""
 
-    share: Share = staticmethod(_side_by_side)
+    cut: Share = staticmethod(lambda x, d: x.unflatten(-1, (-1, d)).transpose(1, 2))
+    share_keys: Share = staticmethod(_side_by_side)
+    share_values: Share = staticmethod(_side_by_side)
     divisor: Callable[[int, int], float] = staticmethod(lambda d, num_heads: d**0.5)
-    dim: int = -1
+    weigh: Weigh = staticmethod(lambda e: e.softmax(-1))
     merge: Callable[[Tensor], Tensor] = staticmethod(lambda heads: heads.transpose(1, 2).flatten(2))
     project: bool = True
     swapped: bool = False
@@ -40,16 +61,20 @@ class _Grouped(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Cut, share, attend, merge."""
         q, k, v = (part(x) for part in (self.query, self.key, self.value))
-        q, k, v = (z.unflatten(-1, (-1, self.d)).transpose(1, 2) for z in (q, k, v))
-        k, v = (self.share(z, self.num_heads // self.num_groups) for z in (k, v))
+        q, k, v = (self.cut(z, self.d) for z in (q, k, v))
+        times = self.num_heads // self.num_groups
+        k, v = self.share_keys(k, times), self.share_values(v, times)
         if self.swapped:
             q, k = k, q
         scores = q @ k.mT / self.divisor(self.d, self.num_heads)
-        merged = self.merge(scores.softmax(self.dim) @ v)
+        merged = self.merge(self.weigh(scores) @ v)
         return self.output(merged) if self.project else merged
 
 
-def _faulty(**choices: Any) -> type[nn.Module]:
+def _faulty(share: Share | None = None, **choices: Any) -> type[nn.Module]:
+    """A layer with other choices; ``share`` is one for keys and values."""
+    if share:
+        choices = {"share_keys": share, "share_values": share}
     wrapped = {
         name: staticmethod(choice) if callable(choice) else choice
         for name, choice in choices.items()
@@ -82,42 +107,52 @@ def _put_to_work(
         weights[f"{name}.bias"] = normal(width, seed=10 + seed)
     layer = loaded(kind(d_model, num_heads, num_groups), weights)
     with torch.no_grad():
-        return None if layer is None else layer(normal(2, 5, d_model, seed=20))
+        return None if layer is None else layer(normal(2, WORDS, d_model, seed=20))
 
+
+DIVISORS: dict[str, Callable[[int, int], float]] = {
+    "the factor is missing: divide the scores by √d_k": lambda d, num_heads: 1,
+    "the divisor is √d_model; a score of one head has d_k terms": (
+        lambda d, num_heads: (d * num_heads) ** 0.5
+    ),
+    "the divisor is d_k itself; its root is asked for": lambda d, num_heads: d,
+    "the divisor is the root of the number of heads; a score has d_k terms": (
+        lambda d, num_heads: num_heads**0.5
+    ),
+    "the divisor is the root of the number of words; a score has d_k terms": (
+        lambda d, num_heads: WORDS**0.5
+    ),
+    "the scores are multiplied by √d_k; divide by it": lambda d, num_heads: d**-0.5,
+    "** comes before /: put −1/2 into brackets": lambda d, num_heads: 2 * d,
+}
 
 grouped_attention = Exercise(
     reference=_grouped_attention,
     mistakes={
         "query head i uses group i modulo the groups; neighbouring heads share a group.": (
-            _faulty(share=lambda x, times: x.repeat(1, times, 1, 1))
+            _faulty(_in_turns)
+        ),
+        "the keys take the groups in turns; neighbouring heads share a group, as for the values.": (
+            _faulty(share_keys=_in_turns)
+        ),
+        "the values take the groups in turns; neighbouring heads share a group, as for the keys.": (
+            _faulty(share_values=_in_turns)
         ),
         "all query heads use the first group.": (
             _faulty(share=lambda x, times: x[:, :1].expand(-1, x.size(1) * times, -1, -1))
         ),
         "all query heads use the mean of the groups; each has a group of its own.": (
-            _faulty(share=lambda x, times: x.mean(1, True).expand(-1, x.size(1) * times, -1, -1))
+            _faulty(_mean)
         ),
         "the groups are in reverse order.": (
             _faulty(share=lambda x, times: _side_by_side(x.flip(1), times))
         ),
-        "the factor is missing: divide the scores by √d_k.": (
-            _faulty(divisor=lambda d, num_heads: 1)
+        **{f"{said}.": _faulty(divisor=divisor) for said, divisor in DIVISORS.items()},
+        "the softmax goes over the heads; each head shares out a 1 of its own.": (
+            _faulty(weigh=lambda e: e.softmax(1))
         ),
-        "the divisor is √d_model; a score of one head has d_k terms.": (
-            _faulty(divisor=lambda d, num_heads: (d * num_heads) ** 0.5)
-        ),
-        "the divisor is d_k itself; its root is asked for.": (
-            _faulty(divisor=lambda d, num_heads: d)
-        ),
-        "the divisor is the root of the number of heads; a score has d_k terms.": (
-            _faulty(divisor=lambda d, num_heads: num_heads**0.5)
-        ),
-        "the softmax goes over the queries; each query shares out 1 among the keys.": (
-            _faulty(dim=-2)
-        ),
-        "the softmax goes over the heads; each head shares out a 1 of its own.": _faulty(dim=1),
         "the heads are cut together with the positions on the way out: transpose before.": (
-            _faulty(merge=lambda heads: heads.reshape(len(heads), heads.size(2), -1))
+            _faulty(merge=_blind_merge)
         ),
         "the numbers of the heads take turns; those of a head stay side by side.": (
             _faulty(merge=lambda heads: heads.permute(0, 2, 3, 1).flatten(2))
@@ -127,13 +162,22 @@ grouped_attention = Exercise(
         "each group is repeated num_groups times; repeat it num_heads / num_groups times.": (
             _faulty(share=lambda x, times: _side_by_side(x, x.size(1)))
         ),
+        "the heads are cut together with the positions on the way in: transpose after.": (
+            _faulty(cut=_blind_cut)
+        ),
+        "heads and positions are cut together on both ways; transpose after the cut and before.": (
+            _faulty(cut=_blind_cut, merge=_blind_merge)
+        ),
+        "all query heads use the mean of the groups' values; each has a group of its own.": (
+            _faulty(share_values=_mean)
+        ),
+        "the numbers of a head are dealt out in turns; they stand side by side.": (
+            _faulty(cut=lambda x, d: x.unflatten(-1, (d, -1)).permute(0, 3, 1, 2))
+        ),
+        **{sentence: _faulty(weigh=weigh) for sentence, weigh in ROW_WEIGHINGS.items()},
         "the softmax goes over the batch; a sentence has nothing to do with another.": (
-            _faulty(dim=0)
+            _faulty(weigh=lambda e: e.softmax(0))
         ),
-        "the scores are multiplied by √d_k; divide by it.": (
-            _faulty(divisor=lambda d, num_heads: d**-0.5)
-        ),
-        "** comes before /: put −1/2 into brackets.": (_faulty(divisor=lambda d, num_heads: 2 * d)),
         "all query heads use the last group.": (
             _faulty(share=lambda x, times: x[:, -1:].expand(-1, x.size(1) * times, -1, -1))
         ),

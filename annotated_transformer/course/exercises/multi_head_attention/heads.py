@@ -1,5 +1,6 @@
 """Multi-head attention: the way into the heads, and out of them."""
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
-from annotated_transformer.course.questions import Question, by_letters
+from annotated_transformer.course.exercises.luong.lookups import ROW_WEIGHINGS, Weigh
 
 NARROW = torch.float32
 
@@ -42,18 +43,25 @@ def _attend_in_heads(
     return _merge_heads(scores.softmax(dim=3) @ value)
 
 
+Split = Callable[[Tensor, int], Tensor]
+
+
 def _wrong(
-    split: Callable[[Tensor, int], Tensor] = _split_heads,
+    split: Split = _split_heads,
     merge: Callable[[Tensor], Tensor] = _merge_heads,
-    dim: int = 3,
+    weigh: Weigh = lambda e: e.softmax(3),
     width: Callable[[Tensor, int], float] = lambda query, h: query.size(2) // h,
-    weigh: Callable[[Tensor, Tensor], Tensor] = torch.matmul,
+    **others: Split,
 ) -> Callable[..., Tensor]:
-    """The same with another split, merge, axis of the softmax or width under the root."""
+    """The same with another split, merge, softmax or width under the root.
+
+    ``others`` are the splits of queries, keys or values where they differ.
+    """
+    ways = [others.get(name, split) for name in ("queries", "keys", "values")]
 
     def attend(query: Tensor, key: Tensor, value: Tensor, h: int) -> Tensor:
-        scores = split(query, h) @ split(key, h).mT / width(query, h) ** 0.5
-        return merge(weigh(scores.softmax(dim), split(value, h)))
+        q, k, v = (way(x, h) for way, x in zip(ways, (query, key, value), strict=True))
+        return merge(weigh(q @ k.mT / width(query, h) ** 0.5) @ v)
 
     return attend
 
@@ -83,6 +91,17 @@ def _projected(
     return tuple(normal(batch, time, d, seed=time + i, dtype=dtype) for i, d in widths)
 
 
+def _half_mended() -> dict[str, Callable[..., Tensor]]:
+    """One or two of the three cuts mix positions, and perhaps the merge."""
+    parts, mended = ("queries", "keys", "values"), {}
+    for some in itertools.chain(*(itertools.combinations(parts, n) for n in (1, 2))):
+        said = f"the {' and the '.join(some)} still mix positions: transpose after the cut"
+        blind: dict[str, Any] = dict.fromkeys(some, _blind_split)
+        mended[f"{said}."] = _wrong(**blind)
+        mended[f"{said}; the merge mixes them, too."] = _wrong(merge=_blind_merge, **blind)
+    return mended
+
+
 attend_in_heads = Exercise(
     reference=_attend_in_heads,
     mistakes={
@@ -95,6 +114,7 @@ attend_in_heads = Exercise(
         "the split is right, the merge still mixes positions: transpose before you join.": (
             _wrong(merge=_blind_merge)
         ),
+        **_half_mended(),
         "the heads of a position attend to each other, and no position to another.": (
             _attend_among_heads
         ),
@@ -105,8 +125,9 @@ attend_in_heads = Exercise(
             _wrong(width=lambda query, h: h)
         ),
         "the factor is missing: divide the scores by √d_k.": _wrong(width=lambda query, h: 1),
-        "the softmax goes over the queries; each query shares out 1 among the keys.": _wrong(dim=2),
-        "the softmax goes over the heads; each head shares out a 1 of its own.": _wrong(dim=1),
+        "the softmax goes over the heads; each head shares out a 1 of its own.": _wrong(
+            weigh=lambda e: e.softmax(1)
+        ),
         "this is one head of full width.": lambda q, k, v, h: _wrong()(q, k, v, 1),
         "the divisor is d_k itself; its root is asked for.": (
             _wrong(width=lambda query, h: (query.size(2) // h) ** 2)
@@ -130,6 +151,20 @@ attend_in_heads = Exercise(
         "the split deals the numbers out in turns; those of a head stand side by side.": (
             _wrong(_dealt)
         ),
+        "positions and numbers change places on the way out.": (
+            _wrong(merge=lambda heads: heads.mT.reshape(len(heads), heads.size(2), -1))
+        ),
+        "the heads are in reverse order.": _wrong(merge=lambda heads: _merge_heads(heads.flip(1))),
+        "the heads are dealt out in turns on both ways; those of a head stand side by side.": (
+            _wrong(_dealt, lambda heads: heads.permute(0, 2, 3, 1).flatten(2))
+        ),
+        "the axes of words and numbers are swapped before the cut: rows mix the words.": (
+            _wrong(lambda x, h: x.mT.reshape(len(x), h, x.size(1), -1))
+        ),
+        "sentences and heads change places on the way out.": (
+            _wrong(merge=lambda heads: _merge_heads(heads.transpose(0, 1).reshape(heads.shape)))
+        ),
+        **{sentence: _wrong(weigh=weigh) for sentence, weigh in ROW_WEIGHINGS.items()},
         "the divisor is the root of the number of positions; a head's scores have d_k terms.": (
             _wrong(width=lambda query, h: query.size(1))
         ),
@@ -137,7 +172,7 @@ attend_in_heads = Exercise(
             _wrong(width=lambda query, h: h / query.size(2))
         ),
         "the softmax goes over the batch; a sentence has nothing to do with another.": (
-            _wrong(dim=0)
+            _wrong(weigh=lambda e: e.softmax(0))
         ),
         "queries and keys are swapped.": lambda q, k, v, h: _attend_in_heads(k, q, v, h),
         "the division comes after the softmax; then the weights sum to 1/√d_k.": (
@@ -153,38 +188,3 @@ attend_in_heads = Exercise(
         (*_projected(2, 4, 6, 9), 3),
     ],
 )
-
-
-CUTS = {
-    "A": lambda x, h, d: x.reshape(len(x), h, x.size(1), d),
-    "B": lambda x, h, d: x.reshape(len(x), x.size(1), h, d).transpose(1, 2),
-    "C": lambda x, h, d: torch.stack(x.chunk(h, dim=-1), dim=1),
-    "D": lambda x, h, d: x.transpose(1, 2).reshape(len(x), h, x.size(1), d),
-    "E": lambda x, h, d: x.reshape(len(x), x.size(1), d, h).permute(0, 3, 1, 2),
-    "F": lambda x, h, d: x.transpose(1, 2).reshape(len(x), h, d, x.size(1)).mT,
-}
-"""Six ways from (batch, time, heads * d) to (batch, heads, time, d)."""
-
-
-def _mixes(cut: Callable[[Tensor, int, int], Tensor]) -> bool:
-    """Whether row t of a head has a number of another word than word t."""
-    words = torch.arange(4)[:, None].expand(2, 4, 6)
-    return bool((cut(words, 2, 3) != torch.arange(4)[:, None]).any())
-
-
-@Question
-def mixing_cuts(answer: Any) -> str:
-    """Which cuts into heads mix the numbers of different words?"""
-    right = {letter for letter, cut in CUTS.items() if _mixes(cut)}
-    return by_letters(
-        answer,
-        right,
-        {
-            "A": "one reshape gives head 1 the first words only: its row 1 is still word 0.",
-            "B": "the last axis alone is cut, and then two axes change places.",
-            "C": "every chunk has numbers of each word, and stays a table of words.",
-            "D": "after the transpose a row holds one number of all words, and then it is cut.",
-            "E": "the numbers of a word are dealt out in turns, but never those of two words.",
-            "F": "the cut goes through the numbers of the words, which are the rows by then.",
-        },
-    )

@@ -38,6 +38,15 @@ alibi_biases = Exercise(
     mistakes={
         "the heads are counted from 0; here the first one is h = 1.": _wrong(first=0),
         "the heads are counted from 2; the first one is h = 1.": _wrong(first=2),
+        "the exponent is cut to a whole number: // in place of /.": (
+            _wrong(lambda h, heads: 2.0 ** -(8 * h // heads))
+        ),
+        "−8h // H is a whole number, rounded down; divide by /.": (
+            _wrong(lambda h, heads: 2.0 ** (-8 * h // heads))
+        ),
+        "8 // H is a whole number; multiply 8 by h, and divide by /.": (
+            _wrong(lambda h, heads: 2.0 ** -(8 // heads * h))
+        ),
         "the 8 is missing in the exponent, −8h/H.": _wrong(lambda h, heads: 2 ** (-h / heads)),
         "H is missing in the exponent, −8h/H.": _wrong(lambda h, heads: 2 ** (-8 * h)),
         "h and H are multiplied in the exponent, −8h/H.": (

@@ -142,6 +142,15 @@ offset_distance = Exercise(
             )
         ),
         "the base is 1000 here; it is 10000.": _distance(power=lambda i, d: 1000 ** (-2 * i / d)),
+        "the 2 stands once, before the sum; every pair gives 2 − 2 cos.": (
+            _distance(term=math.cos, last=lambda total: math.sqrt(abs(2 - 2 * total)))
+        ),
+        "only the sines are compared; each pair has a cosine, too.": (
+            _distance(term=lambda angle: math.sin(angle) ** 2)
+        ),
+        "only the cosines are compared; each pair has a sine, too.": (
+            _distance(term=lambda angle: (1 - math.cos(angle)) ** 2)
+        ),
         "the angles are in radians already; cos wants them as they are.": (
             _distance(term=lambda angle: 2 - 2 * math.cos(math.radians(angle)))
         ),

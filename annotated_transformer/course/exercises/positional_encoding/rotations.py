@@ -55,13 +55,14 @@ def _wrong(
     join: Callable[[Tensor, Tensor], Tensor] = _beside,
     turn: Callable[..., tuple[Tensor, Tensor]] = lambda a, b, c, s: (a * c - b * s, a * s + b * c),
     ways: tuple[int, int] = (1, 1),
+    time: Callable[[Tensor], int] = lambda x: x.size(-2),
 ) -> Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]:
     """Rotary embeddings in which one of the steps is another."""
 
     def rotary(query: Tensor, key: Tensor, start: int) -> tuple[Tensor, Tensor]:
-        time, d = query.shape[-2:]
+        d, places = query.size(-1), range(time(query))
         angle = torch.tensor(
-            [[place(start, t) / BASE ** exponent(i, d) for i in range(d // 2)] for t in range(time)]
+            [[place(start, t) / BASE ** exponent(i, d) for i in range(d // 2)] for t in places]
         ).to(query)
         first, second = (
             join(*turn(*split(x), (way * angle).cos(), (way * angle).sin()))
@@ -70,6 +71,20 @@ def _wrong(
         return first, second
 
     return rotary
+
+
+def _angles_side_by_side(query: Tensor, key: Tensor, start: int) -> tuple[Tensor, Tensor]:
+    """Pairs as in Llama, but each angle in two neighbouring columns."""
+    time, d = query.shape[-2:]
+    frequency = BASE ** (-torch.arange(0, d, 2) / d).to(query)
+    angle = torch.outer(torch.arange(start, start + time).to(query), frequency)
+    both = angle.repeat_interleave(2, dim=-1)
+
+    def turn(x: Tensor) -> Tensor:
+        a, b = _halves(x)
+        return x * both.cos() + _beside(-b, a) * both.sin()
+
+    return turn(query), turn(key)
 
 
 llama_rotary = Exercise(
@@ -149,6 +164,12 @@ llama_rotary = Exercise(
             _wrong(place=lambda start, t: start)
         ),
         NO_TWO: _wrong(lambda i, d: i / d),
+        "the angle of pair i belongs into columns i and i + d/2, not into two neighbours.": (
+            _angles_side_by_side
+        ),
+        "the words are counted along axis 1; whatever stands in front, theirs is axis −2.": (
+            _wrong(time=lambda x: x.size(1))
+        ),
         "all pairs turn by the same angle; each has a frequency of its own.": (
             _wrong(lambda i, d: 0)
         ),

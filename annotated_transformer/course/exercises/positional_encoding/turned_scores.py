@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
 
 Pair = Float[Tensor, " pair"]
@@ -82,21 +82,11 @@ turned_score = Derivation(
     ask=_ask,
     reference=_turned_score,
     mistakes={
-        "steps 1 and 2 turn backwards: the minus belongs to the sine of the second row.": (
-            _steps(lambda x, angle: _turned(x, -angle))
-        ),
-        "steps 1 and 2 have two sines of the same sign; this is no rotation.": _steps(_no_turn),
-        "steps 1 and 2 have sine and cosine swapped: at position 0 nothing may turn.": (
-            _steps(_quarter)
-        ),
-        "steps 1 and 2 are turned by p and m; the angles are p ω and m ω.": (
-            _steps(angles=lambda p, m, omega: (p, m))
-        ),
-        "the key is turned by the query's angle; its own is m ω.": (
+        "step 1 has two sines of the same sign; this is no rotation.": _steps(_no_turn),
+        "step 1 has sine and cosine swapped: at position 0 nothing may turn.": _steps(_quarter),
+        "step 1 is turned by p; the angle is p ω.": _steps(angles=lambda p, m, omega: (p, m)),
+        "step 2 is turned by the query's angle; the key's own is m ω.": (
             _steps(angles=lambda p, m, omega: (p * omega, p * omega))
-        ),
-        "the query is turned by m ω and the key by p ω.": (
-            _steps(angles=lambda p, m, omega: (m * omega, p * omega))
         ),
         "step 1 turns the query by m ω; its own angle is p ω.": (
             _steps(angles=lambda p, m, omega: (m * omega, m * omega))
@@ -104,33 +94,24 @@ turned_score = Derivation(
         "step 2 turns the key backwards; both turn the same way.": (
             _steps(angles=lambda p, m, omega: (p * omega, -m * omega))
         ),
-        "step 1 turns the query backwards; both turn the same way.": (
+        "step 1 turns backwards: the minus belongs to the sine of the second row.": (
             _steps(angles=lambda p, m, omega: (-p * omega, m * omega))
         ),
-        "queries and keys are swapped, and so are steps 1 and 2.": (
+        "step 1 is the key, turned; the query comes first.": (
             lambda q, k, p, m, omega: _turned_score(k, q, m, p, omega)
         ),
-        "steps 3 and 5 have A = ac − bd; it is ac + bd.": (
-            _steps(one=lambda a, b, c, d: a * c - b * d)
-        ),
-        "steps 3 and 5 have A = ad + bc; that mixes the two columns.": (
+        "step 3 has A = ac − bd; it is ac + bd.": _steps(one=lambda a, b, c, d: a * c - b * d),
+        "step 3 has A = ad + bc; that mixes the two columns.": (
             _steps(one=lambda a, b, c, d: a * d + b * c)
         ),
-        "steps 4 and 5 have B = ad + bc; it is ad − bc.": (
-            _steps(other=lambda a, b, c, d: a * d + b * c)
-        ),
-        "steps 4 and 5 have B = bc − ad; with sin((m − p) ω) it is ad − bc.": (
+        "step 4 has B = ad + bc; it is ad − bc.": _steps(other=lambda a, b, c, d: a * d + b * c),
+        "step 4 has B = bc − ad; with sin((m − p) ω) it is ad − bc.": (
             _steps(other=lambda a, b, c, d: b * c - a * d)
         ),
-        "steps 4 and 5 have B = ac − bd; B mixes the two columns.": (
+        "step 4 has B = ac − bd; B mixes the two columns.": (
             _steps(other=lambda a, b, c, d: a * c - b * d)
         ),
-        "B is bc − ad and the offset p − m: right together, but not with this formula.": (
-            _steps(
-                other=lambda a, b, c, d: b * c - a * d, offset=lambda p, m, omega: (p - m) * omega
-            )
-        ),
-        "A and B are swapped.": _steps(one=_B, other=_A),
+        "step 3 is B; A comes first.": _steps(one=_B, other=_A),
         "step 5 has the offset p − m; back by p and on by m is a turn by m − p.": (
             _steps(offset=lambda p, m, omega: (p - m) * omega)
         ),

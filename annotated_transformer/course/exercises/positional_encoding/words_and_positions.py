@@ -58,6 +58,9 @@ embed_from = Exercise(
         "the positions begin at start − 1; the first word of x stands at position start.": (
             _wrong(lambda start, time: slice(start - 1, start + time - 1))
         ),
+        "the positions begin one early, at start − 1, but for start = 0; the first is start.": (
+            lambda x, table, start: _embed_from(x, table, max(start - 1, 0))
+        ),
         "every word has the position of the last.": (_wrong(lambda start, time: start + time - 1)),
         "every word has the position after the last.": _wrong(lambda start, time: start + time),
         "every word has position 0.": _wrong(lambda start, time: 0),

@@ -8,16 +8,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.bahdanau.additive import loaded
-from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.cases import loaded, normal
+from annotated_transformer.course.exercises.luong.lookups import ROW_LOOKUPS, Lookup
+from annotated_transformer.course.exercises.self_attention.divisors import DIVISORS, Divisor
 
-Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+Attend = Callable[[Tensor, Tensor, Tensor], Any]
 
 
 class _Layer(nn.Module):
     """Three projections of one X, and what is made of them."""
 
-    attend: Callable[..., Tensor] = staticmethod(F.scaled_dot_product_attention)
+    attend: Callable[..., Any] = staticmethod(F.scaled_dot_product_attention)
 
     def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
         super().__init__()
@@ -25,7 +26,7 @@ class _Layer(nn.Module):
         self.key = nn.Linear(d_model, d_k, bias=False)
         self.value = nn.Linear(d_model, d_v, bias=False)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Any:
         """The output for every word."""
         return self.attend(self.query(x), self.key(x), self.value(x))
 
@@ -36,14 +37,14 @@ def _self_attention_layer(d_model: int, d_k: int, d_v: int) -> nn.Module:
 
 
 def _by_hand(
-    divisor: Callable[[Tensor, Tensor], float] = lambda q, v: q.size(-1) ** 0.5,
+    divisor: Divisor = lambda q, k, v: q.size(-1) ** 0.5,
     dim: int = -1,
     late: bool = False,
 ) -> Attend:
     """Attention with another divisor, or another axis of the softmax."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        scores, root = q @ k.mT, divisor(q, v)
+        scores, root = q @ k.mT, divisor(q, k, v)
         weights = scores.softmax(dim) / root if late else (scores / root).softmax(dim)
         return weights @ v
 
@@ -57,6 +58,10 @@ def _faulty(attend: Attend) -> type[nn.Module]:
 def _on_words(forward: Callable[[Any, Tensor], Tensor]) -> type[nn.Module]:
     """A layer whose mistake is in what it makes of X."""
     return type("Faulty", (_Layer,), {"forward": forward})
+
+
+def _looked_up(look: Lookup) -> type[nn.Module]:
+    return _faulty(lambda q, k, v: look(q @ k.mT / q.size(-1) ** 0.5, v))
 
 
 _right = _by_hand()
@@ -81,26 +86,14 @@ def _put_to_work(kind: Callable[..., nn.Module], d_model: int, d_k: int, d_v: in
 self_attention_layer = Exercise(
     reference=_self_attention_layer,
     mistakes={
-        "the factor is missing: divide the scores by √d_k.": _faulty(_by_hand(lambda q, v: 1)),
-        "the divisor is d_k; its square root is asked for.": (
-            _faulty(_by_hand(lambda q, v: q.size(-1)))
-        ),
-        "the divisor is √d_v; the sum in a score has d_k terms.": (
-            _faulty(_by_hand(lambda q, v: v.size(-1) ** 0.5))
-        ),
-        "the divisor is the root of the number of words; d_k is the width of one key.": (
-            _faulty(_by_hand(lambda q, v: q.size(-2) ** 0.5))
-        ),
+        **{f"{sentence}.": _faulty(_by_hand(divisor)) for sentence, divisor in DIVISORS.items()},
         "the divisor is √d_model; queries and keys have d_k numbers.": _on_words(
-            lambda self, x: _by_hand(lambda q, v: x.size(-1) ** 0.5)(
+            lambda self, x: _by_hand(lambda q, k, v: x.size(-1) ** 0.5)(
                 self.query(x), self.key(x), self.value(x)
             )
         ),
         "the division comes after the softmax; then the weights sum to 1/√d_k.": (
             _faulty(_by_hand(late=True))
-        ),
-        "the softmax goes over the queries; each query shares out 1 among the keys.": (
-            _faulty(_by_hand(dim=-2))
         ),
         "queries and keys are swapped: the rows of the scores belong to the queries.": (
             _faulty(lambda q, k, v: _right(k, q, v))
@@ -114,15 +107,7 @@ self_attention_layer = Exercise(
         "X itself is added up; the values are X W_V.": (
             _on_words(lambda self, x: _right(self.query(x), self.key(x), x))
         ),
-        "the softmax is missing: these weights do not sum to 1.": (
-            _faulty(lambda q, k, v: q @ k.mT / q.size(-1) ** 0.5 @ v)
-        ),
-        "these are the weights; the output is the sum of the values with them.": (
-            _faulty(lambda q, k, v: (q @ k.mT / q.size(-1) ** 0.5).softmax(-1))
-        ),
-        "these are the scores; a softmax and the values come after them.": (
-            _faulty(lambda q, k, v: q @ k.mT / q.size(-1) ** 0.5)
-        ),
+        **{sentence: _looked_up(look) for sentence, look in ROW_LOOKUPS.items()},
         "these are the values; nothing was attended to.": _faulty(lambda q, k, v: v),
         "X is added to the output; that comes in a later chapter.": (
             _on_words(
@@ -130,15 +115,6 @@ self_attention_layer = Exercise(
                     x[..., : self.value.out_features]
                 )
             )
-        ),
-        "the sentence attends to its past only; here every word may attend to every other.": (
-            _faulty(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))
-        ),
-        "** comes before /: put −1/2 into brackets.": _faulty(
-            _by_hand(lambda q, v: 2 * q.size(-1))
-        ),
-        "the scores are multiplied by √d_k; divide by it.": (
-            _faulty(_by_hand(lambda q, v: q.size(-1) ** -0.5))
         ),
         "the softmax goes over axis 0, whatever it is; the keys are the last axis, −1.": (
             _faulty(_by_hand(dim=0))
@@ -152,17 +128,35 @@ self_attention_layer = Exercise(
         "this works for a batch of sentences only; count the axes from the end: −1, −2.": (
             _faulty(lambda q, k, v: (q @ k.transpose(1, 2) / q.size(-1) ** 0.5).softmax(-1) @ v)
         ),
-        "these weights do not sum to 1: divide the exponentials by their sum.": (
-            _faulty(lambda q, k, v: (q @ k.mT / q.size(-1) ** 0.5).exp() @ v)
-        ),
         "these are sums of keys; the weights are for the values.": (
             _faulty(lambda q, k, v: _right(q, k, k))
         ),
         "X itself is compared; queries and keys are X W_Q and X W_K.": (
             _on_words(lambda self, x: _right(x, x, self.value(x)))
         ),
-        "these are the plain means of the values; the scores are not used.": (
-            _faulty(lambda q, k, v: v.mean(-2, keepdim=True).expand_as(v))
+        "the keys are cut anew, not transposed: exchange their last two axes.": (
+            _faulty(lambda q, k, v: (q @ k.reshape(k.mT.shape) / q.size(-1) ** 0.5).softmax(-1) @ v)
+        ),
+        "the weights are transposed: a row of them belongs to a query.": (
+            _faulty(lambda q, k, v: (q @ k.mT / q.size(-1) ** 0.5).softmax(-1).mT @ v)
+        ),
+        "a sentence without a batch comes back with an axis too many, in front.": (
+            _faulty(lambda q, k, v: _right(q, k, v if v.dim() > 2 else v[None]))
+        ),
+        "the sentences of a batch attend to each other; a word attends to its own sentence.": (
+            _faulty(
+                lambda q, k, v: _right(*(x.reshape(-1, x.size(-1)) for x in (q, k, v))).view_as(v)
+            )
+        ),
+        "a word does not attend to itself; here it may attend to every word.": (
+            _faulty(
+                lambda q, k, v: (
+                    (q @ k.mT / q.size(-1) ** 0.5)
+                    .masked_fill(torch.eye(q.size(-2)).bool(), -torch.inf)
+                    .softmax(-1)
+                    @ v
+                )
+            )
         ),
     },
     cases=[(6, 3, 5), (7, 4, 3), (8, 5, 2)],

@@ -1,6 +1,8 @@
 """Self-attention: what one query gets."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -8,6 +10,8 @@ from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import random_cases
+from annotated_transformer.course.exercises.luong.lookups import LOOKUPS, Lookup
+from annotated_transformer.course.exercises.self_attention.divisors import DIVISORS, Divisor
 
 
 def _one_output(
@@ -18,79 +22,34 @@ def _one_output(
     return scores.softmax(dim=0) @ values
 
 
+def _looked_up(look: Lookup) -> Callable[[Tensor, Tensor, Tensor], Any]:
+    return lambda q, k, v: look(k @ q / len(q) ** 0.5, v)
+
+
+def _divided(divisor: Divisor) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    return lambda q, k, v: (k @ q / divisor(q, k, v)).softmax(0) @ v
+
+
 one_output = Exercise(
     reference=_one_output,
     mistakes={
-        "the factor is missing: divide the scores by √d_k.": (
-            lambda q, k, v: (k @ q).softmax(0) @ v
-        ),
-        "the divisor is d_k; its square root is asked for.": (
-            lambda q, k, v: (k @ q / len(q)).softmax(0) @ v
-        ),
-        "the divisor is √d_v; the sum in a score has d_k terms.": (
-            lambda q, k, v: (k @ q / v.size(1) ** 0.5).softmax(0) @ v
-        ),
-        "the divisor is √n; the sum in a score has d_k terms.": (
-            lambda q, k, v: (k @ q / len(k) ** 0.5).softmax(0) @ v
-        ),
-        "the softmax is missing: these weights do not sum to 1.": (
-            lambda q, k, v: k @ q / len(q) ** 0.5 @ v
-        ),
-        "these weights do not sum to 1: divide the exponentials by their sum.": (
-            lambda q, k, v: (k @ q / len(q) ** 0.5).exp() @ v
-        ),
+        **{f"{sentence}.": _divided(divisor) for sentence, divisor in DIVISORS.items()},
+        **{sentence: _looked_up(look) for sentence, look in LOOKUPS.items()},
         "the result has an axis too many: for one query, one vector (d_v,) is asked for.": (
             lambda q, k, v: (q[None] @ k.mT / len(q) ** 0.5).softmax(-1) @ v
         ),
         "the division comes after the softmax; then the weights sum to 1/√d_k.": (
             lambda q, k, v: (k @ q).softmax(0) @ v / len(q) ** 0.5
         ),
-        "this is the value of the best key; a soft lookup mixes all of them.": (
-            lambda q, k, v: v[(k @ q).argmax()]
-        ),
-        "this is the plain mean of the values; the scores are not used.": (
-            lambda q, k, v: v.mean(0)
-        ),
-        "these are the weights; the output is the sum of the values with them.": (
-            lambda q, k, v: (k @ q / len(q) ** 0.5).softmax(0)
-        ),
         "this is a sum of keys; the weights are for the values.": (
             lambda q, k, v: (k @ q / len(q) ** 0.5).softmax(0) @ k
-        ),
-        "the scores are multiplied by √d_k; divide by it.": (
-            lambda q, k, v: (k @ q * len(q) ** 0.5).softmax(0) @ v
-        ),
-        "this is the weighted values' mean; with weights that sum to 1, add them up.": (
-            lambda q, k, v: ((k @ q / len(q) ** 0.5).softmax(0)[:, None] * v).mean(0)
         ),
         "the scores are cosines: divide by √d_k, not by the lengths of the vectors.": (
             lambda q, k, v: torch.cosine_similarity(k, q[None], dim=1).softmax(0) @ v
         ),
-        "these are the scores; a softmax and the values come after them.": (
-            lambda q, k, v: k @ q / len(q) ** 0.5
-        ),
         "the sum is missing: each value has its weight, now add them up.": (
             lambda q, k, v: (k @ q / len(q) ** 0.5).softmax(0)[:, None] * v
         ),
-        "** comes before /: put −1/2 into brackets.": (
-            lambda q, k, v: (k @ q / (2 * len(q))).softmax(0) @ v
-        ),
-        "the divisor is n, the number of keys; √d_k is asked for.": (
-            lambda q, k, v: (k @ q / len(k)).softmax(0) @ v
-        ),
-        "the scores are divided by their sum; a softmax takes the exponentials first.": (
-            lambda q, k, v: k @ q / (k @ q).sum() @ v
-        ),
-        "the most similar key gets the least weight: the scores have the wrong sign.": (
-            lambda q, k, v: (-(k @ q) / len(q) ** 0.5).softmax(0) @ v
-        ),
-        "these weights are logarithms, from log_softmax; they do not sum to 1.": (
-            lambda q, k, v: (k @ q / len(q) ** 0.5).log_softmax(0) @ v
-        ),
-        "each weight is a sigmoid of its own; a softmax makes them sum to 1.": (
-            lambda q, k, v: (k @ q / len(q) ** 0.5).sigmoid() @ v
-        ),
-        "this is the plain sum of the values; the scores are not used.": lambda q, k, v: v.sum(0),
         "this adds the numbers of each value; add the values, number by number.": (
             lambda q, k, v: ((k @ q / len(q) ** 0.5).softmax(0)[:, None] * v).sum(1)
         ),

@@ -9,8 +9,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation, Exercise
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.comparing import is_number, show
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import random_cases
+from annotated_transformer.course.exercises.luong.lookups import ROW_LOOKUPS, Lookup
+from annotated_transformer.course.exercises.self_attention.divisors import DIVISORS, Divisor
 from annotated_transformer.course.questions import Question, by_number
 
 
@@ -47,6 +51,18 @@ score_variances = Derivation(
                 math.sqrt(a * b * math.sqrt(d)),
             )
         ),
+        "step 1 lacks var_q and var_k: the numbers need not have variance 1.": (
+            lambda d, a, b: (1.0, d, 1.0, 1.0)
+        ),
+        "step 1 is the variance of q alone; that of k is a factor, too.": (
+            lambda d, a, b: (a, d * a, a, math.sqrt(a))
+        ),
+        "step 1 is of one product; d_k comes in with the sum, in step 2.": (
+            lambda d, a, b: (d * a * b, d * a * b, a * b, math.sqrt(a * b))
+        ),
+        "step 2 adds the two variances; the sum has d_k terms like step 1.": (
+            lambda d, a, b: (a * b, d * (a + b), a + b, math.sqrt(a + b))
+        ),
         "step 2 has d_k²; the variances of d_k products are added, so it is d_k times step 1.": (
             _variances(dot=lambda d: d**2)
         ),
@@ -60,6 +76,15 @@ score_variances = Derivation(
         ),
         "step 3 is divided by d_k²: √d_k squared is d_k.": _variances(scaled=lambda d: d**-2.0),
         "step 3 is multiplied by d_k; the scores are divided.": _variances(scaled=float),
+        "step 3 is 1 only if var_q · var_k is; the division takes away d_k and nothing else.": (
+            lambda d, a, b: (a * b, d * a * b, 1.0, 1.0)
+        ),
+        "step 4 is the deviation of the sum; the score's has been divided by √d_k.": (
+            lambda d, a, b: (a * b, d * a * b, a * b, math.sqrt(d * a * b))
+        ),
+        "step 4 is divided by √d_k once more; step 3 has no d_k left.": (
+            lambda d, a, b: (a * b, d * a * b, a * b, math.sqrt(a * b / d))
+        ),
     },
     cases=[(16, 4.0, 1.0), (5, 2.0, 3.0), (64, 0.5, 0.25)],
 )
@@ -91,7 +116,11 @@ def nearly_one_key(answer: Any) -> str:
         for d_k in WIDTHS
         if d_k != right
     }
-    return by_number(answer, right, replies)
+    if not is_number(answer) or answer in WIDTHS:
+        return by_number(answer, right, replies)
+    if 0 < answer < 1:
+        return "this is a weight; the d_k is asked for from which on it is above 0.9."
+    return f"{show(answer)} is none of the widths; they are {', '.join(map(str, WIDTHS))}."
 
 
 def _batched_attention(
@@ -104,67 +133,58 @@ def _batched_attention(
     return scores.softmax(dim=-1) @ value
 
 
-def _wrong(dim: int, width: str, late: bool = False, power: float = 0.5) -> Callable[..., Tensor]:
-    """The same with a softmax over that axis, and the width of "key", "value" … under the root."""
+def _wrong(
+    dim: int = -1, divisor: Divisor = lambda q, k, v: k.size(-1) ** 0.5, late: bool = False
+) -> Callable[..., Tensor]:
+    """The same with a softmax over that axis, another divisor, or the division after it."""
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        sizes = {"key": key.size(-1), "value": value.size(-1), "words": key.size(1), "none": 1}
-        d = {**sizes, "queries": query.size(1)}[width] ** power
-        scores = query @ key.mT
+        scores, d = query @ key.mT, divisor(query, key, value)
         weights: Tensor = scores.softmax(dim) / d if late else (scores / d).softmax(dim)
         return weights @ value
 
     return attend
 
 
+def _looked_up(look: Lookup) -> Callable[[Tensor, Tensor, Tensor], Any]:
+    return lambda q, k, v: look(q @ k.mT / q.size(-1) ** 0.5, v)
+
+
+BATCH_DIVISORS: dict[str, Divisor] = {
+    **DIVISORS,
+    "the divisor is the root of the number of queries; d_k is the width of a key": (
+        lambda q, k, v: q.size(1) ** 0.5
+    ),
+    "the divisor is the root of the number of sentences; d_k is the width of a key": (
+        lambda q, k, v: len(q) ** 0.5
+    ),
+}
+
 batched_attention = Exercise(
     reference=_batched_attention,
     mistakes={
-        "two mistakes are left: the axis of the softmax, and the width under the root.": (
-            _wrong(1, "value")
-        ),
-        "one mistake is left: axis 1 are the queries; each query shares out 1 among the keys.": (
-            _wrong(1, "key")
-        ),
-        "one mistake is left: √d_v; the sum in a score has d_k terms.": _wrong(-1, "value"),
-        "the axis is right; under the root stands the number of keys, not the width of one.": (
-            _wrong(-1, "words")
-        ),
-        "the axis of the softmax is still wrong, and now the factor is missing.": _wrong(1, "none"),
-        "the softmax goes over the batch; a sentence has nothing to do with another.": (
-            _wrong(0, "key")
-        ),
-        "the axis is right, but the factor is missing: divide the scores by √d_k.": (
-            _wrong(-1, "none")
-        ),
-        "the division comes after the softmax; then the weights sum to 1/√d_k.": _wrong(
-            -1, "key", late=True
-        ),
+        **{
+            f"the axis is right; {sentence}.": _wrong(divisor=divisor)
+            for sentence, divisor in BATCH_DIVISORS.items()
+        },
+        **{
+            f"two mistakes are left: axis {dim} does not have the keys; {sentence}.": (
+                _wrong(dim, divisor)
+            )
+            for dim in (0, 1)
+            for sentence, divisor in BATCH_DIVISORS.items()
+        },
+        "the softmax goes over the batch; a sentence has nothing to do with another.": _wrong(0),
+        **{sentence: _looked_up(look) for sentence, look in ROW_LOOKUPS.items()},
+        "the division comes after the softmax; then the weights sum to 1/√d_k.": _wrong(late=True),
         "the division comes after the softmax, and by √d_v; scale the scores, by √d_k.": (
-            _wrong(-1, "value", late=True)
+            _wrong(divisor=lambda q, k, v: v.size(-1) ** 0.5, late=True)
         ),
-        "the axis is right; under the root stands the number of queries, not the width of one.": (
-            _wrong(-1, "queries")
+        "the division comes after the softmax, which goes over the queries; both the other way.": (
+            _wrong(1, late=True)
         ),
-        "the axis is right, but the divisor is d_k itself; its root is asked for.": (
-            _wrong(-1, "key", power=1.0)
-        ),
-        "the axis is right, but the divisor is d_v itself; √d_k is asked for.": (
-            _wrong(-1, "value", power=1.0)
-        ),
-        "the axis is right, but the scores are multiplied by √d_k; divide by it.": (
-            _wrong(-1, "key", power=-0.5)
-        ),
-        "the axis of the softmax is still wrong, and the divisor is d_k without its root.": (
-            _wrong(1, "key", power=1.0)
-        ),
-        "the axis is still wrong; under the root stands the number of keys.": _wrong(1, "words"),
-        "the softmax goes over the batch, and under the root stands d_v.": _wrong(0, "value"),
-        "these are the weights; the output is the sum of the values with them.": (
-            lambda q, k, v: (q @ k.mT / q.size(-1) ** 0.5).softmax(-1)
-        ),
-        "the softmax is missing: these weights do not sum to 1.": (
-            lambda q, k, v: q @ k.mT / q.size(-1) ** 0.5 @ v
+        "the keys are cut anew, not transposed: exchange their last two axes.": (
+            lambda q, k, v: _batched_attention(q, k.reshape(k.mT.shape).mT, v)
         ),
     },
     cases=random_cases("batch query d_k", "batch key d_k", "batch key d_v"),

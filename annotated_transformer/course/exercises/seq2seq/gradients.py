@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from annotated_transformer.course.checking import Derivation
 from annotated_transformer.course.comparing import is_number
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.questions import Question, by_number
 from annotated_transformer.course.trials import settings_put_back
 
@@ -50,11 +50,6 @@ def _wrong(
     return answer
 
 
-def _boxes(h: float, z: float, r: float, n: float, u_z: float, u_r: float, u_n: float) -> Steps:
-    _, dr, dn, whole = _gru_derivative(h, z, r, n, u_z, u_r, u_n)
-    return u_z, dr, dn / (1 - n**2), whole - z
-
-
 def _slope_of(gate: float) -> float:
     opened = 1 / (1 + math.exp(-gate))
     return opened * (1 - opened)
@@ -75,41 +70,39 @@ GATES: dict[str, Gate] = {
 gru_derivative = Derivation(
     reference=_gru_derivative,
     mistakes={
-        "these are the boxes alone; each derivative is asked for as a whole.": _boxes,
-        "from step 3 on, a term is missing: h itself changes, not r alone.": (
+        "in step 3, a term is missing: h itself changes, not r alone.": (
             _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * h * dr * u)
         ),
-        "from step 3 on, a term is missing: r depends on h as well.": (
+        "in step 3, a term is missing: r depends on h as well.": (
             _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * r * u)
         ),
         "in step 4 a term is missing: z depends on h as well.": (
             _wrong(state=lambda h, z, n, dz, dn: z + (1 - z) * dn)
         ),
-        **{f"from step 1 on, {said}": _wrong(gate, gate) for said, gate in GATES.items()},
-        **{f"in step 1, and so in 4, {said}": _wrong(gate) for said, gate in GATES.items()},
-        **{f"from step 2 on, {said}": _wrong(r_gate=gate) for said, gate in GATES.items()},
-        "from step 3 on, the factor h is missing: the product is r · h.": (
+        **{f"in step 1, {said}": _wrong(gate) for said, gate in GATES.items()},
+        **{f"in step 2, {said}": _wrong(r_gate=gate) for said, gate in GATES.items()},
+        "in step 3, the factor h is missing: the product is r · h.": (
             _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * (r + dr) * u)
         ),
-        "from step 3 on, h has changed places: r stands alone, and h beside r′.": (
+        "in step 3, h has changed places: r stands alone, and h beside r′.": (
             _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * (r * h + dr) * u)
         ),
-        "from step 3 on, u is missing before one of the two terms; it belongs to both.": (
+        "in step 3, u is missing before one of the two terms; it belongs to both.": (
             _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * (r * u + h * dr))
         ),
-        "from step 3 on, u is missing before h.": (
+        "in step 3, u is missing before h.": (
             _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * (r + h * dr))
         ),
-        "from step 3 on, the slope of tanh is missing.": (
+        "in step 3, the slope of tanh is missing.": (
             _wrong(proposal=lambda r, n, u, h, dr: (r + h * dr) * u)
         ),
-        "from step 3 on, this is the slope of σ; n comes from tanh.": (
+        "in step 3, this is the slope of σ; n comes from tanh.": (
             _wrong(proposal=lambda r, n, u, h, dr: n * (1 - n) * (r + h * dr) * u)
         ),
-        "from step 3 on, n is not squared: tanh′ is 1 − tanh².": (
+        "in step 3, n is not squared: tanh′ is 1 − tanh².": (
             _wrong(proposal=lambda r, n, u, h, dr: (1 - n) * (r + h * dr) * u)
         ),
-        "from step 3 on, n has its tanh already; it is applied once more.": (
+        "in step 3, n has its tanh already; it is applied once more.": (
             _wrong(proposal=lambda r, n, u, h, dr: (1 - math.tanh(n) ** 2) * (r + h * dr) * u)
         ),
         "in step 4 the sign of z′ is wrong: z stands before h, and −z before n.": (

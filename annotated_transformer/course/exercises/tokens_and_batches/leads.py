@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 
 
 def _perplexity_of_lead(n: float, a: float, k: float) -> tuple[float, float, float, float]:
@@ -16,13 +16,12 @@ def _steps(
     p: Callable[[float, float], float] = lambda n, a: 1 / (1 + (n - 1) * math.exp(-a)),
     perplexity: Callable[[float, float, float], float] = lambda n, a, p: 1 / p,
     lead: Callable[[float, float], float] = lambda n, k: math.log((n - 1) / (k - 1)),
-    said: int = 4,
 ) -> Callable[..., tuple[float, ...]]:
     """The steps with another p, on which the next ones build, or with another last step."""
 
     def answer(n: float, a: float, k: float) -> tuple[float, ...]:
         first = p(n, a)
-        return (first, -math.log(first), perplexity(n, a, first), lead(n, k))[:said]
+        return (first, -math.log(first), perplexity(n, a, first), lead(n, k))
 
     return answer
 
@@ -30,19 +29,16 @@ def _steps(
 perplexity_of_lead = Derivation(
     reference=_perplexity_of_lead,
     mistakes={
-        "one token is too many: beside the right one there are n − 1.": (
-            lambda n, a, k: _perplexity_of_lead(n + 1, a, k)
-        ),
-        "from step 1 on, one token is too many: beside the right one there are n − 1.": (
+        "step 1 counts one token too many: beside the right one there are n − 1.": (
             _steps(lambda n, a: 1 / (1 + n * math.exp(-a)))
         ),
-        "from step 1 on, there is one other token; there are n − 1, and each adds e⁰ = 1.": (
+        "step 1 has one other token; there are n − 1, and each adds e⁰ = 1.": (
             _steps(lambda n, a: 1 / (1 + math.exp(-a)))
         ),
-        "from step 1 on, the right token is missing below: e^a is part of the sum.": (
+        "step 1 lacks the right token below: e^a is part of the sum.": (
             _steps(lambda n, a: math.exp(a) / (n - 1))
         ),
-        "from step 1 on, the right token is missing below, where n tokens count 1 each.": (
+        "step 1 lacks the right token below, where n tokens count 1 each.": (
             _steps(lambda n, a: math.exp(a) / n)
         ),
         "step 3 has the wrong sign in the exponent: a larger lead makes less perplexity.": (
@@ -66,7 +62,6 @@ perplexity_of_lead = Derivation(
         "step 4 is log(n/k); the right token counts 1, so both are less by 1.": (
             _steps(lead=lambda n, k: math.log(n / k))
         ),
-        "step 4 is missing; the steps are four.": _steps(said=3),
     },
     cases=[(77.0, 0.0, 2.0), (148.0, 3.0, 8.5), (10.0, -1.0, 9.0)],
 )

@@ -61,9 +61,7 @@ def _by_norm(norm: Callable[[Tensor], float]) -> Callable[[Gradients, float], Gr
     return clip
 
 
-def _case(
-    *sizes: int, seed: int, rate: float, clip: float, dtype: torch.dtype = torch.float64
-) -> tuple[Tensor | float, ...]:
+def _case(*sizes: int, seed: int, rate: float, clip: float) -> tuple[Tensor | float, ...]:
     """A model and batches with padding at the end of every part."""
     d, vocab, steps, parts, tokens = sizes
     generator = torch.Generator().manual_seed(seed)
@@ -71,7 +69,7 @@ def _case(
     length = torch.randint(1, tokens + 1, (steps, parts, 1), generator=generator)
     y = y.masked_fill(torch.arange(tokens) >= length, PAD)
     W, b, x = (
-        normal(*shape, seed=seed + i, dtype=dtype)
+        normal(*shape, seed=seed + i)
         for i, shape in enumerate([(d, vocab), (vocab,), (steps, parts, tokens, d)])
     )
     return W, b, x, y, rate, clip, 0.1
@@ -157,7 +155,7 @@ train_by_hand = Exercise(
     },
     cases=[
         _case(2, 3, 4, 5, 6, seed=0, rate=0.1, clip=0.4),
-        _case(4, 6, 3, 2, 5, seed=10, rate=0.02, clip=6.0, dtype=torch.float32),
+        _case(4, 6, 3, 2, 5, seed=10, rate=0.02, clip=6.0),
         _case(3, 5, 6, 4, 2, seed=20, rate=0.3, clip=0.7),
     ],
 )

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
 from annotated_transformer.course.exercises.training.smoothing import two_shares
 
@@ -26,11 +26,6 @@ def _smoothed_gradient(
 
 
 Steps = tuple[Tensor, Tensor, Tensor, float]
-
-
-def _descent(logits: Tensor, right: int, smoothing: float) -> Steps:
-    a, b, c, gap = _smoothed_gradient(logits, right, smoothing)
-    return -a, -b, -c, gap
 
 
 def _wrong(
@@ -70,7 +65,6 @@ def _given(shares: Callable[[float, int], tuple[float, float]]) -> Callable[...,
 smoothed_gradient = Derivation(
     reference=_smoothed_gradient,
     mistakes={
-        "the three gradients have the wrong sign: the loss is −log p.": _descent,
         "the right token has 1 − ε + ε/V in q, its own part of ε included.": _gap(
             lambda s, V: math.log((1 - s) * V / s)
         ),

@@ -23,7 +23,7 @@ class _LanguageModel(nn.Module):
         super().__init__()
         self.choices, self.scale = choices, math.sqrt(config.d_model)
         heads = choices.get("heads", config.num_heads)
-        position = choices.get("position", "pre")
+        position = choices.get("position", lambda config: "pre")(config)
 
         makers: dict[str, Callable[[], Any]] = {
             "attention": lambda: MultiHeadAttention(config.d_model, heads),
@@ -73,15 +73,15 @@ def _ask(kind: Callable[[TransformerConfig], nn.Module], config: TransformerConf
         return None
     generator = torch.Generator().manual_seed(0)
     tokens = torch.randint(PAD + 1, config.tgt_vocab, (3, 5), generator=generator)
-    tokens[1, 3:] = PAD
+    tokens[1, 3:] = tokens[2, 0] = PAD  # only a PAD before a word can be heard by it
     logits = give_numbers(model, _LanguageModel(config))(tokens)
     as_asked = isinstance(logits, Tensor) and logits.shape[:2] == tokens.shape
     return logits[tokens != PAD] if as_asked else logits
 
 
-def _config(vocab: int, width: int, layers: int, heads: int) -> TransformerConfig:
-    d_ff = 2 * width + 1
-    return TransformerConfig(vocab, vocab, width, layers, heads, d_ff, norm_position="pre")
+def _config(vocab: int, width: int, layers: int, heads: int, norms: str) -> TransformerConfig:
+    src_vocab, d_ff = vocab - 2, 2 * width + 1
+    return TransformerConfig(src_vocab, vocab, width, layers, heads, d_ff, norm_position=norms)
 
 
 language_model = Exercise(
@@ -99,9 +99,15 @@ language_model = Exercise(
         ),
         "the last norm is missing; a pre-norm stack needs it.": _faulty(ends=False),
         "the norm stands after every layer; it stands once, after the last.": _faulty(norms=True),
-        'the layers are post-norm; `config.norm_position` is "pre".': _faulty(position="post"),
+        "the layers are post-norm; pre-norm is asked for.": _faulty(position=lambda _: "post"),
         "the layers are post-norm, and the last norm is missing.": (
-            _faulty(position="post", ends=False)
+            _faulty(position=lambda _: "post", ends=False)
+        ),
+        "the layers are as `config.norm_position` says; pre-norm is asked for, whatever it says.": (
+            _faulty(position=lambda config: config.norm_position)
+        ),
+        "PAD is read: it stands before a word in one of these sentences.": (
+            _faulty(mask=lambda tokens: causal_mask(tokens.size(1)))
         ),
         "the words have no positions.": (
             _faulty(embed=lambda model, tokens: model.embedding.tokens(tokens) * model.scale)
@@ -166,5 +172,9 @@ language_model = Exercise(
         "every layer reads the embedding; it goes on from the layer before.": _faulty(again=True),
         "the attention has one head; `config.num_heads` asks for more.": _faulty(heads=1),
     },
-    cases=[(_config(11, 4, 2, 2),), (_config(13, 6, 3, 3),), (_config(12, 8, 2, 4),)],
+    cases=[
+        (_config(11, 4, 2, 2, "pre"),),
+        (_config(13, 6, 3, 3, "post"),),
+        (_config(12, 8, 2, 4, "pre"),),
+    ],
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 
 Counts = tuple[int, int, int, int, int]
 
@@ -18,7 +18,6 @@ def _model_parameters(vocab: int, num_layers: int, d: int, d_ff: int) -> Counts:
 
 
 def _count(
-    bias: int = 1,
     gains: int = 2,
     tables: int = 1,
     logits: int = 1,
@@ -33,8 +32,8 @@ def _count(
     """The same with something forgotten, or counted more than once."""
 
     def count(vocab: int, num_layers: int, d: int, d_ff: int) -> Counts:
-        attention = matrices[0] * d * d + bias * matrices[1] * d
-        feed_forward = 2 * d * d_ff + bias * (inside[0] * d_ff + inside[1] * d)
+        attention = matrices[0] * d * d + matrices[1] * d
+        feed_forward = 2 * d * d_ff + inside[0] * d_ff + inside[1] * d
         reads = attention + feed_forward + norms[0] * gains * d
         writes = attentions * attention + feed_forward + norms[1] * gains * d
         stacked = (stacks[0] or num_layers) * reads + (stacks[1] or num_layers) * writes
@@ -47,11 +46,6 @@ def _count(
 model_parameters = Derivation(
     reference=_model_parameters,
     mistakes={
-        "steps 1 to 4 lack the biases: each matrix has one.": _count(bias=0),
-        "all steps lack the biases: each matrix has one, and the logits too.": (
-            _count(bias=0, logits=0)
-        ),
-        "step 3 is wrong: a norm has a gain and a bias, so 2 d numbers, not d.": _count(gains=1),
         "step 1 is wrong: there are four matrices; that of the output is one of them.": (
             _count(matrices=(3, 3))
         ),
@@ -78,15 +72,11 @@ model_parameters = Derivation(
             _count(inside=(0, 1))
         ),
         "step 2 is wrong: both biases are missing.": _count(inside=(0, 0)),
-        "steps 3 and 4 are wrong: they have one norm each; one stands after every sub-layer.": (
-            _count(norms=(1, 1))
-        ),
-        "step 3 is wrong: it has one norm; one stands after each of two sub-layers.": (
+        "step 3 is wrong: it has 2 d for the norms; both have a gain and a bias, so 4 d.": (
             _count(norms=(1, 3))
         ),
-        "steps 3 and 4 are wrong: each has one norm too few.": _count(norms=(1, 2)),
-        "steps 3 and 4 are wrong: each has one norm too many.": _count(norms=(3, 4)),
-        "steps 3 and 4 are wrong: the norms are missing; they are trained, too.": _count(gains=0),
+        "step 3 is wrong: it has one norm too many.": _count(norms=(3, 4)),
+        "step 3 is wrong: the norms are missing; they are trained, too.": _count(gains=0),
         "step 4 is wrong: a decoder layer has two attentions and three norms.": (
             _count(attentions=1, norms=(2, 2))
         ),

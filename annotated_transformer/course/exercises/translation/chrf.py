@@ -21,7 +21,7 @@ def _characters(text: str, n: int, spaces: bool = False) -> Counter[str]:
 
 
 def _f(p: float, r: float, beta: float) -> float:
-    return (1 + beta**2) * p * r / (beta**2 * p + r)
+    return (1 + beta**2) * p * r / (beta**2 * p + r) if p else 0.0
 
 
 def _wrong_chrf(
@@ -111,15 +111,11 @@ chrf = Exercise(
             _wrong_chrf(join=lambda p, r, b: _f(mean(p), mean(r), b) * (1 + b) / (1 + b**2))
         ),
         "β stands below; it is β².": (
-            _wrong_chrf(join=lambda p, r, b: 5 * mean(p) * mean(r) / (b * mean(p) + mean(r)))
+            _wrong_chrf(join=lambda p, r, b: _f(mean(p), mean(r), b**0.5) * (1 + b**2) / (1 + b))
         ),
         "this is a share; multiply it by 100.": _wrong_chrf(scale=1.0),
         "this is the mean of six F-scores; average the precisions and the recalls first.": (
-            _wrong_chrf(
-                join=lambda p, r, b: mean(
-                    _f(x, y, b) if x else 0.0 for x, y in zip(p, r, strict=True)
-                )
-            )
+            _wrong_chrf(join=lambda p, r, b: mean(_f(x, y, b) for x, y in zip(p, r, strict=True)))
         ),
         "this is the precision alone; the recall is missing.": (
             _wrong_chrf(join=lambda p, r, b: mean(p))
@@ -132,16 +128,18 @@ chrf = Exercise(
         ),
         "these are geometric means; the arithmetic mean of the six is asked for.": (
             _wrong_chrf(
-                join=lambda p, r, b: (
-                    _f(math.prod(p) ** (1 / 6), math.prod(r) ** (1 / 6), b) if all(p) else 0.0
-                )
+                join=lambda p, r, b: _f(math.prod(p) ** (1 / 6), math.prod(r) ** (1 / 6), b)
             )
         ),
         "the case is lost; a capital is another character.": _wrong_chrf(turn=str.lower),
+        "where no run is found, this divides by 0; the score is 0 there.": (
+            _wrong_chrf(join=lambda p, r, b: 5 * mean(p) * mean(r) / (4 * mean(p) + mean(r)))
+        ),
     },
     cases=[
         ("a brown dog runs over the meadow", "A brown dog ran across a meadow"),
         ("The the children sing", "The children are singing here"),
         ("two women talk on a bench in the park", "Two women talk"),
+        ("quietly", "snowman"),
     ],
 )

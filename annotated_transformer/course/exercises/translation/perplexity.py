@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 
 
 def _perplexity_per_word(
@@ -43,14 +43,11 @@ def _last(of: Callable[[float, int, int], float]) -> Callable[..., tuple[float, 
 perplexity_per_word = Derivation(
     reference=_perplexity_per_word,
     mistakes={
-        "step 1 is to the base 2, the last with e; both belong to e.": _per_word(math.log2),
-        "the logarithms are to the base 10; the loss is a natural logarithm.": _per_word(
-            math.log10, back=lambda x: 10**x
-        ),
-        "step 1 is to the base 10, the last with e; both belong to e.": _per_word(math.log10),
+        "step 1 is to the base 2; the loss is a natural logarithm.": _per_word(math.log2),
+        "step 1 is to the base 10; the loss is a natural logarithm.": _per_word(math.log10),
         "step 1 is the perplexity; the loss is its logarithm.": _per_word(lambda p: p),
         "step 1 is e to the power of the perplexity; its logarithm is asked for.": _per_word(
-            math.exp, back=lambda x: math.exp(min(x, 700))
+            math.exp, back=lambda x: x
         ),
         "step 1 has the wrong sign: a loss is not negative.": _per_word(lambda p: -math.log(p)),
         "step 2 is multiplied by the words; the text has as many losses as subwords.": _per_word(
@@ -66,7 +63,7 @@ perplexity_per_word = Derivation(
             word=lambda loss, tokens, words: loss / tokens
         ),
         "step 3 is multiplied by the words; divide by them.": _per_word(
-            word=lambda loss, tokens, words: loss * words
+            word=lambda loss, tokens, words: loss * words, back=lambda x: x
         ),
         "step 3 is the loss of the whole text; divide it by the words.": _per_word(
             word=lambda loss, tokens, words: loss
@@ -85,20 +82,6 @@ perplexity_per_word = Derivation(
         "step 4 is the perplexity per subword.": _last(lambda p, tokens, words: p),
         "step 4 has the exponent upside down: a word has a larger loss than a subword.": _last(
             lambda p, tokens, words: p ** (words / tokens)
-        ),
-        "this is the last step alone; give all four.": (
-            lambda p, tokens, words: p ** (tokens / words)
-        ),
-        "the logarithms are to the base 2; the loss is a natural logarithm.": (
-            lambda p, tokens, words: (
-                math.log2(p),
-                math.log2(p) * tokens,
-                math.log2(p) * tokens / words,
-                p ** (tokens / words),
-            )
-        ),
-        "subwords and words are swapped from step 2 on: the text has as many losses as subwords.": (
-            lambda p, tokens, words: _perplexity_per_word(p, words, tokens)
         ),
     },
     cases=[(5.0, 30, 20), (8.0, 16, 12), (2.5, 9, 8), (12.0, 40, 25)],

@@ -100,6 +100,9 @@ capture_heads = Exercise(
         "all weights stand under the last name: the hook reads `name` when the loop is over.": (
             _faulty(weights_of, bound=False)
         ),
+        "all weights stand under the model's last name: the hook reads `name` after the loop.": (
+            _faulty(weights_of, name="output")
+        ),
         "the mask is missing: padding and the future get weight.": (
             _faulty(lambda q, k, v, mask: masked_scores(q, k, torch.ones_like(mask)).softmax(-1))
         ),

@@ -1,6 +1,7 @@
 """What heads do: what a head scores by chance."""
 
 from collections.abc import Callable
+from math import log
 
 from annotated_transformer.course.checking import Exercise
 
@@ -38,6 +39,11 @@ BEHIND: dict[str, Callable[[int], float]] = {
     "1/(n - 1); token t sees t tokens": lambda n: 1 / (n - 1),
     "1/2; only the second token gives so much": lambda n: 1 / 2,
     "the mean of 1/2 and 1/n alone": lambda n: (1 / 2 + 1 / n) / 2,
+    "ln n/(n - 1), which is only near it": lambda n: log(n) / (n - 1),
+    "ln n/n, which is only near it": lambda n: log(n) / n,
+    "the share of previous ones among all pairs that are seen; each row shares out 1 of its own": (
+        lambda n: 2 * (n - 1) / (n * (n + 1))
+    ),
     "(n - 1)/n, how many have a previous one": lambda n: (n - 1) / n,
     "(n - 1)/n²; token t sees t tokens": lambda n: (n - 1) / n**2,
 }
@@ -84,6 +90,9 @@ previous_by_chance = Exercise(
             f"with the mask you are right; without it, this is {what}.": _without(bare)
             for what, bare in BARE.items()
         },
+        "these are the scores for four tokens, whatever n is.": (
+            lambda n, causal: _previous_by_chance(4, causal)
+        ),
         "these are the sums; the mean over the tokens is asked for.": (
             lambda n, causal: _previous_by_chance(n, causal) * (n - 1)
         ),

@@ -34,8 +34,9 @@ def enough_sentences(answer: Any) -> str:
         else "fewer are enough."
         for n in NUMBERS
     }
-    if is_number(answer) and float(answer) % 1:
-        return "this is no number of sentences; the first n that is enough is asked for."
+    if is_number(answer) and answer not in NUMBERS:
+        tried = ", ".join(map(str, NUMBERS))
+        return f"this is none of the numbers to try, {tried}; give the first that is enough."
     return by_number(answer, right, replies)
 
 

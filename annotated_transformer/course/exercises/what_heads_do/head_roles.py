@@ -46,8 +46,10 @@ def _in_either_type(answer: Callable[..., Any], weights: Tensor, relation: Tenso
         return answer(weights.to(WIDE if weights.dtype == NARROW else NARROW), relation)
 
 
-def _weights(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    return normal(*shape, seed=shape[0], dtype=dtype).softmax(dim=2)
+def _weights(*shape: int, dtype: torch.dtype = WIDE) -> Tensor:
+    scores = normal(*shape, seed=shape[0], dtype=dtype)
+    scores[:, -1, -1] = -torch.inf  # so a related key may have weight 0
+    return scores.softmax(dim=2)
 
 
 relation_score = Exercise(

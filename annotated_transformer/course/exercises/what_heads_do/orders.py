@@ -45,6 +45,16 @@ def _ranks(x: Tensor) -> Tensor:
     return ((x[:, None] > x).sum(1) + ((x[:, None] == x).sum(1) - 1) / 2).double()
 
 
+def _spearman(ranks: Callable[[Tensor], Tensor]) -> Callable[..., float]:
+    """Spearman's correlation by its short formula, from some ranks."""
+
+    def rho(a: Tensor, b: Tensor) -> float:
+        n = len(a)
+        return 1 - 6 * float(((ranks(a) - ranks(b)) ** 2).sum()) / (n * (n**2 - 1))
+
+    return rho
+
+
 def _by(count: Callable[[int], float]) -> Callable[..., float]:
     return _over(lambda a, b: count(len(a)))
 
@@ -138,6 +148,10 @@ kendall_tau = Exercise(
         "this is the correlation of the numbers; only their order counts.": _pearson,
         "this is the correlation of the ranks, Spearman's; Kendall's compares pairs.": (
             lambda a, b: _pearson(_ranks(a), _ranks(b))
+        ),
+        "this is Spearman's by its short formula; Kendall's compares pairs.": _spearman(_ranks),
+        "this is Spearman's, which ranks ties one after the other; Kendall's compares pairs.": (
+            _spearman(lambda x: x.argsort(stable=True).argsort().double())
         ),
         "only neighbours are compared; every pair counts.": (
             lambda a, b: float((a.diff().sign() * b.diff().sign()).mean())

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
 
 NARROW = torch.float32
@@ -27,21 +27,26 @@ def _parts_of_the_stream(
     return gathered[h], added[h], after, after - added[h]
 
 
-def _reshaped(columns: bool, residual: bool) -> Callable[..., tuple[Tensor, ...]]:
-    """The same with other columns of W for a head, or without the residual connection."""
+def _by_other_columns(x: Tensor, A: Tensor, V: Tensor, W: Tensor, h: int) -> tuple[Tensor, ...]:
+    """The same with other columns of W for a head."""
+    W = W.view(len(W), V.size(2), len(A)).mT.flatten(1)
+    return _parts_of_the_stream(x, A, V, W, h)
 
-    def answer(x: Tensor, A: Tensor, V: Tensor, W: Tensor, h: int) -> tuple[Tensor, ...]:
-        d = V.size(2)
-        W = W.view(len(W), d, len(A)).mT.flatten(1) if columns else W
-        return _parts_of_the_stream(x * residual, A, V, W, h)
 
-    return answer
+def _narrow(x: Tensor, A: Tensor, V: Tensor, W: Tensor, h: int) -> tuple[Tensor, ...]:
+    """The same with heads that are d_model / heads wide."""
+    d = x.size(-1) // len(A)
+    _, _, after, left = _parts_of_the_stream(x, A, V, W, h)
+    return A[h] @ V[h], A[h] @ V[h] @ W[:, h * d : (h + 1) * d].T, after, left
+
+
+def _by_reshape(x: Tensor, A: Tensor, V: Tensor, W: Tensor, h: int) -> tuple[Tensor, ...]:
+    """The same with heads that are joined by `reshape` alone."""
+    gathered, added, _, left = _parts_of_the_stream(x, A, V, W, h)
+    return gathered, added, x + (A @ V).reshape(len(x), -1) @ W.T, left
 
 
 OTHER_STEPS: dict[str, Callable[..., tuple[Tensor, ...]]] = {
-    "steps 3 and 4 are what fills the blanks; give the whole streams.": (
-        lambda H, P, after, left, x, all_H: (H, P, after - x, P)
-    ),
     "step 3 is what fills the blank, without x; give the whole stream.": (
         lambda H, P, after, left, x, all_H: (H, P, after - x, left)
     ),
@@ -50,9 +55,6 @@ OTHER_STEPS: dict[str, Callable[..., tuple[Tensor, ...]]] = {
     ),
     "step 3 is the stream with head h alone; all heads add to it.": (
         lambda H, P, after, left, x, all_H: (H, P, x + P, left)
-    ),
-    "step 3 is the stream with head h alone, and step 4 is x again; all heads add to it.": (
-        lambda H, P, after, left, x, all_H: (H, P, x + P, x)
     ),
     "step 4 is x less P_h; the other heads are still in the stream.": (
         lambda H, P, after, left, x, all_H: (H, P, after, x - P)
@@ -97,10 +99,11 @@ parts_of_the_stream = Derivation(
     reference=_parts_of_the_stream,
     mistakes={
         "every heads-th column of W is taken for a head; its d columns stand side by side.": (
-            _reshaped(columns=True, residual=True)
+            _by_other_columns
         ),
-        "the residual connection is missing: x stands in the stream, too.": (
-            _reshaped(columns=False, residual=False)
+        "a head is taken to be d_model / heads wide; its width d is that of V.": _narrow,
+        "step 3 joins the heads without a transpose; a row holds all heads of one query.": (
+            _by_reshape
         ),
         **{
             sentence: lambda x, A, V, W, h, other=other: other(
@@ -113,10 +116,10 @@ parts_of_the_stream = Derivation(
         (
             normal(3, 6, seed=0, dtype=dtype),
             normal(2, 3, 4, seed=1, dtype=dtype).softmax(-1),
-            normal(2, 4, 5, seed=2, dtype=dtype),
-            normal(6, 10, seed=3, dtype=dtype),
+            normal(2, 4, d, seed=2, dtype=dtype),
+            normal(6, 2 * d, seed=3, dtype=dtype),
             h,
         )
-        for h, dtype in ((1, torch.float64), (0, NARROW))
+        for d, h, dtype in ((5, 1, torch.float64), (5, 0, NARROW), (3, 1, torch.float64))
     ],
 )

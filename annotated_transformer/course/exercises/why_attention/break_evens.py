@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from annotated_transformer.course.checking import Derivation
+from annotated_transformer.course.derivations import Derivation
 
 Steps = tuple[int | float, ...]
 
@@ -15,42 +15,30 @@ def _break_even(n: int, g: int, d: int) -> tuple[int, int, int, float, float]:
     return attention, recurrent, length, (g - 2) / g, 2 * (g - 1) / g
 
 
-def _costs(
-    products: int = 8, pairs: int = 4, gates: int = 4, *, follows: bool = True
-) -> Callable[..., Steps]:
-    """Other numbers of operations, and after them what follows from them, or what is right."""
-
-    def steps(n: int, g: int, d: int) -> Steps:
-        two = products * d**2 + pairs * n * d, gates * g * d**2
-        share = (gates * g - products) / (gates * g)
-        length = (gates * g - products) / pairs * d
-        return *two, *((length, share, 1 + share) if follows else _break_even(n, g, d)[2:])
-
-    return steps
+def _costs(products: int, pairs: int, gates: int) -> Callable[..., Steps]:
+    """Other numbers of operations."""
+    return lambda n, g, d: (
+        products * d**2 + pairs * n * d,
+        gates * g * d**2,
+        *_break_even(n, g, d)[2:],
+    )
 
 
-def _meeting(
-    length: Callable[[int], float], ends: Callable[[int], Steps] | None = None
-) -> Callable[..., Steps]:
-    """Another n*, in units of d, and after it such steps, or what follows from it."""
-
-    def steps(n: int, g: int, d: int) -> Steps:
-        x, right = length(g), _break_even(n, g, d)
-        return *right[:2], x * d, *(ends(g) if ends else (x / (x + 2), 2 * (1 + x) / g))
-
-    return steps
+def _meeting(length: Callable[[int], float]) -> Callable[..., Steps]:
+    """Another n*, in units of d."""
+    return lambda n, g, d: (
+        *_break_even(n, g, d)[:2],
+        length(g) * d,
+        *_break_even(n, g, d)[3:],
+    )
 
 
 def _ending(
-    fourth: Callable[..., float] = lambda n, g, d: _right_ends(g)[0],
-    fifth: Callable[..., float] = lambda n, g, d: _right_ends(g)[1],
+    fourth: Callable[..., float] = lambda n, g, d: (g - 2) / g,
+    fifth: Callable[..., float] = lambda n, g, d: 2 * (g - 1) / g,
 ) -> Callable[..., Steps]:
     """Another step 4 or 5."""
     return lambda n, g, d: (*_break_even(n, g, d)[:3], fourth(n, g, d), fifth(n, g, d))
-
-
-def _right_ends(g: int) -> Steps:
-    return (g - 2) / g, 2 * (g - 1) / g
 
 
 COSTS = {
@@ -72,36 +60,13 @@ LENGTHS: dict[str, Callable[[int], float]] = {
 break_even = Derivation(
     reference=_break_even,
     mistakes={
-        "steps 1 and 2 are for the whole sentence; those of one word are asked for.": (
-            lambda n, g, d: (
-                n * (8 * d**2 + 4 * n * d),
-                n * 4 * g * d**2,
-                *_break_even(n, g, d)[2:],
-            )
+        "step 1 is for the whole sentence; that of one word is asked for.": (
+            lambda n, g, d: (n * _break_even(n, g, d)[0], *_break_even(n, g, d)[1:])
         ),
-        "these are multiplications only; in steps 1 and 2 each has its addition.": (
-            lambda n, g, d: (
-                4 * d**2 + 2 * n * d,
-                2 * g * d**2,
-                *_break_even(n, g, d)[2:],
-            )
-        ),
-        **{f"{said}.": _costs(*numbers, follows=False) for said, numbers in COSTS.items()},
-        **{f"{said}; the rest follows.": _costs(*numbers) for said, numbers in COSTS.items()},
-        **{f"{said}.": _meeting(length, _right_ends) for said, length in LENGTHS.items()},
-        **{f"{said}; the rest follows.": _meeting(length) for said, length in LENGTHS.items()},
-        "steps 4 and 5 are for the LSTM alone; g may be any number.": (
-            _ending(lambda n, g, d: 1 / 2, lambda n, g, d: 3 / 2)
-        ),
-        "steps 4 and 5 are for the GRU alone; g may be any number.": (
-            _ending(lambda n, g, d: 1 / 3, lambda n, g, d: 4 / 3)
-        ),
-        "steps 3 to 5 are numbers for the LSTM alone; g may be any number.": (
-            _meeting(lambda g: 2, lambda g: (1 / 2, 3 / 2))
-        ),
-        "steps 3 to 5 are numbers for the GRU alone; g may be any number.": (
-            _meeting(lambda g: 1, lambda g: (1 / 3, 4 / 3))
-        ),
+        **{f"{said}.": _costs(*numbers) for said, numbers in COSTS.items()},
+        **{f"{said}.": _meeting(length) for said, length in LENGTHS.items()},
+        "step 4 is for the LSTM alone; g may be any number.": _ending(lambda n, g, d: 1 / 2),
+        "step 4 is for the GRU alone; g may be any number.": _ending(lambda n, g, d: 1 / 3),
         "step 4 is the share at the given n; put n* in its place.": (
             _ending(lambda n, g, d: n / (n + 2 * d))
         ),

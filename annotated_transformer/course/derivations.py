@@ -1,0 +1,58 @@
+"""Derivations: judge the steps of a formula one by one."""
+
+from typing import Any
+
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.comparing import equal
+from annotated_transformer.course.relations import swapped_entries
+
+
+class Derivation(Exercise):
+    """A function is asked for that returns the steps of a derivation, to be checked one by one.
+
+    A mistake is named if its first wrong step is the reader's, too; what follows from a wrong step
+    differs from reader to reader.
+    """
+
+    def related(self, answers: list[Any], right: list[Any]) -> str:
+        """What the first wrong step is of the right one, or all steps are of the right ones."""
+        number, got = self._first_wrong(answers)
+        if not number:
+            return super().related(answers, right)
+        said = super().related(got, [steps[number - 1] for steps in right])
+        return f"step {number}: {said}" if said else ""
+
+    def _named(self, answers: list[Any]) -> str:
+        number, got = self._first_wrong(answers)
+        if not number:
+            return super()._named(answers)
+        if places := swapped_entries(answers, self.results(self.reference), self.whole):
+            return "steps {} and {} have changed places.".format(*places)
+        for sentence, mistaken in self.mistakes.items():
+            if equal([number, got], self._first_wrong(self.results(mistaken)), self.whole):
+                return sentence
+        return ""
+
+    def _first_wrong(self, answers: list[Any]) -> tuple[int, list[Any]]:
+        """The number of the first wrong step, and what it is in every case.
+
+        It is 0 where no step is wrong, or where there are more or fewer steps than asked for.
+        """
+        right = self.results(self.reference)
+        if not all(isinstance(steps, list | tuple) for steps in answers):
+            return 0, []
+        if any(len(x) != len(y) for x, y in zip(answers, right, strict=True)):
+            return 0, []
+        both = zip(*(zip(*results, strict=True) for results in (answers, right)), strict=True)
+        wrong = ((n, list(x)) for n, (x, y) in enumerate(both, start=1) if not self.same(x, y))
+        return next(wrong, (0, []))
+
+    def tell(self, got: Any, want: Any) -> str:
+        """Which step is the first wrong one, and how."""
+        if not isinstance(got, list | tuple) or len(got) != len(want):
+            return super().tell(got, want)
+        pairs = enumerate(zip(got, want, strict=True), start=1)
+        step, (first, right) = next((i, pair) for i, pair in pairs if not self.same(*pair))
+        if first is None:
+            return f"step {step} is still missing."
+        return f"step {step} is wrong: {super().tell(first, right)}"

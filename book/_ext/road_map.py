@@ -1,0 +1,189 @@
+"""The road map of the front page: every chapter as a step, with the question that it answers.
+
+It is drawn from the chapters: their order and parts stand in ``_toc.yml``, title and question in
+the first cell of each notebook, as its heading and the quotation under it.
+"""
+
+import json
+import re
+import textwrap
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import yaml
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.osutil import relative_uri
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OPENING = re.compile(r"# (?P<title>[^\n]+)\n+> (?P<question>(?:[^\n]+\n?)+)")
+
+# For each width of window: the steps side by side, and how wide one is. See front.css.
+DRAWINGS = {"wide": (7, 184), "middle": (4, 184), "narrow": (1, 350)}
+TITLE, TEXT, LINE = 14, 13, 15
+RADIUS, LABEL, GAP = 12, 24, 9
+WORDS_BESIDE = 300
+"""In a step that is wider than this, the words stand beside its circle, else below."""
+LETTER = 0.53
+"""The width of a letter in its height: a generous mean, since every system has its own font."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One chapter."""
+
+    number: int
+    part: str
+    docname: str
+    title: str
+    question: str
+
+    @property
+    def name(self) -> str:
+        """The title as far as its colon or question mark."""
+        return re.split(r":|(?<=\?)", self.title)[0]
+
+
+def opening(notebook: dict[str, Any]) -> tuple[str, str]:
+    """Return the title and the question with which a chapter begins."""
+    first = "".join(notebook["cells"][0]["source"])
+    found = OPENING.match(first)
+    if not found:
+        raise ValueError(f"no title and question: {first[:80]!r}")
+    return found["title"], " ".join(found["question"].split())
+
+
+def steps(root: Path = ROOT) -> list[Step]:
+    """Read the numbered chapters, in their order."""
+    contents = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    found: list[Step] = []
+    for part in (part for part in contents["parts"] if part.get("numbered")):
+        for chapter in part["chapters"]:
+            notebook = (root / chapter["file"]).with_suffix(".ipynb").read_text(encoding="utf-8")
+            texts = opening(json.loads(notebook))
+            found.append(Step(len(found) + 1, part["caption"], chapter["file"], *texts))
+    return found
+
+
+def parts(found: list[Step]) -> list[str]:
+    """Return the names of the parts, in their order."""
+    return list(dict.fromkeys(step.part for step in found))
+
+
+def rows(found: list[Step], columns: int) -> list[list[Step]]:
+    """Lay the parts out in rows of at most so many steps; a part that fits shares a row."""
+    laid: list[list[Step]] = []
+    for _, group in groupby(found, lambda step: step.part):
+        part = list(group)
+        if laid and len(laid[-1]) + len(part) <= columns:
+            laid[-1] += part
+        else:
+            laid += [part[start : start + columns] for start in range(0, len(part), columns)]
+    return laid
+
+
+def lines(text: str, size: int, width: int) -> list[str]:
+    """Break a text where its letters would leave the width."""
+    return textwrap.wrap(text, int(width / (LETTER * size)), break_long_words=False)
+
+
+def text(x: int, y: int, written: list[str], kind: str) -> str:
+    """Draw lines of text, the first at this place."""
+    spans = "".join(
+        f'<tspan x="{x}" y="{y + i * LINE}">{escape(line)} </tspan>'
+        for i, line in enumerate(written)
+    )
+    return f'<text class="{kind}">{spans}</text>'
+
+
+def draw_step(step: Step, address: str, x: int, y: int, width: int) -> tuple[str, int]:
+    """Draw one step as a link, its circle around this point; return it with its lowest line."""
+    beside = width > WORDS_BESIDE
+    left = x + RADIUS + 12 if beside else x - RADIUS
+    first = y + 4 if beside else y + RADIUS + 17
+    room = width - RADIUS - 12 - (left - x)
+    title = lines(step.name, TITLE + 1, room)  # bold letters are wider
+    question = lines(step.question, TEXT, room)
+    second = first + LINE * len(title)
+    drawn = (
+        f'<a href="{escape(address)}"><circle cx="{x}" cy="{y}" r="{RADIUS}"/>'
+        f'<text class="number" x="{x}" y="{y + 4.5}">{step.number}</text>'
+        f"{text(left, first, title, 'title')}{text(left, second, question, 'question')}</a>"
+    )
+    return drawn, second + LINE * (len(question) - 1)
+
+
+def draw(found: list[Step], addresses: dict[str, str], kind: str) -> str:
+    """Draw the map in one of its widths."""
+    columns, width = DRAWINGS[kind]
+    drawn, y, circle, part = [], RADIUS, 0, ""
+    for row in rows(found, columns):
+        begins = any(step.part != part for step in row)
+        above, y = circle, y + LABEL * begins
+        circle = lowest = y
+        for place, step in enumerate(row):
+            x = 1 + RADIUS + place * width
+            shapes = []
+            if step.part != part:
+                shapes.append(text(x - RADIUS, y - RADIUS - 7, [step.part], "part"))
+            elif not place and columns == 1:
+                shapes.append(f'<path d="M{x} {above + RADIUS}V{y}"/>')
+            goes_on = place + 1 < len(row) and row[place + 1].part == step.part
+            if columns > 1:
+                shapes.append(f'<path d="M{x} {y}h{width - 2 * RADIUS * (not goes_on)}"/>')
+            part = step.part
+            link, below = draw_step(step, addresses[step.docname], x, y, width)
+            drawn.append(
+                f'<g class="part-{parts(found).index(part) + 1}">{"".join(shapes)}{link}</g>'
+            )
+            lowest = max(lowest, below)
+        y = lowest + GAP + RADIUS
+    label = f"Road map: {len(found)} chapters, each with its question"
+    return (
+        f'<svg class="{kind}" viewBox="0 0 {columns * width} {lowest + GAP}" role="group" '
+        f'aria-label="{label}">{"".join(drawn)}</svg>'
+    )
+
+
+def in_words(found: list[Step], addresses: dict[str, str]) -> str:
+    """Write the map as a list, for whoever does not see it and for paper."""
+    written = []
+    for part, group in groupby(found, lambda step: step.part):
+        chapters = list(group)
+        items = "".join(
+            f'<li><a href="{escape(addresses[step.docname])}">{escape(step.name)}</a>: '
+            f"{escape(step.question)}</li>"
+            for step in chapters
+        )
+        start = chapters[0].number
+        written.append(f'<p>{escape(part)}</p><ol start="{start}">{items}</ol>')
+    return f"<details><summary>The road map as a list</summary>{''.join(written)}</details>"
+
+
+class RoadMap(SphinxDirective):
+    """The map, in a drawing for each width of window, and in words."""
+
+    def run(self) -> list[nodes.Node]:
+        """Draw it for the page that asks."""
+        builder = self.env.app.builder
+        page = builder.get_target_uri(self.env.docname)
+        found = steps()
+        self.env.note_dependency(str(ROOT / "_toc.yml"))
+        for step in found:
+            self.env.note_dependency(self.env.doc2path(step.docname))
+        addresses = {
+            step.docname: relative_uri(page, builder.get_target_uri(step.docname)) for step in found
+        }
+        drawings = "".join(draw(found, addresses, kind) for kind in DRAWINGS)
+        html = f'<div class="road-map">{drawings}{in_words(found, addresses)}</div>'
+        return [nodes.raw("", html, format="html")]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Offer the directive."""
+    app.add_directive("road-map", RoadMap)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

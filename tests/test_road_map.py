@@ -1,0 +1,69 @@
+"""The road map: every chapter once, with its own question, at every width."""
+
+import re
+
+import pytest
+from road_map import DRAWINGS, Step, draw, in_words, lines, opening, rows, steps
+
+STEPS = steps()
+ADDRESSES = {step.docname: f"{step.docname}.html" for step in STEPS}
+
+
+def test_every_numbered_chapter_is_a_step() -> None:
+    assert [step.number for step in STEPS] == list(range(1, 18))
+    assert all(f"/{step.number:02d}_" in step.docname for step in STEPS)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.docname)
+def test_the_question_of_a_chapter_is_one_short_question(step: Step) -> None:
+    assert re.fullmatch(r"[^.?!]{20,69}\?", step.question)
+
+
+@pytest.mark.parametrize(
+    "first", ["# A title\n", "# A title\n\nNo quotation.\n", "> What?\n", "## A title\n\n> What?"]
+)
+def test_a_chapter_without_a_question_is_refused(first: str) -> None:
+    with pytest.raises(ValueError, match="no title and question"):
+        opening({"cells": [{"source": [first]}]})
+
+
+def test_the_question_is_read_as_it_is_written() -> None:
+    cell = {"source": ["# Masking: what\n", "\n", "> How do we\n", "hide it?\n", "\n", "Text.\n"]}
+    assert opening({"cells": [cell]}) == ("Masking: what", "How do we hide it?")
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [("Layers: parts", "Layers"), ("Why attention? Work", "Why attention?")],
+)
+def test_the_name_of_a_step_is_the_beginning_of_its_title(title: str, name: str) -> None:
+    assert Step(1, "Part", "book/01_x", title, "Why?").name == name
+
+
+@pytest.mark.parametrize("kind", DRAWINGS)
+def test_each_drawing_leads_to_every_chapter_in_order(kind: str) -> None:
+    drawing = draw(STEPS, ADDRESSES, kind)
+    assert re.findall(r'href="([^"]*)"', drawing) == list(ADDRESSES.values())
+    words = " ".join(re.sub(r"<[^>]*>", " ", drawing).split())
+    for step in STEPS:
+        assert f"{step.number} {step.name} {step.question}" in words
+        assert words.count(step.part) == 1
+
+
+@pytest.mark.parametrize("kind", DRAWINGS)
+def test_no_row_is_longer_than_its_drawing(kind: str) -> None:
+    columns, _ = DRAWINGS[kind]
+    laid = rows(STEPS, columns)
+    assert [step for row in laid for step in row] == STEPS
+    assert max(map(len, laid)) == columns
+
+
+def test_no_line_is_longer_than_its_room() -> None:
+    for step in STEPS:
+        assert max(map(len, lines(step.question, 10, 140))) <= 140 / 5
+
+
+def test_the_list_says_the_same() -> None:
+    words = in_words(STEPS, ADDRESSES)
+    assert re.findall(r'href="([^"]*)"', words) == list(ADDRESSES.values())
+    assert all(step.question in words and step.part in words for step in STEPS)
