@@ -89,7 +89,6 @@ def write_font(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
-    app.add_css_file("formulas.css")
     app.add_js_file("copy_formulas.js")
     app.connect("build-finished", write_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
