@@ -52,7 +52,7 @@ class FewSpans(HtmlFormatter):
 
 def describe(
     _app: Sphinx,
-    _page: str,
+    page: str,
     _template: str,
     context: dict[str, Any],
     document: nodes.document | None,
@@ -62,7 +62,7 @@ def describe(
     if 'name="description"' in tags:
         return
     text = beginning(document) if document else ""
-    text = text or f"{context['title']} – {context['docstitle']}"
+    text = text or f"{context.get('title', page)} – {context['docstitle']}"
     context["metatags"] = f'{tags}<meta name="description" content="{escape(text)}">\n'
 
 
