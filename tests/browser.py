@@ -30,20 +30,17 @@ VIEWS: dict[str, dict[str, Any]] = {
 }
 
 SETTLED = """async () => {
-    await window.MathJax?.startup?.promise;
     await document.fonts.ready;
 }"""
 
 FORMULAS = r"""() => {
     const found = [];
-    for (const error of document.querySelectorAll('mjx-merror'))
-        found.push('broken: ' + (error.getAttribute('title') || error.textContent));
     for (const formula of document.querySelectorAll('.math'))
-        if (!formula.querySelector('mjx-container')) found.push('raw: ' + formula.textContent);
+        if (!formula.querySelector('math')) found.push('raw: ' + formula.textContent);
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
         const text = walker.currentNode;
-        if (text.parentElement.closest('pre, code, script, style, template, mjx-container, .math'))
+        if (text.parentElement.closest('pre, code, script, style, template, math, .math'))
             continue;
         if (/\\\(|\\\[|\$\$|\\begin\{|\\frac|\{[\w:]+\}`/.test(text.data))
             found.push('raw: ' + text.data.trim());

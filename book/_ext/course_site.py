@@ -1,15 +1,10 @@
 """A site that asks no other host for anything, and its theme's faults cured."""
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx.util.fileutil import copy_asset
-
-# The script, its fonts, and the TeX extensions that it loads when a formula asks for one.
-MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
 
 # What is wrong in the pages that the theme writes, and what stands there instead.
 CURES = {
@@ -53,17 +48,6 @@ REDIRECT = """<!doctype html>
 """
 
 
-def copy_mathjax(app: Sphinx) -> None:
-    """Put the parts of MathJax that the pages need beside the other static files."""
-    # The name of this package has hyphens, so that `import` cannot reach it.
-    source = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
-    for part in MATHJAX_PARTS:
-        target = Path(app.outdir) / "_static" / "mathjax" / part
-        folder = target if (source / part).is_dir() else target.parent
-        folder.mkdir(parents=True, exist_ok=True)
-        copy_asset(source / part, folder)
-
-
 def drop_thebe(app: Sphinx, *_: object) -> None:
     """Silence sphinx-thebe, which Jupyter Book always loads and which wants a remote kernel."""
     for listeners in app.events.listeners.values():
@@ -104,9 +88,7 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
-    app.config.mathjax_path = "mathjax/tex-chtml.js"
     app.connect("config-inited", drop_thebe)
-    app.connect("builder-inited", copy_mathjax)
     app.connect("html-page-context", drop_thebe_style)
     app.connect("build-finished", cure_pages)
     app.connect("build-finished", redirect)

@@ -1,0 +1,128 @@
+"""Pages that show their text before anything else: a description, late scripts, few elements."""
+
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any, TextIO
+from xml.etree import ElementTree
+
+from docutils import nodes
+from pygments.formatters import HtmlFormatter
+from pygments.token import Name, Punctuation, Text, Whitespace, _TokenType
+from sphinx.application import Sphinx
+from sphinx.highlighting import PygmentsBridge
+
+# The scripts of the search: on its own page alone.
+SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")
+
+# Scripts that only some pages have a use for, and what stands in those.
+ASKED_FOR = {
+    "togglebutton.js": r'class="[^"]*(?<![\w-])(toggle|admonition [^"]*dropdown)(?![\w-])',
+    "design-tabs.js": r'class="[^"]*\bsd-tab-set\b',
+    "clipboard.min.js": r'class="highlight\b',
+    "copybutton.js": r'class="highlight\b',
+    "copy_formulas.js": "<math",
+    "folds.js": "<details",
+}
+
+# They fill in what no script of the course reads, and would run before what they fill.
+FILL_IN = re.compile(r"<script>DOCUMENTATION_OPTIONS\.\w+ = [^<]*</script>")
+PRELOAD = re.compile(r'<link rel="preload" as="script"[^>]*>')
+SCRIPT = re.compile(
+    r'<script (?P<attributes>[^>]*\bsrc="(?:[^"]*/)?(?P<name>[^"/?]*)[^>]*)></script>'
+)
+IMAGE = re.compile(r'<img (?=[^>]*\bsrc="(?P<source>[^"]*_images/[^"]*\.svg)")')
+POINTS_TO_PIXELS = 4 / 3
+
+DESCRIPTION_LENGTH = 160
+
+# They have the colour of the code itself.
+PLAIN = {Name, Name.Namespace, Name.Other, Punctuation, Whitespace}
+
+
+class FewSpans(HtmlFormatter):
+    """Highlights code without an element for each of the words and marks that have no colour."""
+
+    def format(self, tokensource: Iterator[tuple[_TokenType, str]], outfile: TextIO) -> None:
+        """Write the code."""
+        kinds = ((Text if kind in PLAIN else kind, text) for kind, text in tokensource)
+        super().format(kinds, outfile)
+
+
+def describe(
+    _app: Sphinx,
+    page: str,
+    _template: str,
+    context: dict[str, Any],
+    document: nodes.document | None,
+) -> None:
+    """Give a page the description that search machines show: how its first paragraph begins."""
+    tags = context.get("metatags", "")
+    if 'name="description"' in tags:
+        return
+    text = beginning(document) if document else ""
+    text = text or f"{context.get('title', page)} – {context['docstitle']}"
+    context["metatags"] = f'{tags}<meta name="description" content="{escape(text)}">\n'
+
+
+def beginning(document: nodes.document) -> str:
+    """The first paragraph of a page's own text, cut after a word, or nothing if it has none."""
+    for paragraph in document.findall(nodes.paragraph):
+        if isinstance(paragraph.parent, nodes.section) and not paragraph["classes"]:
+            text = " ".join(paragraph.astext().split())
+            if len(text) > DESCRIPTION_LENGTH:
+                text = text[:DESCRIPTION_LENGTH].rpartition(" ")[0].rstrip(",;:.") + " …"
+            return text
+    return ""
+
+
+def lighten(html: str, name: str) -> str:
+    """Let a page load no script that it has no use for, and run none before it is shown."""
+    html = PRELOAD.sub("", FILL_IN.sub("", html))
+
+    def load(match: re.Match[str]) -> str:
+        script = match["name"]
+        if script in SEARCH and name != "search":
+            return ""
+        if script in ASKED_FOR and not re.search(ASKED_FOR[script], html):
+            return ""
+        defer = "" if re.search(r"\b(defer|async)\b", match["attributes"]) else "defer "
+        return f"<script {defer}{match['attributes']}></script>"
+
+    return SCRIPT.sub(load, html)
+
+
+def size(image: Path) -> tuple[int, int]:
+    """The width and height of a drawing, in pixels."""
+    drawing = ElementTree.parse(image).getroot()
+    width, height = (float(drawing.attrib[key].removesuffix("pt")) for key in ("width", "height"))
+    return round(width * POINTS_TO_PIXELS), round(height * POINTS_TO_PIXELS)
+
+
+def keep_room(html: str, folder: Path) -> str:
+    """Let drawings load when the reader comes near, into the room that is kept for them."""
+
+    def sized(match: re.Match[str]) -> str:
+        width, height = size(folder / match["source"])
+        return f'<img loading="lazy" decoding="async" width="{width}" height="{height}" '
+
+    return IMAGE.sub(sized, html)
+
+
+def lighten_pages(app: Sphinx, error: Exception | None) -> None:
+    """Lighten the written pages."""
+    if error or app.builder.format != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        html = page.read_text(encoding="utf-8")
+        page.write_text(keep_room(lighten(html, page.stem), page.parent), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
+    PygmentsBridge.html_formatter = FewSpans
+    app.add_js_file("folds.js")
+    app.connect("html-page-context", describe)
+    app.connect("build-finished", lighten_pages, priority=800)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
