@@ -10,11 +10,13 @@ import pytest
 import records_page
 import status_page
 import yaml
+from api_page import modules_of
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import annotated_transformer
 import notebook_status
+from annotated_transformer import MODULES
 from notebook_status import Run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -109,3 +111,11 @@ def test_the_page_of_a_record_has_its_rows(tmp_path: Path) -> None:
     assert [cell.text for cell in page.select("th")] == [name.replace("_", " ") for name in names]
     assert [[cell.text for cell in row.select("td")] for row in page.select("tbody tr")] == rows
     assert f"{len(rows)} rows" in page.text
+
+
+def test_a_chapter_leads_to_the_modules_that_it_builds() -> None:
+    assert modules_of("book/05_self_attention") == ["attention"]
+    assert modules_of("book/09_cross_attention") == []
+    chapters = {path.stem for path in (ROOT / "book").glob("[0-9]*.ipynb")}
+    led = [name for chapter in chapters for name in modules_of(f"book/{chapter}")]
+    assert sorted(led) == sorted(name for name, chapter in MODULES.items() if chapter)
