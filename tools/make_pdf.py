@@ -42,13 +42,15 @@ PREPARE = """async () => {
             link.removeAttribute('href');
     for (const fold of document.querySelectorAll('details'))
         if (fold.querySelector('summary')?.textContent.trim() === 'Hint') fold.open = true;
-    return document.querySelector('article h1').firstChild.textContent.trim();
+    const title = document.querySelector('article h1').cloneNode(true);
+    title.querySelector('.headerlink')?.remove();
+    return title.textContent.trim();
 }"""
 
 # A solution gives its place to a sentence, and is kept for the appendix.
-TAKE_SOLUTIONS = """() => {
+TAKE_SOLUTIONS = r"""() => {
     window.solutions = [...document.querySelectorAll('article details')]
-        .filter(fold => fold.querySelector('summary').textContent.trim() === 'Solution');
+        .filter(fold => /^(\s*Solution)+\s*$/.test(fold.querySelector('summary').textContent));
     window.solutions.forEach((fold, index) => {
         const place = document.createElement('p');
         place.textContent = `Solution ${index + 1} stands in the appendix.`;
@@ -145,8 +147,8 @@ def joined(page: Page, title: str, parts: list[Part]) -> PdfWriter:
         begin = len(writer.pages)
         writer.append(part.pdf, import_outline=False)
         if part.caption and part.caption not in heads:
-            heads[part.caption] = writer.add_outline_item(part.caption, begin)
-        writer.add_outline_item(part.title, begin, parent=heads.get(part.caption))
+            heads[part.caption] = writer.add_outline_item(title=part.caption, page_number=begin)
+        writer.add_outline_item(title=part.title, page_number=begin, parent=heads.get(part.caption))
     numbers = (f'<div class="number"><span>{n + 1}</span></div>' for n in range(len(writer.pages)))
     overlay = sheet(page, "Numbers", "".join(numbers), "0")
     for below, above in zip(writer.pages, overlay.pages, strict=False):
