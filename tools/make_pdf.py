@@ -38,7 +38,7 @@ PREPARE = """async () => {
     document.querySelectorAll('img[loading=lazy]').forEach(image => image.loading = 'eager');
     await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
     for (const link of document.querySelectorAll('a[href]'))
-        if (link.origin === location.origin && link.pathname !== location.pathname)
+        if (link.origin === location.origin && !link.getAttribute('href').startsWith('#'))
             link.removeAttribute('href');
     for (const fold of document.querySelectorAll('details'))
         if (fold.querySelector('summary')?.textContent.trim() === 'Hint') fold.open = true;
