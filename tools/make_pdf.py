@@ -32,7 +32,7 @@ MARGIN = {"top": "18mm", "bottom": "22mm", "left": "16mm", "right": "16mm"}
 APPENDIX = "Solutions"
 
 # What only a screen needs goes; links to other pages of the site would lead to this machine.
-PREPARE = """async () => {
+PREPARE = r"""async () => {
     await window.MathJax?.startup?.promise;
     await document.fonts.ready;
     document.querySelectorAll('img[loading=lazy]').forEach(image => image.loading = 'eager');
@@ -41,7 +41,7 @@ PREPARE = """async () => {
         if (link.origin === location.origin && !link.getAttribute('href').startsWith('#'))
             link.removeAttribute('href');
     for (const fold of document.querySelectorAll('details'))
-        if (fold.querySelector('summary')?.textContent.trim() === 'Hint') fold.open = true;
+        if (/^(\s*Hint)+\s*$/.test(fold.querySelector('summary')?.textContent)) fold.open = true;
     const title = document.querySelector('article h1').cloneNode(true);
     title.querySelector('.headerlink')?.remove();
     return title.textContent.trim();
