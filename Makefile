@@ -11,12 +11,16 @@ SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book annotated_transformer -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 .DELETE_ON_ERROR:
-.PHONY: book test check notebooks records capstone portability scale pictures serve lint dist lock clean help
+.PHONY: book pdf test check notebooks records capstone portability scale pictures serve lint dist lock clean help
 
 ## book: build the website into _build/html
 book: $(SITE)
 	@echo
 	@echo "The book is at file://$(abspath $(SITE))"
+
+## pdf: print the website into _build/course.pdf (through Debian's chromium)
+pdf: $(SITE)
+	$(BIN)/python tools/make_pdf.py $(dir $(SITE)) _build/course.pdf
 
 ## test: run everything: units, doctests, notebooks, the site in a browser
 # In the order of the files: reading the site takes one worker minutes, it must not come last.
@@ -81,7 +85,7 @@ lock:
 	$(LOCK_PYTHON) -m venv _build/lock
 	_build/lock/bin/python -m pip install --quiet --upgrade pip pip-tools
 	CUSTOM_COMPILE_COMMAND="make lock" _build/lock/bin/pip-compile $(if $(UPGRADE),--upgrade) \
-		--quiet --allow-unsafe --strip-extras --extra book --extra dev \
+		--quiet --allow-unsafe --strip-extras --extra notebooks --extra book --extra dev \
 		--no-emit-index-url --no-emit-find-links --output-file=requirements.txt pyproject.toml
 	sed -i 's/^\([^ #]*==[^ +]*\)+[^ ]*/\1/' requirements.txt
 	sed -i "s/ruff==[^\"]*/$$(grep '^ruff==' requirements.txt)/" .pre-commit-config.yaml

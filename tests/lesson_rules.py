@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from nbformat import NotebookNode
+from plain_markdown import to_roles
 from reading_time import is_visible, reading
 
 from book_rules import code_cells, tags
@@ -49,7 +50,9 @@ def name(cell: NotebookNode) -> str:
 
 def prose(notebook: NotebookNode) -> str:
     """Return all Markdown of a notebook."""
-    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return "\n\n".join(
+        to_roles(cell.source) for cell in notebook.cells if cell.cell_type == "markdown"
+    )
 
 
 def open_proofs(notebook: NotebookNode) -> list[str]:

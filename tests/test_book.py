@@ -7,6 +7,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from plain_markdown import to_roles
 
 import book_rules
 import run_notebooks
@@ -61,7 +62,8 @@ def test_every_ignored_output_is_listed_with_its_reason() -> None:
 def test_no_result_is_typed_in_prose(path: Path) -> None:
     texts = [path.read_text(encoding="utf-8")]
     if path.suffix == ".ipynb":
-        texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
+        cells = read(path).cells
+        texts = [to_roles(cell.source) for cell in cells if cell.cell_type == "markdown"]
     assert [found for text in texts for found in book_rules.typed_decimals(text)] == []
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from plain_markdown import to_roles
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
 CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
@@ -47,7 +48,7 @@ GLOSSARY = glossary_of((BOOK / "glossary.md").read_text(encoding="utf-8"))
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_the_table_of_new_words_agrees_with_the_glossary(path: Path) -> None:
     cells = nbformat.read(path, as_version=4).cells
-    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    text = "\n".join(to_roles(cell.source) for cell in cells if cell.cell_type == "markdown")
     rows = tables_in(text)
     assert text.count("한국어") == 1, "a chapter has one table of new words"
     assert rows, "and it can be read"

@@ -12,10 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
+import psutil
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
+import launch_cell
+import notebook_status
+import plain_notebooks
 from annotated_transformer.course.progress import FILE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,12 +46,21 @@ def text(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook).rstrip("\n") + "\n"
 
 
-def run(path: Path) -> str | None:
-    """Execute one notebook and store it; return what went wrong, if anything did."""
+def run(path: Path, runs: list[notebook_status.Run] | None = None) -> str | None:
+    """Execute one notebook, store it and describe its run; return what went wrong, if anything."""
+    used = []
+
+    def look_at_the_clock(**_: object) -> None:
+        """Read how long the kernel has computed: a clock on the wall also counts what others do."""
+        used.append(sum(psutil.Process(client.km.provisioner.pid).cpu_times()[:2]))
+
     mine = path.parent / FILE
     if mine.exists():
         return f"{path}: {mine} says what you have passed; move it away, or it will be stored."
     notebook = nbformat.read(path, as_version=4)
+    if path.resolve().is_relative_to(ROOT):
+        folder = path.resolve().parent.relative_to(ROOT).as_posix()
+        launch_cell.with_launch_cell(notebook, folder, launch_cell.address())
     client = NotebookClient(
         notebook,
         kernel_name="python3",
@@ -56,6 +69,7 @@ def run(path: Path) -> str | None:
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],
         timeout=1200,
+        on_notebook_complete=look_at_the_clock,
     )
     try:
         client.execute()
@@ -65,19 +79,26 @@ def run(path: Path) -> str | None:
         for output in cell.get("outputs", []):
             if output.get("name") == "stderr":
                 return f"{path}: cell {cell.execution_count} writes to stderr:\n{output.text}"
+    if path.resolve().is_relative_to(ROOT):
+        plain_notebooks.make_plain(notebook, plain_notebooks.way_up(path))
     path.write_text(text(normalise(notebook)), encoding="utf-8")
+    if runs is not None:
+        runs.append(notebook_status.measured(path, *used))
     return None
 
 
 def main(paths: list[Path]) -> int:
-    """Execute the notebooks, two at a time; return the exit status."""
+    """Execute the notebooks, two at a time, and record their runs; return the exit status."""
     os.environ["PYTHONPATH"] = str(ROOT)
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # the debugger's warning on start
     failures = 0
+    runs: list[notebook_status.Run] = []
     with ThreadPoolExecutor(max_workers=2) as pool:
-        for path, problem in zip(paths, pool.map(run, paths), strict=True):
+        stored = pool.map(lambda path: run(path, runs), paths)
+        for path, problem in zip(paths, stored, strict=True):
             print(problem or f"{path}: stored")
             failures += problem is not None
+    notebook_status.write(runs)
     return 1 if failures else 0
 
 

@@ -1,6 +1,8 @@
 """The page of the package's interface: every module from its docstrings, in the list's order."""
 
+import re
 from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -26,6 +28,29 @@ class Api(SphinxDirective):
         return section.children
 
 
+def modules_of(page: str) -> list[str]:
+    """Return the modules that a chapter builds, by the name of its page.
+
+    >>> modules_of("book/05_self_attention")
+    ['attention']
+    """
+    chapter = re.sub(r"^\d+_", "", Path(page).name)
+    return [name for name, built_in in MODULES.items() if built_in == chapter]
+
+
+def lead_to_modules(app: Sphinx, document: nodes.document) -> None:
+    """Close a chapter with links to what it has built, on the page of the interface."""
+    names = modules_of(app.env.docname)
+    if not names or not app.env.docname.startswith("book/"):
+        return
+    line = nodes.paragraph("", "In the package: ", classes=["in-the-package"])
+    for number, name in enumerate(names):
+        anchor = f"api.html#module-annotated_transformer.{name}"
+        line += nodes.Text(", " if number else "")
+        line += nodes.reference("", "", nodes.literal("", name), refuri=anchor, internal=True)
+    next(document.findall(nodes.section)).append(line)
+
+
 def shorten(
     _app: Sphinx, what: str, _name: str, thing: Any, _options: object, *_: str | None
 ) -> tuple[str, None] | None:
@@ -42,5 +67,6 @@ def shorten(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Offer the directive."""
     app.add_directive("package-api", Api)
+    app.connect("doctree-read", lead_to_modules)
     app.connect("autodoc-process-signature", shorten)
     return {"parallel_read_safe": True}

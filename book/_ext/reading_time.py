@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from plain_markdown import to_roles
 from sphinx.application import Sphinx
 
 WORDS_A_MINUTE = 180
@@ -55,7 +56,7 @@ def pieces(notebook: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            for part in re.split(r"(?m)^(?=## )", source):
+            for part in re.split(r"(?m)^(?=## )", to_roles(source)):
                 if part.startswith("## "):
                     in_exercises = part.startswith(EXERCISES)
                 yield "prose", part, in_exercises

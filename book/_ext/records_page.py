@@ -1,10 +1,15 @@
 """The table of the records: what each holds, what would refute its sentence, and what came out.
 
-It is read from the JSON files that stand beside the tables in the folder ``records``.
+It is read from the JSON files that stand beside the tables in the folder ``records``. Each record
+has a page of its own with its rows, which the build adds to the written ones.
 """
 
+import csv
 import json
+from collections.abc import Iterator
+from html import escape
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sources_page import table
@@ -26,14 +31,58 @@ class RecordsTable(SphinxDirective):
             self.env.note_dependency(str(path))
             made = json.loads(path.read_text(encoding="utf-8"))
             if made["command"] == self.arguments[0]:
-                name = nodes.literal("", path.stem)
+                name = nodes.reference("", "", nodes.literal("", path.stem), internal=True)
+                name["refuri"] = f"{folder.name}/{path.stem}.html"
                 about, refuter = (self.parse_inline(made[key])[0] for key in ("about", "refuter"))
                 body.append([[name], about, refuter])
         columns = {"table": 18, "what it holds": 34, "what would refute it, and what came out": 48}
         return [table(columns, body)]
 
 
+def page_of(record: Path) -> str:
+    """Write the page of a record: what it holds, how it was made, and its rows."""
+    made = json.loads(record.with_suffix(".json").read_text(encoding="utf-8"))
+    with record.open(newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    head = "".join(f'<th scope="col">{escape(name.replace("_", " "))}</th>' for name in names)
+    body = "\n".join(
+        f"<tr>{''.join(f'<td>{escape(value)}</td>' for value in row)}</tr>" for row in rows
+    )
+    made_by = f"Made by <code>{made['command']}</code> with Python {made['python']} and PyTorch "
+    return (
+        f"<h1>{record.stem}</h1>\n<p>{escape(made['about'])}</p>\n"
+        f"<p>{made_by}{made['torch']} on {escape(made['machine'])}. {len(rows)} rows; "
+        f'<a href="{record.name}" download>download them as CSV</a>. '
+        '<a href="../records.html">All records</a></p>\n'
+        f'<div class="record-rows" tabindex="0" role="region" aria-label="Rows of {record.stem}">'
+        f'<table class="table"><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>'
+    )
+
+
+def records_of(app: Sphinx) -> list[Path]:
+    """Return the tables that have a description beside them."""
+    folder = Path(app.srcdir, "book", "records")
+    return [path.with_suffix(".csv") for path in sorted(folder.glob("*.json"))]
+
+
+def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Offer the pages of the records to the builder."""
+    for record in records_of(app):
+        context = {"title": f"The record {record.stem}", "body": page_of(record)}
+        yield f"book/records/{record.stem}", context, "page.html"
+
+
+def copy_rows(app: Sphinx, error: Exception | None) -> None:
+    """Put the tables beside their pages."""
+    if not error and app.builder.format == "html":
+        for record in records_of(app):
+            target = Path(app.outdir, "book", "records", record.name)
+            target.write_bytes(record.read_bytes())
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.add_directive("records-table", RecordsTable)
+    app.connect("html-collect-pages", pages)
+    app.connect("build-finished", copy_rows)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,97 @@
+"""What a site has once it stands somewhere: all from one setting, the repository's address.
+
+``repository: url`` in ``_config.yml`` gives the address of the site (of GitHub Pages) and, from
+both, the buttons that open a notebook on Colab and Binder, the cards that other sites show of a
+page, and the sitemap. While the setting is empty there is none of them. The page for addresses that
+do not exist is always there.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+from sphinx.application import Sphinx
+
+LAUNCHERS = {
+    "colab_url": "https://colab.research.google.com",
+    "binderhub_url": "https://mybinder.org",
+    "notebook_interface": "jupyterlab",
+}
+CARDS = {"line_color": "#35618f"}
+
+MISSING = """<h1>There is no such page</h1>
+<p>Perhaps it has moved, or the address has lost a letter on its way to you. Try the
+<a href="{home}">front page</a>, the <a href="search.html">search</a>, or the list of the
+chapters.</p>"""
+
+
+def site_address(repository: str) -> str:
+    """Return where GitHub Pages puts the site of a repository; nothing for other hosts.
+
+    >>> site_address("https://github.com/Someone/course")
+    'https://someone.github.io/course/'
+    """
+    found = re.fullmatch(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?", repository)
+    if not found:
+        return ""
+    owner, name = found.groups()
+    host = f"{owner.lower()}.github.io"
+    return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
+
+
+def sitemap(site: str, pages: list[str]) -> str:
+    """Return the sitemap of the pages of a site."""
+    lines = [f"  <url><loc>{escape(site + page)}</loc></url>" for page in pages]
+    return "\n".join(
+        [
+            '<?xml version="1.0" encoding="utf-8"?>',
+            '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
+            *lines,
+            "</urlset>\n",
+        ]
+    )
+
+
+def write_sitemap(app: Sphinx, error: Exception | None) -> None:
+    """List every page of the contents, and tell search engines where the list is."""
+    site = app.config.html_baseurl
+    if error or app.builder.format != "html" or not site:
+        return
+    pages = [app.builder.get_target_uri(name) for name in sorted(app.env.found_docs)]
+    folder = Path(app.outdir)
+    (folder / "sitemap.xml").write_text(sitemap(site, pages), encoding="utf-8")
+    (folder / "robots.txt").write_text(f"Sitemap: {site}sitemap.xml\n", encoding="utf-8")
+
+
+def missing_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Offer the page that a host shows in the place of one that does not exist."""
+    home = app.builder.get_target_uri(app.config.root_doc)
+    yield "404", {"title": "There is no such page", "body": MISSING.format(home=home)}, "page.html"
+
+
+def anchor_missing_page(app: Sphinx, error: Exception | None) -> None:
+    """Let the links of that page begin at the site's address: it is shown in any folder."""
+    site = app.config.html_baseurl
+    if not error and app.builder.format == "html" and site:
+        page = Path(app.outdir, "404.html")
+        html = page.read_text(encoding="utf-8")
+        page.write_text(html.replace("<head>", f'<head><base href="{site}">', 1), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension, and set up what needs the address if there is one."""
+    app.connect("html-collect-pages", missing_page)
+    app.connect("build-finished", anchor_missing_page)
+    app.connect("build-finished", write_sitemap)
+    repository = app.config.html_theme_options.get("repository_url", "")
+    if repository:
+        app.config.html_theme_options["launch_buttons"] = LAUNCHERS
+    if site := site_address(repository):
+        app.config.html_baseurl = site
+        app.setup_extension("sphinxext.opengraph")
+        app.config.ogp_site_url = site
+        app.config.ogp_enable_meta_description = False
+        app.config.ogp_social_cards = CARDS
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,52 @@
+"""The status of the notebooks: what ``tools/run_notebooks.py`` has recorded of their last runs."""
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sources_page import Cell, table
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+COLUMNS = {"notebook": 40, "seconds": 13, "run on": 16, "Python": 14, "PyTorch": 18}
+NO_RUN = ["–"] * 4
+
+
+def title_of(notebook: dict[str, Any]) -> str:
+    """Return the heading of a notebook."""
+    lines = "".join(notebook["cells"][0]["source"]).splitlines()
+    return next(line for line in lines if line.startswith("# ")).removeprefix("# ")
+
+
+class NotebooksStatus(SphinxDirective):
+    """A row for every notebook of the contents, in their order."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one table."""
+        folder = Path(self.env.doc2path(self.env.docname)).parent
+        record = folder / "status.csv"
+        self.env.note_dependency(str(record))
+        with record.open(newline="", encoding="utf-8") as file:
+            runs = {row["notebook"]: row for row in csv.DictReader(file)}
+        contents = (Path(self.env.srcdir) / "_toc.yml").read_text(encoding="utf-8")
+        names = re.findall(rf"file: {folder.name}/(\S+)", contents)
+        pages = {name: folder / f"{name}.ipynb" for name in names}
+        body = [self.row(name, p, runs.get(name)) for name, p in pages.items() if p.exists()]
+        return [table(COLUMNS, body)]
+
+    def row(self, name: str, path: Path, run: dict[str, str] | None) -> list[Cell]:
+        """Describe one notebook by its last run."""
+        self.env.note_dependency(str(path))
+        cells = [run[key] for key in ("seconds", "date", "python", "torch")] if run else NO_RUN
+        title = title_of(json.loads(path.read_text(encoding="utf-8")))
+        link = nodes.reference("", title, refuri=f"{name}.html", internal=True)
+        return [[link], *([nodes.Text(cell)] for cell in cells)]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
+    app.add_directive("notebooks-status", NotebooksStatus)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,57 @@
+"""The PDF has all pages in their order, their numbers, and the solutions behind them."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+import make_pdf
+
+FOLD = "<details><summary><p>{0}</p>\n<p>{0}</p></summary><div>{1}</div></details>"
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</title></head><body>
+<article><h1><span>{number}</span> {title}<a class="headerlink" href="#x">#</a></h1>
+<p>Text of {title}. <a href="b.html">elsewhere</a></p>{folds}</article></body></html>"""
+
+
+def write(folder: Path, name: str, number: str, title: str, folds: str = "") -> None:
+    html = PAGE.format(number=number, title=title, folds=folds)
+    (folder / f"{name}.html").write_text(html, encoding="utf-8")
+
+
+@pytest.fixture
+def texts(tmp_path: Path, browser: Browser) -> list[str]:
+    """The text of every page of a PDF of two pages, the first with a hint and two solutions."""
+    folds = FOLD.format("Hint", "think first") + FOLD.format("Solution", "it is seven")
+    folds += FOLD.format("Imports", "folded away") + FOLD.format("Solution", "it is eight")
+    write(tmp_path, "a", "1.", "Alpha", folds)
+    write(tmp_path, "b", "2.", "Beta")
+    with make_pdf.served(tmp_path) as base, browser.new_page() as page:
+        parts = make_pdf.print_pages(page, base, [("First", "a"), ("Second", "b")])
+        writer = make_pdf.joined(page, "A course", parts)
+        outline = [entry.title for entry in writer.outline if not isinstance(entry, list)]
+        assert outline == ["Contents", "First", "Second", "Solutions"]
+        assert not any(
+            "/Link" in str(a.get_object())
+            for p in writer.pages
+            for a in p.get("/Annots", [])
+            if "b.html" in str(a.get_object())
+        )
+        return [" ".join(page.extract_text().split()) for page in writer.pages]
+
+
+def test_the_pdf_is_complete(texts: list[str]) -> None:
+    contents, alpha, beta, solutions = texts
+    assert contents == ("A course First 1. Alpha 2 Second 2. Beta 3 Solutions 1. Alpha 4 1")
+    assert "Text of Alpha." in alpha
+    assert "think first" in alpha
+    assert not {"seven", "folded"} & set(alpha.split())
+    assert "Text of Beta." in beta
+    assert "Solution 1 it is seven Solution 2 it is eight" in solutions
+    assert [text.rsplit(" ", 1)[-1] for text in texts] == ["1", "2", "3", "4"]
+
+
+def test_the_pages_are_those_of_the_contents() -> None:
+    chapter = {"file": "b", "sections": [{"file": "c"}]}
+    contents = {"root": "a", "parts": [{"caption": "One", "chapters": [chapter, {"file": "d"}]}]}
+    expected = [("", "a"), ("One", "b"), ("One", "c"), ("One", "d")]
+    assert list(make_pdf.pages_of(contents)) == expected

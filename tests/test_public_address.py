@@ -1,0 +1,143 @@
+"""What the site has once the repository has an address; all of it comes from that one setting."""
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from public_address import site_address, sitemap
+
+import book_rules
+import launch_cell
+import lesson_rules
+
+ROOT = Path(__file__).resolve().parent.parent
+ADDRESS = "https://github.com/Someone/a-course"
+SITE = "https://someone.github.io/a-course/"
+
+
+@pytest.mark.parametrize(
+    ("repository", "site"),
+    [
+        (ADDRESS, SITE),
+        (f"{ADDRESS}.git", SITE),
+        (f"{ADDRESS}/", SITE),
+        ("https://github.com/Someone/someone.github.io", "https://someone.github.io/"),
+        ("https://gitlab.com/someone/course", ""),
+        ("https://github.com/someone", ""),
+        ("", ""),
+    ],
+)
+def test_the_site_stands_where_github_puts_it(repository: str, site: str) -> None:
+    assert site_address(repository) == site
+
+
+def test_the_sitemap_has_every_page() -> None:
+    root = ET.fromstring(sitemap(SITE, ["a.html", "b/c&d.html"]).encode())
+    assert [loc.text for loc in root.iterfind(".//{*}loc")] == [
+        f"{SITE}a.html",
+        f"{SITE}b/c&d.html",
+    ]
+
+
+def notebook() -> nbformat.NotebookNode:
+    imports = new_code_cell("import math")
+    return new_notebook(cells=[new_markdown_cell("# Title"), imports])
+
+
+def test_the_cell_stands_under_the_title_and_goes_with_the_address() -> None:
+    one = launch_cell.with_launch_cell(notebook(), "book", ADDRESS)
+    again = launch_cell.with_launch_cell(one, "book", ADDRESS)
+    assert [cell.cell_type for cell in again.cells] == ["markdown", "code", "code"]
+    assert f"--depth 1 {ADDRESS} course" in again.cells[1].source
+    assert len(launch_cell.with_launch_cell(again, "book", "").cells) == 2
+
+
+def test_the_cell_is_no_part_of_a_lesson() -> None:
+    """Nobody sees it on the site, and the rules for what readers see have nothing to say of it."""
+    cell = launch_cell.with_launch_cell(notebook(), "book", ADDRESS).cells[1]
+    cell.execution_count = 1
+    alone = new_notebook(cells=[cell])
+    assert "remove-cell" in cell.metadata.tags
+    assert lesson_rules.open_drawing(alone) == lesson_rules.long_cells(alone) == []
+    assert lesson_rules.open_proofs(alone) == lesson_rules.folds_without_label(alone) == []
+    assert book_rules.not_executed_in_order(alone) == []
+
+
+def test_the_notebooks_have_the_cell_of_the_setting() -> None:
+    for path in sorted((ROOT / "book").rglob("*.ipynb")):
+        stored = nbformat.read(path, as_version=4)
+        sources = [cell.source for cell in stored.cells if cell.get("id") == launch_cell.ID]
+        folder = path.parent.relative_to(ROOT).as_posix()
+        address = launch_cell.address()
+        assert sources == ([launch_cell.source(address, folder)] if address else []), path.name
+
+
+def in_ipython(python: Path | str, folder: Path, source: str, **environment: str) -> str:
+    """Run a cell as a notebook in a folder would; return what it prints, and where it ends."""
+    program = (
+        "from IPython.core.interactiveshell import InteractiveShell as Shell\n"
+        "import os\n"
+        f"Shell.instance().run_cell({source!r}).raise_error()\n"
+        "import annotated_transformer\n"
+        "print('AT', annotated_transformer.__file__, os.getcwd())\n"
+    )
+    result = subprocess.run(
+        [python, "-c", program], cwd=folder, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.slow
+def test_the_cell_is_silent_where_the_course_is(tmp_path: Path) -> None:
+    source = launch_cell.source("https://nowhere.invalid/x", "book")
+    shown = in_ipython(
+        sys.executable, tmp_path, source, PYTHONPATH=str(ROOT), HOME=str(tmp_path), PATH="/bin"
+    )
+    assert shown == f"AT {ROOT / 'annotated_transformer' / '__init__.py'} {tmp_path}\n"
+
+
+@pytest.mark.slow
+def test_the_cell_fetches_and_installs_the_course(tmp_path: Path) -> None:
+    """From a repository on this machine, of which pip builds and installs the wheel."""
+    repository = tmp_path / "repository"
+    subprocess.run(["git", "clone", "-q", "--depth", "1", ROOT.as_uri(), repository], check=True)
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    # Everything but the course is there already: packages are not downloaded by a test.
+    (packages,) = (tmp_path / "venv").glob("lib/python*/site-packages")
+    libraries = next(path for path in sys.path if path.endswith("site-packages"))
+    (packages / "libraries.pth").write_text(f"{libraries}\n")
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shown = in_ipython(
+        tmp_path / "venv" / "bin" / "python",
+        alone,
+        launch_cell.source(repository.as_uri(), "book/deeper"),
+        PATH="/usr/bin:/bin",
+        HOME=str(tmp_path),
+        PIP_NO_DEPS="1",
+        PIP_NO_BUILD_ISOLATION="1",
+        PIP_FORCE_REINSTALL="1",
+    )
+    where = shown.splitlines()[-1].split()
+    assert where[1].startswith(str(packages))
+    assert Path(where[2]) == alone / "course" / "book" / "deeper"
+
+
+def test_binder_installs_the_lock_and_the_package() -> None:
+    lines = (ROOT / "binder" / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert "-r ../requirements.txt" in lines
+    post_build = (ROOT / "binder" / "postBuild").read_text(encoding="utf-8")
+    assert "pip install --no-deps ." in post_build
+
+
+def test_there_is_one_setting() -> None:
+    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert settings["repository"]["url"] == launch_cell.address()
+    assert "launch_buttons" not in settings

@@ -1,0 +1,121 @@
+"""The pages made from committed files: status, citation, changelog, records; and their rules."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import cite_page
+import nbformat
+import pytest
+import records_page
+import status_page
+import yaml
+from api_page import modules_of
+from bs4 import BeautifulSoup
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+import annotated_transformer
+import notebook_status
+from annotated_transformer import MODULES
+from notebook_status import Run
+
+ROOT = Path(__file__).resolve().parent.parent
+CFF = {
+    "title": "A Course",
+    "version": "1.2.0",
+    "date-released": "2031-05-06",
+    "authors": [{"name": "A. Uthor"}, {"name": "The Others"}],
+}
+
+
+@pytest.mark.parametrize("name", notebook_status.read())
+def test_every_recorded_run_is_one_of_the_code_of_today(name: str) -> None:
+    run = notebook_status.read()[name]
+    assert notebook_status.is_current(run), "run tools/run_notebooks.py on it"
+    assert run.seconds > 0
+
+
+def test_the_digest_is_that_of_the_code_alone(tmp_path: Path) -> None:
+    path = tmp_path / "x.ipynb"
+
+    def digest(prose: str, code: str, count: int) -> str:
+        cells = [new_markdown_cell(prose), new_code_cell(code, execution_count=count)]
+        nbformat.write(new_notebook(cells=cells), path)
+        return notebook_status.digest(path)
+
+    first = digest("One.", "1 + 1", 1)
+    assert digest("Two.", "1 + 1", 7) == first
+    assert digest("One.", "1 + 2", 1) != first
+
+
+def test_a_second_run_of_the_same_code_changes_no_byte(tmp_path: Path) -> None:
+    record = tmp_path / "status.csv"
+    path = ROOT / "book" / "one_page.ipynb"
+    now = notebook_status.digest(path)
+    first = Run("one_page", 10, "2031-01-01", "3.11.2", "2.13.0", now)
+    later = Run("one_page", 12, "2031-01-02", "3.11.2", "2.13.0", now)
+    newer = Run("one_page", 12, "2031-01-02", "3.12.0", "2.13.0", now)
+    notebook_status.write([first], record)
+    before = record.read_bytes()
+    notebook_status.write([later], record)
+    assert record.read_bytes() == before
+    notebook_status.write([newer], record)
+    assert notebook_status.read(record) == {"one_page": newer}
+
+
+def test_what_is_no_run_of_the_code_of_today_is_left_out(tmp_path: Path) -> None:
+    record = tmp_path / "status.csv"
+    gone = Run("gone", 10, "2031-01-01", "3.11.2", "2.13.0", "0" * 12)
+    changed = Run("one_page", 10, "2031-01-01", "3.11.2", "2.13.0", "0" * 12)
+    notebook_status.write([gone, changed], record)
+    assert notebook_status.read(record) == {}
+
+
+def test_the_title_of_a_notebook_is_its_heading() -> None:
+    notebook = {"cells": [{"source": ["(label)=\n", "# A title: and more\n", "\n", "Text."]}]}
+    assert status_page.title_of(notebook) == "A title: and more"
+
+
+def test_the_citation_has_an_address_only_where_there_is_one() -> None:
+    assert cite_page.sentence(CFF, "") == "A. Uthor, The Others (2031). A Course, version 1.2.0."
+    assert cite_page.sentence(CFF, "https://x.org/y").endswith("1.2.0. https://x.org/y")
+    assert "url" not in cite_page.bibtex(CFF, "")
+    assert "  url = {https://x.org/y},\n}" in cite_page.bibtex(CFF, "https://x.org/y")
+
+
+def test_the_entry_is_one_that_bibtex_reads() -> None:
+    from pybtex.database import parse_string
+
+    entry = parse_string(cite_page.bibtex(CFF, ""), "bibtex").entries[cite_page.KEY]
+    assert [str(person) for person in entry.persons["author"]] == ["{A. Uthor}", "{The Others}"]
+    assert entry.fields["version"] == "1.2.0"
+    assert entry.fields["year"] == "2031"
+
+
+def test_the_citation_names_a_version_that_was_released() -> None:
+    cff = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    released = f"\n## {cff['version']} - {cff['date-released']}\n"
+    assert released in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert cff["version"] <= annotated_transformer.__version__
+
+
+def test_the_page_of_a_record_has_its_rows(tmp_path: Path) -> None:
+    source = ROOT / "book" / "records" / "heads.csv"
+    for suffix in (".csv", ".json"):
+        shutil.copy(source.with_suffix(suffix), tmp_path)
+    record = tmp_path / "heads.csv"
+    record.write_text(record.read_text("utf-8").replace("Bahdanau", "<b>&"), encoding="utf-8")
+    page = BeautifulSoup(records_page.page_of(record), "lxml")
+    with record.open(newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    assert [cell.text for cell in page.select("th")] == [name.replace("_", " ") for name in names]
+    assert [[cell.text for cell in row.select("td")] for row in page.select("tbody tr")] == rows
+    assert f"{len(rows)} rows" in page.text
+
+
+def test_a_chapter_leads_to_the_modules_that_it_builds() -> None:
+    assert modules_of("book/05_self_attention") == ["attention"]
+    assert modules_of("book/09_cross_attention") == []
+    chapters = {path.stem for path in (ROOT / "book").glob("[0-9]*.ipynb")}
+    led = [name for chapter in chapters for name in modules_of(f"book/{chapter}")]
+    assert sorted(led) == sorted(name for name, chapter in MODULES.items() if chapter)

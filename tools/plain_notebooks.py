@@ -1,0 +1,124 @@
+"""Write the roles and directives of notebooks as Markdown that every viewer shows.
+
+`book/_ext/plain_markdown.py` says which forms there are. Values and names are written anew each
+time: they are those of the cells' outputs and of the bibliography.
+
+    python tools/plain_notebooks.py book/*.ipynb book/*/*.ipynb
+"""
+
+import ast
+import re
+import sys
+from functools import cache
+from html import escape
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from pybtex.database import Entry, parse_file
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "book" / "_ext"))
+
+from plain_markdown import to_roles  # noqa: E402
+
+DIRECTIVE = re.compile(
+    r"^(?:```\{(margin)\}|:::\{admonition\}) ?(.*)\n(?::class: (\w+)\n)?((?:.*\n)*?)(?:```|:::)$",
+    re.MULTILINE,
+)
+
+
+@cache
+def bibliography() -> dict[str, Entry]:
+    """Return the entries by their keys."""
+    return dict(parse_file(ROOT / "book" / "references.bib").entries)
+
+
+def label(entry: Entry) -> str:
+    """Return authors and year, as in a text."""
+    people = [
+        " ".join(
+            name.render_as("text") for name in person.rich_prelast_names + person.rich_last_names
+        )
+        for person in entry.persons["author"]
+    ]
+    names = " and ".join(people) if len(people) < 3 else f"{people[0]} et al."
+    return f"{names}, {entry.fields['year']}"
+
+
+def address(entry: Entry, up: str) -> str:
+    """Return where a paper is found; the book's own list where nobody has put it on the net."""
+    url = entry.fields.get("url") or entry.fields.get("doi") or f"{up}references.md"
+    url = f"https://doi.org/{url}" if url.startswith("10.") else url
+    return url.replace("(", "%28").replace(")", "%29")
+
+
+def glued(notebook: NotebookNode) -> dict[str, str]:
+    """Return the values that the cells have glued, by their names."""
+    values = {}
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if scrap := output.get("metadata", {}).get("scrapbook"):
+                text = output.data[f"{scrap['mime_prefix']}text/plain"]
+                values[scrap["name"]] = str(ast.literal_eval(text))
+    return values
+
+
+def to_plain(markdown: str, values: dict[str, str], up: str = "") -> str:
+    """Return the Markdown of a cell without roles and directives.
+
+    A value without an output keeps its role, which a test finds. ``up`` leads to the book's folder.
+    """
+
+    def citation(match: re.Match[str]) -> str:
+        keys = match.group(1).replace(" ", "").split(",")
+        entries = [(key, bibliography()[key]) for key in keys]
+        links = (f'[{label(e)}]({address(e, up)} "{key}")' for key, e in entries)
+        return f"({'; '.join(links)})"
+
+    def value(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in values:
+            return match.group()
+        return f'<span title="{name}">{escape(values[name], quote=False)}</span>'
+
+    def block(match: re.Match[str]) -> str:
+        margin, title, kind, body = match.groups()
+        heading = [f"**{title}**", ""] if title else []
+        lines = [f"<!-- {margin or kind} -->", *heading, *body.strip("\n").split("\n")]
+        return "\n".join(f"> {line}".rstrip() for line in lines)
+
+    markdown = DIRECTIVE.sub(block, to_roles(markdown))
+    markdown = re.sub(r"\{cite\}`([^`]+)`", citation, markdown)
+    markdown = re.sub(r"\{glue:text\}`([^`]+)`", value, markdown)
+    experiment = rf'[\1]({up}laboratory.md "\2")'
+    return re.sub(r"\{laboratory\}`([^`<]*?) <([^`>]+)>`", experiment, markdown)
+
+
+def make_plain(notebook: NotebookNode, up: str = "") -> NotebookNode:
+    """Write the Markdown of a notebook as every viewer shows it."""
+    values = glued(notebook)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = to_plain(cell.source, values, up)
+    return notebook
+
+
+def way_up(path: Path) -> str:
+    """Return the way from a notebook to the book's folder."""
+    return "../" * (len(path.resolve().relative_to(ROOT / "book").parts) - 1)
+
+
+def main(paths: list[Path]) -> None:
+    """Rewrite notebooks whose Markdown is not plain or not up to date."""
+    for path in paths:
+        before = path.read_text(encoding="utf-8")
+        notebook = make_plain(nbformat.reads(before, as_version=4), way_up(path))
+        after = nbformat.writes(notebook).rstrip("\n") + "\n"
+        if after != before:
+            path.write_text(after, encoding="utf-8")
+            print(f"{path}: written")
+
+
+if __name__ == "__main__":
+    main([Path(argument) for argument in sys.argv[1:]])
