@@ -1,6 +1,6 @@
 """Open a page in a browser and list everything that is wrong with it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -72,6 +72,30 @@ OVERFLOW = """() => {
     return found;
 }"""
 
+# One element for every look: whatever has the same colours, size and weight has the same contrast.
+LOOKS = """() => {
+    const grounds = new Map(), looks = new Set();
+    const ground = element => {
+        if (!element) return '';
+        if (!grounds.has(element)) {
+            const { backgroundColor, backgroundImage, opacity } = getComputedStyle(element);
+            const plain = backgroundColor === 'rgba(0, 0, 0, 0)' && backgroundImage === 'none';
+            const own = plain && opacity === '1' ? [] : [backgroundColor, backgroundImage, opacity];
+            grounds.set(element, [ground(element.parentElement), ...own].join());
+        }
+        return grounds.get(element);
+    };
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const element = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
+        const { color, fontSize, fontWeight } = getComputedStyle(element);
+        const look = [color, fontSize, fontWeight, ground(element)].join();
+        if (!looks.has(look)) element.setAttribute('data-look', '');
+        looks.add(look);
+    }
+}"""
+
 SCRIPTS = {"formula": FORMULAS, "image without text": IMAGES, "overflow": OVERFLOW}
 
 
@@ -105,10 +129,12 @@ def serve(folder: Path) -> Iterator[str]:
             thread.join()
 
 
-def problems(context: BrowserContext, base: str, path: str, contrast: bool = True) -> list[Problem]:
+def problems(
+    context: BrowserContext, base: str, path: str, kinds: Collection[str] = ("rules", "contrast")
+) -> list[Problem]:
     """Open one page of the site that is served at `base`; list its problems.
 
-    Without ``contrast``, colours are not compared: of all rules that takes by far the longest.
+    The rules are about what a page has and how it is laid out; contrast is about its colours.
     """
     found: list[Problem] = []
 
@@ -135,15 +161,22 @@ def problems(context: BrowserContext, base: str, path: str, contrast: bool = Tru
     page.on("response", on_response)
     page.goto(base + path)
     page.evaluate(SETTLED)
-    for kind, script in SCRIPTS.items():
-        for text in page.evaluate(script):
-            report(kind, text)
+    runs: list[tuple[str | None, dict[str, Any]]] = []
+    if "rules" in kinds:
+        for kind, script in SCRIPTS.items():
+            for text in page.evaluate(script):
+                report(kind, text)
+        # The size of what is clicked belongs to WCAG 2.2 and must be asked for.
+        rules = {"color-contrast": {"enabled": False}, "target-size": {"enabled": True}}
+        runs.append((None, {"rules": rules}))
+    if "contrast" in kinds:
+        page.evaluate(LOOKS)
+        runs.append(("[data-look]", {"runOnly": ["color-contrast"]}))
     # Without `preload`, axe would ask for the style sheets of style sheets under wrong addresses.
-    options: dict[str, Any] = {"preload": False, "resultTypes": ["violations"]}
-    # The size of what is clicked belongs to WCAG 2.2 and must be asked for.
-    options["rules"] = {"color-contrast": {"enabled": contrast}, "target-size": {"enabled": True}}
-    for violation in Axe().run(page, options=options).response["violations"]:
-        for node in violation["nodes"]:
-            report("accessibility", f"{violation['id']}: {node['html'][:300]}")
+    shared: dict[str, Any] = {"preload": False, "resultTypes": ["violations"]}
+    for part, options in runs:
+        for violation in Axe().run(page, part, shared | options).response["violations"]:
+            for node in violation["nodes"]:
+                report("accessibility", f"{violation['id']}: {node['html'][:300]}")
     page.close()
     return found

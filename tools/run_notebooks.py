@@ -52,6 +52,8 @@ def run(path: Path, runs: list[notebook_status.Run] | None = None) -> str | None
 
     def look_at_the_clock(**_: object) -> None:
         """Read how long the kernel has computed: a clock on the wall also counts what others do."""
+        if client.km is None:  # a cell failed, and its kernel is gone
+            return
         used.append(sum(psutil.Process(client.km.provisioner.pid).cpu_times()[:2]))
 
     mine = path.parent / FILE

@@ -33,13 +33,6 @@ def _by_other_columns(x: Tensor, A: Tensor, V: Tensor, W: Tensor, h: int) -> tup
     return _parts_of_the_stream(x, A, V, W, h)
 
 
-def _narrow(x: Tensor, A: Tensor, V: Tensor, W: Tensor, h: int) -> tuple[Tensor, ...]:
-    """The same with heads that are d_model / heads wide."""
-    d = x.size(-1) // len(A)
-    _, _, after, left = _parts_of_the_stream(x, A, V, W, h)
-    return A[h] @ V[h], A[h] @ V[h] @ W[:, h * d : (h + 1) * d].T, after, left
-
-
 def _by_reshape(x: Tensor, A: Tensor, V: Tensor, W: Tensor, h: int) -> tuple[Tensor, ...]:
     """The same with heads that are joined by `reshape` alone."""
     gathered, added, _, left = _parts_of_the_stream(x, A, V, W, h)
@@ -101,7 +94,6 @@ parts_of_the_stream = Derivation(
         "every heads-th column of W is taken for a head; its d columns stand side by side.": (
             _by_other_columns
         ),
-        "a head is taken to be d_model / heads wide; its width d is that of V.": _narrow,
         "step 3 joins the heads without a transpose; a row holds all heads of one query.": (
             _by_reshape
         ),
@@ -120,6 +112,6 @@ parts_of_the_stream = Derivation(
             normal(6, 2 * d, seed=3, dtype=dtype),
             h,
         )
-        for d, h, dtype in ((5, 1, torch.float64), (5, 0, NARROW), (3, 1, torch.float64))
+        for d, h, dtype in ((5, 1, torch.float64), (5, 0, NARROW), (7, 1, torch.float64))
     ],
 )
