@@ -48,13 +48,12 @@ def text(notebook: NotebookNode) -> str:
 
 def run(path: Path, runs: list[notebook_status.Run] | None = None) -> str | None:
     """Execute one notebook, store it and describe its run; return what went wrong, if anything."""
-    used = []
+    used = 0.0
 
     def look_at_the_clock(**_: object) -> None:
         """Read how long the kernel has computed: a clock on the wall also counts what others do."""
-        if client.km is None:  # a cell failed, and its kernel is gone
-            return
-        used.append(sum(psutil.Process(client.km.provisioner.pid).cpu_times()[:2]))
+        nonlocal used
+        used = sum(psutil.Process(client.km.provisioner.pid).cpu_times()[:2])
 
     mine = path.parent / FILE
     if mine.exists():
@@ -71,7 +70,7 @@ def run(path: Path, runs: list[notebook_status.Run] | None = None) -> str | None
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],
         timeout=1200,
-        on_notebook_complete=look_at_the_clock,
+        on_cell_executed=look_at_the_clock,
     )
     try:
         client.execute()
@@ -85,7 +84,7 @@ def run(path: Path, runs: list[notebook_status.Run] | None = None) -> str | None
         plain_notebooks.make_plain(notebook, plain_notebooks.way_up(path))
     path.write_text(text(normalise(notebook)), encoding="utf-8")
     if runs is not None:
-        runs.append(notebook_status.measured(path, *used))
+        runs.append(notebook_status.measured(path, used))
     return None
 
 
