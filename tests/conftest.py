@@ -1,6 +1,8 @@
 """What every test starts from: this checkout, one thread, a fixed seed."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,3 +55,17 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The website, built from nothing; or the one that the variable SITE names."""
+    if "SITE" in os.environ:
+        return Path(os.environ["SITE"]).resolve()
+    output = tmp_path_factory.mktemp("site")
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", ROOT]
+    options = ["--path-output", output, "-W", "-n", "--keep-going"]
+    build = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    if build.returncode:
+        pytest.fail(f"the book does not build:\n{build.stderr}", pytrace=False)
+    return output / "_build" / "html"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from laboratory_page import CHECKPOINTS, OFFERS, SCRIPTS, STATIC, fill, frame
+from laboratory_page import CHECKPOINTS, OFFERS, SCRIPTS, STATIC, frame
 from playwright.sync_api import Browser, Page, expect
 
 from annotated_transformer.run import Run, export_to_web
@@ -31,14 +31,14 @@ def page_of(small: bool = False) -> str:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site that has the laboratory and nothing else."""
-    site = tmp_path_factory.mktemp("site")
-    shutil.copytree(ROOT / "book" / STATIC, site / STATIC)
-    fill(site / STATIC / "models")
-    (site / "index.html").write_text(page_of(), encoding="utf-8")
-    (site / "small.html").write_text(page_of(small=True), encoding="utf-8")
-    return site
+def folder(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site that has the laboratory, and the models of the book's, and nothing else."""
+    alone = tmp_path_factory.mktemp("alone")
+    shutil.copytree(ROOT / "book" / STATIC, alone / STATIC)
+    shutil.copytree(site / STATIC / "models", alone / STATIC / "models")
+    (alone / "index.html").write_text(page_of(), encoding="utf-8")
+    (alone / "small.html").write_text(page_of(small=True), encoding="utf-8")
+    return alone
 
 
 @pytest.fixture(scope="module")

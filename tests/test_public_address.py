@@ -122,7 +122,7 @@ def test_the_cell_fetches_and_installs_the_course(tmp_path: Path) -> None:
         PATH="/usr/bin:/bin",
         HOME=str(tmp_path),
         PIP_NO_DEPS="1",
-        PIP_NO_BUILD_ISOLATION="1",
+        PIP_NO_BUILD_ISOLATION="no",  # pip reads it as the value of "build isolation"
         PIP_FORCE_REINSTALL="1",
     )
     where = shown.splitlines()[-1].split()

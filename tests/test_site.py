@@ -3,10 +3,7 @@
 import gzip
 import importlib
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import FunctionType
 
@@ -37,20 +34,6 @@ LOADING = {
     "audio": "src",
 }
 LOADING_RELATIONS = {"stylesheet", "preload", "prefetch", "modulepreload", "icon", "preconnect"}
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The website, built from nothing; or the one that the variable SITE names."""
-    if "SITE" in os.environ:
-        return Path(os.environ["SITE"]).resolve()
-    output = tmp_path_factory.mktemp("site")
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", ROOT]
-    options = ["--path-output", output, "-W", "-n", "--keep-going"]
-    build = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    if build.returncode:
-        pytest.fail(f"the book does not build:\n{build.stderr}", pytrace=False)
-    return output / "_build" / "html"
 
 
 def foreign_loads(html: str) -> list[str]:
