@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotated_transformer.run import Run, export_to_web
 from annotated_transformer.search import GREEDY
+from annotated_transformer.toy import toy_corpus
 from browser import VIEWS, serve
 
 pytestmark = pytest.mark.slow
@@ -173,7 +174,10 @@ def test_the_german_model_is_loaded_on_demand(page: Page) -> None:
     )
 
 
-def test_ones_own_model_is_opened(page: Page, tmp_path: Path) -> None:
+def test_ones_own_model_is_opened(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotated_transformer.run.web.toy_corpus", lambda: toy_corpus(300))
     export_to_web(Run.open(CHECKPOINTS / "toy-bahdanau"), tmp_path / "mine")
     said(page)
     page.set_input_files("#lab-files", sorted((tmp_path / "mine").iterdir()))
