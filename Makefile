@@ -28,7 +28,7 @@ test: $(SITE)
 	SITE=$(dir $(SITE)) $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile \
 		--no-loadscope-reorder
 
-## check: style, types and fast tests, in at most 90 seconds
+## check: style, types and fast tests, in a few minutes
 check: lint
 	$(BIN)/pytest -m "not slow" --numprocesses 2 tests annotated_transformer
 
