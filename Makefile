@@ -20,7 +20,7 @@ book: $(SITE)
 
 ## pdf: print the website into _build/course.pdf (through Debian's chromium)
 pdf: $(SITE)
-	$(BIN)/python tools/make_pdf.py $(dir $(SITE)) _build/course.pdf
+	PYTHONPATH=tests:book/_ext $(BIN)/python tools/make_pdf.py $(dir $(SITE)) _build/course.pdf
 
 ## test: run everything: units, doctests, notebooks, the site in a browser
 # In the order of the files: reading the site takes one worker minutes, it must not come last.

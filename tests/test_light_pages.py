@@ -14,9 +14,18 @@ from docutils.core import publish_doctree
 from fonts import cut_font
 from fontTools.ttLib import TTFont
 from formulas import SOURCE_FONT, characters, mathml
-from light_pages import DESCRIPTION_LENGTH, FewSpans, beginning, keep_room, lighten
+from light_pages import (
+    DESCRIPTION_LENGTH,
+    MEASURES_ALL,
+    FewSpans,
+    beginning,
+    keep_room,
+    lighten,
+    measure_less,
+)
 from math_core import LatexError
 from one_style import purge, rules, words_of
+from playwright.sync_api import Browser
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -214,3 +223,24 @@ def test_a_quiet_line_is_no_description() -> None:
     section = next(document.findall(nodes.section))
     section.insert(1, nodes.paragraph("", "5 minutes to read", classes=["reading-time"]))
     assert beginning(document) == "Text."
+
+
+def test_another_script_of_the_theme_stops_the_build() -> None:
+    with pytest.raises(ValueError, match="no longer measures what may scroll as it did"):
+        measure_less("all.forEach(e=>{e.tabIndex=0})")
+
+
+@pytest.mark.slow
+def test_only_what_scrolls_can_be_focused_and_it_is_measured_when_it_is_near(
+    browser: Browser,
+) -> None:
+    pre = "<pre style='width: 9em; overflow: auto'>{}</pre>"
+    page = browser.new_page()
+    page.set_content(pre.format("short") + pre.format("a long line of code " * 9) + pre.format("x"))
+    page.add_style_tag(content="pre:last-of-type { margin-top: 500vh }")
+    page.evaluate(measure_less(f"document.querySelectorAll('pre'){MEASURES_ALL}"))
+    indices = "[...document.querySelectorAll('pre')].map(pre => pre.tabIndex)"
+    page.wait_for_function(f"{indices}.join() === '-1,0,0'")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_function(f"{indices}.join() === '-1,0,-1'")
+    page.close()

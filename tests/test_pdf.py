@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from contents import Entry, entries
 from playwright.sync_api import Browser
 
 import make_pdf
+from browser import serve
 
 FOLD = "<details><summary><p>{0}</p>\n<p>{0}</p></summary><div>{1}</div></details>"
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</title></head><body>
@@ -25,8 +27,10 @@ def texts(tmp_path: Path, browser: Browser) -> list[str]:
     folds += FOLD.format("Imports", "folded away") + FOLD.format("Solution", "it is eight")
     write(tmp_path, "a", "1.", "Alpha", folds)
     write(tmp_path, "b", "2.", "Beta")
-    with make_pdf.served(tmp_path) as base, browser.new_page() as page:
-        parts = make_pdf.print_pages(page, base, [("First", "a"), ("Second", "b")])
+    with serve(tmp_path) as base, browser.new_page() as page:
+        parts = make_pdf.print_pages(
+            page, base, [Entry("First", "a", True), Entry("Second", "b", True)]
+        )
         writer = make_pdf.joined(page, "A course", parts)
         outline = [entry.title for entry in writer.outline if not isinstance(entry, list)]
         assert outline == ["Contents", "First", "Second", "Solutions"]
@@ -50,8 +54,20 @@ def test_the_pdf_is_complete(texts: list[str]) -> None:
     assert [text.rsplit(" ", 1)[-1] for text in texts] == ["1", "2", "3", "4"]
 
 
-def test_the_pages_are_those_of_the_contents() -> None:
-    chapter = {"file": "b", "sections": [{"file": "c"}]}
-    contents = {"root": "a", "parts": [{"caption": "One", "chapters": [chapter, {"file": "d"}]}]}
-    expected = [("", "a"), ("One", "b"), ("One", "c"), ("One", "d")]
-    assert list(make_pdf.pages_of(contents)) == expected
+def test_the_pages_are_those_of_the_contents(tmp_path: Path) -> None:
+    contents = """
+root: a
+parts:
+  - caption: One
+    numbered: true
+    chapters:
+      - file: b
+        sections:
+          - file: c
+  - caption: Two
+    chapters:
+      - file: d
+"""
+    (tmp_path / "_toc.yml").write_text(contents, encoding="utf-8")
+    found = [Entry("", "a", False), Entry("One", "b", True), Entry("One", "c", True)]
+    assert list(entries(tmp_path)) == [*found, Entry("Two", "d", False)]

@@ -7,33 +7,23 @@ known only when everything before it is printed, so numbers are laid over the pa
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from html import escape
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
-from threading import Thread
 
 import yaml
+from contents import ROOT, Entry, entries
 from playwright.sync_api import Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
 
-ROOT = Path(__file__).resolve().parent.parent
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
-]
+from browser import CHROMIUM, FLAGS, serve
+
 MARGIN = {"top": "18mm", "bottom": "22mm", "left": "16mm", "right": "16mm"}
 APPENDIX = "Solutions"
 
 # What only a screen needs goes; links to other pages of the site would lead to this machine.
 PREPARE = r"""async () => {
-    await window.MathJax?.startup?.promise;
     await document.fonts.ready;
     document.querySelectorAll('img[loading=lazy]').forEach(image => image.loading = 'eager');
     await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
@@ -89,29 +79,20 @@ class Part:
     pdf: PdfReader
 
 
-def pages_of(contents: dict) -> Iterator[tuple[str, str]]:
-    """Go through the pages of the contents, each with the caption under which it stands."""
-    yield "", contents["root"]
-    for part in contents["parts"]:
-        for chapter in part["chapters"]:
-            for page in [chapter, *chapter.get("sections", [])]:
-                yield part["caption"], page["file"]
-
-
 def printed(page: Page, **options: object) -> PdfReader:
     """Print what a page shows."""
     return PdfReader(BytesIO(page.pdf(format="A4", print_background=True, **options)))
 
 
-def print_pages(page: Page, base: str, names: list[tuple[str, str]]) -> list[Part]:
+def print_pages(page: Page, base: str, pages: list[Entry]) -> list[Part]:
     """Print the pages, and behind them the solutions that stood in them."""
     page.emulate_media(media="print", color_scheme="light")
     parts, appendix = [], []
-    for caption, name in names:
-        page.goto(f"{base}{name}.html")
+    for entry in pages:
+        page.goto(f"{base}{entry.name}.html")
         title = page.evaluate(PREPARE)
         found = page.evaluate(TAKE_SOLUTIONS)
-        parts.append(Part(caption, title, printed(page, margin=MARGIN)))
+        parts.append(Part(entry.part, title, printed(page, margin=MARGIN)))
         if found:
             page.evaluate(SHOW_SOLUTIONS, f"{APPENDIX}: {title}")
             appendix.append(Part(APPENDIX, title, printed(page, margin=MARGIN)))
@@ -158,29 +139,14 @@ def joined(page: Page, title: str, parts: list[Part]) -> PdfWriter:
     return writer
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing of single requests."""
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a folder on this machine and give its address."""
-    with ThreadingHTTPServer(("localhost", 0), partial(_Quiet, directory=folder)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}/"
-        server.shutdown()
-
-
 def main(site: Path, target: Path, only: list[str]) -> None:
     """Print the site, or only some of its pages."""
-    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    names = [(caption, name) for caption, name in pages_of(contents) if not only or name in only]
-    with served(site) as base, sync_playwright() as playwright:
+    pages = [entry for entry in entries() if not only or entry.name in only]
+    with serve(site) as base, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page()
-        writer = joined(page, settings["title"], print_pages(page, base, names))
+        writer = joined(page, settings["title"], print_pages(page, base, pages))
         browser.close()
     writer.write(target)
     print(f"{target}: {len(writer.pages)} pages, {target.stat().st_size / 1e6:.1f} MB")

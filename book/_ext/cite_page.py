@@ -11,12 +11,17 @@ from sphinx.util.docutils import SphinxDirective
 KEY = "annotated_transformer"
 
 
+def year_of(cff: dict[str, Any]) -> str:
+    """Return the year in which this version was released."""
+    return str(cff["date-released"])[:4]
+
+
 def fields_of(cff: dict[str, Any], address: str) -> dict[str, str]:
     """Return the fields of a BibTeX entry; the address is one of them where there is one."""
     fields = {
         "author": " and ".join(f"{{{author['name']}}}" for author in cff["authors"]),
         "title": f"{{{cff['title']}}}",
-        "year": str(cff["date-released"])[:4],
+        "year": year_of(cff),
         "version": cff["version"],
     }
     return fields | ({"url": address} if address else {})
@@ -31,9 +36,8 @@ def bibtex(cff: dict[str, Any], address: str) -> str:
 def sentence(cff: dict[str, Any], address: str) -> str:
     """Return the citation as it stands in a list of references."""
     authors = ", ".join(author["name"] for author in cff["authors"])
-    year = str(cff["date-released"])[:4]
     end = f" {address}" if address else ""
-    return f"{authors} ({year}). {cff['title']}, version {cff['version']}.{end}"
+    return f"{authors} ({year_of(cff)}). {cff['title']}, version {cff['version']}.{end}"
 
 
 class Citation(SphinxDirective):

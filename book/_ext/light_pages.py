@@ -35,6 +35,21 @@ SCRIPT = re.compile(
 IMAGE = re.compile(r'<img (?=[^>]*\bsrc="(?P<source>[^"]*_images/[^"]*\.svg)")')
 POINTS_TO_PIXELS = 4 / 3
 
+# The theme measures everything that may scroll, one by one, as soon as the page is there. In its
+# place: all of it can be focused, and what does not scroll no longer when the reader comes near.
+THEME_SCRIPT = "_static/scripts/pydata-sphinx-theme.js"
+MEASURES_ALL = (
+    ".forEach(e=>{e.tabIndex=e.scrollWidth>e.clientWidth||e.scrollHeight>e.clientHeight?0:-1})"
+)
+MEASURES_WHAT_IS_NEAR = (
+    ".forEach((e,i)=>{if(!i){globalThis.measured?.disconnect();"
+    "globalThis.measured=new IntersectionObserver(near=>{"
+    "near.filter(one=>one.isIntersecting).map(({target:t})=>"
+    "[t,t.scrollWidth>t.clientWidth||t.scrollHeight>t.clientHeight?0:-1])"
+    ".forEach(([t,index])=>{t.tabIndex=index})},{rootMargin:'50%'})}"
+    "if(!e.hasAttribute('tabindex'))e.tabIndex=0;globalThis.measured.observe(e)})"
+)
+
 DESCRIPTION_LENGTH = 160
 
 # They have the colour of the code itself.
@@ -110,6 +125,17 @@ def keep_room(html: str, folder: Path) -> str:
     return IMAGE.sub(sized, html)
 
 
+def measure_less(script: str) -> str:
+    """Let the theme measure only what the reader comes near.
+
+    Raises:
+        ValueError: if the theme's script is another than the one that this was written for.
+    """
+    if script.count(MEASURES_ALL) != 1:
+        raise ValueError(f"{THEME_SCRIPT} no longer measures what may scroll as it did.")
+    return script.replace(MEASURES_ALL, MEASURES_WHAT_IS_NEAR)
+
+
 def lighten_pages(app: Sphinx, error: Exception | None) -> None:
     """Lighten the written pages."""
     if error or app.builder.format != "html":
@@ -117,6 +143,8 @@ def lighten_pages(app: Sphinx, error: Exception | None) -> None:
     for page in Path(app.outdir).rglob("*.html"):
         html = page.read_text(encoding="utf-8")
         page.write_text(keep_room(lighten(html, page.stem), page.parent), encoding="utf-8")
+    theme = Path(app.outdir, THEME_SCRIPT)
+    theme.write_text(measure_less(theme.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

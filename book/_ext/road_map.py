@@ -13,13 +13,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import yaml
+from contents import ROOT, entries
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 OPENING = re.compile(r"# (?P<title>[^\n]+)\n+> (?P<question>(?:[^\n]+\n?)+)")
 
 # For each width of window: the steps side by side, and how wide one is. See front.css.
@@ -59,13 +58,11 @@ def opening(notebook: dict[str, Any]) -> tuple[str, str]:
 
 def steps(root: Path = ROOT) -> list[Step]:
     """Read the numbered chapters, in their order."""
-    contents = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     found: list[Step] = []
-    for part in (part for part in contents["parts"] if part.get("numbered")):
-        for chapter in part["chapters"]:
-            notebook = (root / chapter["file"]).with_suffix(".ipynb").read_text(encoding="utf-8")
-            texts = opening(json.loads(notebook))
-            found.append(Step(len(found) + 1, part["caption"], chapter["file"], *texts))
+    for entry in (entry for entry in entries(root) if entry.is_numbered):
+        notebook = (root / entry.name).with_suffix(".ipynb").read_text(encoding="utf-8")
+        texts = opening(json.loads(notebook))
+        found.append(Step(len(found) + 1, entry.part, entry.name, *texts))
     return found
 
 

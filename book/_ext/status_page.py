@@ -2,10 +2,10 @@
 
 import csv
 import json
-import re
 from pathlib import Path
 from typing import Any
 
+from contents import entries
 from docutils import nodes
 from sources_page import Cell, table
 from sphinx.application import Sphinx
@@ -31,8 +31,7 @@ class NotebooksStatus(SphinxDirective):
         self.env.note_dependency(str(record))
         with record.open(newline="", encoding="utf-8") as file:
             runs = {row["notebook"]: row for row in csv.DictReader(file)}
-        contents = (Path(self.env.srcdir) / "_toc.yml").read_text(encoding="utf-8")
-        names = re.findall(rf"file: {folder.name}/(\S+)", contents)
+        names = [entry.name.removeprefix(f"{folder.name}/") for entry in entries()]
         pages = {name: folder / f"{name}.ipynb" for name in names}
         body = [self.row(name, p, runs.get(name)) for name, p in pages.items() if p.exists()]
         return [table(COLUMNS, body)]
