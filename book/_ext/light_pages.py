@@ -143,8 +143,9 @@ def lighten_pages(app: Sphinx, error: Exception | None) -> None:
     for page in Path(app.outdir).rglob("*.html"):
         html = page.read_text(encoding="utf-8")
         page.write_text(keep_room(lighten(html, page.stem), page.parent), encoding="utf-8")
-    theme = Path(app.outdir, THEME_SCRIPT)
-    theme.write_text(measure_less(theme.read_text(encoding="utf-8")), encoding="utf-8")
+    if app.config.html_theme == "sphinx_book_theme":
+        script = Path(app.outdir, THEME_SCRIPT)
+        script.write_text(measure_less(script.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
