@@ -7,11 +7,12 @@ NOTEBOOKS ?= $(wildcard book/*.ipynb book/*/*.ipynb)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+BENCH := _build/bench-venv
 SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book annotated_transformer -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 .DELETE_ON_ERROR:
-.PHONY: book pdf test check notebooks records capstone portability scale pictures serve lint dist lock clean help
+.PHONY: book pdf test check notebooks records capstone bench portability scale killtest fuzz pictures serve lint dist release audit lock clean help
 
 ## book: build the website into _build/html
 book: $(SITE)
@@ -47,6 +48,11 @@ capstone: $(INSTALLED)
 	PYTHONPATH=tools OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \
 		$(BIN)/python -m records --group capstone
 
+## bench: time ours beside others (nn.Transformer, Marian) in rounds; writes book/records/bench_* (minutes)
+bench: $(BENCH)/.installed
+	rm -f book/records/bench_*
+	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group bench
+
 ## portability: run the notebooks as on an older processor, and with two threads
 portability: $(INSTALLED)
 	ATEN_CPU_CAPABILITY=default $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
@@ -55,6 +61,14 @@ portability: $(INSTALLED)
 ## scale: begin to train on five million pairs, twice: time and memory (20 minutes, 10 GB of disk)
 scale: $(INSTALLED)
 	$(BIN)/python tools/many_pairs.py $(or $(FOLDER),_build/scale)
+
+## killtest: end a training by a hundred signals, full disks and links: nothing is lost (minutes)
+killtest: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/killtest.py $(KILLS)
+
+## fuzz: find ten planted faults with broken files, then look for others (15 minutes)
+fuzz: $(INSTALLED)
+	PYTHONPATH=tools $(BIN)/python -m fuzz
 
 ## pictures: take the pictures of the README, and one of every page at three widths (into _build/pictures)
 pictures: $(SITE)
@@ -78,6 +92,15 @@ dist: $(INSTALLED)
 	$(BIN)/python -m build --no-isolation --outdir _build/dist
 	$(BIN)/python tools/check_dist.py
 
+## release: publish what `make dist` has built under a tag, if all places say its version (TAG=v1.2.3)
+release:
+	$(PYTHON) tools/check_tag.py "$(TAG)"
+	gh release create "$(TAG)" _build/dist/* --verify-tag --generate-notes
+
+## audit: ask the package registry whether a flaw is known in a locked library (needs the internet)
+audit: $(INSTALLED)
+	$(BIN)/pip-audit --strict --disable-pip --no-deps --requirement requirements.txt
+
 ## lock: write requirements.txt from pyproject.toml (UPGRADE=1 takes newer versions)
 # Resolved by Debian's Python, the oldest that has to install it. A version of torch may come with a
 # label that only one index knows, such as "+cpu": it is taken off. pre-commit gets the same ruff.
@@ -85,7 +108,7 @@ lock:
 	$(LOCK_PYTHON) -m venv _build/lock
 	_build/lock/bin/python -m pip install --quiet --upgrade pip pip-tools
 	CUSTOM_COMPILE_COMMAND="make lock" _build/lock/bin/pip-compile $(if $(UPGRADE),--upgrade) \
-		--quiet --allow-unsafe --strip-extras --extra notebooks --extra book --extra dev \
+		--quiet --allow-unsafe --strip-extras --extra export --extra notebooks --extra book --extra dev \
 		--no-emit-index-url --no-emit-find-links --output-file=requirements.txt pyproject.toml
 	sed -i 's/^\([^ #]*==[^ +]*\)+[^ ]*/\1/' requirements.txt
 	sed -i "s/ruff==[^\"]*/$$(grep '^ruff==' requirements.txt)/" .pre-commit-config.yaml
@@ -102,6 +125,13 @@ $(INSTALLED): requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --requirement requirements.txt
 	$(BIN)/python -m pip install --no-deps --editable .
+	touch $@
+
+# What we are compared with is none of our requirements: it has an environment of its own.
+$(BENCH)/.installed: $(INSTALLED) tools/bench/requirements.txt
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --constraint requirements.txt \
+		--requirement tools/bench/requirements.txt --editable .
 	touch $@
 
 # Built from nothing, because Sphinx warns of a page only when it reads it.

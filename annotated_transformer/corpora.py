@@ -19,6 +19,10 @@ Links = frozenset[tuple[int, int]]
 """Links between words (source position, target position), both from 0."""
 
 
+LONGEST_WORD = 10_000
+"""Characters: the time to learn subwords from a word grows with the square of its length."""
+
+
 @dataclass(frozen=True)
 class Corpus:
     """Sentence pairs, by split: ``train``, ``val``, and one or more to test on.
@@ -129,7 +133,12 @@ def read_folder(folder: Path, languages: str | None = None, name: str | None = N
     for path in sorted(folder.iterdir()):
         split, _, language = path.name.removesuffix(".gz").rpartition(".")
         if split and path.is_file():
-            files.setdefault(split, {})[language] = path
+            if language in files.setdefault(split, {}):
+                raise InputError(
+                    f"{folder} has {files[split][language].name} and {path.name}: which of them is "
+                    "meant? Move the other one away."
+                )
+            files[split][language] = path
     found = tuple(sorted(files.get("train", {})))
     asked = (languages or "-".join(found)).split("-")
     ways = [("-".join(asked[:i]), "-".join(asked[i:])) for i in range(1, len(asked))]
@@ -205,7 +214,14 @@ def _lines(path: Path) -> Iterator[str]:
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file):
-                yield (line.removeprefix(BOM_UTF8) if not number else line).decode().strip()
+                text = (line.removeprefix(BOM_UTF8) if not number else line).decode().strip()
+                longest = len(text) if len(text) <= LONGEST_WORD else max(map(len, text.split()))
+                if longest > LONGEST_WORD:
+                    raise InputError(
+                        f"{path}, line {number + 1}: a word has {longest:,} characters, it may "
+                        f"have {LONGEST_WORD:,}: is this text?"
+                    )
+                yield text
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as UTF-8 text ({error}).") from error
 
@@ -215,7 +231,12 @@ def read_tsv(path: Path, languages: str | None = None) -> Corpus:
 
     A twentieth of the pairs, chosen by a hash of the source sentence, becomes ``val``, another
     ``test``: equal sources never stand on both sides.
+
+    Raises:
+        InputError: if the languages are not two.
     """
     source, _, target = (languages or "src-tgt").partition("-")
+    if not (source and target):
+        raise InputError(f"languages is {languages!r}, it must be SRC-TGT, for example de-en.")
     splits = {name: TsvSplit(path, name) for name in ("train", "val", "test")}
     return Corpus(str(path.resolve()), (source, target), splits)

@@ -12,7 +12,7 @@ from annotated_transformer.limits import Limits
 from annotated_transformer.sampling import draw, random_draws
 from annotated_transformer.search import GREEDY, Search
 from annotated_transformer.tokens import BOS, EOS, PAD
-from annotated_transformer.translator import Translator, evaluating
+from annotated_transformer.translator import Translator, evaluating, require_ids
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,12 @@ def next_log_probs(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows v
     Raises:
         DivergedError: if a logit is not a number, or infinitely high.
     """
-    if not (logits < torch.inf).all():
+    allowed = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
+    allowed[:, [PAD, BOS]] = -torch.inf
+    log_probs = allowed.log_softmax(dim=-1)
+    if log_probs.sum().isnan():  # as it is where one of them is
         raise DivergedError("a logit is nan or inf: the model's weights are broken.")
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
-    logits[:, [PAD, BOS]] = -torch.inf
-    return logits.log_softmax(dim=-1)
+    return log_probs
 
 
 def greedy(
@@ -86,7 +87,8 @@ def greedy(
                 tokens[s].append(t)
                 log_probs[s] += log_prob
             live = ~limits.reached(token, sentence, length)
-            sentence, token, state = sentence[live], token[live], state.select(live)
+            if not live.all():
+                sentence, token, state = sentence[live], token[live], state.select(live)
     return [
         Hypothesis(without_end(words), log_prob, log_prob)
         for words, log_prob in zip(tokens, log_probs, strict=True)
@@ -128,13 +130,12 @@ def beam_search(
             length = tokens.size(1)
             logits, state = model.extend(state, tokens[:, -1:])
             rated = limits.force(next_log_probs(logits[:, 0]), sentence, length - 1)
-            scores = log_prob[:, None] + rated
-            per_row = min(beam, scores.size(1))
-            row_scores, row_tokens = scores.topk(per_row, dim=-1)
+            per_row = min(beam, rated.size(1))
+            more, row_tokens = rated.topk(per_row, dim=-1)
 
             # Lay the candidates of a sentence side by side and take the best for its free places.
-            table = scores.new_full((len(src), beam, per_row), -torch.inf)
-            table[sentence, place] = row_scores
+            table = more.new_full((len(src), beam, per_row), -torch.inf)
+            table[sentence, place] = log_prob[:, None] + more
             row_at = sentence.new_zeros(len(src), beam)
             row_at[sentence, place] = torch.arange(len(sentence), device=device)
             top, index = table.flatten(1).topk(beam, dim=-1)
@@ -170,7 +171,12 @@ def decode(
     """Look for translations in the way that ``search`` says; of each sentence the best first.
 
     Several samples are drawn with its seed, the seed after it, and so on.
+
+    Raises:
+        InputError: if the sources are no ids of the model's vocabulary, or the prefixes cannot be
+            continued.
     """
+    require_ids("src", src, model, "src_vocab")
     if search.beam > 1:
         return beam_search(model, src, search, prefixes)
     ways = [replace(search, seed=search.seed + i, best=1) for i in range(search.best)]

@@ -1,6 +1,8 @@
 """The exceptions of the package: input that it cannot work with, and training that came apart."""
 
 from collections.abc import Collection
+from importlib import import_module
+from types import ModuleType
 
 
 class InputError(ValueError):
@@ -19,3 +21,18 @@ def require_choice(name: str, value: str, choices: Collection[str]) -> None:
     """
     if value not in choices:
         raise InputError(f"{name} is {value!r}, it must be one of {', '.join(choices)}.")
+
+
+def require_library(name: str) -> ModuleType:
+    """A module of a library that only handing models over, or taking others, needs.
+
+    Raises:
+        InputError: if it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        library = name.partition(".")[0]
+        raise InputError(
+            f"{library} is not installed: pip install 'annotated-transformer[export]'."
+        ) from error

@@ -1,7 +1,7 @@
-"""Files: written whole or not at all, and by one process at a time."""
+"""Files: written whole or not at all, on the disk when it is said so, by one process at a time."""
 
+import os
 import shutil
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,14 +12,44 @@ from annotated_transformer.errors import InputError
 
 
 class FolderTakenError(InputError):
-    """There is something in the folder already."""
+    """There is something in the folder already, or somebody else fills it."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path to write to; what is written there takes the place of ``path`` after the block.
+
+    Whenever the program stops, or the power fails, the old file or the new one is there. It is
+    written in a folder of its own beside it, where nothing else, and no link, is in the way: what a
+    library leaves there when it is killed is gone after the next block.
+
+    Raises:
+        OSError: if it cannot be written; what was there before stays.
+    """
+    workshop = path.with_name(path.name + ".unfinished")
+    try:
+        discard(workshop)
+        workshop.mkdir()
+        written = workshop / path.name
+        yield written
+        written.chmod(0o666 & workshop.stat().st_mode)  # some libraries let nobody else read
+        reach_disk(written)
+        written.replace(path)
+        reach_disk(path.parent)
+    except OSError as error:
+        raise not_written(path, error) from error
+    finally:
+        discard(workshop)
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that, whenever the program stops, the old or the new one is there."""
-    unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    """Write a text file so that, whenever the program stops, the old or the new one is there.
+
+    Raises:
+        OSError: if it cannot be written; what was there before stays.
+    """
+    with replacing(path) as new:
+        new.write_text(text, encoding="utf-8")
 
 
 def require_empty(folder: Path, otherwise: str = "") -> None:
@@ -35,21 +65,67 @@ def require_empty(folder: Path, otherwise: str = "") -> None:
 def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
     """Let ``write`` fill a folder beside it, which takes its place when all is there.
 
+    What somebody left there who was killed at it is thrown away.
+
     Raises:
-        FolderTakenError: if there is something in the folder by then.
+        FolderTakenError: if there is something in the folder by then, or somebody else fills it.
+        OSError: if it cannot be written; nothing is left of it then.
     """
     folder = folder.resolve()
-    unfinished = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    unfinished = folder.with_name(f".{folder.name}.unfinished")
+    lock = FileLock(unfinished / ".lock", timeout=0)
     try:
-        unfinished.mkdir(parents=True)
+        if not unfinished.is_dir() or unfinished.is_symlink():
+            discard(unfinished)
+        unfinished.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise FolderTakenError(f"{folder} is being filled by another process.") from error
+    except OSError as error:
+        raise not_written(folder, error) from error
+    try:
+        require_empty(folder)
+        for remains in unfinished.iterdir():
+            if remains.name != ".lock":
+                discard(remains)
         write(unfinished)
-        try:
-            unfinished.rename(folder)  # refused by the system where the folder holds something
-        except OSError:
-            require_empty(folder)
-            raise
+        for path in (*unfinished.rglob("*"), unfinished):
+            reach_disk(path)
+        require_empty(folder)
+        unfinished.rename(folder)  # refused by the system where the folder holds something by now
+        (folder / ".lock").unlink()
+        reach_disk(folder.parent)
+    except OSError as error:
+        raise not_written(folder, error) from error
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        if unfinished.exists():
+            discard(unfinished)
+        lock.release()
+
+
+def discard(path: Path) -> None:
+    """Take away a file, a folder with all that is in it, or a link, but not what it leads to."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def reach_disk(path: Path) -> None:
+    """Wait until a file, or the list of files in a folder, is on the disk itself."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def not_written(path: Path, error: OSError) -> OSError:
+    """What to say of a file or folder that could not be written: its name, and why."""
+    reason: BaseException = error
+    while reason.__cause__ is not None:
+        reason = reason.__cause__
+    return OSError(f"{path} could not be written ({reason}).")
 
 
 @contextmanager

@@ -5,27 +5,39 @@ from collections.abc import Callable
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from annotated_transformer.errors import require_choice
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "swish": F.silu}
 
 
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W₁ + b₁) W₂ + b₂, at each position by itself.
 
-    Source: Vaswani et al. 2017, section 3.3, equation 2.
+    The paper's max(0, z) is the activation "relu"; "swish" has z / (1 + e⁻ᶻ) in its place.
+
+    Source: Vaswani et al. 2017, section 3.3, equation 2; swish: Ramachandran et al. 2017.
     """
 
-    def __init__(self, d_model: int, d_ff: int) -> None:
+    def __init__(self, d_model: int, d_ff: int, activation: str = "relu") -> None:
+        """Make the two layers.
+
+        Raises:
+            InputError: if the activation is unknown.
+        """
         super().__init__()
+        require_choice("activation", activation, ACTIVATIONS)
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
+        self.activation = ACTIVATIONS[activation]
 
     def forward(
         self, x: Float[Tensor, "batch time d_model"]
     ) -> Float[Tensor, "batch time d_model"]:
         """The same small network at every position."""
-        return self.outer(torch.relu(self.inner(x)))
+        return self.outer(self.activation(self.inner(x)))
 
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.tokens import EOS, PAD, UNK
 from annotated_transformer.translator import Translator
 
 
@@ -35,7 +35,7 @@ class Limits:
         if len(prefixes) != len(src):
             raise InputError(f"there are {len(prefixes)} prefixes for {len(src)} sentences.")
         for prefix, limit in zip(prefixes, self.longest.tolist(), strict=True):
-            if {PAD, BOS, EOS} & set(prefix) or len(prefix) > limit:
+            if min(prefix, default=UNK) <= EOS or len(prefix) > limit:
                 raise InputError(
                     f"a prefix is {list(prefix)}: it may have {limit} tokens, and no special one."
                 )

@@ -32,6 +32,11 @@ class Search:
         check_settings(self)
         if self.sample and self.beam > 1:
             raise InputError(f"beam is {self.beam}, it must be 1 where sample is set.")
+        if self.seed + self.best > 2**63:
+            raise InputError(
+                f"seed is {self.seed} and best {self.best}: each sample takes the next seed, and "
+                f"the last one is {2**63 - 1}."
+            )
         if not self.sample and self.best > self.beam:
             raise InputError(
                 f"best is {self.best}, it must be at most the beam, {self.beam}, or sample be set."

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import cache
+from reprlib import Repr
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
@@ -11,6 +12,10 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from annotated_transformer.errors import InputError
 
 Settings = TypeVar("Settings")
+
+BRIEF = Repr()
+"""Shows a value as Python writes it; of a long or deep one, what tells it from others."""
+BRIEF.maxstring = BRIEF.maxlong = BRIEF.maxother = 100
 
 Size = Annotated[int, Field(ge=1, le=10**9)]
 """How many there are of something that there must be."""
@@ -41,7 +46,7 @@ def check_value(kind: type, name: str, value: Any) -> Any:
     except ValidationError as error:
         message = error.errors()[0]["msg"].removeprefix("Value error, ")
         requirement = message.replace("Input should be", "it must be")
-        raise InputError(f"{name} is {value!r}, {requirement}.") from error
+        raise InputError(f"{name} is {BRIEF.repr(value)}, {requirement}.") from error
 
 
 def check_settings(settings: object) -> None:

@@ -1,8 +1,10 @@
 """Tokens: text in, integer ids out, and back."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -92,8 +94,12 @@ class Vocabulary:
             InputError: if it is anything else.
         """
         try:
-            tokenizer = Tokenizer.from_str(text)
-        except Exception as error:  # the library raises nothing narrower
+            described = json.loads(text)
+            _require_our_rules(described)
+            tokenizer = Tokenizer.from_str(json.dumps(described))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # where the library panics, it is no Exception
             raise InputError(f"this is not the JSON of a vocabulary ({error}).") from error
         return cls(tokenizer)
 
@@ -140,6 +146,37 @@ class Vocabulary:
                 raise InputError(f"id {i} is outside the vocabulary of {len(self)} tokens.")
             tokens.append(token)
         return tokens
+
+
+def _require_our_rules(described: Any) -> None:
+    """Refuse the JSON of a tokenizer that is none of ours.
+
+    A foreign rule may drop text, cut at random, or end the library's own code without an exception.
+    """
+    tokens = described["model"]["vocab"]
+    if not _agrees(described, _our_rules().get(described["model"]["type"])):
+        raise InputError("it cuts texts by other rules than those of this version")
+    if sorted(tokens.values()) != [*range(len(tokens))]:
+        raise InputError("its ids are not 0, 1, 2, … without a gap")
+
+
+@cache
+def _our_rules() -> dict[str, Any]:
+    """What describes our tokenizers beside their tokens, by the type of the model."""
+    ours = {}
+    for vocabulary in (Vocabulary.words([]), Vocabulary.subwords([])):
+        rules = json.loads(vocabulary.to_json())
+        del rules["version"], rules["model"]["vocab"]
+        rules["model"].pop("merges", None)
+        ours[rules["model"]["type"]] = rules
+    return ours
+
+
+def _agrees(described: Any, rules: Any) -> bool:
+    """Whether what is described has all these rules; one that it lacks has its default."""
+    if isinstance(described, dict) and isinstance(rules, dict):
+        return all(_agrees(described.get(name, rule), rule) for name, rule in rules.items())
+    return bool(described == rules)
 
 
 class Vocabularies(NamedTuple):

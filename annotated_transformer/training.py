@@ -1,6 +1,7 @@
 """Training: from batches to better weights, one step at a time."""
 
 from collections.abc import Iterator, Sequence
+from itertools import count, islice
 
 import torch
 from torch import Tensor, nn
@@ -20,24 +21,27 @@ def endless_batches(
     seed: int,
     skip: int = 0,
     device: torch.device | None = None,
+    every: int = 1,
 ) -> Iterator[Batch]:
     """Batches of all examples, epoch after epoch, in an order that depends on the seed alone.
 
     ``skip`` leaves out that many batches at the beginning: a resumed training goes on where it
-    stopped, as if it had never been interrupted.
+    stopped, as if it had never been interrupted. Of the rest, ``every`` so manieth is made: the
+    others are those of other processes.
 
     Raises:
         InputError: if there are no examples.
     """
     if not examples:
         raise InputError("there are 0 examples to train on, at least 1 is needed.")
-    bitext, epoch = Bitext.of(examples), 0
-    while True:
-        groups = batches_by_tokens(bitext, max_tokens, seed=seed * 1_000_003 + epoch)
-        for group in groups[skip:]:
-            yield Batch.of([bitext[i] for i in group], device)
-        skip = max(0, skip - len(groups))
-        epoch += 1
+    bitext = Bitext.of(examples)
+    groups = (
+        group
+        for epoch in count()
+        for group in batches_by_tokens(bitext, max_tokens, seed=seed * 1_000_003 + epoch)
+    )
+    for group in islice(groups, skip, None, every):
+        yield Batch.of([bitext[i] for i in group], device)
 
 
 def paper_adam(model: nn.Module, eps: float = 1e-9) -> torch.optim.Optimizer:

@@ -10,8 +10,10 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field
 from torch import Tensor, nn
 
+from annotated_transformer.cross_attention import CrossAttention
 from annotated_transformer.errors import InputError
 from annotated_transformer.layers import (
+    ACTIVATIONS,
     NORM_POSITIONS,
     NORMS,
     DecoderLayer,
@@ -41,6 +43,7 @@ class TransformerConfig:
     num_layers: Annotated[Size, Field(le=1000)] = 6  # N, in the encoder and again in the decoder
     num_heads: Size = 8  # h
     d_ff: Size = 2048  # the width inside the feed-forward network
+    activation: Annotated[str, one_of(ACTIVATIONS)] = "relu"  # inside it, as in the paper, or swish
     d_k: Size | None = None  # the width of a query and a key; None: d_model / num_heads
     d_v: Size | None = None  # the width of a value; None: d_model / num_heads
     num_kv_heads: Size | None = None  # heads of keys and values; None: num_heads
@@ -135,7 +138,7 @@ class Transformer(Translator):
             return ENCODINGS[c.positions].attention(*heads)
 
         def feed_forward() -> FeedForward:
-            return FeedForward(c.d_model, c.d_ff)
+            return FeedForward(c.d_model, c.d_ff, c.activation)
 
         def residual() -> Residual:
             return Residual(c.d_model, c.dropout, c.norm_position, c.norm)
@@ -149,7 +152,7 @@ class Transformer(Translator):
             EncoderLayer(self_attention(), feed_forward(), residual) for _ in range(c.num_layers)
         )
         self.decoder = nn.ModuleList(
-            DecoderLayer(self_attention(), MultiHeadAttention(*heads), feed_forward(), residual)
+            DecoderLayer(self_attention(), CrossAttention(*heads), feed_forward(), residual)
             for _ in range(c.num_layers)
         )
         self.encoder_norm, self.decoder_norm = final_norm(), final_norm()

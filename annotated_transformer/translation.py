@@ -17,12 +17,13 @@ def search_all(
     sources: Sequence[list[int]],
     search: Search,
     prefixes: Sequence[list[int]] | None = None,
-    max_tokens: int = 2048,
+    max_tokens: int = 6144,
 ) -> list[list[Hypothesis]]:
     """Look for translations of any number of sentences, in batches of similar length.
 
     They come in the order of the sources, of each the best first. A prefix is what a translation
-    has to begin with. An empty source has an empty translation, whatever its prefix.
+    has to begin with. An empty source has an empty translation, whatever its prefix. A batch has at
+    most ``max_tokens`` source positions, each counted for every place of the beam.
 
     Raises:
         InputError: if a source is longer than the model can read, or there are not as many
@@ -33,7 +34,7 @@ def search_all(
     require_positions(model, Bitext.of([(source, []) for source in sources]).lengths)
     kept = [i for i in range(len(sources)) if sources[i]]
     bitext = Bitext.of([(sources[i], []) for i in kept])
-    room = max(max_tokens, 1 + int(bitext.lengths.max(initial=0)))
+    room = max(max_tokens // search.beam, 1 + int(bitext.lengths.max(initial=0)))
     found = [[Hypothesis([], 0.0, 0.0)] * search.best for _ in sources]
     for group in batches_by_tokens(bitext, room):
         src = Batch.of([bitext[i] for i in group], device_of(model)).src
@@ -57,7 +58,7 @@ def translations(
     vocabularies: Vocabularies,
     search: Search,
     prefixes: Sequence[str] | None = None,
-    max_tokens: int = 2048,
+    max_tokens: int = 6144,
 ) -> list[list[str]]:
     """The ``search.best`` best translations of every text, the best first.
 
@@ -75,7 +76,7 @@ def translate(
     texts: Sequence[str],
     vocabularies: Vocabularies,
     search: Search = GREEDY,
-    max_tokens: int = 2048,
+    max_tokens: int = 6144,
 ) -> list[str]:
     """The best translation of every text, in their order; greedily unless ``search`` says more.
 

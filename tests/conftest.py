@@ -15,8 +15,8 @@ from browser import CHROMIUM, FLAGS
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Who imports them has another device, or another precision, ever after.
-collect_ignore = ["own_device.py", "wrong_answers"]
+# Who imports them has another device, or another precision, ever after; or trains.
+collect_ignore = ["own_device.py", "two_processes.py", "wrong_answers"]
 
 # The notebooks run in processes of their own, which pytest's `pythonpath` does not reach.
 os.environ["PYTHONPATH"] = str(ROOT)

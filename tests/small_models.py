@@ -3,6 +3,8 @@
 from dataclasses import fields
 from random import Random
 
+import torch
+
 from annotated_transformer.models import make_config, make_model
 from annotated_transformer.translator import State
 
@@ -23,7 +25,7 @@ def tensors_of(state):
         return [tensor for part in state for tensor in tensors_of(part)]
     if isinstance(state, State):
         return tensors_of(tuple(getattr(state, field.name) for field in fields(state)))
-    return [state]
+    return [] if state is None else [state]
 
 
 def random_examples(count, longest=6, vocab=VOCAB, seed=0):
@@ -34,3 +36,21 @@ def random_examples(count, longest=6, vocab=VOCAB, seed=0):
         return [random.randrange(4, vocab) for _ in range(random.randint(1, longest))]
 
     return [(sentence(), sentence()) for _ in range(count)]
+
+
+def assert_going_on_is_exact(begin, parts, steps):
+    """Six steps are the same whether or not they are interrupted after some."""
+    straight, first, second = begin(), begin(), begin()
+    torch.manual_seed(2)
+    history = [straight.update(parts) for _ in range(6)]
+    torch.manual_seed(2)
+    for _ in range(steps):
+        first.update(parts)
+    saved = {name: tensor.clone() for name, tensor in first.tensors().items()}
+    torch.manual_seed(3)
+    second.load(saved, steps)
+    assert [second.update(parts) for _ in range(6 - steps)] == history[steps:]
+    assert second.steps == 6
+    ours, theirs = second.tensors(), straight.tensors()
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(tensor, theirs[key]) for key, tensor in ours.items())

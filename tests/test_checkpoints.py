@@ -1,7 +1,10 @@
+import os
+
 import pytest
 import torch
 from safetensors.torch import save_file
 
+from annotated_transformer import files
 from annotated_transformer.errors import InputError
 from annotated_transformer.files import (
     FolderTakenError,
@@ -65,10 +68,11 @@ def test_weights_are_those_of_the_model_or_refused(tmp_path):
         load_weights(path, torch.nn.Linear(3, 2, bias=False))
 
 
-def test_weights_under_a_prefix(path):
+def test_weights_fit_under_their_own_names_alone(path):
     model = torch.nn.Module()
     model.a, model.b = (torch.nn.Parameter(TENSORS[f"model.{name}"]) for name in "ab")
-    require_fit(TENSORS, model, path, "model.")
+    weights = {name: TENSORS[f"model.{name}"] for name in "ab"}
+    require_fit(weights, model, path)
     with pytest.raises(InputError, match="does not fit"):
         require_fit(TENSORS, model, path)
 
@@ -97,18 +101,108 @@ def test_a_failing_write_leaves_the_old_text(tmp_path):
     assert path.read_text(encoding="utf-8") == "new\n"
 
 
+def test_what_a_kill_left_is_gone_after_the_next_write(path, monkeypatch):
+    """Safetensors writes to a file of its own, which nobody takes away when it is killed."""
+
+    def killed(tensors, file, metadata):
+        (file.parent / ".tmpK1ll3d").write_bytes(b"half of it")
+        raise SystemExit("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "save_file", killed)
+        patch.setattr(files, "discard", lambda path: None)  # a kill leaves no time for that
+        with pytest.raises(SystemExit, match="killed"):
+            save_checkpoint(path, {"model.a": torch.zeros(1)}, {"steps": 8})
+    assert_unchanged(path)
+    assert len([*path.parent.rglob("*")]) == 3
+    save_checkpoint(path, TENSORS, PROGRESS)
+    assert_unchanged(path)
+    assert [*path.parent.rglob("*")] == [path]
+
+
+@pytest.mark.parametrize("write", ["text", "checkpoint"])
+@pytest.mark.parametrize("to", ["file", "folder"])
+def test_a_link_is_not_followed(tmp_path, write, to):
+    path, foreign = tmp_path / "a" / "new", tmp_path / "foreign"
+    path.parent.mkdir()
+    if to == "folder":
+        foreign.mkdir()
+        foreign = foreign / "file"
+    foreign.write_text("somebody else's")
+    path.with_name("new.unfinished").symlink_to(foreign if to == "file" else foreign.parent)
+    if write == "text":
+        write_atomically(path, "ours")
+        assert path.read_text() == "ours"
+    else:
+        save_checkpoint(path, TENSORS, PROGRESS)
+        assert_unchanged(path)
+    assert [*path.parent.iterdir()] == [path]
+    assert foreign.read_text() == "somebody else's"
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_who_may_read_is_what_the_user_has_set(tmp_path, mask, mode):
+    before = os.umask(mask)
+    try:
+        write_atomically(tmp_path / "text", "")
+        save_checkpoint(tmp_path / "checkpoint", TENSORS, PROGRESS)
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {mode}
+
+
+@pytest.mark.parametrize("write", ["text", "checkpoint", "folder"])
+def test_all_is_on_the_disk_before_the_new_takes_the_old_ones_place(tmp_path, monkeypatch, write):
+    told, reach, path = [], os.fsync, tmp_path / "new"
+
+    def reached(number):
+        told.append(os.fstat(number).st_ino)
+        reach(number)
+
+    monkeypatch.setattr(os, "fsync", reached)
+    match write:
+        case "text":
+            write_atomically(path, "ours")
+        case "checkpoint":
+            save_checkpoint(path, TENSORS)
+        case "folder":
+            fill_folder(path, lambda folder: (folder / "one").write_text("1"))
+    found = [file.stat().st_ino for file in (path, *path.rglob("*"), tmp_path)]
+    assert set(found) <= set(told)
+    assert told[-1] == found[-1]
+
+
+def test_every_byte_of_the_weights_counts(path):
+    whole, header = path.read_bytes(), 8 + int.from_bytes(path.read_bytes()[:8], "little")
+    for place in range(header, len(whole), 97):
+        changed = bytearray(whole)
+        changed[place] ^= 1
+        path.write_bytes(changed)
+        with pytest.raises(InputError, match=r"damaged: the SHA-256 of its weights is not the one"):
+            load_checkpoint(path)
+    path.write_bytes(whole.replace(b'\\"steps\\": 7', b'\\"steps\\": 6'))
+    with pytest.raises(InputError, match="damaged: the SHA-256"):
+        load_checkpoint(path)
+
+
+def test_a_checkpoint_of_the_first_version_has_no_checksum(path):
+    save_file({"a": torch.ones(1)}, path, metadata={"progress": '{"steps": 3}'})
+    assert load_checkpoint(path) == ({"a": torch.ones(1)}, {"steps": 3})
+
+
 def test_no_checkpoint(tmp_path):
     with pytest.raises(InputError, match=r"there is no .*none: the run has not saved"):
         load_checkpoint(tmp_path / "none")
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "text", "no progress"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "text", "no progress", "[3]", "[" * 100_000])
 def test_a_damaged_checkpoint(path, damage):
     content = {"cut": path.read_bytes()[:-40], "empty": b"", "text": b"no tensors, only words"}
     if damage in content:
         path.write_bytes(content[damage])
     else:
-        save_file({"a": torch.zeros(1)}, path)
+        header = None if damage == "no progress" else {"progress": damage}
+        save_file({"a": torch.zeros(1)}, path, metadata=header)
     with pytest.raises(InputError, match=r"checkpoint.safetensors is not a checkpoint of a run"):
         load_checkpoint(path)
 
@@ -147,6 +241,37 @@ def test_a_folder_that_holds_something_is_left_as_it_is(tmp_path, late):
     with pytest.raises(FolderTakenError, match=r"run is not empty: choose another place\."):
         fill_folder(folder, write)
     assert [path.name for path in tmp_path.rglob("*")] == ["run", "theirs"]
+
+
+def test_a_folder_is_filled_by_one_process_at_a_time(tmp_path):
+    folder = tmp_path / "run"
+
+    def write(path):
+        with pytest.raises(FolderTakenError, match=r"run is being filled by another process\."):
+            fill_folder(folder, write)
+        (path / "mine").write_text("1")
+
+    fill_folder(folder, write)
+    assert [path.name for path in tmp_path.rglob("*")] == ["run", "mine"]
+
+
+@pytest.mark.parametrize("left", ["folder", "file", "link"])
+def test_what_somebody_left_who_was_killed_is_thrown_away(tmp_path, left):
+    folder, foreign, remains = tmp_path / "run", tmp_path / "foreign", tmp_path / ".run.unfinished"
+    foreign.mkdir()
+    (foreign / "theirs").write_text("2")
+    match left:
+        case "folder":
+            (remains / "half").mkdir(parents=True)
+            (remains / ".lock").touch()
+        case "file":
+            remains.write_text("half")
+        case "link":
+            remains.symlink_to(foreign)
+    fill_folder(folder, lambda path: (path / "mine").write_text("1"))
+    assert [path.name for path in folder.iterdir()] == ["mine"]
+    assert [path.name for path in foreign.iterdir()] == ["theirs"]
+    assert not remains.exists()
 
 
 def test_an_empty_folder_is_filled(tmp_path):

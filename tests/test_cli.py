@@ -1,5 +1,7 @@
 import json
+import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -10,9 +12,19 @@ from typer.testing import CliRunner
 
 from annotated_transformer import __version__, corpora
 from annotated_transformer.cli import app
+from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.multi30k import DATA_VARIABLE
-from annotated_transformer.run import PRESETS, Recipe, Run, preset, presets
+from annotated_transformer.run import (
+    PRESETS,
+    Line,
+    LineTranslator,
+    Recipe,
+    Run,
+    lines,
+    preset,
+    presets,
+)
 from annotated_transformer.run.checkpoint import load_progress
 from annotated_transformer.search import Search
 from annotated_transformer.toy import toy_corpus
@@ -85,6 +97,15 @@ def test_any_number_of_steps_can_be_trained(tsv, corpus, steps):
         load_progress(next(Path("runs").glob("luong-*-1")) / "checkpoint.safetensors")["steps"]
         == steps
     )
+
+
+def test_a_run_remembers_its_engine():
+    steps = ["train", "--recipe", "tiny", "--steps", 1]
+    assert call(*steps, "--engine", "fast").exit_code == 0
+    assert Run.open(Path("runs/transformer-toy-1")).recipe.engine == "fast"
+    refused = call(*steps, "--model", "luong", "--engine", "fast")
+    assert refused.exit_code == 2
+    assert "only a transformer has a fast one" in refused.stderr
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -173,8 +194,7 @@ def test_standard_input_may_begin_with_a_mark_and_have_blank_lines(trained):
     assert plain.stdout == marked.stdout
     assert len(plain.stdout.splitlines()) == 6
     assert plain.stdout.splitlines()[2:4] == ["", ""]
-    late = call("translate", trained, stdin="\n\n" + "eins " * 3000)
-    assert "sentence 3 has 3001 tokens" in late.stderr
+    assert plain.stderr == marked.stderr == ""
 
 
 def test_recipes_are_listed_and_printed():
@@ -335,7 +355,9 @@ ERRORS = {
     "alpha": (["translate", "RUN", "a", "--alpha", "nan"], "alpha is nan, it must be"),
     "best": (["translate", "RUN", "a", "--beam", "2", "--best", "3"], "best is 3, it must be at"),
     "top p": (["translate", "RUN", "a", "--top-p", "0.5"], "are for samples: set sample"),
-    "prefix": (["translate", "RUN", "eins", "--prefix", "eins " * 99], "a prefix is"),
+    "prefix": (["translate", "RUN", "eins", "--prefix", "eins " * 99], "and the prefix has"),
+    "white space": (["translate", "RUN", "  "], "the text has nothing but white space"),
+    "unknown": (["translate", "RUN", "한국어"], "the text has nothing that the vocabulary knows"),
     "out": (["train", "--out", "RUN"], "is not empty: choose another place"),
     "out is no place": (["train", "--out", "RUN/recipe.json/x"], "Not a directory"),
     "empty folder": (["train", "--corpus", "."], "has training text in no language"),
@@ -376,28 +398,125 @@ def test_a_wrong_call(arguments):
     assert "Usage:" in result.stderr
 
 
-def test_standard_input_that_is_not_utf8(trained):
-    result = call("translate", trained, stdin=b"eins\nf\xfcnf\n")
-    assert result.exit_code == 2
-    assert "standard input is not UTF-8 text" in result.stderr
+BAD_LINES = {
+    "not UTF-8": (b"f\xfcnf eins", "is not UTF-8 text"),
+    "white space": (b" \t", "has nothing but white space"),
+    "unknown": ("한국어 文".encode(), "has nothing that the vocabulary knows"),
+    "too long": (
+        b"eins " * 3000,
+        "has 3001 tokens with its end symbol, the model takes 1024: shorten it, "
+        "or train with a larger max_length",
+    ),
+    "no sentence": (b"eins " * 30000, "has more than 100,000 bytes"),
+}
+
+
+@pytest.mark.parametrize(("line", "fault"), BAD_LINES.values(), ids=BAD_LINES)
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_bad_line_costs_one_line(trained, line, fault, end):
+    good = [b"eins zwei", b"drei"]
+    first, last = call("translate", trained, "--beam", 2, stdin=b"\n".join(good)).stdout.split(
+        "\n"
+    )[:2]
+    result = call("translate", trained, "--beam", 2, stdin=end.join([good[0], line, good[1]]))
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{first}\n\n{last}\n"
+    assert first
+    assert last
+    assert result.stderr == f"Line 2 {fault}; its translation is empty.\n"
+    several = call("translate", trained, "--beam", 2, "--best", 2, stdin=line + end + good[1])
+    assert several.stdout.startswith("\n\n")
+    assert len(several.stdout.splitlines()) == 4
+
+
+def test_a_line_that_is_too_short_for_the_prefix_costs_itself(trained):
+    words = "eins zwei " * 28
+    room = len(Run.open(trained).vocabularies.tgt.encode(words))
+    short, long = "drei", "drei " * 20
+    result = call("translate", trained, "--prefix", words, stdin=f"{short}\n{long}\n")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[0] == ""
+    assert result.stdout.splitlines()[1].startswith(words.strip())
+    assert re.fullmatch(
+        rf"Line 1 may have a translation of 5\d tokens, and the prefix has {room}; its [^\n]*\n",
+        result.stderr,
+    )
+
+
+@pytest.mark.parametrize("text", ["", "eins\n", "\n", "\n\neins", "eins\n\n"])
+def test_there_are_as_many_translations_as_lines(trained, text):
+    result = call("translate", trained, stdin=text)
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) == len(text.splitlines())
+    assert result.stderr == ""
+
+
+def test_a_text_is_read_as_it_is_translated(trained, monkeypatch):
+    monkeypatch.setattr(lines, "CHUNK", 2)
+    monkeypatch.setattr(lines, "MANY", 4)
+    read = []
+
+    def text():
+        for number in range(12):
+            read.append(number)
+            yield b"eins zwei" if number % 3 else b"\xff"
+
+    translator = LineTranslator(Run.open(trained), Search())
+    found = translator.translate(text(), workers=1)
+    first = next(found)
+    assert len(read) == 4
+    assert first == Line([""], "is not UTF-8 text")
+    rest = list(found)
+    assert len(read) == 12
+    assert [line.fault is None for line in (first, *rest)] == [n % 3 > 0 for n in range(12)]
+
+
+@pytest.mark.slow
+def test_processes_give_what_one_gives_and_each_loads_the_model_once(trained, monkeypatch):
+    monkeypatch.setattr(lines, "CHUNK", 3)
+    monkeypatch.setattr(lines, "MANY", 6)
+    text = [b"eins zwei", b"\xff", b"drei", b"", b"vier eins drei", b" ", b"zwei"] * 3
+    translator = LineTranslator(Run.open(trained), Search(2, best=2))
+    alone = list(translator.translate(text, workers=1))
+    assert list(translator.translate(text, workers=2)) == alone
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    begun = []
+    by_processes = LineTranslator.by_processes
+    monkeypatch.setattr(
+        LineTranslator,
+        "by_processes",
+        lambda self, chunks, workers: begun.append(workers) or map(self, chunks),
+    )
+    for length, expected in ((5, []), (21, [2])):
+        begun.clear()
+        assert list(translator.translate(text[:length])) == alone[:length]
+        assert begun == expected
+    monkeypatch.setattr(LineTranslator, "by_processes", by_processes)
+    monkeypatch.setattr(lines, "go_on", dies)
+    with pytest.raises(InputError, match="a process that translates was killed: take --workers 1"):
+        list(translator.translate(text, workers=2))
+
+
+def dies(chunk):
+    os._exit(1)
 
 
 def test_a_reader_that_closes_early_is_no_error(trained, monkeypatch):
     def closed(*args, **kwargs):
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("annotated_transformer.cli.using.translations", closed)
+    monkeypatch.setattr("annotated_transformer.cli.using.LineTranslator", closed)
     assert "Error" not in call("translate", trained, "eins").stderr
 
 
 def test_help_from_the_shell():
     command = [sys.executable, "-m", "annotated_transformer", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for name in ("train", "resume", "translate", "evaluate", "export", "recipes"):
+    for name in ("train", "resume", "translate", "evaluate", "export", "import", "recipes"):
         assert name in done.stdout
         text = call(name, "--help").stdout
-        assert "RUN" in text or name in ("train", "recipes")
-        assert "--device" in text or name in ("export", "recipes")
+        assert "RUN" in text or name in ("train", "import", "recipes")
+        assert "--device" in text or name in ("export", "import", "recipes")
     assert "best" in call("translate", "--help").stdout  # which weights translate
     assert all(model in call("train", "--help").stdout for model in MODELS)
     assert done.stderr == ""
@@ -425,3 +544,39 @@ def test_a_run_is_not_trained_backwards(tsv):
 
 def test_the_version():
     assert call("--version").stdout == f"{__version__}\n"
+
+
+# --- in a process of its own ----------------------------------------------------------------------
+
+
+def started(arguments, closed=""):
+    """What the true command line says, with some of its streams closed."""
+    command = [sys.executable, "-m", "annotated_transformer", *map(str, arguments)]
+    line = " ".join(map(shlex.quote, command)) + "".join(f" {number}>&-" for number in closed)
+    return subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [["recipes", "\udcff"], ["resume", "x\udcff"], ["export", "run", "\udcff"], ["evaluate", "run",
+     "--split", "\udcff"]],
+)  # fmt: skip
+def test_no_argument_may_be_other_bytes(arguments):
+    shown = started(arguments)
+    assert shown.returncode == 2
+    assert re.fullmatch(r"Error: '[^\n]*' is not UTF-8 text\.\n", shown.stderr)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["0", "2", "02"])
+def test_closed_streams_are_as_good_as_empty_ones(trained, closed):
+    assert started(["translate", trained, "eins"], closed).stdout == (
+        call("translate", trained, "eins").stdout
+    )
+    nothing = started(["translate", trained], "0" + closed)
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, "", "")
+    resumed = started(["resume", trained], closed)
+    assert resumed.returncode == 0
+    assert "Trained." in resumed.stdout
+    assert started(["translate", "none"], closed).returncode == 2

@@ -80,6 +80,22 @@ def test_wrong_languages(tmp_path, languages):
         read_folder(write(tmp_path, TEXT), languages)
 
 
+def test_a_file_beside_its_archive_is_refused(tmp_path):
+    for name in ("train.de", "train.en", "train.de.gz"):
+        (tmp_path / name).write_text("eins\n")
+    with pytest.raises(
+        InputError, match=r"has train\.de and train\.de\.gz: which of them is meant"
+    ):
+        read_folder(tmp_path)
+
+
+@pytest.mark.parametrize("languages", ["nonsense", "de-", "-en", "-"])
+def test_the_languages_of_a_tsv_file_are_two(tmp_path, languages):
+    (tmp_path / "pairs.tsv").write_text("a\tb\n")
+    with pytest.raises(InputError, match=f"languages is '{languages}', it must be SRC-TGT"):
+        load_corpus(str(tmp_path / "pairs.tsv"), languages)
+
+
 def test_a_folder_without_training_text(tmp_path):
     with pytest.raises(InputError, match="has training text in no language"):
         read_folder(write(tmp_path, {"val.de": "Eins\n", "val.en": "One\n"}))
@@ -122,6 +138,26 @@ def test_a_split_is_read_line_by_line_and_only_when_it_is_asked_for(tmp_path):
     (folder / "train.de").write_text("Eins\n")
     (folder / "train.en").write_text("One\n")
     assert list(corpus.split("train")) == [("Eins", "One")]
+
+
+@pytest.mark.parametrize("name", ["train.de", "pairs.tsv"])
+def test_a_word_that_is_none_is_refused_with_its_line(tmp_path, name):
+    path, longest = tmp_path / name, "x" * 10_000
+    end = "\ty" if path.suffix == ".tsv" else ""
+    long = " ".join([longest] * 3)
+    path.write_text(f"a{end}\n{long}{end}\nb{end}\n")
+    path.with_suffix(".en").write_text("y\n" * 3)
+
+    def read():
+        corpus = load_corpus(str(path if path.suffix == ".tsv" else tmp_path))
+        return [pair for split in corpus.splits.values() for pair in split]
+
+    assert len(read()) == 3
+    path.write_text(f"a{end}\n{long}x{end}\nb{end}\n")
+    with pytest.raises(
+        InputError, match=rf"{name}, line 2: a word has 10,001 characters, it may have 10,000"
+    ):
+        read()
 
 
 def test_a_pair_of_which_one_side_is_blank_is_left_out(tmp_path):

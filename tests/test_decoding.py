@@ -342,6 +342,10 @@ def test_length_penalty():
         ({"alpha": math.nan}, "alpha is nan, it must be"),
         ({"alpha": 101.0}, "alpha is 101.0, it must be less than or equal to 100"),
         ({"extra_length": -1}, "extra_length is -1, it must be greater than or equal to 0"),
+        (
+            {"sample": True, "best": 2, "seed": 2**63 - 1},
+            f"seed is {2**63 - 1} and best 2: each sample takes the next seed",
+        ),
         ({"best": 2}, "best is 2, it must be at most the beam, 1, or sample be set"),
         ({"sample": True, "beam": 2}, "beam is 2, it must be 1 where sample is set"),
         (

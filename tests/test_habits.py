@@ -1,7 +1,11 @@
 """What a project owes those who use it: one version, one address, checks that run elsewhere too."""
 
+import json
 import re
 import shutil
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterator
 from email.message import Message
 from email.parser import Parser
@@ -14,7 +18,8 @@ import yaml
 from hatchling import build
 
 import annotated_transformer
-from check_dist import faults, package_files
+from check_dist import bill_of_materials, faults, package_files, requirements
+from check_tag import disagreements
 
 ROOT = Path(__file__).resolve().parent.parent
 GITHUB = ROOT / ".github"
@@ -117,6 +122,54 @@ def test_what_an_archive_lacks_is_found(name: str) -> None:
     assert faults(needed - {path}, needed) == [f"{path} is missing"]
 
 
+def a_wheel(path: Path, *needs: str) -> Path:
+    with zipfile.ZipFile(path, "w") as wheel:
+        lines = ["Name: a", *(f"Requires-Dist: {need}" for need in needs)]
+        wheel.writestr("a-1.dist-info/METADATA", "\n".join(lines) + "\n\nRequires-Dist: prose")
+    return path
+
+
+def test_what_a_wheel_needs_without_extras_is_read(tmp_path: Path) -> None:
+    needs = ["Torch>=2.7", "typing_extensions", "pandas; extra == 'notebooks'"]
+    assert requirements(a_wheel(tmp_path / "a.whl", *needs)) == {"torch", "typing-extensions"}
+
+
+@pytest.mark.slow
+def test_the_bill_of_materials_names_what_is_installed(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"]
+    subprocess.run(command, check=True)
+    (packages,) = (tmp_path / "venv").glob("lib/python*/site-packages")
+    (packages / "some_thing-2.dist-info").mkdir()
+    text = "Metadata-Version: 2.4\nName: some_thing\nVersion: 2\nLicense-Expression: MIT\n"
+    (packages / "some_thing-2.dist-info" / "METADATA").write_text(text)
+    bill = tmp_path / "bill.cdx.json"
+    assert bill_of_materials(tmp_path / "venv" / "bin" / "python", bill) == {"some-thing"}
+    (component,) = json.loads(bill.read_text())["components"]
+    assert component["version"] == "2"
+    assert component["licenses"][0]["license"]["id"] == "MIT"
+
+
+# --- a release -----------------------------------------------------------------------------------
+
+
+def test_a_tag_is_refused_where_a_place_says_another_version(tmp_path: Path) -> None:
+    (tmp_path / "annotated_transformer").mkdir()
+    places = {
+        "annotated_transformer/__init__.py": '"""A package."""\n\n__version__ = "1.2.0"\n',
+        "CITATION.cff": "cff-version: 1.2.0\nversion: 1.2.0\n",
+        "CHANGELOG.md": "# Changelog\n\n## 1.2.0 - 2031-05-06\n\n## 1.1.0 - 2030-01-01\n",
+    }
+    for name, content in places.items():
+        (tmp_path / name).write_text(content)
+    assert disagreements("v1.2.0", tmp_path) == []
+    assert disagreements("v1.1.0", tmp_path) == [
+        f"{name} says 1.2.0, the tag v1.1.0" for name in places
+    ]
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 1.2.0 - unreleased\n")
+    said = ["CHANGELOG.md says no version, the tag v1.2.0"]
+    assert disagreements("v1.2.0", tmp_path) == said
+
+
 # --- the same checks everywhere ------------------------------------------------------------------
 
 
@@ -180,7 +233,7 @@ def test_a_workflow_may_little_and_runs_once_at_a_time(path: Path) -> None:
     assert workflow["permissions"] == {"contents": "read"}
     assert workflow["concurrency"]["group"]
     writing = {name for name, job in workflow["jobs"].items() if "permissions" in job}
-    assert writing == ({"publish"} if path.stem == "site" else set())
+    assert writing == ({"publish"} if path.stem in {"release", "site"} else set())
     for step in steps(workflow):
         assert re.fullmatch(r"actions/[\w-]+@v\d+", step.get("uses", "actions/x@v1"))
 

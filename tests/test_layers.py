@@ -126,14 +126,23 @@ def test_a_decoder_layer_in_parts_of_any_size_is_the_layer_at_once(position, nor
         start = end
 
 
-def test_the_feed_forward_network_works_at_each_position_by_itself():
-    network, x = randomise(FeedForward(4, 6)).double(), torch.randn(2, 3, 4).double()
+@pytest.mark.parametrize(
+    ("activation", "bend"),
+    [("relu", lambda z: max(z, z * 0)), ("swish", lambda z: z / (1 + (-z).exp()))],
+)
+def test_the_feed_forward_network_works_at_each_position_by_itself(activation, bend):
+    network, x = randomise(FeedForward(4, 6, activation)).double(), torch.randn(2, 3, 4).double()
     output = network(x)
     for b in range(2):
         for t in range(3):
             inner = network.inner.weight @ x[b, t] + network.inner.bias
-            inner = torch.stack([max(number, number * 0) for number in inner])
+            inner = torch.stack([bend(number) for number in inner])
             assert_close(output[b, t], network.outer.weight @ inner + network.outer.bias)
+
+
+def test_an_unknown_activation_is_refused():
+    with pytest.raises(InputError, match="activation is 'gelu', it must be one of relu, swish"):
+        FeedForward(4, 6, "gelu")
 
 
 @pytest.mark.parametrize("norm", NORMS)

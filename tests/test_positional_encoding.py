@@ -9,6 +9,7 @@ from transformers.models.llama.modeling_llama import (
     apply_rotary_pos_emb,
 )
 
+from annotated_transformer.cross_attention import CrossAttention
 from annotated_transformer.errors import InputError
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
@@ -189,7 +190,7 @@ def test_a_decoder_turns_the_same_however_it_reads(rotary, changes):
     model = rotary(**changes)
     kinds = {type(layer.self_attention) for layer in (*model.encoder, *model.decoder)}
     assert kinds == {RotaryAttention}
-    assert {type(layer.cross_attention) for layer in model.decoder} == {MultiHeadAttention}
+    assert {type(layer.cross_attention) for layer in model.decoder} == {CrossAttention}
     src, tgt = (torch.randint(4, VOCAB, (2, length)) for length in (6, 5))
     logits = model(src, tgt)
     for cuts in ((1, 2, 3, 4, 5), (2, 5), (4, 5)):

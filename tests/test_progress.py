@@ -50,7 +50,7 @@ def test_check_judges_and_writes_nothing(notebook: Path) -> None:
     assert list(notebook.iterdir()) == []
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"shift": 3}', "{"])
+@pytest.mark.parametrize("text", ["", "[]", "[" * 100_000, '{"shift": 3}', "{"])
 def test_another_file_of_that_name_is_refused(notebook: Path, text: str) -> None:
     (notebook / FILE).write_text(text)
     with pytest.raises(InputError, match="is not a record of exercises; delete it to begin"):

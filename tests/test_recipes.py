@@ -106,6 +106,8 @@ BAD = [
     ({"smoothing": 1.0}, "smoothing is 1.0, it must be less than 1"),
     ({"average_decay": 1.0}, "average_decay is 1.0, it must be"),
     ({"precision": "float8"}, "precision is 'float8', it must be one of float32, bfloat16"),
+    ({"engine": "quick"}, "engine is 'quick', it must be one of readable, fast"),
+    ({"engine": "fast"}, "engine is 'fast' and model is 'luong': only a transformer has a fast"),
     ({"optimizer": "Adams"}, "optimizer is 'Adams', it must be one of"),
     ({"optimizer_settings": {"bets": 1}}, "optimizer_settings is .*Adam does not take that"),
     ({"optimizer": "SGD", "optimizer_settings": {"momentum": -1}}, "SGD does not take that"),

@@ -1,10 +1,13 @@
 """The pages made from committed files: status, citation, changelog, records; and their rules."""
 
 import csv
+import re
 import shutil
+from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import cite_page
+import licences_page
 import nbformat
 import pytest
 import records_page
@@ -13,6 +16,7 @@ import yaml
 from api_page import modules_of
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from packaging.utils import canonicalize_name
 
 import annotated_transformer
 import notebook_status
@@ -119,3 +123,30 @@ def test_a_chapter_leads_to_the_modules_that_it_builds() -> None:
     chapters = {path.stem for path in (ROOT / "book").glob("[0-9]*.ipynb")}
     led = [name for chapter in chapters for name in modules_of(f"book/{chapter}")]
     assert sorted(led) == sorted(name for name, chapter in MODULES.items() if chapter)
+
+
+def test_every_locked_library_is_listed_with_a_licence() -> None:
+    locked = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.txt").read_text("utf-8"), re.M)
+    found = licences_page.libraries()
+    assert {*map(canonicalize_name, locked)} - {"pip", "setuptools"} <= set(found)
+    assert found["torch"][1] == "the package"
+    assert found["pytest"][1] == "the checks"
+    assert licences_page.licence(found["numpy"][0]).startswith("BSD-3-Clause")
+    assert all(licences_page.licence(library) for library, _ in found.values())
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("License-Expression: MIT OR Apache-2.0\nLicense: no", "MIT OR Apache-2.0"),
+        ("Classifier: License :: OSI Approved :: MIT License\nLicense: no", "MIT License"),
+        ("License: BSD", "BSD"),
+        (f"License: {'words ' * 20}", "see the library's own licence file"),
+        ("", "see the library's own licence file"),
+    ],
+)
+def test_a_licence_is_called_as_its_library_calls_it(
+    tmp_path: Path, lines: str, words: str
+) -> None:
+    (tmp_path / "METADATA").write_text(f"Name: a\nVersion: 1\n{lines}\n", encoding="utf-8")
+    assert licences_page.licence(PathDistribution(tmp_path)) == words

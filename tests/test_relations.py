@@ -11,9 +11,10 @@ from annotated_transformer.course.changes import ASKED_FOR, RELATIONS
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
-from annotated_transformer.course.relations import PLACES, relation
+from annotated_transformer.course.relations import relation
 
 NUMBERS = [0.25, 3.5, 6.25]
+FRACTIONS = [0.2537, -3.5219, 6.7253]
 VECTORS = [normal(3, seed=1).abs() + 1, normal(4, seed=2).abs() + 1]
 MATRICES = [normal(1, 3, 1, seed=3), normal(1, 4, 1, seed=4)]
 TABLES = [normal(2, 3, seed=5), normal(3, 4, seed=6)]
@@ -24,7 +25,7 @@ TRUTHS = [torch.tensor([True, False, False]), torch.tensor([False, True])]
 def test_every_relation_is_told_by_its_own_name(sentence: str) -> None:
     """For one kind of result at least: others may have an axis, or an order, too few for it."""
     told = set()
-    for right in (NUMBERS, VECTORS, MATRICES, TABLES, TRUTHS, [[3, 1, 2, 0], [7, 9]]):
+    for right in (FRACTIONS, NUMBERS, VECTORS, MATRICES, TABLES, TRUTHS, [[3, 1, 2, 0], [7, 9]]):
         with suppress(Exception):  # the change makes no sense for results of this kind
             told.add(relation([RELATIONS[sentence](x) for x in right], right))
     assert sentence in told
@@ -34,18 +35,13 @@ def test_every_relation_is_told_by_its_own_name(sentence: str) -> None:
 def test_what_would_have_to_be_done_yet_is_told(sentence: str) -> None:
     """From tables, or what has nan in it, or tuples with the right result at one end."""
     holes = [torch.where(x > 0, x, torch.nan) for x in TABLES]
+    lists = [[4, 9], [7, 2, 3]]
     first, last = ([(x, x + 1)[::way] for x in VECTORS] for way in (1, -1))
     told = set()
-    for answers in (TABLES, holes, first, last):
+    for answers in (TABLES, holes, first, last, lists):
         with suppress(Exception):  # the change makes no sense for answers of this kind
             told.add(relation(answers, [ASKED_FOR[sentence](x) for x in answers]))
     assert sentence in told
-
-
-@pytest.mark.parametrize("sentence", PLACES)
-def test_every_place_is_told(sentence: str) -> None:
-    right = [normal(3, 4, seed=1), normal(2, 4, 3, seed=2)]
-    assert relation([x + 9.0 * PLACES[sentence](x) for x in right], right) == sentence
 
 
 @pytest.mark.parametrize(
@@ -56,7 +52,7 @@ def test_every_place_is_told(sentence: str) -> None:
         ([(1, 9), (2, 7)], [(9, 1), (7, 2)], "the order is turned round: the last comes first."),
         ([(1, 9, 4), (2, 7, 4)], [(9, 1, 4), (7, 2, 4)], "entries 1 and 2 are swapped."),
         ([1.0, 2.5, 3.1], [0.5, 1.25, 1.5], ""),  # not in every case
-        ([1.0, 1.0], [0.5, 0.5], ""),  # one number is no proportion
+        ([0.8, 0.8], [0.4, 0.4], ""),  # one number is no proportion
         ([-1.0], [1.0], ""),  # one case is none, either
         ([[1, 9], [2, 7, 1]], [[1, 8], [2, 6, 1]], ""),
         (["ab", "b"], ["b", "ab"], ""),
@@ -65,11 +61,6 @@ def test_every_place_is_told(sentence: str) -> None:
 )
 def test_what_always_holds_is_told_and_nothing_else(answers: Any, right: Any, told: str) -> None:
     assert relation(answers, right) == told
-
-
-def test_a_matrix_that_is_wrong_in_one_case_only_is_not_placed() -> None:
-    right = [normal(3, 4, seed=1), normal(2, 3, seed=2)]
-    assert relation([right[0] + torch.eye(3, 4), right[1]], right) == ""
 
 
 def exercise(kind: type[Exercise], reference: Callable[..., Any], *cases: Any) -> Exercise:
@@ -95,7 +86,7 @@ def test_what_raises_is_not_told_as_swapped_arguments() -> None:
     cases = [(normal(6, seed=1), normal(3, seed=2)), (normal(6, seed=3), normal(3, seed=4))]
     asked = exercise(Exercise, product, *cases)
     told = asked(lambda a, b: b.view(2, 3) @ a).mistake
-    assert "it raises RuntimeError: shape '[2, 3]' is invalid" in told
+    assert "numbers are put into the shape (2, 3)" in told
 
 
 def test_a_relation_is_told_of_the_first_wrong_step() -> None:

@@ -13,6 +13,7 @@ import torch
 from safetensors import SafetensorError
 from typer.testing import CliRunner
 
+from annotated_transformer import files
 from annotated_transformer import run as runs
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus, load_corpus
@@ -21,8 +22,9 @@ from annotated_transformer.evaluation import evaluate, perplexity
 from annotated_transformer.files import locked
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import Recipe, Run, checkpoint, loop, train
-from annotated_transformer.run.checkpoint import load_checkpoint, load_progress
+from annotated_transformer.run.checkpoint import load_checkpoint, load_progress, save_checkpoint
 from annotated_transformer.run.encoded import training_pairs
+from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
 from annotated_transformer.search import Search
 from annotated_transformer.tokens import UNK
 from annotated_transformer.training import Trainer
@@ -190,6 +192,35 @@ def test_vocabularies_are_learned_from_the_training_text_alone(tmp_path):
     assert UNK in subwords.src.encode("x")
 
 
+def test_the_fast_engine_makes_the_same_run(tmp_path):
+    """Without dropout, which draws other random numbers; to rounding."""
+    sizes = {"sizes": SIZES["transformer"] | {"dropout": 0.0}, "smoothing": 0.1}
+    fast, readable = (
+        begin(tmp_path / engine, "transformer", engine=engine, **sizes)
+        for engine in ("fast", "readable")
+    )
+    for run in (fast, readable):
+        train(run, CORPUS)
+    for one, other in zip(curve(fast), curve(readable), strict=True):
+        for column, value in one.items():
+            assert float(value) == pytest.approx(float(other[column]), rel=1e-3), column
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_fast_run_that_was_interrupted_and_resumed_is_not_interrupted(
+    tmp_path, monkeypatch, precision
+):
+    settings = {"engine": "fast", "precision": precision}
+    straight, run = (begin(tmp_path / name, "transformer", **settings) for name in ("a", "b"))
+    assert train(straight, CORPUS) is None
+    with monkeypatch.context() as patch:
+        stop_after(patch, 7)
+        assert train(run, CORPUS) is signal.SIGINT
+    torch.manual_seed(99)
+    assert train(Run.open(run.folder), CORPUS) is None
+    assert_same_end(run, straight)
+
+
 @pytest.mark.parametrize(
     ("model", "steps"), [("seq2seq", 2), ("seq2seq", 5), ("seq2seq", 12), ("transformer", 7)]
 )
@@ -212,11 +243,14 @@ def test_interrupted_and_resumed_is_not_interrupted(tmp_path, monkeypatch, model
 def test_other_signals_save_as_ctrl_c_does(tmp_path, monkeypatch, name):
     straight, run = begin(tmp_path / "straight"), begin(tmp_path / "run")
     train(straight, CORPUS)
-    before = signal.getsignal(signal.Signals[name])
-    with monkeypatch.context() as patch:
-        stop_after(patch, 7, signal.Signals[name])
-        assert train(run, CORPUS) is signal.Signals[name]
-    assert signal.getsignal(signal.Signals[name]) is before
+    ours = signal.signal(signal.Signals[name], signal.SIG_DFL)  # nohup would have it ignored
+    try:
+        with monkeypatch.context() as patch:
+            stop_after(patch, 7, signal.Signals[name])
+            assert train(run, CORPUS) is signal.Signals[name]
+        assert signal.getsignal(signal.Signals[name]) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.Signals[name], ours)
     assert load_progress(run.checkpoint)["steps"] == 7
     train(run, CORPUS)
     assert_same_end(run, straight)
@@ -271,13 +305,45 @@ def test_another_seed_is_another_run(tmp_path):
     assert curve(one) != curve(other)
 
 
-def test_a_second_ctrl_c_interrupts(tmp_path, monkeypatch):
-    before = signal.getsignal(signal.SIGINT)
+@pytest.mark.parametrize("second", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_second_signal_within_the_step_saves_once(tmp_path, monkeypatch, second):
+    straight, run, saved = begin(tmp_path / "straight"), begin(tmp_path / "run"), []
+    train(straight, CORPUS)
+    save = loop.save_checkpoint
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "save_checkpoint", lambda *a: saved.append(a[0].name) or save(*a))
+        stop_after(patch, 4)
+        stop_after(patch, 4, signal.Signals[second])
+        assert train(run, CORPUS) in (signal.SIGINT, signal.Signals[second])
+    assert saved == ["model.safetensors", "checkpoint.safetensors"]
+    assert load_progress(run.checkpoint)["steps"] == 4
+    train(run, CORPUS)
+    assert_same_end(run, straight)
+
+
+def test_a_signal_while_it_saves_lets_it_save(tmp_path, monkeypatch):
+    run, save = begin(tmp_path / "run"), loop.save_checkpoint
+
+    def impatient(*args):
+        signal.raise_signal(signal.SIGINT)
+        save(*args)
+
     stop_after(monkeypatch, 4)
-    stop_after(monkeypatch, 4)
+    monkeypatch.setattr(loop, "save_checkpoint", impatient)
+    with pytest.raises(KeyboardInterrupt):  # the weights, then the checkpoint: the third gives up
+        train(run, CORPUS)
+    assert run.weights.exists()
+    assert not run.checkpoint.exists()
+
+
+def test_a_third_signal_gives_up_at_once(tmp_path, monkeypatch):
+    run, before = begin(tmp_path / "run"), signal.getsignal(signal.SIGINT)
+    for _ in range(3):
+        stop_after(monkeypatch, 4)
     with pytest.raises(KeyboardInterrupt):
-        train(begin(tmp_path / "run"), CORPUS)
+        train(run, CORPUS)
     assert signal.getsignal(signal.SIGINT) is before
+    assert not run.checkpoint.exists()
 
 
 def test_a_run_can_be_trained_in_another_thread(tmp_path):
@@ -529,6 +595,51 @@ def test_a_damaged_recipe_is_told(tmp_path, change, message):
         Run.open(run.folder)
 
 
+@pytest.mark.parametrize("optimizer", ["Adam", "SGD", "Adafactor"])
+@pytest.mark.parametrize("name", ["model.", "average.", "optimizer.", "random"])
+def test_a_checkpoint_that_lacks_a_tensor_or_has_another_is_refused(tmp_path, name, optimizer):
+    settings = {"momentum": 0.9} if optimizer == "SGD" else {}
+    run = begin(tmp_path / "run", optimizer=optimizer, optimizer_settings=settings)
+    train(run, CORPUS)
+    tensors, progress = load_checkpoint(run.checkpoint)
+    changed = next(key for key in sorted(tensors) if key.startswith(name) and tensors[key].dim())
+    tensor = tensors[changed]
+    others = {key: tensor for key, tensor in tensors.items() if key != changed}
+    twice = tensor.repeat(2, *[1] * (tensor.dim() - 1))
+    for wrong, message in (
+        (others, "is missing, it must be"),
+        (others | {changed: twice}, rf"is .* \[{2 * len(tensor)}\b.*, it must be"),
+        (others | {changed: tensor.double()}, "is float64 .*, it must be"),
+    ):
+        save_checkpoint(run.checkpoint, wrong, progress)
+        message = rf"does not fit .*: its {re.escape(changed)} {message}"
+        with pytest.raises(InputError, match=message):
+            train(run, CORPUS)
+    save_checkpoint(run.checkpoint, tensors | {"more": torch.ones(3)}, progress)
+    with pytest.raises(InputError, match=r"its more is float32 \[3\], it must be missing"):
+        train(run, CORPUS)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": -1}, "steps is -1, it must be greater than or equal to 0"),
+        ({"steps": "7"}, "steps is '7', it must be a valid integer"),
+        ({"losses": [1, "x"]}, r"losses is \[1, 'x'\], it must be a valid number"),
+        ({"best": "low"}, "best is 'low', it must be a valid number"),
+        ({"waited": None}, "waited is None, it must be a valid integer"),
+        ({"setps": 7}, "there is no setting 'setps': did you mean steps"),
+    ],
+)
+def test_progress_that_no_training_can_have_is_refused(tmp_path, change, message):
+    run = begin(tmp_path / "run")
+    train(run, CORPUS)
+    tensors, progress = load_checkpoint(run.checkpoint)
+    save_checkpoint(run.checkpoint, tensors, progress | change)
+    with pytest.raises(InputError, match=rf"is not that of a run \({message}"):
+        train(run, CORPUS)
+
+
 def test_a_checkpoint_of_another_size_is_refused(tmp_path):
     run = begin(tmp_path / "run")
     train(run, CORPUS)
@@ -537,7 +648,26 @@ def test_a_checkpoint_of_another_size_is_refused(tmp_path):
         _ = larger.model
 
 
-@pytest.mark.parametrize("table", ["", "step,seconds\n5,1\n", "half a row"])
+def test_a_row_of_the_curve_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "learning_curve.csv"
+    table, row = LearningCurve(path, 0), dict.fromkeys(COLUMNS, 1)
+    table.append(row)
+    before = path.read_text()
+    assert before == ",".join(COLUMNS) + "\n1,1,1,1,1,1\n"
+
+    def full(*args, **kwargs):
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "reach_disk", full)
+        with pytest.raises(OSError, match=r"learning_curve\.csv could not be written \(No space"):
+            table.append(row | {"step": 2})
+    assert path.read_text() == before
+    LearningCurve(path, 1).append(row | {"step": 3})
+    assert path.read_text() == before + "3,1,1,1,1,1\n"
+
+
+@pytest.mark.parametrize("table", ["", "step,seconds\n5,1\n", "half a row", "a" * 200_000])
 def test_a_damaged_learning_curve_is_told(tmp_path, table):
     run = begin(tmp_path / "run")
     train(run, CORPUS)
@@ -605,7 +735,7 @@ def test_a_full_disk_is_told_in_one_sentence(tmp_path, monkeypatch):
         raise SafetensorError("No space left on device")
 
     monkeypatch.setattr(checkpoint, "save_file", full)
-    with pytest.raises(OSError, match=r"model\.safetensors could not be written \(No space left"):
+    with pytest.raises(OSError, match=r"exported could not be written \(No space left"):
         run.export(tmp_path / "exported")
     assert {path.name for path in tmp_path.iterdir()} == {"run"}
 

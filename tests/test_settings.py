@@ -167,3 +167,13 @@ def test_a_model_is_made_by_its_name(model):
     made = make_model(model, config)
     assert type(made) is kind
     assert made.config == config
+
+
+@pytest.mark.parametrize(
+    "long", ["x" * 10**5, 10**4000, [["y" * 10**4] * 100] * 100], ids=["text", "number", "lists"]
+)
+def test_of_a_long_value_only_enough_is_shown(long):
+    message = r"^hidden_dim is [^\n]{40,4000}\.{3}[^\n]*, it must be"
+    with pytest.raises(InputError, match=message) as told:
+        make_config("seq2seq", 9, 9, {"hidden_dim": long})
+    assert len(str(told.value)) < 5000

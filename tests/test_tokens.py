@@ -115,6 +115,60 @@ def test_json_of_something_else(text):
         Vocabulary.from_json(text)
 
 
+def changed(learn, path, value):
+    """The JSON of a vocabulary, with one thing in it another."""
+    described = json.loads(learn(TEXTS).to_json())
+    *inside, last = path
+    part = described
+    for name in inside:
+        part = part[name]
+    part[last] = value(part[last]) if callable(value) else value
+    return json.dumps(described)
+
+
+@both
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["truncation"], {"direction": "Right", "max_length": 1, "strategy": "LongestFirst"}),
+        (["post_processor"], {"type": "TemplateProcessing", "single": [], "pair": []}),
+        (["normalizer"], {"type": "Precompiled", "precompiled_charsmap": "AAAA"}),
+        (["pre_tokenizer"], None),
+        (["decoder"], {"type": "Strip", "content": "a", "start": 1, "stop": 0}),
+        (["model", "unk_token"], "none"),
+        (["added_tokens", 2, "special"], False),
+        (["model", "type"], "Unigram"),
+    ],
+)
+def test_foreign_rules_are_refused(learn, path, value):
+    """Some of them would lose text without a word, some end in a panic of the library."""
+    with pytest.raises(InputError, match="cuts texts by other rules than those of this version"):
+        Vocabulary.from_json(changed(learn, path, value))
+
+
+@pytest.mark.parametrize("name", ["dropout", "continuing_subword_prefix", "end_of_word_suffix"])
+def test_foreign_rules_of_subwords_are_refused(name):
+    value = 0.5 if name == "dropout" else "#########"
+    with pytest.raises(InputError, match="cuts texts by other rules than those of this version"):
+        Vocabulary.from_json(changed(Vocabulary.subwords, ["model", name], value))
+
+
+@both
+@pytest.mark.parametrize("number", [-1, 4, 10**6, 2**32 - 1, 2**40, "7", None])
+def test_ids_with_a_gap_are_refused(learn, number):
+    with pytest.raises(InputError, match="this is not the JSON of a vocabulary"):
+        Vocabulary.from_json(changed(learn, ["model", "vocab"], lambda v: v | {"zz": number}))
+
+
+@both
+def test_what_other_versions_of_the_library_leave_out_or_add_changes_nothing(learn):
+    described = json.loads(learn(TEXTS).to_json())
+    del described["truncation"]
+    described["model"]["something_new"] = None
+    again = Vocabulary.from_json(json.dumps(described))
+    assert again.to_json() == learn(TEXTS).to_json()
+
+
 def test_a_tokenizer_without_specials():
     with pytest.raises(InputError, match=r"the first tokens are \('a', 'b', None, None\)"):
         Vocabulary(Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a")))
@@ -192,3 +246,12 @@ def test_chunks_are_read_as_they_are_asked_for():
     assert read == []
     next(chunks)
     assert read == PAIRS[:2]
+
+
+def test_a_vocabulary_at_which_the_library_panics_is_refused():
+    described = json.loads(Vocabulary.subwords(["ein kleiner Hund"] * 9, 60).to_json())
+    ids = described["model"]["vocab"]
+    joined = max(ids, key=len)
+    ids[""] = ids.pop(joined)
+    with pytest.raises(InputError, match="this is not the JSON of a vocabulary"):
+        Vocabulary.from_json(json.dumps(described))

@@ -13,7 +13,7 @@ from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
 from annotated_transformer.schedule import linear_schedule, paper_schedule
 from annotated_transformer.training import Trainer, endless_batches, paper_adam
-from small_models import random_examples, small_model
+from small_models import assert_going_on_is_exact, random_examples, small_model
 
 EXAMPLES = random_examples(24)
 PARTS = [Batch.of(EXAMPLES[i:j]) for i, j in ((0, 1), (1, 4), (4, 24))]
@@ -122,24 +122,6 @@ def test_one_batch_can_be_learned_by_heart(name, precision):
     assert [h.tokens for h in greedy(model, batch.src)] == [tgt for _, tgt in examples]
 
 
-def assert_going_on_is_exact(begin, steps):
-    """Six steps are the same whether or not they are interrupted after some."""
-    straight, first, second = begin(), begin(), begin()
-    torch.manual_seed(2)
-    history = [straight.update(PARTS) for _ in range(6)]
-    torch.manual_seed(2)
-    for _ in range(steps):
-        first.update(PARTS)
-    saved = {name: tensor.clone() for name, tensor in first.tensors().items()}
-    torch.manual_seed(3)
-    second.load(saved, steps)
-    assert [second.update(PARTS) for _ in range(6 - steps)] == history[steps:]
-    assert second.steps == 6
-    ours, theirs = second.tensors(), straight.tensors()
-    assert ours.keys() == theirs.keys()
-    assert all(torch.equal(tensor, theirs[key]) for key, tensor in ours.items())
-
-
 @every_model
 @pytest.mark.parametrize("steps", [0, 3])
 def test_going_on_is_exact_to_the_bit(name, steps):
@@ -147,7 +129,7 @@ def test_going_on_is_exact_to_the_bit(name, steps):
         torch.manual_seed(1)
         return Trainer(small_model(name, dropout=0.3), SMOOTHED, RATE, average_decay=0.9)
 
-    assert_going_on_is_exact(begin, steps)
+    assert_going_on_is_exact(begin, PARTS, steps)
 
 
 OPTIMIZERS = {
@@ -180,7 +162,7 @@ def test_going_on_is_exact_with_every_optimizer(name, steps, dtype):
         optimizer = kind(model.parameters(), lr=0.0, **OPTIMIZERS[name])
         return Trainer(model, SMOOTHED, RATE, optimizer=optimizer)
 
-    assert_going_on_is_exact(begin, steps)
+    assert_going_on_is_exact(begin, PARTS, steps)
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -277,6 +259,13 @@ def test_skipped_batches_change_no_later_one(skip):
     assert rest == whole[skip:]
     other = [listed(b) for b in islice(endless_batches(EXAMPLES, 40, seed=6, skip=skip), 9)]
     assert rest != other
+
+
+def test_batches_are_dealt_out_like_cards():
+    whole = [listed(b) for b in islice(endless_batches(EXAMPLES, 40, seed=5), 25)]
+    for rank in range(3):
+        dealt = endless_batches(EXAMPLES, 40, seed=5, skip=4 + rank, every=3)
+        assert [listed(b) for b in islice(dealt, 7)] == whole[4 + rank :: 3]
 
 
 def test_nothing_to_train_on():

@@ -50,7 +50,7 @@ def test_translations_come_in_the_order_of_the_texts(beam):
     texts[3] = texts[17] = ""
     vocabularies = Vocabularies.learn([(text, text) for text in texts], subwords=0)
     model, search = Copyist(len(vocabularies.tgt)), Search(beam=beam)
-    found = translate(model, texts, vocabularies, search, max_tokens=24)
+    found = translate(model, texts, vocabularies, search, max_tokens=24 * beam)
     assert found == texts
     assert all(rows * width <= 24 for rows, width in model.shapes)
     assert len(model.shapes) < 30

@@ -7,8 +7,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from annotated_transformer.decoding import decode
 from annotated_transformer.errors import InputError
+from annotated_transformer.models import MODELS
 from annotated_transformer.multi_head_attention import KeyValues
+from annotated_transformer.search import Search
 from annotated_transformer.translator import State, Translator, evaluating, require_positions
 from small_models import small_model, tensors_of
 
@@ -114,3 +117,51 @@ def test_a_sentence_that_is_too_long_on_either_side_is_told():
         with pytest.raises(InputError, match=r"sentence 2 has 6 tokens .* the model takes 5"):
             require_positions(model, np.array([[4, 4], pair, [9, 9]]))
     require_positions(small_model("seq2seq"), np.array([[10**6, 1]]))
+
+
+# --- what comes in --------------------------------------------------------------------------------
+
+GOOD = torch.tensor([[4, 5, 2], [6, 2, 0]])
+BAD_IDS = {
+    "a list": ([[4, 2]], "is of the type list, it must be a tensor of torch.long"),
+    "floats": (GOOD.double(), r"is of the type torch.float64, it must be a tensor of torch.long"),
+    "bits": (GOOD == 4, r"is of the type torch.bool, it must be a tensor of torch.long"),
+    "no batch": (GOOD[0], r"has the shape \[3\], it must be \(batch, length\), and not empty"),
+    "no sentence": (GOOD[:0], r"has the shape \[0, 3\], it must be \(batch, length\)"),
+    "no token": (GOOD[:, :0], r"has the shape \[2, 0\], it must be \(batch, length\)"),
+    "too high": (GOOD + 5, "holds id 11, it must be at least 0 and below 11, the size"),
+    "negative": (GOOD - 3, "holds id -3, it must be at least 0 and below 11, the size"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("wrong", "message"), BAD_IDS.values(), ids=BAD_IDS)
+def test_a_model_refuses_what_is_no_batch_of_its_ids(name, wrong, message):
+    model = small_model(name)
+    with pytest.raises(InputError, match=f"^src {message}"):
+        model(wrong, GOOD)
+    with pytest.raises(InputError, match=f"^tgt_in {message}"):
+        model(GOOD, wrong)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("sources", "targets"), [(1, 2), (2, 1), (2, 4)])
+def test_a_source_is_not_shared_by_several_targets(name, sources, targets):
+    src, tgt_in = (GOOD.repeat(2, 1)[:number] for number in (sources, targets))
+    with pytest.raises(InputError, match=f"src has {sources} sentences and tgt_in {targets}"):
+        small_model(name)(src, tgt_in)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("search", [Search(), Search(2), Search(sample=True, best=2)])
+@pytest.mark.parametrize("case", ["no sentence", "no token", "too high", "negative"])
+def test_a_search_refuses_what_is_no_batch_of_ids(name, search, case):
+    wrong, message = BAD_IDS[case]
+    with pytest.raises(InputError, match=f"^src {message}"):
+        decode(small_model(name), wrong, search)
+
+
+@pytest.mark.parametrize("wrong", [-1, 0, 1, 2])
+def test_a_prefix_has_no_special_and_no_negative_id(wrong):
+    with pytest.raises(InputError, match=rf"a prefix is \[5, {wrong}\]: it may have"):
+        decode(small_model("luong"), GOOD[:1], Search(), [[5, wrong]])

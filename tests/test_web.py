@@ -107,6 +107,12 @@ def test_a_model_that_is_too_large_for_a_page_is_refused(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"run"}
 
 
+def test_an_activation_that_the_page_does_not_know_is_refused(tmp_path):
+    run = made(tmp_path / "run", "transformer", SIZES["transformer"] | {"activation": "swish"})
+    with pytest.raises(InputError, match="activation is 'swish', the page can only have 'relu'"):
+        export_to_web(run, tmp_path / "web")
+
+
 def test_nothing_is_written_where_something_is(tmp_path):
     run = made(tmp_path / "run")
     (tmp_path / "full").mkdir()
@@ -131,18 +137,19 @@ def test_on_a_full_disk_nothing_is_left(tmp_path, monkeypatch):
         raise SafetensorError("No space left on device")
 
     monkeypatch.setattr(checkpoint, "save_file", full)
-    with pytest.raises(OSError, match=r"model\.safetensors could not be written"):
+    with pytest.raises(OSError, match=r"web could not be written \(No space left"):
         export_to_web(run, tmp_path / "web")
     assert {path.name for path in tmp_path.iterdir()} == {"run"}
 
 
 def test_a_vocabulary_of_another_kind_is_refused():
-    changed = Vocabulary.words(["a"]).to_json().replace('"WordLevel"', '"WordPiece"')
-    changed = changed.replace(
-        '"unk_token"', '"continuing_subword_prefix": "", "max_input_chars_per_word": 9, "unk_token"'
-    )
-    with pytest.raises(InputError, match="is of the kind WordPiece, it must be WordLevel or BPE"):
-        tokens_and_merges(Vocabulary.from_json(changed))
+    class Other(Vocabulary):
+        def to_json(self):
+            return super().to_json().replace('"WordLevel"', '"Other"')
+
+    other = Other.words(["a"])
+    with pytest.raises(InputError, match="is of the kind Other, it must be WordLevel or BPE"):
+        tokens_and_merges(other)
 
 
 def test_the_command_exports_a_run_to_translate_with_or_to_the_web(tmp_path):
@@ -158,4 +165,5 @@ def test_the_command_exports_a_run_to_translate_with_or_to_the_web(tmp_path):
         assert {path.name for path in folder.iterdir()} == names
     result = CliRunner().invoke(app, ["export", str(tmp_path / "run"), "--to", "tv", "there"])
     assert result.exit_code == 2
-    assert result.stderr == "Error: to is 'tv', it must be one of run, web.\n"
+    choices = "run, web, ctranslate2, marian"
+    assert result.stderr == f"Error: to is 'tv', it must be one of {choices}.\n"

@@ -1,12 +1,21 @@
-"""Look into the built wheel and sdist, and use the wheel where nothing of the repository is."""
+"""Look into the built wheel and sdist, use the wheel where nothing of the repository is.
 
+A list of all that it needs goes out with it, a software bill of materials (CycloneDX): every
+library in the empty environment into which the wheel was installed, with version and licence.
+"""
+
+import json
 import os
 import subprocess
 import sys
 import tarfile
 import zipfile
+from email.parser import Parser
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILT = ROOT / "_build" / "dist"
@@ -57,6 +66,24 @@ def use(wheel: Path) -> None:
             subprocess.run(command, cwd=folder, env=clean, check=True)
 
 
+def bill_of_materials(python: Path, bill: Path) -> set[str]:
+    """Write what is installed beside an interpreter into a file; return the names."""
+    command = [Path(sys.executable).with_name("cyclonedx-py"), "environment"]
+    options = ["--output-reproducible", "--output-file", bill]
+    subprocess.run([*command, *options, python], check=True)
+    components = json.loads(bill.read_text(encoding="utf-8"))["components"]
+    return {canonicalize_name(component["name"]) for component in components}
+
+
+def requirements(wheel: Path) -> set[str]:
+    """Return the names of the libraries that a wheel asks for without extras."""
+    with zipfile.ZipFile(wheel) as files:
+        (path,) = (name for name in files.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = Parser().parsestr(files.read(path).decode())
+    wanted = map(Requirement, metadata.get_all("Requires-Dist", []))
+    return {canonicalize_name(each.name) for each in wanted if each.marker is None}
+
+
 def main() -> None:
     """Check what `make dist` has built."""
     archives = sorted(BUILT.iterdir())
@@ -66,7 +93,10 @@ def main() -> None:
         sys.exit("\n".join(found))
     (wheel,) = BUILT.glob("*.whl")
     use(wheel)
-    for archive in archives:
+    bill = wheel.with_suffix(".cdx.json")
+    if missing := requirements(wheel) - bill_of_materials(ENVIRONMENT / "bin" / "python", bill):
+        sys.exit(f"{bill.name} lacks {', '.join(sorted(missing))}")
+    for archive in [*archives, bill]:
         print(f"{archive.name}: {archive.stat().st_size / 1000:.0f} kB")
 
 

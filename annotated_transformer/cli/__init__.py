@@ -1,11 +1,25 @@
-"""The command line: train, resume, recipes, translate, evaluate, export."""
+"""The command line: train, resume, recipes, translate, evaluate, export, import, start, check."""
 
-from annotated_transformer.cli import making, using
-from annotated_transformer.cli.options import app
+import os
+import sys
+from pathlib import Path
 
-__all__ = ["app", "main", "making", "using"]
+import typer
+
+from annotated_transformer.cli import exchanging, learning, making, presets, using
+from annotated_transformer.cli.options import app, one_sentence, require_text
+
+__all__ = ["app", "exchanging", "learning", "main", "making", "presets", "using"]
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line, with what it was called with, and what of its three streams is open."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed: nothing is read, nobody reads
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
+    try:
+        with one_sentence():
+            require_text(*sys.argv[1:])
+    except typer.Exit as refused:
+        sys.exit(refused.exit_code)
     app()

@@ -1,6 +1,5 @@
-"""The commands that train: train, resume, recipes."""
+"""The commands that train: train, resume."""
 
-import json
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -12,22 +11,24 @@ from annotated_transformer.cli.options import (
     CorpusOption,
     DeviceOption,
     LanguagesOption,
+    PackageOption,
     RunArgument,
     app,
+    handed_over,
     one_sentence,
+    parsed,
     require_text,
 )
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.devices import choose_device
-from annotated_transformer.errors import InputError
 from annotated_transformer.files import FolderTakenError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import (
-    MEANINGS,
     PRESETS,
+    Processes,
     Recipe,
     Run,
-    preset,
+    joined,
     recipe_of,
 )
 from annotated_transformer.run import train as train_run
@@ -69,6 +70,10 @@ def train(
     precision: Annotated[
         str | None, typer.Option(help="float32 or bfloat16: in how many bits to multiply.")
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(help="readable or fast: the same steps in less time, of a transformer."),
+    ] = None,
     device: DeviceOption = "auto",
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse training pairs that are too long.")
@@ -77,14 +82,19 @@ def train(
         Path | None,
         typer.Option(help="A new folder for the run; runs/MODEL-CORPUS-NUMBER if not given."),
     ] = None,
+    package: PackageOption = None,
 ) -> None:
     """Train a model. Ctrl-C saves; 'resume' goes on from there.
 
     The run keeps its last weights, to go on with, and those of the best validation: they translate.
     """
-    with one_sentence():
+    if handed_over(package, train, locals()):
+        return
+    with one_sentence(), joined(device) as processes:
         require_text(corpus, languages, recipe, out, *(settings or ()))
-        given: dict[str, Any] = {"seed": seed, "languages": languages, "precision": precision}
+        given: dict[str, Any] = {
+            "seed": seed, "languages": languages, "precision": precision, "engine": engine,
+        }  # fmt: skip
         changes = {name: value for name, value in given.items() if value is not None}
         changes |= dict(map(parsed, settings or ()))
         model, corpus = changes.pop("model", model), changes.pop("corpus", corpus)
@@ -93,25 +103,13 @@ def train(
             shorter = min(made.warmup, max(steps, 0) // 4)
             changes = {"warmup": shorter} | changes | {"steps": steps}
         made = made.changed(changes)
+        processes.require_engine(made.engine)
+        processes.share_of(made.accumulate)  # refused before there is a folder
         data = load_corpus(made.corpus, made.languages)
         made = replace(made, corpus=data.name)
         where = choose_device(device)
-        report(begin(out, made, data, strict=strict, device=where), data)
-
-
-def parsed(setting: str) -> tuple[str, Any]:
-    """The name and the value in KEY=VALUE; the value is JSON, or else a text.
-
-    Raises:
-        InputError: if there is no "=" in it.
-    """
-    name, equals, text = setting.partition("=")
-    if not equals:
-        raise InputError(f"--set is {setting!r}, it must be KEY=VALUE.")
-    try:
-        return name, json.loads(text)
-    except (ValueError, RecursionError):
-        return name, text
+        folder = processes.first(lambda: begin(out, made, data, strict=strict, device=where).folder)
+        report(Run.open(folder, where), data, processes)
 
 
 def begin(out: Path | None, recipe: Recipe, corpus: Corpus, **options: Any) -> Run:
@@ -148,7 +146,7 @@ def resume(
     device: DeviceOption = "auto",
 ) -> None:
     """Go on with a run that was interrupted, or that should be trained longer."""
-    with one_sentence():
+    with one_sentence(), joined(device) as processes:
         opened = Run.open(run, choose_device(device))
         opened.require_trainable()
         changes: dict[str, Any] = {} if steps is None else {"steps": steps}
@@ -157,30 +155,18 @@ def resume(
             opened.require_corpus(data)
             changes["corpus"] = data.name
         if changes:
-            opened = opened.with_recipe(replace(opened.recipe, **changes))
-        report(opened, data)
+            changed = replace(opened.recipe, **changes)
+            processes.first(lambda: opened.with_recipe(changed).folder)
+            opened = replace(opened, recipe=changed)
+        report(opened, data, processes)
 
 
-def report(run: Run, corpus: Corpus) -> None:
+def report(run: Run, corpus: Corpus, processes: Processes) -> None:
     """Train a run to its end and say what to do next."""
-    stopped = train_run(run, corpus)
-    if stopped is None:
-        typer.echo(f'Trained. Try: annotated-transformer translate {run.folder} "…"')
-    else:
-        typer.echo(f"Saved. Go on with: annotated-transformer resume {run.folder}")
+    stopped = train_run(run, corpus, processes)
+    done = f'Trained. Try: annotated-transformer translate {run.folder} "…"'
+    saved = f"Saved. Go on with: {processes.command} resume {run.folder}"
+    if processes.leads:
+        typer.echo(done if stopped is None else saved)
+    if stopped is not None:
         raise typer.Exit(128 + stopped)
-
-
-@app.command()
-def recipes(
-    name: Annotated[str | None, typer.Argument(help="Print this one as JSON.")] = None,
-    model: Annotated[str, typer.Option(help=f"For one of {', '.join(MODELS)}.")] = "transformer",
-) -> None:
-    """List the recipes, or print one as JSON: a file to change and to give to 'train --recipe'."""
-    with one_sentence():
-        if name is None:
-            for each, meaning in MEANINGS.items():
-                typer.echo(f"{each:8} {meaning}")
-        else:
-            settings = preset(model, "toy" if name == "tiny" else "multi30k", name).to_settings()
-            typer.echo(json.dumps(settings, indent=2))

@@ -1,15 +1,17 @@
 """The command line's frame: the program, the options that commands share, how errors are told."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from annotated_transformer import __version__
 from annotated_transformer.devices import DEVICES
 from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.own import with_package
 
 app = typer.Typer(
     help="Train translation models from RNN to Transformer, and use them.",
@@ -45,6 +47,14 @@ BeamOption = Annotated[
 AlphaOption = Annotated[
     float | None, typer.Option(help="Exponent of the length penalty; the recipe's if not given.")
 ]
+PackageOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="A package of your own (see 'start'): its modules are used where they are right, the "
+        "course's where they are not.",
+    ),
+]
 
 
 @contextmanager
@@ -59,6 +69,15 @@ def one_sentence() -> Iterator[None]:
         raise typer.Exit(2) from error
 
 
+def handed_over(package: Path | None, command: Callable[..., Any], given: dict[str, Any]) -> bool:
+    """Whether a package of one's own is given, with which the command was then run anew."""
+    if package is None:
+        return False
+    with one_sentence():
+        with_package(package, command, given | {"package": None})
+    return True
+
+
 def require_text(*given: object) -> None:
     """Refuse arguments that are not UTF-8: they could neither be read nor shown.
 
@@ -70,6 +89,21 @@ def require_text(*given: object) -> None:
             str(argument).encode()
         except UnicodeEncodeError as error:
             raise InputError(f"{argument!r} is not UTF-8 text.") from error
+
+
+def parsed(setting: str) -> tuple[str, Any]:
+    """The name and the value in KEY=VALUE; the value is JSON, or else a text.
+
+    Raises:
+        InputError: if there is no "=" in it.
+    """
+    name, equals, text = setting.partition("=")
+    if not equals:
+        raise InputError(f"--set is {setting!r}, it must be KEY=VALUE.")
+    try:
+        return name, json.loads(text)
+    except (ValueError, RecursionError):
+        return name, text
 
 
 def version(wanted: bool) -> bool:

@@ -1,29 +1,32 @@
-"""The commands that use a trained model: translate, evaluate, export."""
+"""The commands that use a trained model: translate, evaluate."""
 
 import sys
 from codecs import BOM_UTF8
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from itertools import chain, islice
 from typing import Annotated, Any
 
 import typer
+from tqdm import tqdm
 
 from annotated_transformer.cli.options import (
     AlphaOption,
     BeamOption,
     DeviceOption,
+    PackageOption,
     PrecisionOption,
     RunArgument,
     app,
+    handed_over,
     one_sentence,
     require_text,
 )
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.devices import choose_device, computing_in
-from annotated_transformer.errors import InputError, require_choice
-from annotated_transformer.run import Run, export_to_web
+from annotated_transformer.errors import InputError
+from annotated_transformer.run import LineTranslator, Run, lines_of
 from annotated_transformer.search import Search
-from annotated_transformer.translation import translations
 
 
 @app.command()
@@ -56,8 +59,23 @@ def translate(
     ] = None,
     device: DeviceOption = "auto",
     precision: PrecisionOption = "float32",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes that translate standard input; if not given, 2 for thousands of lines "
+            "on a processor.",
+        ),
+    ] = None,
+    package: PackageOption = None,
 ) -> None:
-    """Translate a text, or all lines of standard input, with the weights of the best validation."""
+    """Translate a text, or all lines of standard input, with the weights of the best validation.
+
+    A line that cannot be translated costs itself alone: its translation is empty, and a sentence on
+    standard error says why. A text of any length is translated as it is read, in order.
+    """
+    if handed_over(package, translate, locals()):
+        return
     with one_sentence():
         require_text(run, text, prefix)
         opened = Run.open(run, choose_device(device))
@@ -67,12 +85,32 @@ def translate(
             opened.recipe.search, beam=beam, alpha=alpha, best=best, sample=sample or None,
             temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
         )  # fmt: skip
-        lines = [text] if text is not None else standard_input()
-        prefixes = None if prefix is None else [prefix] * len(lines)
-        with computing_in(precision, opened.device):
-            found = translations(opened.model, lines, opened.vocabularies, search, prefixes)
-        for translation in (translation for each in found for translation in each):
+        translator = LineTranslator(opened, search, prefix, precision)
+        if text is None:
+            translate_stream(translator, lines_of(sys.stdin.buffer.readline), workers)
+            return
+        [line] = translator([text.encode()])
+        if line.fault:
+            raise InputError(f"the text {line.fault}.")
+        for translation in line.translations:
             typer.echo(translation)
+
+
+def translate_stream(
+    translator: LineTranslator, lines: Iterator[bytes], workers: int | None
+) -> None:
+    """Translate line by line; what is wrong with a line is told beside it."""
+    marked = (line.removeprefix(BOM_UTF8) for line in islice(lines, 1))
+    # On a terminal alone, and not among the translations.
+    hidden = True if sys.stdout.isatty() else None
+    with tqdm(unit=" lines", disable=hidden, dynamic_ncols=True) as bar:
+        for number, line in enumerate(translator.translate(chain(marked, lines), workers), 1):
+            if line.fault:
+                with bar.external_write_mode(file=sys.stderr):
+                    typer.echo(f"Line {number} {line.fault}; its translation is empty.", err=True)
+            for translation in line.translations:
+                typer.echo(translation)
+            bar.update()
 
 
 def searching(search: Search, **changes: Any) -> Search:
@@ -82,19 +120,6 @@ def searching(search: Search, **changes: Any) -> Search:
         InputError: if there is no such search.
     """
     return replace(search, **{name: value for name, value in changes.items() if value is not None})
-
-
-def standard_input() -> list[str]:
-    """The lines of standard input.
-
-    Raises:
-        InputError: if they are not UTF-8.
-    """
-    try:
-        text = sys.stdin.buffer.read().removeprefix(BOM_UTF8).decode("utf-8")
-        return [line.strip() for line in text.removesuffix("\n").split("\n")] if text else []
-    except UnicodeDecodeError as error:
-        raise InputError(f"standard input is not UTF-8 text ({error}).") from error
 
 
 @app.command()
@@ -110,8 +135,11 @@ def evaluate(
     alpha: AlphaOption = None,
     device: DeviceOption = "auto",
     precision: PrecisionOption = "float32",
+    package: PackageOption = None,
 ) -> None:
     """Score the translations of a split by the weights of the best validation."""
+    if handed_over(package, evaluate, locals()):
+        return
     with one_sentence():
         opened = Run.open(run, choose_device(device))
         search = searching(opened.recipe.search, beam=beam, alpha=alpha)
@@ -124,30 +152,3 @@ def evaluate(
         typer.echo(f"{data.name} {name}: {number} sentences, {searched}")
         for score in scores:
             typer.echo(str(score))
-
-
-EXPORTS = ("run", "web")
-"""What a run can be exported as: a smaller run, or files for the laboratory."""
-
-
-@app.command()
-def export(
-    run: RunArgument,
-    folder: Annotated[Path, typer.Argument(help="A new folder for the model.")],
-    to: Annotated[
-        str,
-        typer.Option(
-            help="run, to translate with; or web, two files that the book's laboratory opens."
-        ),
-    ] = "run",
-) -> None:
-    """Write what it takes to translate into a folder of its own, with half the bits."""
-    with one_sentence():
-        require_choice("to", to, EXPORTS)
-        opened = Run.open(run)
-        if to == "web":
-            export_to_web(opened, folder)
-            typer.echo(f"Exported. Open {folder} in the laboratory.")
-        else:
-            exported = opened.export(folder)
-            typer.echo(f'Exported. Try: annotated-transformer translate {exported.folder} "…"')

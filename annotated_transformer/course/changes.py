@@ -49,6 +49,13 @@ def _joined(first: Any, second: Any) -> Any:
     return torch.cat([first, second]) if isinstance(first, Tensor) else first + second
 
 
+def _rounded(decimals: int, result: Any) -> Any:
+    def nearest(x: Any) -> Any:
+        return x.round(decimals=decimals) if isinstance(x, Tensor) else round(x, decimals)
+
+    return _numbers(nearest, result)
+
+
 def _logarithm(result: Any) -> Any:
     return torch.as_tensor(result).log()
 
@@ -66,6 +73,12 @@ RELATIONS: dict[str, Callable[[Any], Any]] = {
     "this is the root of what is asked for.": partial(_numbers, lambda x: x**0.5),
     "this is the logarithm of what is asked for.": _logarithm,
     "what is asked for is the logarithm of this.": lambda x: torch.as_tensor(x).exp(),
+    "this is rounded to whole numbers.": partial(_rounded, 0),
+    "this is rounded to one decimal.": partial(_rounded, 1),
+    "this is rounded to two decimals.": partial(_rounded, 2),
+    "this is rounded down to whole numbers.": partial(_numbers, lambda x: x // 1),
+    "this is rounded up to whole numbers.": partial(_numbers, lambda x: -(-x // 1)),
+    "the negative numbers have become 0.": partial(_numbers, lambda x: x * (x > 0)),
     "rows and columns are swapped.": lambda x: x.mT,
     "the first two axes are swapped.": lambda x: x.transpose(0, 1),
     "the right numbers stand here without their shape.": lambda x: x.flatten(),
@@ -117,6 +130,7 @@ ASKED_FOR: dict[str, Callable[[Any], Any]] = {
     "what is asked for is the mean of this over the first axis.": lambda x: x.mean(0),
     "what is asked for is the softmax of this, along the last axis.": lambda x: x.softmax(-1),
     "what is asked for is the tanh of this.": lambda x: x.tanh(),
+    "what is asked for is how many these are.": len,
     "some numbers are nan where 0 is asked for; the others are right.": lambda x: x.nan_to_num(),
     "the right result comes first here, with more after it; it is asked for alone.": (
         lambda x: x[0] if isinstance(x, tuple) else None

@@ -1,16 +1,10 @@
 """Checking: judge what a reader wrote, and say which mistake it is."""
 
-import itertools
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from inspect import signature
+from functools import cached_property, partial
 from threading import TIMEOUT_MAX
 from typing import Any
-
-import torch
-from torch import Tensor
 
 from annotated_transformer.course.comparing import (
     LONG,
@@ -18,12 +12,11 @@ from annotated_transformer.course.comparing import (
     brief,
     difference,
     equal,
-    is_number,
     show,
 )
-from annotated_transformer.course.relations import relation
+from annotated_transformer.course.diagnosing import Diagnosis, always_the_same
 from annotated_transformer.course.tasks import Cases, Task, Verdict
-from annotated_transformer.course.trials import SECONDS, Trial, attempt, settings_put_back
+from annotated_transformer.course.trials import SECONDS, Trial, attempt
 
 
 @dataclass(frozen=True)
@@ -86,16 +79,8 @@ class Exercise(Task):
             return Verdict(
                 "wrong", f"for {self._arguments(len(trials) - 1)} {answers[-1].sentence}"
             )
-        named = self._named(answers) or self._swapped(answers)
-        sentence = (
-            named
-            or self._constant(answers, right, told)
-            or self.related(answers, right)
-            or self._wrong_axes(answers, right)
-            or self._by_chance(answer, told)
-        )
-        if not sentence:
-            sentence = f"for {self._arguments(told)} {self.tell(answers[told], right[told])}"
+        named = self._named(answers) or self._diagnosis.swapped(answers)
+        sentence = named or self._by_itself(answer, answers, right, told)
         if trials[told].changed and not named:
             sentence += f" It changes `{trials[told].changed[0]}`, outside it; work on a copy."
         return Verdict("wrong", sentence)
@@ -134,71 +119,41 @@ class Exercise(Task):
                 return sentence
         return ""
 
-    def _swapped(self, answers: list[Any]) -> str:
-        """Which two arguments are swapped, if these are the right answers for them."""
-        return next((pair for pair, swapped in self._swaps.items() if equal(answers, swapped)), "")
+    def _mended(self, answers: list[Any]) -> str:
+        """Which mistake of the catalogue is made together with another."""
+        every = {
+            sentence: partial(self.results, mistaken)
+            for sentence, mistaken in self.mistakes.items()
+        }
+        return self._diagnosis.two_mistakes(answers, every)
 
     @cached_property
-    def _swaps(self) -> dict[str, list[Any]]:
-        """What the reference gives where two arguments are swapped, by what to say then."""
-        names, swaps = list(signature(self.reference).parameters), {}
-        if self.ask or any(len(case) != len(names) for case in self.cases):
-            return {}
-        for i, j in itertools.combinations(range(len(names)), 2):
-            order = [{i: j, j: i}.get(place, place) for place in range(len(names))]
-            swapped = [tuple(case[place] for place in order) for case in self.cases]
-            if all(type(x) is type(y) for x, y in zip(swapped[0], self.cases[0], strict=True)):
-                results = [attempt(self.reference, case).result for case in swapped]
-                if not all(isinstance(result, Failure) for result in results):
-                    swaps[f"{names[i]} and {names[j]} are swapped."] = results
-        return swaps
+    def _diagnosis(self) -> Diagnosis:
+        return Diagnosis(self.reference, self.cases, self.ask, self.whole, self.seconds)
 
     def related(self, answers: list[Any], right: list[Any]) -> str:
         """What to say if the answers are always the same thing of the right ones."""
-        return relation(answers, right, self.whole)
+        return self._diagnosis.related(answers, right)
 
-    def _constant(self, answers: list[Any], right: list[Any], told: int) -> str:
-        """What to say if one number or word is given in every case, and should not be."""
-        first = answers[0]
-        plain = isinstance(first, bool | str) or is_number(first)
-        if len(answers) == 1 or not plain or equal([right[0]] * len(right), right):
-            return ""
-        if not equal([first] * len(answers), answers):
-            return ""
-        case, value = self._arguments(told), brief(right[told])
-        return f"it gives {brief(first)} in every case; for {case} right is {value}."
-
-    def _wrong_axes(self, answers: list[Any], right: list[Any]) -> str:
-        """What to say if the answer is right for one number of axes, and raises for others."""
-        axes = [next((x.dim() for x in case if isinstance(x, Tensor)), 0) for case in self.cases]
-        good = {
-            n for n, got, want in zip(axes, answers, right, strict=True) if self.same(got, want)
-        }
-        bad = {n: got for n, got in zip(axes, answers, strict=True) if n not in good}
-        if len(good) != 1 or not bad or not all(isinstance(got, Failure) for got in bad.values()):
-            return ""
-        number, failure = next(iter(bad.items()))
-        return (
-            f"it is right for {_axes(*good)} only; for {_axes(number)} {failure.sentence} "
-            "Count the axes from the end: -1, -2."
-        )
-
-    def _by_chance(self, answer: Callable[..., Any], told: int) -> str:
-        """What to say if the answer depends on random numbers, and the right one does not."""
-
-        def results(function: Callable[..., Any]) -> Iterator[Any]:
-            for seed in (0, 0, 1):
-                with settings_put_back():
-                    random.seed(seed)
-                    torch.manual_seed(seed)
-                    yield attempt(function, self.cases[told], self.seconds, self.ask).result
-
-        first, again, other = results(answer)
-        if not equal(first, again) or equal(again, other):
-            return ""
-        right, _, other = results(self.reference)
-        said = "called again with the same arguments, it returns something else."
-        return said if equal(right, other) else ""
+    def _by_itself(
+        self, answer: Callable[..., Any], answers: list[Any], right: list[Any], told: int
+    ) -> str:
+        """What is said of a wrong answer without the catalogue."""
+        diagnosis, case = self._diagnosis, self._arguments(told)
+        if said := diagnosis.by_chance(answer, told) or self.related(answers, right):
+            return said
+        if said := diagnosis.wrong_axes(answers, right) or self._mended(answers):
+            return said
+        none, some = diagnosis.dependent(answer, told)
+        if some:
+            return none or f"for {case} {some}"
+        if same := always_the_same(answers, right):
+            return f"it gives {same} in every case; for {case} right is {brief(right[told])}."
+        if isinstance(answers[told], Failure):
+            return f"for {case} {diagnosis.failed(answers[told], told)}"
+        if said := diagnosis.circumstance(answers, right):
+            return said
+        return f"for {case} {self.tell(answers[told], right[told])}"
 
     def _arguments(self, number: int) -> str:
         """A case as a reader may write it, or how to get it where it is large."""
@@ -207,7 +162,3 @@ class Exercise(Task):
 
     def _literal(self, number: int) -> str:
         return ", ".join(map(show, self.cases[number]))
-
-
-def _axes(number: int) -> str:
-    return f"{number} axis" if number == 1 else f"{number} axes"

@@ -1,5 +1,6 @@
 """Derivations: judge the steps of a formula one by one."""
 
+from operator import itemgetter
 from typing import Any
 
 from annotated_transformer.course.checking import Exercise
@@ -19,7 +20,11 @@ class Derivation(Exercise):
         number, got = self._first_wrong(answers)
         if not number:
             return super().related(answers, right)
-        said = super().related(got, [steps[number - 1] for steps in right])
+        for other, results in enumerate(zip(*right, strict=True), start=1):
+            if equal(got, list(results), self.whole):
+                return f"step {number}: this is what is asked for in step {other}."
+        step = itemgetter(number - 1)
+        said = self._diagnosis.related(got, list(map(step, right)), step)
         return f"step {number}: {said}" if said else ""
 
     def _named(self, answers: list[Any]) -> str:

@@ -20,7 +20,7 @@ def read_progress(file: Path = FILE) -> dict[str, str]:
         return {}
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not {"right", "wrong"}.issuperset(map(str, found.values())):
         raise InputError(f"{file} is not a record of exercises; delete it to begin a new one.")

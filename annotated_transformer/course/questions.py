@@ -1,6 +1,8 @@
 """Questions: judge a value that a reader found by an experiment or by thought."""
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from annotated_transformer.course.comparing import form, is_number, show
@@ -33,18 +35,39 @@ class Question(Task):
         return Verdict("wrong", mistake) if mistake else Verdict("right")
 
 
+SLIPS: dict[str, Callable[[float], float]] = {
+    "the sign is wrong.": lambda x: -x,
+    "this is the exponent; 10 to the power of it is asked for.": math.log10,
+    "this is in per cent; the number itself is asked for.": lambda x: 100 * x,
+    "this is a hundredth of what is asked for.": lambda x: x / 100,
+    "this is upside down: 1 divided by what is asked for.": lambda x: 1 / x,
+    "this is the square of what is asked for.": lambda x: x * x,
+    "this is the root of what is asked for.": math.sqrt,
+    "this is twice what is asked for.": lambda x: 2 * x,
+    "this is half of what is asked for.": lambda x: x / 2,
+}
+"""What a wrong number may be of the right one."""
+
+
 def by_number(
     answer: Any,
     right: int | float,
     replies: Mapping[int | float, str] | None = None,
     within: float = 1e-3,
+    among: Sequence[int | float] = (),
 ) -> str:
-    """What is wrong with a number; ``within`` is relative."""
+    """What is wrong with a number; ``within`` is relative. There may be a few to choose from."""
     if not is_number(answer):
         return f"a number is asked for, not {form(answer)}."
     for value, reply in [(right, ""), *(replies or {}).items()]:
         if abs(float(answer) - value) <= within * abs(value):
             return reply
+    for slip, change in SLIPS.items():
+        with contextlib.suppress(ValueError, ZeroDivisionError):  # there is no such number
+            if abs(float(answer) - change(right)) <= within * abs(change(right)):
+                return slip
+    if among and not any(abs(float(answer) - value) <= within * abs(value) for value in among):
+        return f"{show(float(answer))} is none to choose from; they are {show(tuple(among))[1:-1]}."
     return f"{show(float(answer))} is too {'large' if answer > right else 'small'}."
 
 

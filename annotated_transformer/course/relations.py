@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from annotated_transformer.course.changes import ASKED_FOR, RELATIONS, is_sequence
-from annotated_transformer.course.comparing import equal, is_number, show
+from annotated_transformer.course.comparing import equal, show
+from annotated_transformer.course.quantities import flat
 
 Results = Sequence[Any]
 
@@ -25,15 +25,16 @@ def relation(answers: Results, right: Results, whole: bool = False) -> str:
     if len(right) < 2:
         return ""
     for sentence, change in RELATIONS.items():
-        if _holds(answers, right, change, whole):
+        if holds(answers, right, change, whole):
             return sentence
     for sentence, change in ASKED_FOR.items():
-        if _holds(right, answers, change, whole):
+        if holds(right, answers, change, whole):
             return sentence
-    return _factor(answers, right) or _entries(answers, right, whole) or _places(answers, right)
+    return _factor(answers, right) or _entries(answers, right, whole)
 
 
-def _holds(answers: Results, right: Results, change: Callable[[Any], Any], whole: bool) -> bool:
+def holds(answers: Results, right: Results, change: Callable[[Any], Any], whole: bool) -> bool:
+    """Whether the answers come from the right ones by a change."""
     try:
         changed = list(map(change, right))
     except Exception:  # the change makes no sense for results of this kind
@@ -45,7 +46,7 @@ def _holds(answers: Results, right: Results, change: Callable[[Any], Any], whole
 def _factor(answers: Results, right: Results) -> str:
     """That the answers are always the same number of times as large."""
     try:
-        pairs = [(_flat(x), _flat(y)) for x, y in zip(answers, right, strict=True)]
+        pairs = [(flat(x), flat(y)) for x, y in zip(answers, right, strict=True)]
         got, want = (torch.cat(side) for side in zip(*pairs, strict=True))
     except Exception:  # they are no numbers, or not as many
         return ""
@@ -61,20 +62,12 @@ def _factor(answers: Results, right: Results) -> str:
     return f"this is {show(first)} times what is asked for, in every case."
 
 
-def _flat(result: Any) -> Tensor:
-    if is_sequence(result):
-        return torch.cat([_flat(entry) for entry in result])
-    if not isinstance(result, Tensor) and not is_number(result):
-        raise TypeError("no numbers")
-    return torch.as_tensor(result).detach().double().flatten()
-
-
 def _entries(answers: Results, right: Results, whole: bool) -> str:
     """Which entries of a list of always the same length are wrong, if others are always right."""
     if places := swapped_entries(answers, right, whole):
         return "entries {} and {} are swapped.".format(*places)
-    pairs = _columns(answers, right)
-    wrong = _wrong_columns(pairs, whole)
+    pairs = columns(answers, right)
+    wrong = wrong_columns(pairs, whole)
     if len(wrong) != 1:
         return ""
     said = relation(*pairs[wrong[0] - 1], whole)
@@ -87,15 +80,15 @@ def swapped_entries(answers: Results, right: Results, whole: bool = False) -> li
     >>> swapped_entries([(1, 9, 4), (2, 7, 5)], [(9, 1, 4), (7, 2, 5)])
     [1, 2]
     """
-    pairs = _columns(answers, right)
-    wrong = _wrong_columns(pairs, whole)
+    pairs = columns(answers, right)
+    wrong = wrong_columns(pairs, whole)
     if len(wrong) != 2:
         return []
     (x, y), (other_x, other_y) = (pairs[i - 1] for i in wrong)
     return wrong if equal([x, other_x], [other_y, y], whole) else []
 
 
-def _columns(answers: Results, right: Results) -> list[tuple[list[Any], list[Any]]]:
+def columns(answers: Results, right: Results) -> list[tuple[list[Any], list[Any]]]:
     """For each entry what it is in all the answers, and what is right; all are as long."""
     if not all(map(is_sequence, [*answers, *right])) or len({*map(len, [*answers, *right])}) > 1:
         return []
@@ -103,34 +96,6 @@ def _columns(answers: Results, right: Results) -> list[tuple[list[Any], list[Any
     return [(list(x), list(y)) for x, y in zip(*columns, strict=True)]
 
 
-def _wrong_columns(pairs: list[tuple[list[Any], list[Any]]], whole: bool) -> list[int]:
+def wrong_columns(pairs: list[tuple[list[Any], list[Any]]], whole: bool) -> list[int]:
+    """The numbers of the entries that are wrong somewhere."""
     return [i for i, (x, y) in enumerate(pairs, start=1) if not equal(x, y, whole)]
-
-
-PLACES: dict[str, Callable[[Tensor], Tensor]] = {
-    "only the diagonal is wrong.": lambda x: torch.eye(*x.shape[-2:]) == 1,
-    "only the first row is wrong.": lambda x: torch.arange(x.size(-2))[:, None] == 0,
-    "only the last row is wrong.": lambda x: torch.arange(x.size(-2))[:, None] == x.size(-2) - 1,
-    "only the first column is wrong.": lambda x: torch.arange(x.size(-1)) == 0,
-    "only the last column is wrong.": lambda x: torch.arange(x.size(-1)) == x.size(-1) - 1,
-}
-"""Where all numbers of a matrix may be wrong, and no other."""
-
-
-def _places(answers: Results, right: Results) -> str:
-    """Where the matrices are wrong, if it is always one place, and wrong in every one of them."""
-    if not all(isinstance(x, Tensor) and x.dim() >= 2 for x in [*answers, *right]):
-        return ""
-    if any(x.shape != y.shape or x.dtype != y.dtype for x, y in zip(answers, right, strict=True)):
-        return ""
-    for sentence, place in PLACES.items():
-        if all(map(_wrong_just_there, answers, right, map(place, right))):
-            return sentence
-    return ""
-
-
-def _wrong_just_there(got: Tensor, want: Tensor, place: Tensor) -> bool:
-    """Whether no number in the place is right, and every other is."""
-    there = place.expand_as(want)
-    right_there = torch.isclose(got[there].double(), want[there].double(), atol=1e-5, rtol=1e-4)
-    return equal(got.where(~there, want), want) and not right_there.any()

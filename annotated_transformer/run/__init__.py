@@ -2,22 +2,29 @@
 
 Import from here. Inside, each upon those before: ``footprint`` (memory), ``recipe``, ``presets``,
 ``encoded`` (text as ids), ``description`` (what a folder says of itself), ``checkpoint``,
-``learning_curve``, ``interruption``, ``folder`` (the run), ``web`` (a run for a page),
-``loop`` (its training).
+``learning_curve``, ``interruption``, ``folder`` (the run), ``lines`` (what it translates), ``web``
+(a run for a page), ``processes`` (many that train one run), ``loop`` (its training).
 """
 
 from annotated_transformer.run.folder import Run
+from annotated_transformer.run.lines import Line, LineTranslator, lines_of
 from annotated_transformer.run.loop import new_trainer, train
 from annotated_transformer.run.presets import MEANINGS, PRESETS, preset, recipe_of
+from annotated_transformer.run.processes import Processes, joined
 from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.run.web import export_to_web
 
 __all__ = [
     "MEANINGS",
     "PRESETS",
+    "Line",
+    "LineTranslator",
+    "Processes",
     "Recipe",
     "Run",
     "export_to_web",
+    "joined",
+    "lines_of",
     "new_trainer",
     "preset",
     "recipe_of",

@@ -3,14 +3,18 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.files import replacing
+from annotated_transformer.training import Trainer
 
 
 def save_checkpoint(
@@ -21,13 +25,14 @@ def save_checkpoint(
     Raises:
         OSError: if they cannot be written; what was there before stays.
     """
-    unfinished = path.with_name(path.name + ".unfinished")
     whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    try:
-        save_file(whole, unfinished, metadata={"progress": json.dumps(progress or {})})
-    except SafetensorError as error:  # also where the system says that the disk is full
-        raise OSError(f"{path} could not be written ({error}).") from error
-    unfinished.replace(path)
+    header = {"progress": json.dumps(progress or {})}
+    header["sha256"] = checksum(whole, header["progress"])
+    with replacing(path) as new:
+        try:
+            save_file(whole, new, metadata=header)
+        except SafetensorError as error:  # also where the system says that the disk is full
+            raise OSError(str(error)) from error
 
 
 def save_halved(path: Path, model: nn.Module) -> None:
@@ -40,14 +45,28 @@ def save_halved(path: Path, model: nn.Module) -> None:
     save_checkpoint(path, weights, {"exported": True})
 
 
+def checksum(tensors: Mapping[str, Tensor], progress: str) -> str:
+    """A SHA-256 of tensors, their names, types and shapes, and of the progress beside them."""
+    digest = sha256(progress.encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.cpu().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
 def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what :func:`save_checkpoint` wrote.
 
     Raises:
-        InputError: if there is no such file or it is no checkpoint.
+        InputError: if there is no such file, it is no checkpoint, or its checksum is wrong.
     """
     with _opened(path) as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, _progress(file)  # noqa: SIM118
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        header, progress = file.metadata(), _progress(file)
+    # Version 0.1 wrote none.
+    if header.get("sha256") not in (None, checksum(tensors, header["progress"])):
+        raise InputError(f"{path} is damaged: the SHA-256 of its weights is not the one in it.")
+    return tensors, progress
 
 
 def load_progress(path: Path) -> dict[str, Any]:
@@ -71,21 +90,48 @@ def load_weights(path: Path, model: nn.Module) -> None:
     model.load_state_dict(tensors, strict=False)  # shared weights stand under one name only
 
 
-def require_fit(
-    tensors: Mapping[str, Tensor], model: nn.Module, path: Path, prefix: str = ""
-) -> None:
-    """Make sure that the weights whose names begin with ``prefix`` are those of a model.
+def require_fit(tensors: Mapping[str, Tensor], model: nn.Module, path: Path) -> None:
+    """Make sure that weights are those of a model.
 
     Raises:
         InputError: if their names or shapes are not those of its parameters.
     """
-    found = {n.removeprefix(prefix): t.shape for n, t in tensors.items() if n.startswith(prefix)}
+    found = {name: tensor.shape for name, tensor in tensors.items()}
     if found != {name: parameter.shape for name, parameter in model.named_parameters()}:
         raise InputError(f"{path} does not fit {path.with_name('recipe.json')}.")
 
 
+def require_state(tensors: Mapping[str, Tensor], trainer: Trainer, path: Path) -> None:
+    """Make sure that tensors are all that a fresh trainer needs to go on, and nothing else.
+
+    What its optimiser keeps is seen after a step; it changes the trainer, which is loaded anyway.
+
+    Raises:
+        InputError: if one is missing, has another shape, or belongs to another trainer.
+    """
+    for parameter in trainer.model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    trainer.optimizer.step()
+    wanted, found = (
+        {
+            name: f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+            for name, tensor in some.items()
+            if not name.startswith("random.")  # of a device: another one goes on without
+        }
+        for some in (trainer.tensors(), tensors)
+    )
+    for name in sorted(wanted.keys() | found.keys()):
+        if wanted.get(name) != found.get(name):
+            raise InputError(
+                f"{path} does not fit {path.with_name('recipe.json')}: its {name} is "
+                f"{found.get(name, 'missing')}, it must be {wanted.get(name, 'missing')}."
+            )
+
+
 def _progress(file: Any) -> dict[str, Any]:
-    progress: dict[str, Any] = json.loads(file.metadata()["progress"])
+    progress = json.loads(file.metadata()["progress"])
+    if not isinstance(progress, dict):
+        raise TypeError(f"its progress is {progress!r}")
     return progress
 
 
@@ -96,5 +142,5 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="pt") as file:
             yield file
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a checkpoint of a run ({error}).") from error

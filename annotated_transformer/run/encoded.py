@@ -5,7 +5,6 @@ They are kept in the user's cache, or in the folder that the environment variabl
 """
 
 import os
-import shutil
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +16,8 @@ from tqdm import tqdm
 from annotated_transformer.bitext import Bitext, Example, read_bitext, write_bitext
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.files import fill_folder
-from annotated_transformer.tokens import Vocabularies, Vocabulary
+from annotated_transformer.sentence_pieces import vocabulary_of_json
+from annotated_transformer.tokens import Vocabularies
 
 CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"
 FILES = ("vocabulary.src.json", "vocabulary.tgt.json")
@@ -72,7 +72,7 @@ def read_vocabularies(folder: Path) -> Vocabularies:
         OSError: if there is no such file.
     """
     return Vocabularies(
-        *(Vocabulary.from_json((folder / name).read_text(encoding="utf-8")) for name in FILES)
+        *(vocabulary_of_json((folder / name).read_text(encoding="utf-8")) for name in FILES)
     )
 
 
@@ -91,7 +91,5 @@ def _made_once(name: str, make: Callable[[Path], None]) -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(f"{name}.lock")):
         if not folder.is_dir():
-            for unfinished in folder.parent.glob(f".{name}.*"):  # somebody was killed at it
-                shutil.rmtree(unfinished)
             fill_folder(folder, make)
     return folder

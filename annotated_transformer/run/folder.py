@@ -1,11 +1,12 @@
 """The folder of a run: a trained model, and all that is needed to use it or to go on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from annotated_transformer.bitext import Bitext
 from annotated_transformer.corpora import Corpus
@@ -13,7 +14,12 @@ from annotated_transformer.devices import move
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
 from annotated_transformer.files import fill_folder, locked, require_empty
-from annotated_transformer.run.checkpoint import load_progress, load_weights, save_halved
+from annotated_transformer.run.checkpoint import (
+    load_progress,
+    load_weights,
+    save_checkpoint,
+    save_halved,
+)
 from annotated_transformer.run.description import (
     read_description,
     write_description,
@@ -83,6 +89,37 @@ class Run:
         return cls(folder, recipe, checksum, vocabularies, device)
 
     @classmethod
+    def take_over(
+        cls, folder: Path, recipe: Recipe, vocabularies: Vocabularies, weights: Mapping[str, Tensor]
+    ) -> "Run":
+        """Begin a run in an empty folder with the weights of a model that was trained elsewhere.
+
+        It translates; its training cannot go on.
+
+        Raises:
+            InputError: if there is something in the folder already, or the weights are not those
+                of the recipe's model.
+        """
+        require_empty(folder)
+        run = cls(folder, recipe, "", vocabularies)
+        with torch.device("meta"):
+            sketch = recipe.make_model(vocabularies)
+        wanted = {name: tuple(parameter.shape) for name, parameter in sketch.named_parameters()}
+        given = {name: tuple(weight.shape) for name, weight in weights.items()}
+        for name in sorted(wanted.keys() | given.keys()):
+            if given.get(name) != wanted.get(name):
+                raise InputError(
+                    f"{name} has the shape {given.get(name)}, it must be {wanted.get(name)}."
+                )
+
+        def write(path: Path) -> None:
+            write_description(path, recipe, run.checksum, vocabularies)
+            save_checkpoint(path / run.weights.name, weights, {"exported": True})
+
+        fill_folder(folder, write)
+        return run
+
+    @classmethod
     def open(cls, folder: Path, device: torch.device | None = None) -> "Run":
         """Open a run that was begun earlier.
 
@@ -132,7 +169,7 @@ class Run:
             InputError: if it is.
         """
         done = load_progress(self.checkpoint).get("steps", 0) if self.checkpoint.exists() else 0
-        if done > recipe.steps:
+        if isinstance(done, int) and done > recipe.steps:
             raise InputError(
                 f"{self.folder} stands at step {done}, it cannot be trained up to step "
                 f"{recipe.steps}: ask for more steps."

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from signal import Signals
 from typing import Any
 
+PATIENCE = 2
+"""How many signals only ask; the one after them is obeyed at once."""
+
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
@@ -18,20 +21,26 @@ class Wish:
     """To stop after this step: the signal that asked for it, or ``None``."""
 
     signal: Signals | None = None
+    count: int = 0
 
 
 @contextmanager
 def asked_to_stop() -> Iterator[Wish]:
     """A wish that Ctrl-C, SIGTERM and SIGHUP set, so that a step is never cut in two.
 
-    A second signal does what it did before. One that was ignored (by ``nohup``, say) stays ignored.
+    A second one, from somebody who did not see the first at work, changes nothing: there is one
+    step to end, and one save. The third does what it would have done before. A signal that was
+    ignored (by ``nohup``, say) stays ignored.
     """
     wish = Wish()
     before: dict[int, Any] = {}
 
     def stop(signum: int, frame: Any) -> None:
-        wish.signal = Signals(signum)
-        restore()
+        wish.signal = wish.signal or Signals(signum)
+        wish.count += 1
+        if wish.count > PATIENCE:
+            restore()
+            signal.raise_signal(signum)
 
     def restore() -> None:
         for number, handler in before.items():

@@ -23,15 +23,21 @@ class LearningCurve:
         kept = [list(COLUMNS)]
         if path.exists():
             with path.open(newline="", encoding="utf-8", errors="replace") as file:
-                header, *rows = [*csv.reader(file)] or [[]]
+                try:
+                    header, *rows = [*csv.reader(file)] or [[]]
+                except csv.Error:  # a field that is endless
+                    header, rows = [], []
             whole = all(len(row) == len(COLUMNS) and row[0].isdecimal() for row in rows)
             if header != list(COLUMNS) or not whole:
                 raise InputError(f"{path} is not a learning curve: delete it, or mend its rows.")
             kept += [row for row in rows if int(row[0]) <= steps]
-        lines = [",".join(row) for row in kept]
-        write_atomically(path, "\n".join(lines) + "\n")
+        self.lines = [",".join(row) for row in kept]
+        self._write()
 
-    def write(self, row: Mapping[str, int | float]) -> None:
-        """Append one row."""
-        with self.path.open("a", newline="", encoding="utf-8") as file:
-            csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)
+    def append(self, row: Mapping[str, int | float]) -> None:
+        """Append one row: it is there whole or not at all, whenever the program stops."""
+        self.lines.append(",".join(str(row[column]) for column in COLUMNS))
+        self._write()
+
+    def _write(self) -> None:
+        write_atomically(self.path, "\n".join(self.lines) + "\n")

@@ -2,77 +2,91 @@
 
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from signal import Signals
+from typing import Annotated, Any, cast
 
+from pydantic import Field
 from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.devices import move
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
+from annotated_transformer.fast import FastTrainer
 from annotated_transformer.files import locked
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.run.checkpoint import load_checkpoint, require_fit, save_checkpoint
+from annotated_transformer.run.checkpoint import load_checkpoint, require_state, save_checkpoint
 from annotated_transformer.run.encoded import training_pairs
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.interruption import asked_to_stop
 from annotated_transformer.run.learning_curve import LearningCurve
+from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
+from annotated_transformer.settings import Size, build
 from annotated_transformer.training import Trainer, endless_batches
+from annotated_transformer.transformer import Transformer
 
 
 @dataclass
 class Progress:
     """Where a training stands, beside its tensors."""
 
-    steps: int = 0
-    seconds: float = 0.0
+    steps: Annotated[int, Field(ge=0, le=10**9)] = 0
+    seconds: Annotated[float, Field(ge=0)] = 0.0
     losses: list[float] = field(default_factory=list)  # since the last validation
     norms: list[float] = field(default_factory=list)
     best: float | None = None  # the lowest validation perplexity so far
-    waited: int = 0  # validations since then
+    waited: Annotated[int, Field(ge=0)] = 0  # validations since then
+    processes: Size = 1  # that train it together
 
 
 def new_trainer(run: Run) -> Trainer:
     """A trainer for the fresh model of a run, set up as its recipe says."""
     recipe = run.recipe
-    model = move(recipe.make_model(run.vocabularies), run.device)
-    return Trainer(
-        model,
-        partial(smoothed_cross_entropy, smoothing=recipe.smoothing),
-        recipe.make_schedule(),
-        optimizer=recipe.make_optimizer(model),
-        clip=recipe.clip,
-        average_decay=recipe.average_decay,
-        precision=recipe.precision,
-    )
+    model, schedule = move(recipe.make_model(run.vocabularies), run.device), recipe.make_schedule()
+    settings: dict[str, Any] = {
+        "optimizer": recipe.make_optimizer(model),
+        "clip": recipe.clip,
+        "average_decay": recipe.average_decay,
+        "precision": recipe.precision,
+    }
+    if recipe.engine == "fast":
+        return FastTrainer(cast(Transformer, model), recipe.smoothing, schedule, **settings)
+    loss = partial(smoothed_cross_entropy, smoothing=recipe.smoothing)
+    return Trainer(model, loss, schedule, **settings)
 
 
-def train(run: Run, corpus: Corpus | None = None) -> Signals | None:
+def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) -> Signals | None:
     """Train from where the run stands to the end of its recipe.
 
     A checkpoint is written at every validation, at the end, and when a signal asks to stop. A run
-    that was interrupted and resumed ends with the same weights as one that was not.
+    that was interrupted and resumed ends with the same weights as one that was not. Several
+    processes take the same steps as one would; all of them call this function.
 
     Returns:
         The signal that ended the training early, or ``None``.
 
     Raises:
         InputError: if the run is past the end of its recipe, its corpus has changed, its files do
-            not fit together, or somebody else trains it.
+            not fit together, somebody else trains it, or it is not for so many processes.
         DivergedError: if the loss is no longer a number.
     """
     recipe = run.recipe
     corpus = corpus or load_corpus(recipe.corpus, recipe.languages)
     run.require_corpus(corpus)
-    with locked(run.folder):
-        session = Session(run, corpus)
+    parts, stop = processes.share_of(recipe.accumulate), 0
+    with locked(run.folder) if processes.leads else nullcontext():
+        session = Session(run, corpus, processes)
         trainer, progress = session.trainer, session.progress
-        bar = tqdm(total=recipe.steps, initial=trainer.steps, unit="step", dynamic_ncols=True)
+        bar = tqdm(
+            total=recipe.steps, initial=trainer.steps, unit="step", dynamic_ncols=True,
+            disable=not processes.leads,
+        )  # fmt: skip
         with bar, asked_to_stop() as wish:
-            while trainer.steps < recipe.steps and session.patient and not wish.signal:
-                batches = [next(session.batches) for _ in range(recipe.accumulate)]
+            while trainer.steps < recipe.steps and session.patient and not stop:
+                batches = [next(session.batches) for _ in range(parts)]
                 loss, norm = trainer.update(batches)
                 progress.losses.append(loss)
                 progress.norms.append(norm)
@@ -81,25 +95,28 @@ def train(run: Run, corpus: Corpus | None = None) -> Signals | None:
                     row = session.validate()
                     session.save()
                     bar.set_postfix(loss=row["train_loss"], val_ppl=row["val_perplexity"])
+                stop = processes.largest(wish.signal or 0)  # all of them after the same step
             if progress.losses:
                 session.save()
-    return wish.signal if trainer.steps < recipe.steps else None
+    return Signals(stop) if stop and trainer.steps < recipe.steps else None
 
 
 class Session:
     """A run while it is trained: its trainer, its batches, and how far it has come."""
 
-    def __init__(self, run: Run, corpus: Corpus) -> None:
+    def __init__(self, run: Run, corpus: Corpus, processes: Processes) -> None:
         """Go on from the checkpoint of the run, or begin.
 
         Raises:
-            InputError: if the run is past the end of its recipe, or its files do not fit together.
+            InputError: if the run is past the end of its recipe, its files do not fit together, or
+                it was begun with another number of processes.
         """
-        recipe, self.run = run.recipe, run
+        recipe, self.run, self.processes = run.recipe, run, processes
+        processes.require_engine(recipe.engine)
         run.require_trainable()
         run.require_steps(recipe)
         examples, left_out = training_pairs(corpus, run.vocabularies, recipe.longest)
-        if left_out:
+        if left_out and processes.leads:
             tqdm.write(
                 f"{left_out:,} of {left_out + len(examples):,} training pairs are left out: they "
                 f"have more than {recipe.longest:,} tokens on a side.",
@@ -107,14 +124,21 @@ class Session:
             )
         self.val = run.vocabularies.encode(corpus.split("val"))
         self.average = move(recipe.make_model(run.vocabularies), run.device)
-        self.trainer, self.progress = new_trainer(run), Progress()
+        self.trainer, self.progress = new_trainer(run), Progress(processes=processes.number)
+        if processes.number > 1:
+            self.trainer = SharedTrainer(self.trainer, processes)
         if run.checkpoint.exists():
             tensors, stored = load_checkpoint(run.checkpoint)
-            require_fit(tensors, self.trainer.model, run.checkpoint, "model.")
             try:
-                self.progress = Progress(**stored)
-            except TypeError as error:
+                self.progress = build(Progress, stored)
+            except InputError as error:
                 raise InputError(f"{run.checkpoint} is not that of a run ({error}).") from error
+            if self.progress.processes != processes.number:
+                raise InputError(
+                    f"{run.folder} is trained by {self.progress.processes} processes, it cannot go "
+                    f"on with {processes.number}: each has random numbers of its own."
+                )
+            require_state(tensors, self.trainer, run.checkpoint)
             self.trainer.load(tensors, self.progress.steps)
             if not self.patient and self.progress.steps < recipe.steps:
                 raise InputError(
@@ -123,9 +147,11 @@ class Session:
                     "its recipe.json."
                 )
         done = self.trainer.steps
-        self.curve = LearningCurve(run.learning_curve, done)
+        if processes.leads:
+            self.curve = LearningCurve(run.learning_curve, done)
+        first = done * recipe.accumulate + processes.rank
         self.batches = endless_batches(
-            examples, recipe.batch_tokens, recipe.seed, done * recipe.accumulate, run.device
+            examples, recipe.batch_tokens, recipe.seed, first, run.device, processes.number
         )
         self.started = time.monotonic() - self.progress.seconds
 
@@ -142,11 +168,12 @@ class Session:
         """
         trainer, progress = self.trainer, self.progress
         self.average.load_state_dict(trainer.average.weights, strict=False)
-        value = perplexity(self.average, self.val)
+        value = self.processes.first(lambda: perplexity(self.average, self.val))
         progress.waited += 1
         if progress.best is None or value < progress.best:
             progress.best, progress.waited = value, 0
-            save_checkpoint(self.run.weights, trainer.average.weights)
+            if self.processes.leads:
+                save_checkpoint(self.run.weights, trainer.average.weights)
         row = {
             "step": trainer.steps,
             "seconds": round(time.monotonic() - self.started, 1),
@@ -155,15 +182,19 @@ class Session:
             "gradient_norm": sum(progress.norms) / len(progress.norms),
             "val_perplexity": value,
         }
-        self.curve.write(row)
+        if self.processes.leads:
+            self.curve.append(row)
         progress.losses.clear()
         progress.norms.clear()
         return row
 
     def save(self) -> None:
         """Write the checkpoint; and weights to translate with, if no validation has written any."""
-        if not self.run.weights.exists():
-            save_checkpoint(self.run.weights, self.trainer.average.weights)
         self.progress.steps = self.trainer.steps
         self.progress.seconds = time.monotonic() - self.started
-        save_checkpoint(self.run.checkpoint, self.trainer.tensors(), asdict(self.progress))
+        tensors = self.trainer.tensors()
+        if not self.processes.leads:
+            return
+        if not self.run.weights.exists():
+            save_checkpoint(self.run.weights, self.trainer.average.weights)
+        save_checkpoint(self.run.checkpoint, tensors, asdict(self.progress))

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from shutil import copymode
 from typing import Any
 
 from annotated_transformer import __version__
@@ -33,9 +32,12 @@ def export_to_web(run: Run, folder: Path) -> None:
     of every target token, and sentences of the test split with their gold alignments.
 
     Raises:
-        InputError: if there is something in the folder already, no weights yet, or too many.
+        InputError: if there is something in the folder already, no weights yet, too many, or an
+            activation that the page does not compute.
     """
     require_empty(folder)
+    if (activation := run.recipe.sizes.get("activation", "relu")) != "relu":
+        raise InputError(f"activation is {activation!r}, the page can only have 'relu'.")
     model = run.model
     number = sum(tensor.numel() for tensor in model.parameters())
     if number > LARGEST:
@@ -46,10 +48,8 @@ def export_to_web(run: Run, folder: Path) -> None:
     text = json.dumps(describe(run), ensure_ascii=False, separators=(",", ":"))
 
     def write(path: Path) -> None:
-        described, stored = path / "model.json", path / "model.safetensors"
-        write_atomically(described, text + "\n")
-        save_halved(stored, model)
-        copymode(described, stored)  # safetensors lets nobody else read, but a server has to
+        write_atomically(path / "model.json", text + "\n")
+        save_halved(path / "model.safetensors", model)
 
     fill_folder(folder, write)
 

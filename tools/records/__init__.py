@@ -9,7 +9,7 @@ made. A row that is already there is kept; delete a table to make it anew.
 
 ``tables`` reads and writes them, ``costs`` counts and times, ``trials`` chooses the best of equally
 many. ``toy_training`` is what the records on the toy corpus share, ``captions`` those on Multi30k.
-Every other module has the records of one subject.
+Every other module has the records of one subject; ``bench`` has those that `make bench` makes anew.
 """
 
 import inspect
@@ -20,6 +20,7 @@ from typing import Any
 
 from annotated_transformer.errors import require_choice
 from records import (
+    bench,
     checkpoint,
     copying,
     decoding,
@@ -36,8 +37,8 @@ from records import (
 )
 from records.tables import RECORDS, Tables
 
-GROUPS = ("records", "capstone")
-"""The two targets of the Makefile that make records."""
+GROUPS = ("records", "capstone", "bench")
+"""The targets of the Makefile that make records."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ TABLE = {
         Record("capstone_longer", ladder.make_longer, 40, "capstone"),
         Record("capstone_rival_speed", rival.make_rival_speeds, 2, "capstone"),
         Record("capstone_rival", rival.make_rival, 65, "capstone"),
+        Record("bench_training", bench.make_training, 6, "bench"),
     )
 }
 """Every table that is made, by its name, in an order in which each comes after what it needs."""

@@ -75,6 +75,18 @@ THIRD: dict[str, Third] = {
     "lacks α_j for α_j itself, where 1 − α_j stands alone": (
         lambda a, j: _slopes(a, j) * (1 - _one(a, j)) + (1 - a[j]) * _one(a, j)
     ),
+    "has −α_j α_i for α_j itself, too; there it is α_j (1 − α_j)": lambda a, j: -a[j] * a,
+    "is one number, that of α_j itself; all weights move": lambda a, j: a[j] * (1 - a[j]),
+    "is α_j (1 − α_i) for every weight; for the others it is −α_j α_i": (
+        lambda a, j: a[j] * (1 - a)
+    ),
+    "is α_i (1 − α_j) for every weight; for the others it is −α_j α_i": (
+        lambda a, j: a * (1 - a[j])
+    ),
+    "is the product α_j α_i, also for α_j itself; a sign and a term are missing": (
+        lambda a, j: a[j] * a
+    ),
+    "is 1 for α_j itself and 0 for the others; that is the change of the score": _one,
     "lacks α_j for the others, where −α_i stands alone": (
         lambda a, j: _slopes(a, j) * _one(a, j) - a * (1 - _one(a, j))
     ),
@@ -102,6 +114,17 @@ FOURTH: dict[str, Fourth] = {
     "is minus the context times α_j; the word j itself is missing": (
         lambda a, h, j: -a[j] * (a @ h)
     ),
+    "is the value h_j itself": lambda a, h, j: h[j],
+    "is the change of α_j alone, without a value": lambda a, h, j: a[j] * (1 - a[j]),
+    "has the factor 1 − α_j in place of α_j": lambda a, h, j: (1 - a[j]) * (h[j] - a @ h),
+    "has α_j before h_j alone; the context is multiplied by it, too": (
+        lambda a, h, j: a[j] * h[j] - a @ h
+    ),
+    "has the other values in place of h_j": lambda a, h, j: a[j] * (h.sum(0) - h[j] - a @ h),
+    "is by every score; one row is asked for": lambda a, h, j: a[:, None] * (h - a @ h),
+    "adds up the plain values of the others; they have weights": (
+        lambda a, h, j: a[j] * (2 * h[j] - h.sum(0))
+    ),
     "is α_j (1 − c); what j gains has the value h_j": lambda a, h, j: a[j] * (1 - a @ h),
     "is not summed: these are the terms of all words": (lambda a, h, j: _slopes(a, j)[:, None] * h),
     "takes the plain mean of the words from h_j; the context is a weighted one": (
@@ -120,6 +143,16 @@ by_one_score = Derivation(
             _wrong(order=(2, 1, 2, 3))
         ),
         "these are the two derivatives alone; four steps are asked for.": _wrong(order=(2, 3)),
+        "in step 1 the scores are divided by their sum; e to their power comes first.": (
+            _wrong(weigh=lambda e: e / e.sum())
+        ),
+        "in step 1 each score goes through a sigmoid; the weights have to sum to 1.": (
+            _wrong(weigh=torch.sigmoid)
+        ),
+        "in step 1 the scores themselves are the weights; they go through a softmax.": (
+            _wrong(weigh=torch.clone)
+        ),
+        "step 1 is the logarithm of the weights.": _wrong(weigh=lambda e: e.log_softmax(0)),
         "in step 1 the exponentials are not divided by their sum.": _wrong(weigh=torch.exp),
     },
     cases=[

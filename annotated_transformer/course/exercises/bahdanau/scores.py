@@ -43,6 +43,9 @@ def same_weights(answer: Any) -> str:
     return by_letters(answer, _unchanged(), CHANGES)
 
 
+SHARPNESSES = 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0
+
+
 @functools.cache
 def _sharpest(hidden: bool = True) -> float:
     """The sharpness with the smallest error, with every hour's own reading hidden or not."""
@@ -55,7 +58,7 @@ def _sharpest(hidden: bool = True) -> float:
         weights = (-sharpness * squares / 2).masked_fill(own, -torch.inf).softmax(dim=1)
         return float(((weights @ degrees - degrees) ** 2).mean())
 
-    return min((0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), key=error)
+    return min(SHARPNESSES, key=error)
 
 
 @Question
@@ -72,4 +75,5 @@ def best_sharpness(answer: Any) -> str:
             1.0: "a little too sharp: each guess repeats the errors of two neighbours.",
             3.0: "so sharp, only the two nearest hours count, and their errors stay.",
         },
+        among=SHARPNESSES,
     )

@@ -115,6 +115,31 @@ memory_gradient = Derivation(
         "step 5 is the mean of both gradients; they are added.": (
             _steps(both=lambda V, K: (V + K) / 2)
         ),
+        "step 1 has the output for G: what is weighted is the gradient that arrives.": (
+            _steps(values=lambda X, M, A, G: A.mT @ (A @ M))
+        ),
+        "step 1 has the mean over the target's rows; every row adds its part.": (
+            _steps(values=lambda X, M, A, G: A.mT @ G / len(A))
+        ),
+        "step 2 is divided by √d; the scaling is left out here.": (
+            _steps(weights=lambda X, M, A, G: G @ M.mT / M.size(1) ** 0.5)
+        ),
+        "step 3 subtracts 1 from B: the row sum of A alone.": (
+            _steps(scores=lambda A, B: A * (B - A.sum(dim=1, keepdim=True)))
+        ),
+        "step 3 has A and B swapped: the factor in front is A, B is in the bracket.": (
+            _steps(scores=lambda A, B: B * (A - (A * B).sum(dim=1, keepdim=True)))
+        ),
+        "step 3 subtracts the mean of B; the dot product weighs it with A.": (
+            _steps(scores=lambda A, B: A * (B - B.mean(dim=1, keepdim=True)))
+        ),
+        "step 3 has A twice in front.": (
+            _steps(scores=lambda A, B: A * A * (B - (A * B).sum(dim=1, keepdim=True)))
+        ),
+        "step 4 is divided by √d; the scaling is left out here.": (
+            _steps(keys=lambda X, M, G, S: S.mT @ X / X.size(1) ** 0.5)
+        ),
+        "step 5 has what the memory gets as keys twice.": _steps(both=lambda V, K: V + 2 * K),
     },
     cases=[
         _looks(2, 3, 4, torch.float64),

@@ -90,6 +90,24 @@ cross_mask = Exercise(
         "everything is allowed: the padding of the source must be hidden.": (
             lambda s, t: torch.ones_like(_mask(s, t))
         ),
+        "the batch is repeated here, once for each target position; repeat the row in each.": (
+            lambda s, t: _mask(s, t)[:, :, :1].repeat(t.size(1), 1, 1, 1)
+        ),
+        "the target positions stand in the axis of the heads; they are the third axis.": (
+            lambda s, t: _mask(s, t).transpose(1, 2)
+        ),
+        "the rows of target padding are empty, and the axis of the heads is missing.": (
+            lambda s, t: (_mask(s, t) & _mask(t, s).mT)[:, 0]
+        ),
+        "this is the padding of the source, without axes for heads and target positions.": (
+            lambda s, t: s != PAD
+        ),
+        "PAD and UNK are hidden; UNK is a word that was there, only PAD is not.": (
+            lambda s, t: _mask(s, t) & (s != UNK)[:, None, None]
+        ),
+        "only PAD of the last source word's column is looked at; every column has its own.": (
+            lambda s, t: _mask(s, t)[..., -1:].expand(-1, -1, -1, s.size(1))
+        ),
     },
     cases=[
         (

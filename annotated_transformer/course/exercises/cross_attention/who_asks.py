@@ -36,6 +36,14 @@ def _attend(x: Tensor, memory: Tensor, size: int) -> Tensor:
     return _wrong(root=lambda d: math.sqrt(size))(x, memory)
 
 
+OTHER_ROOTS: dict[str, Callable[[Tensor, Tensor, int], float]] = {
+    "this divides by the root of the number of source words": lambda x, m, d: m.size(-2) ** 0.5,
+    "this divides by the root of the number of target words": lambda x, m, d: x.size(-2) ** 0.5,
+    "the scores are divided by d": lambda x, m, d: d,
+    "the scores are multiplied by √d": lambda x, m, d: d**-0.5,
+}
+
+
 turned_attention = Exercise(
     reference=_turned_attention,
     mistakes={
@@ -115,6 +123,12 @@ turned_attention = Exercise(
         "each row has its own sum, but the sums are no 1: divide by them, as softmax does.": (
             _wrong(share=lambda s: s.exp())
         ),
+        **{
+            f"each source word shares out 1 among the targets, and {said}.": (
+                lambda x, m, of=of: _wrong(lambda d: of(x, m, d), lambda s: s.softmax(-2))(x, m)
+            )
+            for said, of in OTHER_ROOTS.items()
+        },
     },
     cases=random_cases("... tgt d", "... src d"),
 )

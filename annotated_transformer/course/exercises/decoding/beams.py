@@ -40,6 +40,7 @@ def greedy_misses(answer: Any) -> str:
             1
             - _misses(3): "this is the share in which greedy search finds it, of 3 words; take 30.",
             10_000 * missed: "this is the number of models; divide it by all 10,000.",
+            _misses(3, beam=2): "this is the share that a beam of 2 misses, of 3 words; take 30.",
             1 / 30: "this is one word of 30; count the models in which greedy search misses.",
             29 / 30: "this would be guessing; the likeliest first word is right much oftener.",
             1 / 3: "this is one of three; try all 10,000 models with 30 words.",
@@ -66,6 +67,14 @@ def _best(totals: Tensor, size: int, width: int | None = None) -> list[tuple[int
 
 def _best_of_each(log_prob: Tensor, following: Tensor, size: int) -> list[tuple[int, int]]:
     return [(b, int(v)) for b, row in enumerate(following) for v in row.topk(size).indices]
+
+
+def _some_of_each(
+    log_prob: Tensor, following: Tensor, size: int, most: int
+) -> list[tuple[int, int]]:
+    totals = log_prob[:, None] + following
+    left = totals >= totals.topk(most, dim=1).values[:, -1:]
+    return _best(totals.masked_fill(~left, -torch.inf), min(size, most * len(totals)))
 
 
 def _one_of_each(log_prob: Tensor, following: Tensor, size: int) -> list[tuple[int, int]]:
@@ -139,6 +148,24 @@ extend_beam = Exercise(
         "the table is transposed: a row is a hypothesis, a column a token.": (
             lambda p, q, size: _best((p[:, None] + q).mT, size, q.size(1))
         ),
+        "the hypotheses' probabilities are added to log-probabilities: take logarithms of both.": (
+            lambda p, q, size: _best(p[:, None].exp() + q, size)
+        ),
+        "probabilities are added; they are multiplied, and their logarithms added.": (
+            lambda p, q, size: _best(p[:, None].exp() + q.exp(), size)
+        ),
+        "at most two of a row compete; all continuations do.": (
+            lambda p, q, size: _some_of_each(p, q, size, 2)
+        ),
+        "these are the two best of every hypothesis, whatever `size` is.": (
+            lambda p, q, size: _best_of_each(p, q, 2)
+        ),
+        "one too few is given.": lambda p, q, size: _extend_beam(p, q, size)[:-1],
+        "one too many is given.": lambda p, q, size: _extend_beam(p, q, size + 1),
+        "these are the tokens alone; give pairs of row and token.": (
+            lambda p, q, size: [v for _, v in _extend_beam(p, q, size)]
+        ),
+        "the best is left out.": lambda p, q, size: _extend_beam(p, q, size + 1)[1:],
     },
     cases=[
         (torch.tensor([-0.5, -2.0]), torch.tensor([[-1.0, -1.5, -2.5], [-0.25, -3.0, -1.75]]), 2),

@@ -51,6 +51,13 @@ def _scattered(tokens: Tensor, cache: Tensor, row: Tensor, token: Tensor) -> tup
     return _keep_rows(tokens, cache, row, token)[0], new[: len(row)]
 
 
+def _one_by_one(tokens: Tensor, cache: Tensor, row: Tensor, token: Tensor) -> tuple[Tensor, Tensor]:
+    new = torch.cat([cache, torch.zeros_like(cache)])
+    for i, old in enumerate(row.tolist()):
+        new[i] = new[old]
+    return _keep_rows(tokens, cache, row, token)[0], new[: len(row)]
+
+
 keep_rows = Exercise(
     reference=_keep_rows,
     mistakes={
@@ -119,6 +126,33 @@ keep_rows = Exercise(
             lambda tokens, cache, row, token: (
                 _keep_rows(tokens, cache, row, token)[0],
                 cache[:, row],
+            )
+        ),
+        "rows are overwritten before they are read: pick them all at once, `cache[row]`.": (
+            _one_by_one
+        ),
+        "both are picked by the new tokens' order; `row` says which hypothesis goes on.": (
+            _wrong(of_tokens=torch.argsort, of_cache=torch.argsort)
+        ),
+        "all new hypotheses go on from the first one's tokens.": (
+            _wrong(of_tokens=lambda row: row[:1].expand(len(row)))
+        ),
+        "all new hypotheses go on from the first old one.": (
+            _wrong(of_tokens=lambda row: 0 * row, of_cache=lambda row: 0 * row)
+        ),
+        "the rows are in reverse order, those of tokens and cache; both follow `row`.": (
+            _wrong(of_tokens=lambda row: row.flip(0), of_cache=lambda row: row.flip(0))
+        ),
+        "the cache has one position more, a copy of the last: the new token is not read yet.": (
+            lambda tokens, cache, row, token: (
+                _keep_rows(tokens, cache, row, token)[0],
+                torch.cat([cache[row], cache[row][:, -1:]], dim=1),
+            )
+        ),
+        "the cache has lost its last position; all that was read is kept.": (
+            lambda tokens, cache, row, token: (
+                _keep_rows(tokens, cache, row, token)[0],
+                cache[row][:, :-1],
             )
         ),
     },

@@ -64,6 +64,18 @@ positions_read = Exercise(
         "one step too many: the last token, EOS, is written and never read.": (
             lambda n, cached: n + 1 if cached else (n + 1) * (n + 2) // 2
         ),
+        "these are the numbers for 100 tokens, whatever the length is.": _reads(
+            lambda n: 100, lambda n: 5050
+        ),
+        "with a cache a step reads one position; without one, step t reads t, not n.": (
+            _reads(lambda n: n * (n + 1) // 2, lambda n: n * n)
+        ),
+        "BOS comes beside the tokens here; it is the first of them.": _reads(
+            lambda n: n + 1, lambda n: n * (n + 1) // 2 + n
+        ),
+        "without a cache every step has one position too many.": _reads(
+            without=lambda n: n * (n + 1) // 2 + n
+        ),
     },
     cases=[(4, True), (4, False), (7, False), (12, True), (1, False)],
 )
@@ -141,6 +153,21 @@ cached_numbers = Exercise(
             lambda layers, heads, d, src, tgt: (
                 2 * layers * heads * d * (src + tgt) + layers * heads * tgt * (src + tgt)
             )
+        ),
+        "`tgt` is added at the end, alone: put brackets round `src + tgt`.": (
+            lambda layers, heads, d, src, tgt: 2 * layers * heads * d * src + tgt
+        ),
+        "`src` is added at the end, alone: put brackets round `src + tgt`.": (
+            lambda layers, heads, d, src, tgt: 2 * layers * heads * d * tgt + src
+        ),
+        "the target counts twice: a position has one key and one value.": (
+            lambda layers, heads, d, src, tgt: 2 * layers * heads * d * (src + 2 * tgt)
+        ),
+        "the source counts twice: a position has one key and one value.": (
+            lambda layers, heads, d, src, tgt: 2 * layers * heads * d * (2 * src + tgt)
+        ),
+        "this has the longer of the two lengths; both are kept.": (
+            lambda layers, heads, d, src, tgt: 2 * layers * heads * d * max(src, tgt)
         ),
     },
     cases=[(2, 4, 16, 9, 7), (6, 8, 64, 20, 25), (3, 5, 11, 2, 13)],

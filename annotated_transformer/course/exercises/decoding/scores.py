@@ -110,6 +110,21 @@ def _cost(following: NextLogProbs, bos: int, eos: int) -> float:
     return -sum(float(following(tokens[:i])[tokens[i]]) for i in range(1, len(tokens)))
 
 
+def _mean_wins(following: NextLogProbs, bos: int, eos: int) -> list[int]:
+    """The best mean log-probability of a token, EOS included, of sentences up to six tokens."""
+    best, answer, live = -math.inf, [], [([bos], 0.0)]
+    for length in range(1, 7):
+        grown = []
+        for tokens, log_p in live:
+            for token, more in enumerate(following(tokens).tolist()):
+                grown.append(([*tokens, token], log_p + more))
+        for tokens, log_p in grown:
+            if tokens[-1] == eos and log_p / length > best:
+                best, answer = log_p / length, tokens[1:-1]
+        live = [(t, s) for t, s in grown if t[-1] != eos and s / length > best]
+    return answer
+
+
 def _ends(first: int, last: int | None) -> Callable[[NextLogProbs, int, int], list[int]]:
     return lambda f, bos, eos: [bos, *_exact_search(f, bos, eos), eos][first:last]
 
@@ -144,6 +159,11 @@ exact_search = Exercise(
         "EOS is still in it; give the words alone.": _ends(1, None),
         "BOS is still in it; give the words alone.": _ends(0, -1),
         "BOS and EOS are still in it; give the words alone.": _ends(0, None),
+        "the model is not given BOS, which comes first.": (_search(read=lambda tokens: tokens[1:])),
+        "this has the best mean per token; the likeliest as a whole is asked for.": _mean_wins,
+        "this is what a beam of 5 finds; keep every hypothesis that may still win.": _beam(5),
+        "the first word is missing.": _ends(2, -1),
+        "the last word is missing.": _ends(1, -2),
     },
     cases=[
         (RandomModel(24, vocab=5, bos=1), 1, 2),

@@ -105,6 +105,62 @@ turning_point = Derivation(
         "step 1 is the logarithm of a sum; add the logarithms.": _from_sums(
             lambda p: math.log(sum(p))
         ),
+        "step 4 is wrong: this has (5 + |long|)/6; the 6 cancels, 5 + |short| stays.": (
+            _another_last_step(lambda ratio, n, m: math.log(ratio) / math.log((5 + m) / 6))
+        ),
+        "step 4 is wrong: this has (6 + |long|)/6; each length has 5, and 6 cancels.": (
+            _another_last_step(lambda ratio, n, m: math.log(ratio) / math.log((6 + m) / 6))
+        ),
+        "step 4 is wrong: the quotient of the lengths is upside down.": (
+            _another_last_step(lambda ratio, n, m: math.log(ratio) / math.log((5 + n) / (5 + m)))
+        ),
+        "step 4 is wrong: it is upside down: log of the ratio by log of the lengths.": (
+            _another_last_step(lambda ratio, n, m: math.log((5 + m) / (5 + n)) / math.log(ratio))
+        ),
+        "step 4 is wrong: this is the ratio's power; solve for the exponent.": (
+            _another_last_step(lambda ratio, n, m: ratio ** ((5 + n) / (5 + m)))
+        ),
+        "step 4 is wrong: the logarithms are multiplied; divide them.": (
+            _another_last_step(lambda ratio, n, m: math.log(ratio) * math.log((5 + m) / (5 + n)))
+        ),
+        "step 4 is wrong: it is the logarithm of step 3 alone.": (
+            _another_last_step(lambda ratio, n, m: math.log(ratio))
+        ),
+        "step 4 is wrong: it is the logarithm of the lengths alone.": (
+            _another_last_step(lambda ratio, n, m: math.log((5 + m) / (5 + n)))
+        ),
+        "step 4 is wrong: it is the quotient of the lengths.": (
+            _another_last_step(lambda ratio, n, m: (5 + m) / (5 + n))
+        ),
+        "step 1 is to the base 2; log p is a natural logarithm.": _from_sums(
+            lambda p: sum(map(math.log2, p))
+        ),
+        "step 1 is to the base 10; log p is a natural logarithm.": _from_sums(
+            lambda p: sum(map(math.log10, p))
+        ),
+        "step 1 is a sum of probabilities; add their logarithms.": _from_sums(sum),
+        "step 1 is a product of logarithms; add them.": _from_sums(
+            lambda p: math.prod(map(math.log, p))
+        ),
+        "step 1 lacks the first probability.": _from_sums(lambda p: sum(map(math.log, p[1:]))),
+        "step 1 is divided by lp already; log p alone is asked for.": _from_sums(
+            lambda p: sum(map(math.log, p)) / ((5 + len(p)) / 6)
+        ),
+        "step 1 is the last logarithm alone; add up all.": _from_sums(lambda p: math.log(p[-1])),
+        "step 3 is the ratio of the means; log p is not divided by the length.": (
+            lambda short, long: (
+                *_turning_point(short, long)[:2],
+                _turning_point(short, long)[2] * len(short) / len(long),
+                0.0,
+            )
+        ),
+        "step 3 is a logarithm already; that comes in step 4.": (
+            lambda short, long: (
+                *_turning_point(short, long)[:2],
+                math.log(_turning_point(short, long)[2]),
+                0.0,
+            )
+        ),
     },
     cases=[
         ([1.0, 0.35], [1.0, 0.65, 0.8, 0.8, 0.8, 0.8]),

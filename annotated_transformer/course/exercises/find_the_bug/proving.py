@@ -80,6 +80,9 @@ OTHER_STEPS: dict[tuple[int, str], Step] = {
     ),
     (3, "this is 1/(20p): n times p is not the chance that all miss."): lambda p, n: 1 / 20 / p,
     (3, "19/20 stands in the place of 1/20."): lambda p, n: log(19 / 20) / log(1 - p),
+    (3, "this is ln 20 alone; divide by the logarithm of 1 - p, without its sign."): (
+        lambda p, n: log(20) + 0 * p
+    ),
     (4, "this is how likely one sentence misses, 1 - p; p is asked for."): (
         lambda p, n: (1 / 20) ** (1 / n)
     ),

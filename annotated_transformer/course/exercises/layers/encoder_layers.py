@@ -41,7 +41,7 @@ class _Layer(nn.Module):
 
     def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
         """One layer further."""
-        get, norms, start = self.choices.get, [self.norm1, self.norm2], x
+        get, norms, start = self.choices.get, [self.norm1, self.norm2, nn.Identity()], x
         first, second = (norms[i] for i in get("norms", (0, 1)))
         keep_1, keep_2 = get("shortcuts", (1, 1))
         first_part, second_part = get("parts", (1, 1))
@@ -57,13 +57,18 @@ class _Layer(nn.Module):
             bent: Tensor = get("bend", torch.relu)(self.linear1(y))
             return second_part * get("outer", lambda x: x)(self.linear2(bent))
 
+        if get("zeroed"):
+            x = x.masked_fill(hidden[..., None], 0)
+        if get("inside", (False, False))[pre]:
+            x = x + first(attend(x, x))
+            return x + second(work(x))
         if not pre:
             x = first(keep_1 * x + attend(x, x))
             return second(keep_2 * (start if get("again") else x) + work(x))
-        y = first(x)
-        x = keep_1 * (y if get("normed") else x) + attend(y, x if get("asks") else y)
+        y, normed = first(x), get("normed", (False, False))
+        x = keep_1 * (y if normed[0] else x) + attend(y, x if get("asks") else y)
         y = second(x)
-        x = keep_2 * (start if get("again") else y if get("normed") else x) + work(y)
+        x = keep_2 * (start if get("again") else y if normed[1] else x) + work(y)
         return get("plain", lambda x: x)(second(x) if get("ends") else x)
 
 
@@ -122,8 +127,29 @@ encoder_layer = Exercise(
             _faulty(asks=True)
         ),
         "in pre-norm the shortcuts carry the normalised x; they carry x itself.": (
-            _faulty(normed=True)
+            _faulty(normed=(True, True))
         ),
+        "in pre-norm the first shortcut carries the normalised x; it carries x itself.": (
+            _faulty(normed=(True, False))
+        ),
+        "in pre-norm the second shortcut carries the normalised sum; it carries the sum.": (
+            _faulty(normed=(False, True))
+        ),
+        "in post-norm what a sub-layer gives is normalised; normalise the sum.": (
+            _faulty(inside=(True, False))
+        ),
+        "in pre-norm what a sub-layer gives is normalised; normalise what it reads.": (
+            _faulty(inside=(False, True))
+        ),
+        "what a sub-layer gives is normalised: in post-norm it is the sum, in pre-norm x.": (
+            _faulty(inside=(True, True))
+        ),
+        "the hidden words are set to 0, and then heard: the attention takes `key_padding_mask`.": (
+            _faulty(zeroed=True, hide=lambda hidden: None)
+        ),
+        "the norms are missing.": _faulty(norms=(2, 2)),
+        "the first norm is missing.": _faulty(norms=(2, 1)),
+        "the second norm is missing.": _faulty(norms=(0, 2)),
         "a pre-norm layer ends with the sum; the last norm stands at the end of the stack.": (
             _faulty(ends=True)
         ),

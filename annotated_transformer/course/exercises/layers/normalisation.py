@@ -111,6 +111,55 @@ rms_norm = Exercise(
         "you divide by the gain; multiply by it.": (
             lambda x, gain, eps: _rms_norm(x, 1 / gain, eps)
         ),
+        "the mean goes over axis 1; the last one is asked for, −1.": (
+            _over(lambda x, eps: ((x**2).mean(1, keepdim=True) + eps) ** 0.5)
+        ),
+        "eps is a least value of the root; add it to the mean square.": (
+            _over(lambda x, eps: (_mean(x**2) ** 0.5).clamp(min=eps))
+        ),
+        "eps is a least value of the mean square; add it.": (
+            _over(lambda x, eps: _mean(x**2).clamp(min=eps) ** 0.5)
+        ),
+        "eps is added to the sum of the squares, before it is divided by d; add it to the mean.": (
+            _over(lambda x, eps: (((x**2).sum(-1, keepdim=True) + eps) / x.size(-1)) ** 0.5)
+        ),
+        "eps is added to the length, before it is divided by √d; add it to the mean square.": (
+            _over(lambda x, eps: (x.norm(dim=-1, keepdim=True) + eps) / x.size(-1) ** 0.5)
+        ),
+        "this divides by the length plus eps; take the mean of the squares, eps in the root.": (
+            _over(lambda x, eps: x.norm(dim=-1, keepdim=True) + eps)
+        ),
+        "the root of eps stands beside the root of the mean square; one root takes both.": (
+            _over(lambda x, eps: _mean(x**2) ** 0.5 + eps**0.5)
+        ),
+        "you divide by the mean square, without eps and without a root.": (
+            _over(lambda x, eps: _mean(x**2))
+        ),
+        "you divide by the standard deviation and eps; take the mean of the squares, with eps.": (
+            _over(lambda x, eps: _mean(_centred(x) ** 2) ** 0.5 + eps)
+        ),
+        "you divide by the unbiased standard deviation and eps; take the mean of the squares.": (
+            _over(lambda x, eps: x.std(-1, keepdim=True) + eps)
+        ),
+        "this is LayerNorm with the unbiased deviation, and eps beside the root.": (
+            _over(lambda x, eps: x.std(-1, keepdim=True) + eps, above=_centred)
+        ),
+        "this is LayerNorm, with eps beside the root.": (
+            _over(lambda x, eps: _mean(_centred(x) ** 2) ** 0.5 + eps, above=_centred)
+        ),
+        "this is LayerNorm with the unbiased variance.": (
+            _over(lambda x, eps: (x.var(-1, keepdim=True) + eps) ** 0.5, above=_centred)
+        ),
+        "this is LayerNorm, and eps is missing.": (
+            _over(lambda x, eps: _mean(_centred(x) ** 2) ** 0.5, above=_centred)
+        ),
+        "the mean is subtracted, but the squares are those of x: RMSNorm leaves x alone.": (
+            _over(lambda x, eps: (_mean(x**2) + eps) ** 0.5, above=_centred)
+        ),
+        "these are divided by the mean of the absolute values, without eps; take squares.": (
+            _over(lambda x, eps: _mean(x.abs()))
+        ),
+        "this is the root; x is divided by it.": (lambda x, gain, eps: (_mean(x**2) + eps) ** 0.5),
     },
     cases=[
         (normal(*shape, seed=i, dtype=dtype), normal(shape[-1], seed=i + 1, dtype=dtype), eps)

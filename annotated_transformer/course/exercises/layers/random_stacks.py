@@ -37,11 +37,15 @@ def _growth(few: int = 100, many: int = 400) -> float:
 @Question
 def pre_norm_growth(answer: Any) -> str:
     """How many times as large is the sum of a pre-norm stack of four times as many layers?"""
+    if is_number(answer) and float(answer) > 4.8:
+        return "even layers that add in one direction make it 4; divide one sum by the other."
     replies = {
+        0.5: "this is upside down: divide the sum of many layers by that of few.",
+        0.25: "this is upside down, and so it would be if all layers added in one direction.",
         1: "so it would be in post-norm, where each sum is normalised.",
         2**0.5: "so it is with twice as many layers.",
-        4: "so it would be if all layers added in one direction; fresh ones add in random ones.",
-        16: "so it would be with the squares of vectors that all point in one direction.",
+        3.8: "so it would be if all layers added in one direction; fresh ones add in random ones.",
+        8**0.5: "so it is with eight times as many layers.",
     }
     return by_number(answer, round(_growth()), replies, within=0.2)
 

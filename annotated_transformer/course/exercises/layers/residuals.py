@@ -37,6 +37,21 @@ def _pre_norm_stack(
     return _normalise(x)
 
 
+def _over_all(x: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape)
+
+
+def _over_first(x: Tensor) -> Tensor:
+    return (x - x.mean(0)) / (x.var(0, correction=0) + 1e-5) ** 0.5
+
+
+_sum = _stack(lambda x, W: x + torch.relu(_normalise(x) @ W))
+
+
+def _with_input(x: Tensor, W: Tensor) -> Tensor:
+    return _normalise(x + _sum(x, W))
+
+
 pre_norm_stack = Exercise(
     reference=_pre_norm_stack,
     mistakes={
@@ -120,6 +135,40 @@ pre_norm_stack = Exercise(
         ),
         "every shortcut starts from the input of the stack; it starts from its own layer's.": (
             lambda x, W: _stack(lambda y, M: x + torch.relu(_normalise(y) @ M), _normalise)(x, W)
+        ),
+        "this is the first layer, normalised; the stack returns after the last one.": (
+            lambda x, W: _pre_norm_stack(x, W[:1])
+        ),
+        "this is the first layer, and not normalised; the stack returns after the last one.": (
+            lambda x, W: x + torch.relu(_normalise(x) @ W[0])
+        ),
+        "this normalises all numbers together; each vector is normalised by itself.": (
+            _stack(lambda x, W: x + torch.relu(_over_all(x) @ W), _over_all)
+        ),
+        "this normalises along the first axis; each vector is normalised by itself.": (
+            _stack(lambda x, W: x + torch.relu(_over_first(x) @ W), _over_first)
+        ),
+        "the shortcut carries x and the normalised x; it carries x alone.": (
+            _stack(lambda x, W: x + _normalise(x) + torch.relu(_normalise(x) @ W), _normalise)
+        ),
+        "the input of the stack is normalised, too, and the shortcuts carry that.": (
+            lambda x, W: _pre_norm_stack(_normalise(x), W)
+        ),
+        "the input of the stack is normalised, too, and the end is not.": (
+            lambda x, W: _stack(lambda y, M: y + torch.relu(_normalise(y) @ M))(_normalise(x), W)
+        ),
+        "the first layer is missing.": lambda x, W: _pre_norm_stack(x, W[1:]),
+        "the input of the stack is added at the end; the shortcuts carry it already.": (
+            _with_input
+        ),
+        "the end is bent by the ReLU; it is normalised only.": (
+            lambda x, W: torch.relu(_pre_norm_stack(x, W))
+        ),
+        "this is the last sub-layer's output, without the sum.": (
+            lambda x, W: torch.relu(_normalise(_sum(x, W[:-1])) @ W[-1])
+        ),
+        "one layer too many: the last matrix is used twice.": (
+            lambda x, W: _pre_norm_stack(x, torch.cat([W, W[-1:]]))
         ),
     },
     cases=[

@@ -1,5 +1,7 @@
 """Layers: the derivative of a stack, without shortcuts and with them."""
 
+import math
+
 from annotated_transformer.course.checking import Exercise
 
 
@@ -77,6 +79,34 @@ stack_derivatives = Exercise(
         ),
         "you count one layer too few.": lambda a, n: (a ** (n - 1), (1 + a) ** (n - 1)),
         "this is one layer; the stack has several.": lambda a, n: (a, 1 + a),
+        "without shortcuts you count one layer too few.": lambda a, n: (a ** (n - 1), (1 + a) ** n),
+        "without shortcuts you count one layer too many.": (
+            lambda a, n: (a ** (n + 1), (1 + a) ** n)
+        ),
+        "without shortcuts you multiply by the layers; multiply their derivatives together.": (
+            lambda a, n: (n * a, (1 + a) ** n)
+        ),
+        "with shortcuts n is added to F'; the factor 1 + F' is taken n times.": (
+            lambda a, n: (a**n, n + a)
+        ),
+        "with shortcuts this is e to the power n F'; so it is for many tiny layers only.": (
+            lambda a, n: (a**n, math.exp(n * a))
+        ),
+        "the second is 1 + F' + F'² + …; (1 + F')ⁿ has more terms.": (
+            lambda a, n: (a**n, sum(a**k for k in range(n + 1)))
+        ),
+        "the second is the difference of both; the whole derivative is asked for.": (
+            lambda a, n: (a**n, (1 + a) ** n - a**n)
+        ),
+        "the second is the sum of both; (1 + F')ⁿ holds all paths.": (
+            lambda a, n: (a**n, (1 + a) ** n + a**n)
+        ),
+        "with shortcuts one layer only has the factor 1 + F'.": (
+            lambda a, n: (a**n, a ** (n - 1) * (1 + a))
+        ),
+        "with shortcuts the exponent is doubled; a layer has one shortcut.": (
+            lambda a, n: (a**n, (1 + a) ** (2 * n))
+        ),
     },
     cases=[(0.5, 3), (-0.5, 4), (-0.5, 3), (-1.5, 3), (0.1, 6)],
 )

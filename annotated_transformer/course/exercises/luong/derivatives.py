@@ -29,14 +29,14 @@ def _by_the_query(
 def _by_formulas(
     of_scores: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda s, h, W: h @ W.mT,
     of_context: Callable[[Tensor, Tensor], Tensor] = lambda a, h: (a[:, None] * (h - a @ h)).mT,
-    whole: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda two, one, h: two @ one,
+    whole: Callable[..., Tensor] = lambda two, one, h, a: two @ one,
 ) -> Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]:
     """The steps, with another formula for one of them; the last one follows from the others."""
 
     def steps(s: Tensor, h: Tensor, W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         weights = (h @ (s @ W)).softmax(0)
         one, two = of_scores(s, h, W), of_context(weights, h)
-        return one, two, whole(two, one, h)
+        return one, two, whole(two, one, h, weights)
 
     return steps
 
@@ -77,17 +77,35 @@ by_the_query = Derivation(
         "step 2 multiplies by h_j once more: the brackets are the word less the context.": (
             _by_formulas(of_context=lambda a, h: (a[:, None] * h * (h - a @ h)).mT)
         ),
+        "step 2 adds the context to each word; it is subtracted.": (
+            _by_formulas(of_context=lambda a, h: (a[:, None] * (h + a @ h)).mT)
+        ),
+        "step 2 has 1 − α_j in the brackets, too; the context holds it already.": (
+            _by_formulas(of_context=lambda a, h: ((a * (1 - a))[:, None] * (h - a @ h)).mT)
+        ),
+        "step 2 has α_j before the word alone; the context is multiplied by it, too.": (
+            _by_formulas(of_context=lambda a, h: (a[:, None] * h - a @ h).mT)
+        ),
+        "step 2 lacks the word itself: α_j stands before h_j − c.": (
+            _by_formulas(of_context=lambda a, h: (-a[:, None] * (a @ h)).mT)
+        ),
+        "step 3 has the weights α_j once more; they are in step 2 already.": (
+            _by_formulas(whole=lambda two, one, h, a: (two * a) @ one)
+        ),
+        "step 3 has α_j in place of step 2: the context is missing there.": (
+            _by_formulas(whole=lambda two, one, h, a: (a[:, None] * h).mT @ one)
+        ),
         "step 3 lacks W: multiply step 2 by step 1.": (
-            _by_formulas(whole=lambda two, one, h: two @ h)
+            _by_formulas(whole=lambda two, one, h, a: two @ h)
         ),
         "step 3 lacks step 2: the scores move the context through the weights.": (
-            _by_formulas(whole=lambda two, one, h: h.mT @ one)
+            _by_formulas(whole=lambda two, one, h, a: h.mT @ one)
         ),
         "step 3 has a product for every word; c moves by their sum.": (
-            _by_formulas(whole=lambda two, one, h: two.mT[:, :, None] * one[:, None])
+            _by_formulas(whole=lambda two, one, h, a: two.mT[:, :, None] * one[:, None])
         ),
         "step 3 is the mean over the words; the chain rule adds them up.": (
-            _by_formulas(whole=lambda two, one, h: two @ one / len(h))
+            _by_formulas(whole=lambda two, one, h, a: two @ one / len(h))
         ),
     },
     cases=[

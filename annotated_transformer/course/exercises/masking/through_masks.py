@@ -132,6 +132,24 @@ through_the_mask = Derivation(
         "step 5 adds c; a key that gains takes weight from the others.": (
             _by_formulas(by_score=lambda w, a, x, c: a * (x + c))
         ),
+        "step 5 is by the weights: the values that the mask leaves; by the scores is asked for.": (
+            _by_formulas(by_score=lambda w, a, x, c: x * (a > 0))
+        ),
+        "step 5 is the values: that is by the weights, and without the mask.": (
+            _by_formulas(by_score=lambda w, a, x, c: x)
+        ),
+        "step 5 takes away the mean of all values; c is that of the visible, by weight.": (
+            _by_formulas(by_score=lambda w, a, x, c: a * (x - x.mean()))
+        ),
+        "step 5 takes away the plain mean of the visible values; c is that by weight.": (
+            _by_formulas(by_score=lambda w, a, x, c: a * (x - x[a > 0].mean()))
+        ),
+        "step 5 has the square of the weight in front; it stands there once.": (
+            _by_formulas(by_score=lambda w, a, x, c: a * a * (x - c))
+        ),
+        "step 5 has 1 − the weight, too; the bracket holds it already.": (
+            _by_formulas(by_score=lambda w, a, x, c: a * (1 - a) * (x - c))
+        ),
         "step 5 is the masked weight alone.": _by_formulas(by_score=lambda w, a, x, c: a),
     },
     cases=[

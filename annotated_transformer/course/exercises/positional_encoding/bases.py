@@ -7,6 +7,8 @@ import torch
 
 from annotated_transformer.course.questions import Question, by_number
 
+BASES = 10, 100, 1000, 10000
+
 
 @functools.cache
 def _best_base(length: int = 1000, d_model: int = 8) -> int:
@@ -17,7 +19,7 @@ def _best_base(length: int = 1000, d_model: int = 8) -> int:
         frequency = base ** (-torch.arange(0, d_model, 2) / d_model)
         return float((2 - 2 * (offset * frequency).cos()).sum(dim=1).min())
 
-    return max((10, 100, 1000, 10000), key=closest)
+    return max(BASES, key=closest)
 
 
 @Question
@@ -31,4 +33,5 @@ def best_base(answer: Any) -> str:
             100: "there are two positions, hundreds apart, where all four hands come close again.",
             10000: "its slow hands hardly move, so that the first ones have to do the work alone.",
         },
+        among=BASES,
     )

@@ -100,6 +100,28 @@ exact_accuracy_by_length = Exercise(
         "the order of the words is not looked at: `c b a` is not `a b c`.": (
             _wrong(lambda said, right: sorted(said) == sorted(right))
         ),
+        "sentences count as right that hold the same words; order and number count, too.": (
+            _wrong(lambda said, right: set(said) == set(right))
+        ),
+        "sentences count as right that begin right; nothing may follow.": (
+            _wrong(lambda said, right: said[: len(right)] == right)
+        ),
+        "sentences count as right of which a part is; all words must be.": (
+            _wrong(lambda said, right: any(_right_words(said, right)))
+        ),
+        "sentences count as right whose last word is; all must be.": (
+            _wrong(lambda said, right: said[-1:] == right[-1:])
+        ),
+        "every bin begins at the first edge; each begins at its own.": (
+            lambda said, right, edges: [
+                _wrong()(said, right, [edges[0], high])[0] for high in edges[1:]
+            ]
+        ),
+        "every bin goes up to the last edge; each ends at its own.": (
+            lambda said, right, edges: [
+                _wrong()(said, right, [low, edges[-1]])[0] for low in edges[:-1]
+            ]
+        ),
         "the upper edge is counted too: a sentence can fall into two bins.": _wrong(last=1),
         "the lower edge is left out: a length on it belongs to this bin.": _wrong(first=1),
         "the edges have moved: the lower one is in, the upper one is out.": (

@@ -168,6 +168,8 @@ def remembering_bias(answer: Any) -> str:
     """At which bias of z does more than half of a change last for 20 words?"""
     if is_number(answer) and float(answer) % 1:
         return "a whole number is asked for; of those that keep more than half, the smallest."
+    if is_number(answer) and float(answer) < 0:
+        return "below 0, z is nearer to 0 than to 1, and the state is replaced, not kept."
     biases = range(8)
     right = next(bias for bias in biases if _share_left(bias) > 0.5)
     replies: dict[int | float, str] = {

@@ -1,6 +1,6 @@
 """Sequence to sequence: an encoder whose cell has a memory of its own."""
 
-from collections.abc import Callable
+from itertools import permutations
 
 import torch
 from jaxtyping import Bool, Float
@@ -9,8 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
-
-State = tuple[Tensor, Tensor]
+from annotated_transformer.course.exercises.seq2seq.faulty_lstm import faulty, keep, update
 
 
 def _lstm_encode(
@@ -29,105 +28,100 @@ def _lstm_encode(
     return last.squeeze(0)
 
 
-def _update(f: Tensor, i: Tensor, g: Tensor, o: Tensor, c: Tensor) -> State:
-    """The new h and c, when σ and tanh are taken."""
-    c = f * c + i * g
-    return o * c.tanh(), c
-
-
-def _keep(is_word: Tensor, new: State, old: State) -> State:
-    h, c = (torch.where(is_word, *pair) for pair in zip(new, old, strict=True))
-    return h, c
-
-
-def _wrong(
-    order: str = "ifgo",
-    update: Callable[..., State] = _update,
-    mask: Callable[[Tensor, State, State], State] = _keep,
-    carried: tuple[int, int] = (1, 1),
-    squash: Callable[[Tensor], Tensor] = torch.tanh,
-    result: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda h, c, is_word: h[:, -1],
-) -> Callable[..., Tensor]:
-    """The encoder with one faulty part; ``result`` gets h and c at all positions."""
-
-    def answer(x: Tensor, is_word: Tensor, W: Tensor, U: Tensor, b: Tensor) -> Tensor:
-        h = c = x.new_zeros(len(x), U.size(1))
-        states = []
-        for t in range(x.size(1)):
-            blocks = (x[:, t] @ W.T + carried[0] * h @ U.T + b).chunk(4, dim=1)
-            part = dict(zip(order, blocks, strict=True))
-            f, i, o = (part[name].sigmoid() for name in "fio")
-            new = update(f, i, squash(part["g"]), o, carried[1] * c)
-            h, c = mask(is_word[:, t, None], new, (h, c))
-            states.append((h, c))
-        hs, cs = (torch.stack(found, dim=1) for found in zip(*states, strict=True))
-        return result(hs, cs, is_word)
-
-    return answer
-
-
 lstm_encode = Exercise(
     reference=_lstm_encode,
     mistakes={
         "the padding is read, too: where there is no word, h and c stay as they are.": (
-            _wrong(mask=lambda is_word, new, old: new)
+            faulty(mask=lambda is_word, new, old: new)
         ),
         "at padding c stays, but h changes; both have to stay.": (
-            _wrong(mask=lambda is_word, new, old: (new[0], torch.where(is_word, new[1], old[1])))
+            faulty(mask=lambda is_word, new, old: (new[0], torch.where(is_word, new[1], old[1])))
         ),
         "at padding the state becomes 0; it has to stay as it was.": (
-            _wrong(mask=lambda is_word, new, old: (is_word * new[0], is_word * new[1]))
+            faulty(mask=lambda is_word, new, old: (is_word * new[0], is_word * new[1]))
         ),
         "all sentences stop where the shortest ends; each stops at its own end.": (
-            _wrong(mask=lambda is_word, new, old: _keep(is_word.all(), new, old))
+            faulty(mask=lambda is_word, new, old: keep(is_word.all(), new, old))
         ),
         "all sentences stop where the first ends; each stops at its own end.": (
-            _wrong(mask=lambda is_word, new, old: _keep(is_word[0], new, old))
+            faulty(mask=lambda is_word, new, old: keep(is_word[0], new, old))
         ),
         "all sentences stop where the last ends; each stops at its own end.": (
-            _wrong(mask=lambda is_word, new, old: _keep(is_word[-1], new, old))
+            faulty(mask=lambda is_word, new, old: keep(is_word[-1], new, old))
         ),
         "the mask is inverted: the padding is read, and the words are not.": (
-            _wrong(mask=lambda is_word, new, old: _keep(~is_word, new, old))
+            faulty(mask=lambda is_word, new, old: keep(~is_word, new, old))
         ),
         "these are the states one word before the last.": (
-            _wrong(result=lambda h, c, is_word: h[torch.arange(len(h)), is_word.sum(1) - 2])
+            faulty(result=lambda h, c, is_word: h[torch.arange(len(h)), is_word.sum(1) - 2])
         ),
         "the words are replaced by 0 in the padding, but it is read; h and c have to stay.": (
-            lambda x, is_word, W, U, b: _wrong(mask=lambda _, new, old: new)(
+            lambda x, is_word, W, U, b: faulty(mask=lambda _, new, old: new)(
                 x * is_word[..., None], is_word, W, U, b
             )
         ),
         "these are the memories c; h is asked for.": (
-            _wrong(result=lambda h, c, is_word: c[:, -1])
+            faulty(result=lambda h, c, is_word: c[:, -1])
         ),
         "these are the states at all positions; the last of each sentence is asked for.": (
-            _wrong(result=lambda h, c, is_word: h)
+            faulty(result=lambda h, c, is_word: h)
         ),
         "these are the states after the first words.": (
-            _wrong(result=lambda h, c, is_word: h[:, 0])
+            faulty(result=lambda h, c, is_word: h[:, 0])
         ),
         "these are means over the words; the last state alone is asked for.": (
-            _wrong(
+            faulty(
                 result=lambda h, c, is_word: (
                     (h * is_word[..., None]).sum(1) / is_word.sum(1, keepdim=True)
                 )
             )
         ),
-        "o and g have changed places: the blocks are i, f, g, o.": _wrong("ifog"),
-        "i and f have changed places: the blocks are i, f, g, o.": _wrong("figo"),
-        "i and f have changed places, and o and g: the blocks are i, f, g, o.": _wrong("fiog"),
+        "o and g have changed places: the blocks are i, f, g, o.": faulty("ifog"),
+        "i and f have changed places: the blocks are i, f, g, o.": faulty("figo"),
+        "i and f have changed places, and o and g: the blocks are i, f, g, o.": faulty("fiog"),
+        **{
+            f"the blocks are taken as {', '.join(order)}; they are i, f, g, o.": faulty(order)
+            for order in map("".join, permutations("ifgo"))
+            if order not in ("ifgo", "ifog", "figo", "fiog")
+        },
+        "the gates are cut from every fourth number; each is a block of its own.": (
+            faulty(cut=lambda z: z.view(len(z), -1, 4).unbind(-1))
+        ),
+        "these are tanh(c), without the gate o.": (
+            faulty(result=lambda h, c, is_word: c[:, -1].tanh())
+        ),
+        "the sentences are read from right to left.": (
+            lambda x, is_word, W, U, b: faulty()(x.flip(1), is_word.flip(1), W, U, b)
+        ),
+        "these are sums over the words; the last state alone is asked for.": (
+            faulty(result=lambda h, c, is_word: (h * is_word[..., None]).sum(1))
+        ),
+        "these are the largest numbers over the words; the last state alone is asked for.": (
+            faulty(result=lambda h, c, is_word: h.amax(1))
+        ),
+        "the gate i is missing: g is added to c as it is.": (
+            faulty(update=lambda f, i, g, o, c: update(f, torch.ones_like(i), g, o, c))
+        ),
+        "the gate f is missing: all of c is kept.": (
+            faulty(update=lambda f, i, g, o, c: update(torch.ones_like(f), i, g, o, c))
+        ),
+        "h is tanh(o ⊙ c); the tanh is that of c alone.": (
+            faulty(update=lambda f, i, g, o, c: ((o * (f * c + i * g)).tanh(), f * c + i * g))
+        ),
+        "h is o ⊙ σ(c); it is o ⊙ tanh(c).": (
+            faulty(update=lambda f, i, g, o, c: (o * (f * c + i * g).sigmoid(), f * c + i * g))
+        ),
         "h is o ⊙ tanh(c); its tanh is missing.": (
-            _wrong(update=lambda f, i, g, o, c: (o * (f * c + i * g), f * c + i * g))
+            faulty(update=lambda f, i, g, o, c: (o * (f * c + i * g), f * c + i * g))
         ),
         "h is c, and o is not used; the LSTM shows o ⊙ tanh(c).": (
-            _wrong(update=lambda f, i, g, o, c: (f * c + i * g, f * c + i * g))
+            faulty(update=lambda f, i, g, o, c: (f * c + i * g, f * c + i * g))
         ),
         "h is tanh(c), and o is not used; the LSTM shows o ⊙ tanh(c).": (
-            _wrong(update=lambda f, i, g, o, c: ((f * c + i * g).tanh(), f * c + i * g))
+            faulty(update=lambda f, i, g, o, c: ((f * c + i * g).tanh(), f * c + i * g))
         ),
         "c goes on through its tanh; only h is made from tanh(c).": (
-            _wrong(
+            faulty(
                 update=lambda f, i, g, o, c: (
                     o * (f * c + i * g).tanh(),
                     (f * c + i * g).tanh(),
@@ -135,21 +129,21 @@ lstm_encode = Exercise(
             )
         ),
         "the proposal has the factor 1 − f; the LSTM has a gate i of its own.": (
-            _wrong(update=lambda f, i, g, o, c: _update(f, 1 - f, g, o, c))
+            faulty(update=lambda f, i, g, o, c: update(f, 1 - f, g, o, c))
         ),
         "h is made from the old c; it needs the new one.": (
-            _wrong(update=lambda f, i, g, o, c: (o * c.tanh(), f * c + i * g))
+            faulty(update=lambda f, i, g, o, c: (o * c.tanh(), f * c + i * g))
         ),
         "g goes through σ; it is a proposal, not a gate, and needs tanh.": (
-            _wrong(squash=torch.sigmoid)
+            faulty(squash=torch.sigmoid)
         ),
         "c keeps 1 − i of the old; the LSTM has a gate f of its own.": (
-            _wrong(update=lambda f, i, g, o, c: _update(1 - i, i, g, o, c))
+            faulty(update=lambda f, i, g, o, c: update(1 - i, i, g, o, c))
         ),
-        "h is 0 at every word: it does not go from word to word.": _wrong(carried=(0, 1)),
-        "c is 0 at every word: it does not go from word to word.": _wrong(carried=(1, 0)),
-        "h and c are 0 at every word: no state goes from word to word.": _wrong(carried=(0, 0)),
-        "the bias b is missing.": lambda x, is_word, W, U, b: _wrong()(x, is_word, W, U, 0 * b),
+        "h is 0 at every word: it does not go from word to word.": faulty(carried=(0, 1)),
+        "c is 0 at every word: it does not go from word to word.": faulty(carried=(1, 0)),
+        "h and c are 0 at every word: no state goes from word to word.": faulty(carried=(0, 0)),
+        "the bias b is missing.": lambda x, is_word, W, U, b: faulty()(x, is_word, W, U, 0 * b),
     },
     cases=[
         (

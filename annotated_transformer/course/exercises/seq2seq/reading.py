@@ -137,6 +137,20 @@ reverse_padded = Exercise(
                 [ids[:, : (ids[0] != PAD).sum()].flip(1), ids[:, (ids[0] != PAD).sum() :]], dim=1
             )
         ),
+        "one place too far: PAD has moved in before the words; the last is at length − 1.": (
+            lambda ids: torch.stack(
+                [
+                    row[(int((row != PAD).sum()) - torch.arange(len(row))).clamp(0, len(row) - 1)]
+                    * (row != PAD)
+                    for row in ids
+                ]
+            )
+        ),
+        "one place too early: the last word of each sentence is lost.": (
+            lambda ids: pad(
+                [words[-2::-1] for words in _words(ids)],
+            )
+        ),
         "these are sorted; the ids say nothing about the order of the words.": (
             lambda ids: ids.sort(1, descending=True).values
         ),

@@ -93,6 +93,11 @@ def _last_column(ids: Tensor, dropped: int) -> Tensor:
     return torch.cat([read[:, :-1], read[:, -1:].masked_fill(read[:, -1:] == dropped, PAD)], dim=1)
 
 
+def _by_rows(y: Tensor) -> Tensor:
+    """A row of BOS in front of the batch, and its last row gone."""
+    return torch.cat([torch.full_like(y[:1], BOS), y[:-1]])
+
+
 shift = Exercise(
     reference=_shift,
     mistakes={
@@ -139,6 +144,10 @@ shift = Exercise(
         "rows of different lengths are no tensor; fill the shorter ones with PAD first.": (
             lambda y: torch.tensor(_rows(y))
         ),
+        "the sentences have moved, by one row; in each of them the words should.": (
+            lambda y: _by_rows(y).masked_fill(_by_rows(y) == EOS, PAD)
+        ),
+        "the sentences have moved, by one row; in each the words should, and EOS goes.": _by_rows,
         "EOS comes first; a sentence begins with BOS.": _wrong(first=EOS),
         "PAD comes first; a sentence begins with BOS.": _wrong(first=PAD),
         "the words have moved to the left; what is read comes one place later.": (

@@ -62,11 +62,12 @@ def _filled(
     limit: int,
     size: Callable[[Lengths, int], int] = lambda batch, new: (len(batch) + 1) * new,
     sign: int = 1,
+    later: int = 1,
     lost: bool = False,
 ) -> list[Lengths]:
     """The batches, if their size with a new sentence is another, or the order, or one is lost."""
     groups: list[Lengths] = [[]]
-    for i in sorted(range(len(lengths)), key=lambda i: sign * lengths[i]):
+    for i in sorted(range(len(lengths)), key=lambda i: (sign * lengths[i], later * i)):
         if groups[-1] and size([lengths[j] for j in groups[-1]], lengths[i]) > limit:
             groups.append([] if lost else [i])
         else:
@@ -126,6 +127,9 @@ fill_batches = Exercise(
         "the first batch is empty.": lambda lengths, limit: [[], *_fill_batches(lengths, limit)],
         "sentences are lost: the one that does not fit begins the next batch.": (
             lambda lengths, limit: _filled(lengths, limit, lost=True)
+        ),
+        "sentences of one length are in reverse order; the earlier one comes first.": (
+            lambda lengths, limit: _filled(lengths, limit, later=-1)
         ),
         "the sentences are not sorted by length.": _as_they_come,
         "the sentences are not sorted by length, and only the newest one's length counts.": (

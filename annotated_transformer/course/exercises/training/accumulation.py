@@ -32,6 +32,12 @@ ENDS: dict[str, Callable[[int, int], list[int]]] = {
     "the first step has one part only, and the parts left over may make none": (
         lambda parts, every: [*range(1, parts + 1, every)]
     ),
+    "the parts left over are added to the last step": (
+        lambda parts, every: [*range(every, parts - parts % every, every), parts]
+    ),
+    "the first step has one part too many": (
+        lambda parts, every: [*range(every + 1, parts, every), parts]
+    ),
 }
 
 
@@ -55,6 +61,19 @@ KINDS: dict[str, Gradient] = {
     ),
     "sums are divided by the tokens of the last part; take those of the group": (
         lambda s, n, every: s.sum(0) / n[-1]
+    ),
+    "sums are divided by the tokens of the first part; take those of the group": (
+        lambda s, n, every: s.sum(0) / n[0]
+    ),
+    "means of parts are divided by the group's tokens once more": (
+        lambda s, n, every: (s / n[:, None]).sum(0) / n.sum()
+    ),
+    "sums are multiplied by the tokens; divide by those of the group": (
+        lambda s, n, every: (s * n[:, None]).sum(0) / n.sum()
+    ),
+    "only the last part of the group counts": lambda s, n, every: s[-1] / n[-1],
+    "only the last part's gradient is divided, by the group's tokens": (
+        lambda s, n, every: s[-1] / n.sum()
     ),
 }
 

@@ -45,6 +45,34 @@ def _wrong(
     return steps
 
 
+def _first(of: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, int, float], Steps]:
+    """Another step 1, of the logits and the one-hot target."""
+    return lambda z, y, s: (
+        of(z, F.one_hot(torch.tensor(y), len(z))),
+        *_smoothed_gradient(z, y, s)[1:],
+    )
+
+
+def _wrong_second(of: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, int, float], Steps]:
+    """Another step 2, of p and the one-hot target."""
+
+    def steps(z: Tensor, y: int, s: float) -> Steps:
+        first, _, third, gap = _smoothed_gradient(z, y, s)
+        return first, of(z.softmax(-1), F.one_hot(torch.tensor(y), len(z))), third, gap
+
+    return steps
+
+
+def _present(gap: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, int, float], Steps]:
+    """The right gradients, and a gap of the logits as they are."""
+
+    def steps(z: Tensor, y: int, s: float) -> Steps:
+        others = torch.cat([z[:y], z[y + 1 :]])
+        return *_smoothed_gradient(z, y, s)[:3], float(gap(z[y], others))
+
+    return steps
+
+
 def _gap(of: Callable[[float, int], float]) -> Callable[[Tensor, int, float], Steps]:
     """The right gradients, and another gap, of ε and V."""
     return lambda z, y, s: (*_smoothed_gradient(z, y, s)[:3], of(s, len(z)))
@@ -122,6 +150,39 @@ smoothed_gradient = Derivation(
         ),
         "step 4 is infinite only without smoothing.": _gap(lambda s, V: math.inf),
         "step 4 is not 0: y has more of q than the others.": _gap(lambda s, V: 0.0),
+        "step 1 has log p; the gradient has p itself.": _first(
+            lambda z, one: z.log_softmax(-1) - one
+        ),
+        "step 1 has the logits themselves; the gradient has p.": _first(lambda z, one: z - one),
+        "step 1 is the derivative by p_y; the one by the logits is asked for.": _first(
+            lambda z, one: -one / z.softmax(-1)
+        ),
+        "step 1 has p − 1 at every token; the others have p.": _first(
+            lambda z, one: z.softmax(-1) - 1
+        ),
+        "step 2 is less step 1's one-hot target, too: p itself was changed.": _wrong_second(
+            lambda p, one: p - one - 1 / len(p)
+        ),
+        "step 2 is that of step 1; its targets are 1/V each.": _wrong_second(
+            lambda p, one: p - one
+        ),
+        "step 3 is q; the gradient is p − q.": (
+            lambda z, y, s: (
+                *_smoothed_gradient(z, y, s)[:2],
+                two_shares(torch.tensor(y), len(z), 1 - s + s / len(z), s / len(z)),
+                _smoothed_gradient(z, y, s)[3],
+            )
+        ),
+        "step 4 is the present gap of z_y to the mean of the others; q decides it.": (
+            _present(lambda y, others: y - others.mean())
+        ),
+        "step 4 is the present gap of z_y to the highest other; q decides it.": (
+            _present(lambda y, others: y - others.max())
+        ),
+        "step 4 is the ratio of the shares; the logits differ by its logarithm.": (
+            _gap(lambda s, V: (1 - s + s / V) / (s / V))
+        ),
+        "step 4 has 1 for y's share; it is 1 − ε + ε/V.": _gap(lambda s, V: math.log(V / s)),
     },
     cases=[
         (normal(3, seed=0), 1, 0.1),

@@ -106,6 +106,10 @@ paper_rate = Exercise(
         "the two pieces are multiplied; the smaller of them is asked for.": (
             _rate(choose=lambda falls, rises: falls * rises)
         ),
+        "the first piece lacks the factor d_model^(−1/2).": (
+            lambda t, d, w: min(t**-0.5, d**-0.5 * t * w**-1.5)
+        ),
+        "this is multiplied by d_model; wider models get a smaller rate.": _rate(d=1.0),
     },
     cases=[
         (1, 512, 4000),

@@ -77,6 +77,27 @@ smoothed_targets = Exercise(
         "the right token has ε/V only, and the others the rest of it.": (
             lambda y, V, s: two_shares(y, V, s / V, 1 - s + s / V)
         ),
+        "there are as many columns as the largest target needs; there are V tokens.": (
+            lambda y, V, s: (1 - s) * F.one_hot(y) + s / V
+        ),
+        "every number is cut to a whole one: make floats of the 0s and 1s first.": (
+            lambda y, V, s: _smoothed_targets(y, V, s).long()
+        ),
+        "the row of token 0 is empty; here it is a token like the others.": (
+            lambda y, V, s: _smoothed_targets(y, V, s) * (y != 0)[:, None]
+        ),
+        "token 0 gets nothing; here it is a token like the others.": (
+            lambda y, V, s: _smoothed_targets(y, V, s) * (torch.arange(V) != 0)
+        ),
+        "every token gets 1/V besides; together they get ε.": (
+            lambda y, V, s: two_shares(y, V, 1 - s + 1 / V, 1 / V)
+        ),
+        "every token loses ε, and gets ε/V; the right one alone gives away.": (
+            lambda y, V, s: two_shares(y, V, 1 - s + s / V, s / V - s)
+        ),
+        "1 − ε multiplies the part of ε, too.": (
+            lambda y, V, s: two_shares(y, V, (1 - s) * (1 + s / V), (1 - s) * s / V)
+        ),
     },
     cases=[
         (torch.tensor([2, 0, 4]), 5, 0.1),

@@ -171,6 +171,9 @@ language_model = Exercise(
         ),
         "every layer reads the embedding; it goes on from the layer before.": _faulty(again=True),
         "the attention has one head; `config.num_heads` asks for more.": _faulty(heads=1),
+        "these are the logits of the last position alone; every position has a next word.": (
+            _faulty(leave=lambda logits, _: logits[:, -1])
+        ),
     },
     cases=[
         (_config(11, 4, 2, 2, "pre"),),

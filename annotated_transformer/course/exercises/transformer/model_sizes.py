@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from annotated_transformer.course.derivations import Derivation
 
-Counts = tuple[int, int, int, int, int]
+Counts = tuple[int | float, ...]
 
 
 def _model_parameters(vocab: int, num_layers: int, d: int, d_ff: int) -> Counts:
@@ -24,7 +24,7 @@ def _count(
     *,
     matrices: tuple[int, int] = (4, 4),  # and their biases
     inside: tuple[int, int] = (1, 1),  # biases of d_ff and of d numbers
-    norms: tuple[int, int] = (2, 3),
+    norms: tuple[int | float, int | float] = (2, 3),
     attentions: int = 2,
     ends: int = 0,
     stacks: tuple[int, int] = (0, 0),  # layers that are counted as if there were so many
@@ -39,6 +39,17 @@ def _count(
         stacked = (stacks[0] or num_layers) * reads + (stacks[1] or num_layers) * writes
         whole = stacked + (tables * d + logits) * vocab + ends * d
         return attention, feed_forward, reads, writes, whole
+
+    return count
+
+
+def _other(steps: Callable[[int, int, int, int], Counts]) -> Callable[..., Counts]:
+    """Other first steps, of the right attention and network; what follows them is right."""
+
+    def count(vocab: int, num_layers: int, d: int, d_ff: int) -> Counts:
+        right = _model_parameters(vocab, num_layers, d, d_ff)
+        found = steps(int(right[0]), int(right[1]), d, d_ff)
+        return *found, *right[len(found) :]
 
     return count
 
@@ -112,6 +123,49 @@ model_parameters = Derivation(
             _count(tables=3)
         ),
         "step 5 is wrong: the table is missing; it is trained, too.": _count(tables=0),
+        "step 1 is wrong: this is two matrices; there are four.": _count(matrices=(2, 2)),
+        "step 1 is wrong: two matrices have a bias here; all four have one.": (
+            _count(matrices=(4, 2))
+        ),
+        "step 1 is wrong: this has five matrices; there are four.": _count(matrices=(5, 5)),
+        "step 2 is wrong: each bias is counted twice.": _count(inside=(2, 2)),
+        "step 2 is wrong: this is the first matrix and its bias; there are two matrices.": (
+            _other(lambda a, f, d, d_ff: (a, d * d_ff + d_ff))
+        ),
+        "step 2 is wrong: this is one matrix with both biases; there are two matrices.": (
+            _other(lambda a, f, d, d_ff: (a, d * d_ff + d_ff + d))
+        ),
+        "step 3 is wrong: it has d for the norms; both have a gain and a bias, so 4 d.": (
+            _count(norms=(0.5, 3))
+        ),
+        "step 3 is wrong: it has two attentions; an encoder layer has one.": (
+            _other(lambda a, f, d, d_ff: (a, f, 2 * a + f + 4 * d))
+        ),
+        "step 3 is wrong: it has 3 d for the norms; both have a gain and a bias, so 4 d.": (
+            _count(norms=(1.5, 3))
+        ),
+        "step 4 is wrong: it has 3 d for the norms; all three have a gain and a bias.": (
+            _count(norms=(2, 1.5))
+        ),
+        "step 4 is wrong: it has 2 d for the norms; there are three, of 2 d each.": (
+            _count(norms=(2, 1))
+        ),
+        "step 4 is wrong: it has no norms; there are three.": _count(norms=(2, 0)),
+        "step 4 is wrong: a decoder layer has three norms, not four.": _count(norms=(2, 4)),
+        "step 4 is wrong: there are two attentions, not three, and three norms, not four.": (
+            _count(attentions=3, norms=(2, 4))
+        ),
+        "step 4 is wrong: it has two feed-forward networks; there is one.": (
+            _other(lambda a, f, d, d_ff: (a, f, a + f + 4 * d, 2 * a + 2 * f + 6 * d))
+        ),
+        "step 5 is wrong: one layer in the encoder; there are N.": _count(stacks=(1, 0)),
+        "step 5 is wrong: the bias of the logits is counted twice.": _count(logits=2),
+        "step 5 is wrong: two norms at the ends, and no bias of the logits.": (
+            _count(logits=0, ends=4)
+        ),
+        "step 5 is wrong: a norm at the end, and no bias of the logits.": (
+            _count(logits=0, ends=2)
+        ),
     },
     cases=[(10, 2, 6, 11), (146, 4, 64, 256), (7, 6, 5, 9)],
 )

@@ -4,11 +4,13 @@ import math
 from functools import cache
 from typing import Any
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.comparing import is_number, show
 from annotated_transformer.course.exercises.cases import normal, random_cases
 from annotated_transformer.course.questions import Question, by_number
 
@@ -81,19 +83,37 @@ tied_logits = Exercise(
         "the sum is missing: a dot product adds up its d products.": (
             lambda x, E: x[:, :, None] * E
         ),
+        "the table is reshaped, not transposed: its numbers stand in other places.": (
+            lambda x, E: x @ E.reshape(E.size(1), E.size(0))
+        ),
+        "these are sigmoids; the logits are asked for, before any such function.": (
+            lambda x, E: (x @ E.T).sigmoid()
+        ),
+        "these are distances from the embeddings; the dot products are asked for.": (
+            lambda x, E: torch.cdist(x, E.expand(len(x), -1, -1))
+        ),
+        "negative logits are cut off at 0; the plain dot products are asked for.": (
+            lambda x, E: (x @ E.T).relu()
+        ),
     },
     cases=random_cases("batch t d", "vocab d"),
 )
 
 
+def _error(v: float, vocab: int = 148) -> float:
+    """By how many nats ln V + v/2 is too much for random logits of this variance."""
+    z = normal(2000, vocab, seed=0)
+    paid = (v**0.5 * z).logsumexp(dim=1) - v**0.5 * z.mean(dim=1)
+    return math.log(vocab) + v / 2 - float(paid.mean())
+
+
 @cache
-def _limit(vocab: int = 148, nats: float = 1.0) -> float:
+def _limit(nats: float = 1.0) -> float:
     """The variance of random logits at which ln V + v/2 is too much by so many nats."""
-    z, low, high = normal(2000, vocab, seed=0), 1.0, 100.0
+    low, high = 1.0, 100.0
     while high - low > 0.01:
         v = (low + high) / 2
-        paid = (v**0.5 * z).logsumexp(dim=1) - v**0.5 * z.mean(dim=1)
-        low, high = (low, v) if math.log(vocab) + v / 2 - paid.mean() > nats else (v, high)
+        low, high = (low, v) if _error(v) > nats else (v, high)
     return low
 
 
@@ -103,6 +123,8 @@ def first_loss_limit(answer: Any) -> str:
     limit = _limit()
     replies = {
         limit**0.5: "this is the root of it: a variance v makes numbers √v times as large.",
+        2 * limit: "this is twice it; the variance itself is asked for.",
+        3: "this is about the root of it: a variance v makes numbers √v times as large.",
         limit / 2: "this is half of it; the variance itself is asked for, not v/2.",
         _limit(nats=0.5): "here the rule is wrong by half a nat; a whole one is asked for.",
         _limit(nats=math.log(2)): "here the rule is wrong by one bit, ln 2; a nat is asked for.",
@@ -117,4 +139,7 @@ def first_loss_limit(answer: Any) -> str:
         20: "here the rule is wrong by more than two nats; one is asked for.",
         64: "this is the variance of the loud model; there the rule is off by more than ten nats.",
     }
-    return by_number(answer, limit, replies, within=0.06)
+    said = by_number(answer, limit, replies, within=0.06)
+    if is_number(answer) and said.startswith(show(float(answer))) and 0 < answer < 1000:
+        return f"with v = {show(float(answer))} the rule is wrong by {_error(answer):.2g} nats."
+    return said

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
@@ -10,27 +9,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import (
-    normal,
-    random_cases,
-)
-
-
-@dataclass
-class _Maker:
-    """Makes a layer, a matrix here: other numbers at every call, the same after the same seed."""
-
-    states: list[bytes] = field(default_factory=list, compare=False)
-
-    def __call__(self) -> Tensor:
-        state = bytes(torch.get_rng_state().tolist())
-        torch.rand(1)  # as a layer does that draws its weights
-        if state not in self.states:
-            self.states.append(state)
-        return normal(2, 3, seed=1 + self.states.index(state))
-
-    def __repr__(self) -> str:
-        return "make"
+from annotated_transformer.course.exercises.cases import random_cases
+from annotated_transformer.course.exercises.transformer.makers import Maker
 
 
 def _make_stack(make: Callable[[], Tensor], num_layers: int) -> list[Tensor]:
@@ -56,8 +36,20 @@ make_stack = Exercise(
         "only the first layer has numbers of its own; the others share theirs.": (
             lambda make, n: [make()] + [make()] * (n - 1)
         ),
+        "two layers take turns; each is to have numbers of its own.": (
+            lambda make, n: ([make(), make()] * n)[:n]
+        ),
+        "make is called once too often, and the first layer is thrown away.": (
+            lambda make, n: [make() for _ in range(n + 1)][1:]
+        ),
+        "only the last layer has numbers of its own; the others share theirs.": (
+            lambda make, n: [make()] * (n - 1) + [make()]
+        ),
+        "the others are copies of the layer made first, which is not in the stack itself.": (
+            lambda make, n: (lambda first: [make()] + [first] * (n - 1))(make())
+        ),
     },
-    cases=[(_Maker(), 3), (_Maker(), 6), (_Maker(), 4)],
+    cases=[(Maker(), 3), (Maker(), 6), (Maker(), 4)],
 )
 
 
@@ -87,6 +79,10 @@ def _over_positions(x: Tensor) -> Tensor:
 
 def _unbiased(x: Tensor) -> Tensor:
     return (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)
+
+
+def _over_all(x: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape)
 
 
 def _as_it_is(x: Tensor) -> Tensor:
@@ -167,6 +163,24 @@ encoder_block = Exercise(
         "this is M; after it comes the feed-forward network.": _block(end=0),
         "this is H; Z is LayerNorm(M + H).": _block(end=1),
         "the feed-forward network reads X; it reads M.": _block(ahead=True),
+        "LayerNorm goes over all words at once; every position has its own.": (
+            _block(norms=(_over_all, _over_all))
+        ),
+        "V is missing: the words themselves are summed up.": (
+            lambda X, Q, K, V, *rest: _block()(X, Q, K, torch.eye(len(V)).to(X), *rest)
+        ),
+        "Q is missing: the words ask as they are.": (
+            lambda X, Q, *rest: _block()(X, torch.eye(len(Q)).to(X), *rest)
+        ),
+        "K is missing: the words are asked as they are.": (
+            lambda X, Q, K, *rest: _block()(X, Q, torch.eye(len(K)).to(X), *rest)
+        ),
+        "Z is normalised once more than it should be, with X added.": (
+            lambda X, *rest: _norm(_block()(X, *rest) + X)
+        ),
+        "this is the attention alone, times O: X is added, and LayerNorm and H follow.": (
+            _block(end=0, norms=(_as_it_is, _norm), shortcuts=(0, 1))
+        ),
     },
     cases=random_cases("n d", "d d", "d d", "d d", "d d", "d d_f", "d_f d"),
 )

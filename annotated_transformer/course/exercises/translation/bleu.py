@@ -138,6 +138,33 @@ corpus_bleu = Exercise(
         "this is the sum of the sentences' scores; add up the counts.": lambda rows: sum(
             _each(rows)
         ),
+        "this is the geometric mean of the sentences' scores; add up the counts.": (
+            lambda rows: math.prod(_each(rows)) ** (1 / len(rows))
+        ),
+        "these are the sentences' scores, weighted by the reference's words; add up the counts.": (
+            lambda rows: (
+                sum(s * row[3] for s, row in zip(_each(rows), rows, strict=True))
+                / sum(row[3] for row in rows)
+            )
+        ),
+        "this is the harmonic mean of the precisions; the geometric one is asked for.": (
+            _wrong_bleu(average=lambda p: len(p) / sum(1 / x for x in p) if all(p) else 0.0)
+        ),
+        "the longest runs are left out; all lengths count.": (
+            _wrong_bleu(average=lambda p: math.prod(p[:-1]) ** (1 / (len(p) - 1)))
+        ),
+        "the brevity penalty is under the root, too; it stands before it.": (
+            lambda rows: (
+                _corpus_bleu(rows)
+                * _wrong_bleu(scale=1.0, average=lambda p: 1.0)(rows) ** (1 / len(rows[0][0]) - 1)
+            )
+        ),
+        "the brevity penalty counts twice.": (
+            lambda rows: _corpus_bleu(rows) * _wrong_bleu(scale=1.0, average=lambda p: 1.0)(rows)
+        ),
+        "this is divided by the number of sentences; the summed counts have one score.": (
+            lambda rows: _corpus_bleu(rows) / len(rows)
+        ),
     },
     cases=[
         ([([8, 6, 4, 2], [9, 8, 7, 6], 9, 9), ([3, 2, 1, 0], [5, 4, 3, 2], 5, 8)],),

@@ -70,6 +70,20 @@ def _wrong_chrf(
     return score
 
 
+def _by_words(said: str, wanted: str) -> float:
+    """The same with words for characters."""
+    precision, recall = [], []
+    for n in range(1, 7):
+        ours, theirs = (
+            Counter(zip(*(text.split()[i:] for i in range(n)), strict=False))
+            for text in (said, wanted)
+        )
+        hits = (ours & theirs).total()
+        precision.append(hits / max(1, ours.total()))
+        recall.append(hits / max(1, theirs.total()))
+    return 100 * _f(mean(precision), mean(recall), 2.0)
+
+
 chrf = Exercise(
     reference=_chrf,
     mistakes={
@@ -134,6 +148,19 @@ chrf = Exercise(
         "the case is lost; a capital is another character.": _wrong_chrf(turn=str.lower),
         "where no run is found, this divides by 0; the score is 0 there.": (
             _wrong_chrf(join=lambda p, r, b: 5 * mean(p) * mean(r) / (4 * mean(p) + mean(r)))
+        ),
+        "these are runs of words; chrF counts runs of characters.": _by_words,
+        "the lengths 1 to 6 are added, not averaged.": (
+            _wrong_chrf(join=lambda p, r, b: _f(sum(p), sum(r), b))
+        ),
+        "1 − β² stands above; it is 1 + β².": (
+            _wrong_chrf(join=lambda p, r, b: _f(mean(p), mean(r), b) * (1 - b**2) / (1 + b**2))
+        ),
+        "β² multiplies precision and recall below; it multiplies the precision alone.": (
+            _wrong_chrf(join=lambda p, r, b: _f(mean(p), mean(r), 1.0) * (1 + b**2) / (2 * b**2))
+        ),
+        "2 stands above in place of 1 + β².": (
+            _wrong_chrf(join=lambda p, r, b: _f(mean(p), mean(r), b) * 2 / (1 + b**2))
         ),
     },
     cases=[

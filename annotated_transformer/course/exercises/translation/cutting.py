@@ -107,3 +107,14 @@ def running_range(word: str, merges: list[Pair]) -> list[str]:
             if tokens[i] == a and tokens[i + 1] == b:
                 tokens[i : i + 2] = [a + b]
     return tokens
+
+
+def one_walk(word: str, merges: list[Pair]) -> list[str]:
+    """Each character joins what is left of it, if any merge says so."""
+    tokens = list(word[:1])
+    for letter in word[1:]:
+        if (tokens[-1], letter) in merges:
+            tokens[-1] += letter
+        else:
+            tokens.append(letter)
+    return tokens

@@ -95,6 +95,46 @@ unfair_in = Exercise(
         "these are the keys that are in order; those that are not are asked for.": (
             lambda a, b: sorted(set(a) - set(_unfair_in(a, b)))
         ),
+        "the right keys, but chosen_on stands at the end: sort the list.": (
+            lambda a, b: sorted(_unfair_in(a, b), key=lambda name: name == "chosen_on")
+        ),
+        "the right keys, but chosen_on stands first, and the others as in the statement.": (
+            lambda a, b: sorted(
+                _unfair_in(a, b),
+                key=["chosen_on", "minutes", "trials", "tokenizer", "test", "signature"].index,
+            )
+        ),
+        "the right keys, in the order of the statement; the alphabet's is asked for.": (
+            lambda a, b: sorted(
+                _unfair_in(a, b),
+                key=["minutes", "trials", "tokenizer", "test", "signature", "chosen_on"].index,
+            )
+        ),
+        "chosen_on stands there twice where both chose on the test split.": (
+            lambda a, b: sorted(
+                _unfair_in(a, b) + ["chosen_on"] * (a["chosen_on"] == b["chosen_on"] == "test")
+            )
+        ),
+        "these are the keys, of those that count, that are in order.": (
+            lambda a, b: sorted(set(a) - set(FREE) - set(_unfair_in(a, b)))
+        ),
+        "where nothing is wrong this is None; an empty list is asked for.": (
+            lambda a, b: _unfair_in(a, b) or None
+        ),
+        "the keys are joined into one text; a list is asked for.": (
+            lambda a, b: ", ".join(_unfair_in(a, b))
+        ),
+        "chosen_on is named where one is 'val'; it is 'test' that may not be.": (
+            lambda a, b: sorted(
+                _without("chosen_on")(a, b)
+                + ["chosen_on"] * ("val" in (a["chosen_on"], b["chosen_on"]))
+            )
+        ),
+        "chosen_on is named where both are equal; it is 'test' that may not be.": (
+            lambda a, b: sorted(
+                _without("chosen_on")(a, b) + ["chosen_on"] * (a["chosen_on"] == b["chosen_on"])
+            )
+        ),
     },
     cases=[
         (LUONG, TRANSFORMER),

@@ -83,6 +83,46 @@ perplexity_per_word = Derivation(
         "step 4 has the exponent upside down: a word has a larger loss than a subword.": _last(
             lambda p, tokens, words: p ** (words / tokens)
         ),
+        "step 3 has one word too many; nothing is added to them.": _per_word(
+            word=lambda loss, tokens, words: loss / (words + 1)
+        ),
+        "step 3 has one word too few.": _per_word(
+            word=lambda loss, tokens, words: loss / (words - 1)
+        ),
+        "step 2 has one subword too many; nothing is added to them.": _per_word(
+            text=lambda loss, tokens, words: loss * (tokens + 1)
+        ),
+        "step 2 has subwords and words; the text has as many losses as subwords.": _per_word(
+            text=lambda loss, tokens, words: loss * (tokens + words)
+        ),
+        "step 2 is divided by the words already; that is step 3.": _per_word(
+            text=lambda loss, tokens, words: loss * tokens / words
+        ),
+        "step 2 is the logarithm of subwords times perplexity; multiply the loss.": (
+            lambda p, tokens, words: (
+                math.log(p),
+                math.log(p * tokens),
+                *_perplexity_per_word(p, tokens, words)[2:],
+            )
+        ),
+        "step 3 is divided by subwords and words; the whole is shared by the words.": _per_word(
+            word=lambda loss, tokens, words: loss / (tokens + words)
+        ),
+        "step 3 is the words by the loss; divide the loss by the words.": _per_word(
+            word=lambda loss, tokens, words: words / loss
+        ),
+        "step 4 is a power of 10; the loss is a natural logarithm.": _per_word(
+            back=lambda x: 10**x
+        ),
+        "step 4 is e to the power of the whole text's loss.": _last(
+            lambda p, tokens, words: p**tokens
+        ),
+        "step 4 is the perplexity times the subwords; only losses are shared out.": _last(
+            lambda p, tokens, words: p * tokens
+        ),
+        "step 4 is the logarithm of step 3; the perplexity is e to its power.": _per_word(
+            back=lambda x: math.log(x)
+        ),
     },
     cases=[(5.0, 30, 20), (8.0, 16, 12), (2.5, 9, 8), (12.0, 40, 25)],
 )

@@ -7,6 +7,7 @@ from annotated_transformer.course.exercises.translation.cutting import (
     from_the_left,
     in_text,
     longest_first,
+    one_walk,
     overlapping,
     running_range,
     swallowing,
@@ -89,6 +90,12 @@ cut_into_subwords = Exercise(
                 for i, pair in enumerate(merges)
                 if cut(word, merges[: i + 1]) != cut(word, merges[:i])
             ]
+        ),
+        "this is one walk from the left, whatever pair fits: each merge has a walk of its own.": (
+            one_walk
+        ),
+        "the mark ▁ is put in front once more; `word` begins with it.": (
+            lambda word, merges: cut("▁" + word, merges)
         ),
     },
     cases=[

@@ -55,7 +55,7 @@ def _captured(answer: Callable[..., Any], case: _Drawn, src: Tensor, tgt_in: Ten
 
 
 def _faulty(
-    weigh: Callable[..., Tensor], name: str = "{}", remove: bool = True, bound: bool = True
+    weigh: Callable[..., Tensor], name: str = "{}", removed: slice = slice(None), bound: bool = True
 ) -> Callable[..., dict[str, Tensor]]:
     """A faulty answer: what is kept of queries, keys, values and mask, and under which names."""
 
@@ -74,9 +74,8 @@ def _faulty(
                 last = own.removesuffix(".attention")
                 handles.append(part.register_forward_hook(hook_for(last)))
         model(src, tgt_in)
-        for handle in handles:
-            if remove:
-                handle.remove()
+        for handle in handles[removed]:
+            handle.remove()
         return found
 
     return answer
@@ -95,7 +94,7 @@ capture_heads = Exercise(
     reference=_capture_heads,
     mistakes={
         "the hooks are still in the model; remove each by its handle.": (
-            _faulty(weights_of, remove=False)
+            _faulty(weights_of, removed=slice(0))
         ),
         "all weights stand under the last name: the hook reads `name` when the loop is over.": (
             _faulty(weights_of, bound=False)
@@ -146,6 +145,12 @@ capture_heads = Exercise(
         ),
         "the names end in .attention; that of the MultiHeadAttention is asked for.": (
             _faulty(weights_of, name="{}.attention")
+        ),
+        "the softmax is taken over the queries, even of those that may see nothing.": (
+            _faulty(lambda q, k, v, mask: masked_scores(q, k, mask).clamp(min=-1e9).softmax(-2))
+        ),
+        "all hooks but one are still in the model; remove each by its handle.": (
+            _faulty(weights_of, removed=slice(-1, None))
         ),
     },
     cases=[

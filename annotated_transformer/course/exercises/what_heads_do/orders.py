@@ -159,6 +159,7 @@ kendall_tau = Exercise(
         "only the pairs with the first place are compared; every pair counts.": (
             lambda a, b: float((_signs(a) * _signs(b))[0, 1:].mean())
         ),
+        "you divide by 3, whatever n is; there are n(n - 1)/2 pairs.": _over(lambda a, b: 3),
     },
     cases=[
         (torch.tensor([0.1, 0.5, 0.3, 0.1]).double(), torch.tensor([0.3, 0.3, 0.2, 0.4]).double()),

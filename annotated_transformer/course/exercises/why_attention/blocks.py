@@ -9,6 +9,10 @@ from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.why_attention.streaming import (
+    row_maximum,
+    streamed,
+)
 from annotated_transformer.course.exercises.why_attention.watching import case, in_blocks
 
 
@@ -31,41 +35,15 @@ def _block_attention(
     return output / total
 
 
-def _row_maximum(scores: Tensor) -> Tensor:
-    return scores.amax(dim=1, keepdim=True)
-
-
-def _wrong(
-    root: Callable[[int, int, int], float] = lambda d_k, d_v, width: math.sqrt(d_k),
-    start: float = -math.inf,
-    highest: Callable[[Tensor, Tensor], Tensor] = lambda old, s: old.maximum(_row_maximum(s)),
-    shrink: Callable[[Tensor, Tensor], Tensor] = lambda old, new: (old - new).exp(),
-    base: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda old, new, s: new,
-    shrinks: tuple[bool, bool] = (True, True),  # the sum, and the output
-    keeps: tuple[int, int] = (1, 1),
-    ends: tuple[bool, bool] = (False, True),  # divided in every block, and at the end
-) -> Callable[..., Tensor]:
-    """The same with another divisor, maximum, correction or end."""
-
-    def attend(query: Tensor, key: Tensor, value: Tensor, width: int) -> Tensor:
-        high = query.new_full((len(query), 1), start)
-        total = output = torch.zeros_like(high)
-        for keys, values in zip(torch.split(key, width), torch.split(value, width), strict=True):
-            scores = query @ keys.T / root(query.size(1), value.size(1), width)
-            new = highest(high, scores)
-            factors = [shrink(high, new) if shrunk else 1.0 for shrunk in shrinks]
-            weights, high = (scores - base(high, new, scores)).exp(), new
-            total = keeps[0] * total * factors[0] + weights.sum(dim=1, keepdim=True)
-            output = (keeps[1] * output * factors[1] + weights @ values) / (total if ends[0] else 1)
-        return output / total if ends[1] else output
-
-    return attend
-
-
 def _each(query: Tensor, key: Tensor, value: Tensor, width: int) -> Tensor:
     """The attention to every block by itself: (blocks, query, d_v)."""
     blocks = zip(torch.split(key, width), torch.split(value, width), strict=True)
     return torch.stack([_block_attention(query, k, v, width) for k, v in blocks])
+
+
+def _by_widths(query: Tensor, key: Tensor, value: Tensor, width: int) -> Tensor:
+    sizes = torch.tensor([len(block) for block in torch.split(key, width)], dtype=query.dtype)
+    return (_each(query, key, value, width) * (sizes / len(key))[:, None, None]).sum(0)
 
 
 def _some(part: Callable[[int, int], slice]) -> Callable[..., Tensor]:
@@ -85,31 +63,31 @@ block_attention = Exercise(
             lambda q, k, v, width: (q @ k.T / math.sqrt(q.size(1))).softmax(1) @ v
         ),
         "sum and output of the earlier blocks belong to an older maximum: shrink both.": (
-            _wrong(shrinks=(False, False))
+            streamed(shrinks=(False, False))
         ),
         "the sum of the earlier blocks belongs to an older maximum: shrink it, too.": (
-            _wrong(shrinks=(False, True))
+            streamed(shrinks=(False, True))
         ),
         "the output of the earlier blocks belongs to an older maximum: shrink it, too.": (
-            _wrong(shrinks=(True, False))
+            streamed(shrinks=(True, False))
         ),
         "every block has a maximum of its own, so their exponentials cannot be added.": (
-            _wrong(highest=lambda old, s: _row_maximum(s), shrinks=(False, False))
+            streamed(highest=lambda old, s: row_maximum(s), shrinks=(False, False))
         ),
-        "the factor must be exp(old maximum − new maximum), so at most 1.": (
-            _wrong(shrink=lambda old, new: (new - old).exp())
+        "every number is nan: the first maximum is −∞, its factor exp(old − new) must be 0.": (
+            streamed(shrink=lambda old, new: (new - old).exp())
         ),
         "this is right for small scores only: without the maximum, exp overflows.": (
-            _wrong(start=0.0, highest=lambda old, s: old)
+            streamed(start=0.0, highest=lambda old, s: old)
         ),
         "this overflows where a block has a lower maximum than those before: keep the highest.": (
-            _wrong(highest=lambda old, s: _row_maximum(s))
+            streamed(highest=lambda old, s: row_maximum(s))
         ),
         "the maximum starts at 0; where all scores are far below, nothing is left: use −∞.": (
-            _wrong(start=0.0)
+            streamed(start=0.0)
         ),
         "each row needs a maximum of its own; with one for all, some rows lose everything.": (
-            _wrong(highest=lambda old, s: old.clamp(min=float(s.max())))
+            streamed(highest=lambda old, s: old.clamp(min=float(s.max())))
         ),
         "these are the attentions of the blocks, added up; the weights then sum to more than 1.": (
             lambda q, k, v, width: _each(q, k, v, width).sum(0)
@@ -124,40 +102,59 @@ block_attention = Exercise(
         "the keys after the last full block are missing.": (
             _some(lambda n, width: slice(n // width * width))
         ),
-        "the division by the sum of the weights is missing.": _wrong(ends=(False, False)),
+        "the division by the sum of the weights is missing.": streamed(ends=(False, False)),
         "the output is divided in every block; divide once, at the end.": (
-            _wrong(ends=(True, False))
+            streamed(ends=(True, False))
         ),
         "what is kept is multiplied by exp(new − old maximum), and grows; it must shrink.": (
-            _wrong(shrink=lambda old, new: (new - old).exp().where(old.isfinite(), 1))
+            streamed(shrink=lambda old, new: (new - old).exp().where(old.isfinite(), 1))
         ),
         "what a block adds belongs to its own maximum; all must belong to the highest.": (
-            _wrong(base=lambda old, new, s: _row_maximum(s))
+            streamed(base=lambda old, new, s: row_maximum(s))
         ),
         "what a block adds is not relative to the maximum: subtract it before exp.": (
-            _wrong(base=lambda old, new, s: 0 * new)
+            streamed(base=lambda old, new, s: 0 * new)
         ),
-        "the sum is that of the last block; add what is kept.": _wrong(keeps=(0, 1)),
+        "the sum is that of the last block; add what is kept.": streamed(keeps=(0, 1)),
         "the output is that of the last block, over the sum of all; add what is kept.": (
-            _wrong(keeps=(1, 0))
+            streamed(keeps=(1, 0))
         ),
-        "the factor 1/√d_k is missing.": _wrong(root=lambda d_k, d_v, width: 1),
+        "the factor 1/√d_k is missing.": streamed(root=lambda d_k, d_v, width: 1),
         "the scores are divided by d_k; its root is asked for.": (
-            _wrong(root=lambda d_k, d_v, width: d_k)
+            streamed(root=lambda d_k, d_v, width: d_k)
         ),
         "the scores are multiplied by √d_k; divide by it.": (
-            _wrong(root=lambda d_k, d_v, width: d_k**-0.5)
+            streamed(root=lambda d_k, d_v, width: d_k**-0.5)
         ),
         "the scores are divided by the root of d_v, the width of the values.": (
-            _wrong(root=lambda d_k, d_v, width: math.sqrt(d_v))
+            streamed(root=lambda d_k, d_v, width: math.sqrt(d_v))
         ),
         "the scores are divided by the root of the width of a block.": (
-            _wrong(root=lambda d_k, d_v, width: math.sqrt(width))
+            streamed(root=lambda d_k, d_v, width: math.sqrt(width))
         ),
         "the output is divided by √d_k; the scores must be.": (
             lambda q, k, v, width: (
-                _wrong(root=lambda d_k, d_v, width: 1)(q, k, v, width) / math.sqrt(q.size(1))
+                streamed(root=lambda d_k, d_v, width: 1)(q, k, v, width) / math.sqrt(q.size(1))
             )
+        ),
+        "the maximum is that of the first block; where a later one is higher, exp overflows.": (
+            streamed(highest=lambda old, s: old.where(old.isfinite(), row_maximum(s)))
+        ),
+        "the blocks are weighted with their widths; they must be with their exponentials.": (
+            _by_widths
+        ),
+        "the new block shrinks, and what is kept does not; it is the other way round.": (
+            streamed(shrinks=(False, False), base=lambda old, new, s: 2 * new - old)
+        ),
+        "this is the attention to all keys but the first block.": (
+            _some(lambda n, width: slice(width, None))
+        ),
+        "this is the attention to every key of all blocks but the last.": (
+            _some(lambda n, width: slice((n - 1) // width * width))
+        ),
+        "the last key is missing.": _some(lambda n, width: slice(n - 1)),
+        "this is the mean of the values: the scores are not used.": (
+            lambda q, k, v, width: v.mean(0).expand(len(q), -1)
         ),
     },
     cases=[
@@ -165,11 +162,14 @@ block_attention = Exercise(
         case(5, 8, 4, 3, 4, seed=3, dtype=torch.float32),
         case(2, 6, 3, 5, 1, seed=6),
         case(4, 11, 3, 2, 5, seed=9, dtype=torch.float32, times=40),
-        (
-            600 + 200 * normal(3, 2, seed=12),
-            normal(5, 2, seed=13) - 5,
-            normal(5, 4, seed=14),
-            2,
+        *(
+            (
+                600 + 200 * normal(3, 2, seed=12),
+                normal(5, 2, seed=seed) - 5,
+                normal(5, 4, seed=14),
+                2,
+            )
+            for seed in (13, 28)
         ),
     ],
     ask=in_blocks,

@@ -24,6 +24,20 @@ def _costs(products: int, pairs: int, gates: int) -> Callable[..., Steps]:
     )
 
 
+def _beginning(
+    first: Callable[..., float] = lambda n, g, d: 8 * d**2 + 4 * n * d,
+    second: Callable[..., float] = lambda n, g, d: 4 * g * d**2,
+    third: Callable[..., float] = lambda n, g, d: (g - 2) * d,
+) -> Callable[..., Steps]:
+    """Another step 1, 2 or 3."""
+    return lambda n, g, d: (
+        first(n, g, d),
+        second(n, g, d),
+        third(n, g, d),
+        *_break_even(n, g, d)[3:],
+    )
+
+
 def _meeting(length: Callable[[int], float]) -> Callable[..., Steps]:
     """Another n*, in units of d."""
     return lambda n, g, d: (
@@ -48,7 +62,15 @@ COSTS = {
     "step 1 has one projection; there are four": (2, 4, 4),
     "step 1 lacks the four projections": (0, 4, 4),
     "step 1 has the scores or the weighted sum, not both": (8, 2, 4),
-    "step 1 has additions for the projections only; the pairs have them, too": (4, 4, 4),
+    "step 1 has half of the operations of the projections": (4, 4, 4),
+    "step 1 has twice the operations of the pairs": (8, 8, 4),
+    "step 1 has twice the operations of the projections": (16, 4, 4),
+    "step 1 has twice the operations": (16, 8, 4),
+    "step 1 lacks the scores and the weighted sum": (8, 0, 4),
+    "step 2 has one matrix of each pair and multiplications only; there are two, with additions": (
+        (8, 4, 1)
+    ),
+    "step 2 has twice the operations": (8, 4, 8),
 }
 LENGTHS: dict[str, Callable[[int], float]] = {
     "step 3 is for the LSTM alone; g may be any number": lambda g: 2,
@@ -62,6 +84,38 @@ break_even = Derivation(
     mistakes={
         "step 1 is for the whole sentence; that of one word is asked for.": (
             lambda n, g, d: (n * _break_even(n, g, d)[0], *_break_even(n, g, d)[1:])
+        ),
+        "step 1 has n² in the pairs; for one of n words it is n.": (
+            _beginning(lambda n, g, d: 8 * d**2 + 4 * n**2 * d)
+        ),
+        "step 1 has the projections of all n words; those of one are asked for.": (
+            _beginning(lambda n, g, d: 8 * n * d**2 + 4 * n * d)
+        ),
+        "step 1 is divided by n twice.": _beginning(lambda n, g, d: 8 * d**2 / n + 4 * d),
+        "step 1 has 4d for the pairs; one word still meets n.": (
+            _beginning(lambda n, g, d: 8 * d**2 + 4 * d)
+        ),
+        "step 1 has d² in the pairs; there it is d.": (
+            _beginning(lambda n, g, d: 8 * d**2 + 4 * n * d**2)
+        ),
+        "step 2 is for the whole sentence; that of one word is asked for.": (
+            _beginning(second=lambda n, g, d: 4 * g * n * d**2)
+        ),
+        "step 2 has d; the matrices have d² numbers.": (
+            _beginning(second=lambda n, g, d: 4 * g * d)
+        ),
+        "step 2 lacks g, the pairs of matrices.": _beginning(second=lambda n, g, d: 4 * d**2),
+        "step 2 is for the LSTM alone; g may be any number.": (
+            _beginning(second=lambda n, g, d: 16 * d**2)
+        ),
+        "step 2 is for the GRU alone; g may be any number.": (
+            _beginning(second=lambda n, g, d: 12 * d**2)
+        ),
+        "step 3 lacks d: the length grows with it.": (_beginning(third=lambda n, g, d: g - 2)),
+        "step 3 has d²; divide by 4d.": _beginning(third=lambda n, g, d: (g - 2) * d**2),
+        "step 3 is divided by d; multiply by it.": (_beginning(third=lambda n, g, d: (g - 2) / d)),
+        "step 3 has n in it; at one length only both need the same.": (
+            _beginning(third=lambda n, g, d: (g - 2) * n)
         ),
         **{f"{said}.": _costs(*numbers) for said, numbers in COSTS.items()},
         **{f"{said}.": _meeting(length) for said, length in LENGTHS.items()},
@@ -95,6 +149,30 @@ break_even = Derivation(
         "step 5 compares the layers at 2n; put n* in the place of n.": (
             _ending(fifth=lambda n, g, d: 2 * (1 + n / d) / g)
         ),
+        "step 4 is a number of operations; a share is asked for.": (
+            _ending(lambda n, g, d: 4 * (g - 2) * d**2)
+        ),
+        "step 4 is the share at (g − 1) d; n* is (g − 2) d.": (
+            _ending(lambda n, g, d: (g - 1) / (g + 1))
+        ),
+        "step 4 is (g − 1) / g; the pairs have g − 2 parts of g.": (
+            _ending(lambda n, g, d: (g - 1) / g)
+        ),
+        "step 4 is 1 / g; the pairs have g − 2 parts of g.": _ending(lambda n, g, d: 1 / g),
+        "step 4 has half of the pairs' operations: scores and sum have 2nd each.": (
+            _ending(lambda n, g, d: (g - 2) / (g + 2))
+        ),
+        "step 5 has scores and sum only; the projections are needed, too.": (
+            _ending(fifth=lambda n, g, d: 2 * (g - 2) / g)
+        ),
+        "step 5 lets scores and sum grow fourfold; for one word they grow twofold.": (
+            _ending(fifth=lambda n, g, d: (4 * g - 6) / g)
+        ),
+        "step 5 is a number of operations; divide by those of the recurrence.": (
+            _ending(fifth=lambda n, g, d: 8 * (g - 1) * d**2)
+        ),
+        "step 5 is for the LSTM alone; g may be any number.": _ending(fifth=lambda n, g, d: 3 / 2),
+        "step 5 is for the GRU alone; g may be any number.": _ending(fifth=lambda n, g, d: 4 / 3),
     },
     cases=[(10, 3, 64), (50, 4, 20), (7, 5, 8)],
 )

@@ -68,6 +68,42 @@ wasted_pairs = Exercise(
         "the cells of all sentences are compared with a whole batch squared.": (
             lambda ns: 1 - sum(n * n for n in ns) / (len(ns) * max(ns)) ** 2
         ),
+        "cells with padding as query and as key are missing; they are wasted, too.": (
+            lambda ns: sum(2 * n * (max(ns) - n) for n in ns) / _cells(ns)
+        ),
+        "these are wasted positions, compared with cells; count wasted cells.": (
+            lambda ns: sum(max(ns) - n for n in ns) / _cells(ns)
+        ),
+        "the used cells are compared with positions; a table has the longest length squared.": (
+            lambda ns: 1 - sum(n * n for n in ns) / (len(ns) * max(ns))
+        ),
+        "the words are compared with cells; n words use n² cells.": (
+            lambda ns: 1 - sum(ns) / _cells(ns)
+        ),
+        "these are the shares of the sentences; one share of all cells is asked for.": (
+            lambda ns: [1 - n * n / max(ns) ** 2 for n in ns]
+        ),
+        "the diagonal is left out; a word's pair with itself is a cell, too.": (
+            lambda ns: 1 - sum(n * (n - 1) for n in ns) / (len(ns) * max(ns) * (max(ns) - 1))
+        ),
+        "the used cells lack the diagonal; a word's pair with itself is a cell, too.": (
+            lambda ns: 1 - sum(n * (n - 1) for n in ns) / _cells(ns)
+        ),
+        "this is rounded to two decimals; leave it as it is.": (
+            lambda ns: round(_wasted_pairs(ns), 2)
+        ),
+        "this is rounded to one decimal; leave it as it is.": (
+            lambda ns: round(_wasted_pairs(ns), 1)
+        ),
+        "this squares the wasted positions of each sentence, and compares them with positions.": (
+            lambda ns: sum((max(ns) - n) ** 2 for n in ns) / (len(ns) * max(ns)) ** 2
+        ),
+        "this is the share in the shortest sentence; the batch has all of them.": (
+            lambda ns: 1 - min(ns) ** 2 / max(ns) ** 2
+        ),
+        "this is the mean of the sentences' shares of words, squared; square each first.": (
+            lambda ns: (sum(ns) / (len(ns) * max(ns))) ** 2
+        ),
     },
     cases=[([2, 4],), ([3, 5, 10],), ([7, 7, 7],), ([1, 6, 2, 3],)],
 )

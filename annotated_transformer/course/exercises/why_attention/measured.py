@@ -12,12 +12,13 @@ from annotated_transformer.course.questions import Question, by_letters, by_numb
 
 
 def _reach(gaps: list[int], kernel_size: int = 3) -> int:
-    """How many inputs the last output of a stack of convolutions can depend on."""
+    """How long the stretch is on which the last output of a stack of convolutions can depend."""
     news = torch.ones(1, 1, 1)
     for gap in gaps:
         padded = functional.pad(news, [gap * (kernel_size - 1)] * 2)
         news = functional.conv1d(padded, torch.ones(1, 1, kernel_size), dilation=gap)
-    return int((news > 0).sum())
+    read = (news > 0).flatten().nonzero()
+    return int(read.max() - read.min()) + 1
 
 
 @Question
@@ -28,7 +29,8 @@ def doubling_reach(answer: object) -> str:
         answer,
         right,
         {
-            right - 1: "so many places lie between the first symbol and the last one; count both.",
+            right - 1: "so many places the news travels; n counts both ends.",
+            right - 2: "so many symbols lie between the two ends; n counts both.",
             right + 1: "this is the first length that it cannot learn.",
             _reach([1, 1, 1, 1]): "so far reach neighbours, without gaps.",
             _reach([1, 3, 9, 27]): "so far reach gaps that grow threefold.",
@@ -37,6 +39,18 @@ def doubling_reach(answer: object) -> str:
             _reach([8]): "so far reaches the last layer; the others reach further, too.",
             4 * 3: "these are the words of four kernels; with gaps they reach further.",
             _reach([1, 2, 4, 8], 2): "so far reach kernels of two; these read three words.",
+            _reach([1, 2, 4, 8], 4): "each layer reaches two gaps further, not three.",
+            _reach([1, 2, 4, 8], 5): "each layer reaches two gaps further, not four.",
+            _reach([2, 3, 5, 9]): "a gap of 1 is the neighbour; no word lies between.",
+            _reach([1, 2, 4, 8, 16]): "so far reach five layers, the last with a gap of 16.",
+            _reach([2, 4, 8]): "so far reach the last three layers; the first one reaches, too.",
+            _reach([1, 2]): "so far reach the first two layers; there are four.",
+            _reach([8, 8, 8, 8]): "so far reach gaps of 8 in every layer.",
+            3 * 8: "this is three times the last gap; all layers reach further.",
+            8: "this is the last gap; all layers reach further.",
+            1 * 2 * 4 * 8: "this is the product of the gaps; what the layers reach adds up.",
+            4 * 3 + 1: "these are four kernels and one; with gaps they reach further.",
+            27: "this is 3³; gaps that double do not multiply the reach by three.",
         },
     )
 

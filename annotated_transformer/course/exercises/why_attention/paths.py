@@ -144,6 +144,25 @@ path_length = Exercise(
             _wrong(start=lambda reads: reads, step=lambda reached, reads: reached * reads)
         ),
         "these are the positions; the layers are asked for.": len,
+        "this is twice the number of doublings.": _doubled(lambda times: 2 * times),
+        "this is twice the number of doublings, and one.": _doubled(lambda times: 2 * times + 1),
+        "each round reads twice what it has, and one layer more: it jumps over layers.": (
+            _wrong(
+                start=lambda reads: reads,
+                first=2,
+                step=lambda reached, reads: reached @ reached @ reads,
+            )
+        ),
+        "this is the logarithm of the positions, rounded up; the table decides.": (
+            lambda reads: math.ceil(math.log2(len(reads)))
+        ),
+        "this is half of the positions; the table decides.": lambda reads: len(reads) // 2,
+        "this is when more than half of the pairs are reached; ask for all pairs.": (
+            _wrong(lambda reached: reached.sum() > reached.numel() / 2)
+        ),
+        "the products are not kept: after the second layer nothing is new.": (
+            _wrong(start=lambda reads: reads, first=2, step=lambda reached, reads: reads @ reads)
+        ),
     },
     cases=_tables(),
 )

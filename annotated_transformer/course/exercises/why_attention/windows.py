@@ -25,6 +25,14 @@ def _within(first: Callable[[int], int], last: Callable[[int], int]) -> Callable
     return mask
 
 
+def _cut_by_slices(length: int, width: int) -> Tensor:
+    """Each row is opened by a slice, whose start may be negative."""
+    mask, half = torch.zeros(length, length).bool(), width // 2
+    for i in range(length):
+        mask[i, i - half : i + half + 1] = True
+    return mask
+
+
 window = Exercise(
     reference=_window,
     mistakes={
@@ -87,6 +95,31 @@ window = Exercise(
             lambda n, r: _window(n, r) & ~_within(lambda r: 1 - r // 2, lambda r: r // 2 - 1)(n, r)
         ),
         "the window is 3 wide, whatever r is.": lambda n, r: _window(n, 3),
+        "where the window begins before the sentence, the row is empty or begins too late: "
+        "a negative start counts from the end.": _cut_by_slices,
+        "the query itself is not in its window.": lambda n, r: _window(n, r) & ~_window(n, 1),
+        "each query sees itself only, whatever r is.": lambda n, r: _window(n, 1),
+        "everything is open: what is further than r // 2 is to be hidden.": (
+            lambda n, r: torch.ones(n, n).bool()
+        ),
+        "the window is half as wide as r: r // 2 positions belong to each side.": (
+            _within(lambda r: -(r // 4), lambda r: r // 4)
+        ),
+        "this hides what is too far to the right, or r // 2 away; the left has an end, too.": (
+            _within(lambda r: -99, lambda r: r // 2 - 1)
+        ),
+        "this hides what is too far to the left, or r // 2 away; the right has an end, too.": (
+            _within(lambda r: 1 - r // 2, lambda r: 99)
+        ),
+        "this is the right half of the window, without the query itself.": (
+            _within(lambda r: 1, lambda r: r // 2)
+        ),
+        "this is the left half of the window, without the query itself.": (
+            _within(lambda r: -(r // 2), lambda r: -1)
+        ),
+        "True stands for what is r // 2 away or further; it means may attend.": (
+            lambda n, r: ~_within(lambda r: 1 - r // 2, lambda r: r // 2 - 1)(n, r)
+        ),
     },
     cases=[(6, 3), (9, 5), (5, 1), (12, 7)],
 )

@@ -1,0 +1,62 @@
+"""The commands that hand models over to other programs and take theirs: export, import."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from annotated_transformer.cli.options import RunArgument, app, one_sentence
+from annotated_transformer.errors import require_choice
+from annotated_transformer.exchange import (
+    export_to_ctranslate2,
+    export_to_marian,
+    import_marian,
+)
+from annotated_transformer.run import Run, export_to_web
+
+EXPORTS: dict[str, tuple[Callable[[Run, Path], object], str]] = {
+    "run": (Run.export, 'Try: annotated-transformer translate {folder} "…"'),
+    "web": (export_to_web, "Open {folder} in the laboratory."),
+    "ctranslate2": (export_to_ctranslate2, "{folder}/README.md says how to translate with it."),
+    "marian": (export_to_marian, "{folder}/README.md says how to translate with it."),
+}
+"""What a run can be exported as, by which function, and what to do then."""
+
+
+@app.command()
+def export(
+    run: RunArgument,
+    folder: Annotated[Path, typer.Argument(help="A new folder for the model.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            help="run, to translate with, in half the bits; web, two files that the book's "
+            "laboratory opens; ctranslate2, for the engine of that name; or marian, for "
+            "transformers.MarianMTModel of Hugging Face."
+        ),
+    ] = "run",
+) -> None:
+    """Write what it takes to translate into a folder of its own."""
+    with one_sentence():
+        require_choice("to", to, EXPORTS)
+        write, then = EXPORTS[to]
+        write(Run.open(run), folder)
+        typer.echo(f"Exported. {then.format(folder=folder)}")
+
+
+@app.command("import")
+def take(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="A model in the layout in which Hugging Face publishes OPUS-MT: config.json, its "
+            "weights, source.spm, target.spm, vocab.json."
+        ),
+    ],
+    folder: Annotated[Path, typer.Argument(help="A new folder for the run.")],
+) -> None:
+    """Make a run, to translate with, of a translation model that was published elsewhere."""
+    with one_sentence():
+        run = import_marian(source, folder)
+        typer.echo(f'Imported. Try: annotated-transformer translate {run.folder} "…"')

@@ -1,0 +1,45 @@
+"""The commands for a package of one's own: start, check."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from annotated_transformer.cli.options import app, one_sentence, require_text
+from annotated_transformer.own import Report, asked_for, findings
+from annotated_transformer.own import start as start_package
+
+
+@app.command()
+def start(
+    folder: Annotated[Path, typer.Argument(help="A new folder for your package.")],
+) -> None:
+    """Begin a package of your own: what the course teaches, with nothing in its functions."""
+    with one_sentence():
+        require_text(folder)
+        start_package(folder)
+        typer.echo(f"Written. Begin with {folder / 'README.md'}.")
+
+
+@app.command()
+def check(
+    folder: Annotated[Path, typer.Argument(help="The folder of your package.")],
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CHAPTER|MODULE]", help="For example 06, or masking; all if not given."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Check your package: what is right, and what is wrong in which way.
+
+    The exit code is 0 if all is right, 1 if something is wrong or not written yet.
+    """
+    with one_sentence():
+        require_text(folder, what)
+        report = Report(tuple(findings(folder, asked_for(what))))
+        typer.echo(json.dumps(report.as_json(), indent=2) if as_json else str(report))
+        if not report.right:
+            raise typer.Exit(1)

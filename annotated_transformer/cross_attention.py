@@ -1,0 +1,86 @@
+"""Cross-attention: a source is kept once, however many beginnings of a translation look at it."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
+
+KEPT = 3 / 4
+"""Sources at which nothing looks any longer leave when no more than this share is looked at."""
+
+
+@dataclass(frozen=True)
+class SourceKeyValues(KeyValues):
+    """Projected keys and values of sources, and at which of them each row looks.
+
+    A search chooses rows at every step. These stay in their place meanwhile: only the list of who
+    looks at what is changed. At first row i looks at source i.
+    """
+
+    source: Int[Tensor, " rows"] | None = None  # None: row i looks at source i
+
+    def select(self, rows: Tensor) -> "SourceKeyValues":
+        """Those for these rows, given by index (repeats allowed) or as a boolean mask."""
+        number = len(self.keys)
+        before = torch.arange(number, device=rows.device) if self.source is None else self.source
+        source = before[rows]
+        used, renumbered = torch.unique(source, return_inverse=True)
+        if len(used) > KEPT * number:
+            return replace(self, source=source)
+        return SourceKeyValues(self.keys[used], self.values[used], renumbered)
+
+
+class CrossAttention(MultiHeadAttention):
+    """Multi-head attention to sources, in which the rows of one source ask it together.
+
+    Rows that look at the same source, as those of a beam do, become several queries of one row: the
+    products with its keys and values are larger and fewer, and nothing is repeated.
+
+    Source: Vaswani et al. 2017, section 3.2.3.
+    """
+
+    def project(
+        self,
+        key: Float[Tensor, "batch key d_model"],
+        value: Float[Tensor, "batch key d_model"],
+        start: int = 0,
+    ) -> SourceKeyValues:
+        """K Wᵢ^K and V Wᵢ^V of all heads i: of every source, once."""
+        seen = super().project(key, value, start)
+        # Every step reads them: each head's lie side by side.
+        return SourceKeyValues(seen.keys.contiguous(), seen.values.contiguous())
+
+    def attend(
+        self,
+        query: Float[Tensor, "batch query d_model"],
+        seen: KeyValues,
+        mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
+        start: int = 0,
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Attend with projected keys and values, and merge the heads."""
+        if not isinstance(seen, SourceKeyValues) or seen.source is None:
+            return super().attend(query, seen, mask, start)
+        source, number = seen.source, len(seen.keys)
+        place = rank(source, number)
+        grid = query.new_zeros(number, int(place.max()) + 1, *query.shape[1:])
+        grid[source, place] = query
+        if mask is not None and len(mask) > 1:  # rows of one source have the same mask
+            mask = mask.new_zeros(number, *mask.shape[1:]).index_copy(0, source, mask)
+        found = super().attend(grid.flatten(1, 2), seen, mask, start)
+        return found.view_as(grid)[source, place]
+
+
+def rank(source: Int[Tensor, " rows"], number: int) -> Int[Tensor, " rows"]:
+    """How many rows before it look at the same one of ``number`` sources.
+
+    >>> rank(torch.tensor([2, 0, 2, 2, 0]), 3)
+    tensor([0, 0, 1, 2, 1])
+    """
+    counts = source.bincount(minlength=number)
+    order = source.argsort(stable=True)  # the rows of a source side by side
+    first = counts.cumsum(0) - counts  # where there each source begins
+    place = torch.arange(len(source), device=source.device) - first[source[order]]
+    return torch.empty_like(place).index_copy(0, order, place)

@@ -1,0 +1,63 @@
+"""Handing over: what an engine can compute, and the files that each of its folders has."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.files import fill_folder, require_empty, write_atomically
+from annotated_transformer.run import Run
+from annotated_transformer.sentence_pieces import SentencePieces
+from annotated_transformer.transformer import Transformer
+
+
+def hand_over(
+    run: Run, folder: Path, write: Callable[[Path, Transformer], None], readme: str
+) -> None:
+    """Fill an empty folder with what ``write`` writes, both tokenizers and a ``README.md``.
+
+    ``source.json`` and ``target.json`` cut and join texts; the library *tokenizers* reads them.
+
+    Raises:
+        InputError: if there is something in the folder already, or no weights yet.
+    """
+    require_empty(folder)
+    model = cast(Transformer, run.model)
+
+    def fill(path: Path) -> None:
+        write(path, model)
+        for side, vocabulary in zip(("source", "target"), run.vocabularies, strict=True):
+            write_atomically(path / f"{side}.json", vocabulary.to_json())
+        write_atomically(path / "README.md", readme)
+
+    fill_folder(folder, fill)
+
+
+def require_settings(run: Run, engine: str, **allowed: tuple[object, ...]) -> None:
+    """Make sure that an engine can compute the model of a run: a Transformer with such settings.
+
+    Its heads have to cut d_model into equal parts, one for each head of keys and values.
+
+    Raises:
+        InputError: if it is another model, a setting has a value that is not allowed, or its texts
+            are not cut by the library *tokenizers*.
+    """
+    if any(isinstance(vocabulary, SentencePieces) for vocabulary in run.vocabularies):
+        raise InputError(
+            f"{run.folder} was imported with sentence pieces, {engine} can only have words or "
+            "subwords of ours: convert what it was imported from."
+        )
+    if run.recipe.model != "transformer":
+        raise InputError(f"model is {run.recipe.model!r}, {engine} can only have 'transformer'.")
+    config = run.recipe.make_config(*map(len, run.vocabularies))
+    width = config.d_model // config.num_heads
+    allowed = {
+        "d_k": (None, width),
+        "d_v": (None, width),
+        "num_kv_heads": (None, config.num_heads),
+        "norm": ("layer",),
+        **allowed,
+    }
+    for name, values in allowed.items():
+        if (value := getattr(config, name)) not in values:
+            raise InputError(f"{name} is {value!r}, {engine} can only have {values[-1]!r}.")

@@ -1,0 +1,86 @@
+"""The loss together with the output layer: a table of batch × vocabulary is never made.
+
+The tokens go through in chunks, and the gradient is made on the way forward, while a chunk's
+probabilities are at hand. What is kept of them is as small as the layer's input and its weights.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.fast.products import linear
+from annotated_transformer.tokens import PAD
+
+CHUNK = 256
+"""Tokens at a time: their logits should fit into the processor's cache."""
+
+
+class OutputLoss(torch.autograd.Function):
+    """Smoothed cross-entropy of h Wᵀ + b, summed over real tokens, with its gradients.
+
+    With p = softmax(z), z = h Wᵀ + b and V words, the loss of a token y is
+    log Σ exp z − (1 − ε) z_y − ε mean(z), and its gradient p − (1 − ε) one-hot(y) − ε / V. What
+    belongs to the uniform part needs no table: mean(z) = h · mean(W) + mean(b).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, target: Tensor, smoothing: float
+    ) -> Tensor:
+        """The loss; its gradients are kept."""
+        vocab, dtype = weight.size(0), weight.dtype
+        rounded, uniform = weight.to(hidden.dtype), weight.mean(0)
+        shift = bias.to(hidden.dtype)
+        into_hidden, into_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        into_bias, total = torch.zeros_like(bias), bias.new_zeros(())
+        for start in range(0, len(hidden), CHUNK):
+            part = slice(start, start + CHUNK)
+            h, y, is_real = hidden[part], target[part, None], target[part] != PAD
+            logits = linear(h, rounded, shift).to(dtype)
+            top, at_target = logits.amax(-1), logits.gather(-1, y)[:, 0]
+            p = logits.softmax(-1)
+            # The logarithm of the sum, from the largest probability: that one never vanishes.
+            surprise = top - p.amax(-1).log() - (1 - smoothing) * at_target
+            surprise -= smoothing * (h.to(dtype) @ uniform + bias.mean())
+            total += surprise[is_real].sum()
+            p.scatter_add_(-1, y, p.new_full(y.shape, smoothing - 1))
+            p[~is_real] = 0
+            into_bias += p.sum(0)
+            p = p.to(hidden.dtype)
+            into_hidden[part] = linear(p, rounded.t())
+            into_hidden[part] -= (smoothing * uniform * is_real[:, None]).to(hidden.dtype)
+            into_weight += p.t() @ h
+        is_real = target != PAD
+        into_weight -= smoothing / vocab * hidden[is_real].sum(0, dtype=dtype)
+        into_bias -= smoothing / vocab * is_real.sum(dtype=dtype)
+        ctx.save_for_backward(into_hidden, into_weight, into_bias)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        """The gradients that were kept."""
+        into_hidden, into_weight, into_bias = ctx.saved_tensors
+        factor = gradient.to(into_hidden.dtype)
+        return into_hidden * factor, into_weight * gradient, into_bias * gradient, None, None
+
+
+def output_loss(
+    output: nn.Linear,
+    hidden: Float[Tensor, "batch tgt d_model"],
+    target: Int[Tensor, "batch tgt"],
+    smoothing: float = 0.0,
+) -> Float[Tensor, ""]:
+    """:func:`smoothed_cross_entropy` of ``output(hidden)``.
+
+    Raises:
+        InputError: if the smoothing is outside [0, 1).
+    """
+    if not 0 <= smoothing < 1:
+        raise InputError(f"smoothing is {smoothing}, it must be at least 0 and below 1.")
+    loss: Tensor = OutputLoss.apply(  # type: ignore[no-untyped-call]
+        hidden.flatten(0, 1), output.weight, output.bias, target.flatten(), smoothing
+    )
+    return loss

@@ -1,0 +1,43 @@
+"""The fast twin of a Transformer: the same weights in fast modules, all but the output layer."""
+
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.attention import ScaledDotProductAttention
+from annotated_transformer.fast.attention import FastAttention
+from annotated_transformer.fast.dropout import FastDropout
+from annotated_transformer.fast.products import FastLinear
+from annotated_transformer.transformer import Transformer
+
+
+def fast_twin(model: Transformer, dtype: torch.dtype) -> Transformer:
+    """A Transformer whose parameters *are* those of the model, made of fast modules.
+
+    It computes in that number format, embeddings and the weights of norms excepted, and instead of
+    logits it gives the vectors that they are made of.
+    """
+    # What is in the memo is not copied: parameters, tables of positions, and the output layer.
+    shared = [*model.parameters(), *model.buffers(), model.output]
+    twin: Transformer = deepcopy(model, {id(each): each for each in shared})
+    twin.output = nn.Identity()  # type: ignore[assignment]
+
+    def rounded(_module: nn.Module, _given: object, x: Tensor) -> Tensor:
+        return x.to(dtype)
+
+    for embedding in {twin.src_embedding, twin.tgt_embedding}:
+        embedding.register_forward_hook(rounded)
+    for module in list(twin.modules()):
+        for name, part in module.named_children():
+            match part:
+                case nn.Linear():
+                    setattr(module, name, FastLinear(part, dtype))
+                case nn.Dropout():
+                    setattr(module, name, FastDropout(part.p))
+                case nn.RMSNorm():  # unlike nn.LayerNorm, it wants its input as its weights are
+                    part.register_forward_pre_hook(lambda norm, given: given[0].to(norm.weight))
+                    part.register_forward_hook(rounded)
+                case ScaledDotProductAttention():
+                    setattr(module, name, FastAttention())
+    return twin

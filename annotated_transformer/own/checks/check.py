@@ -1,0 +1,154 @@
+"""A check: what a module is asked, and what an oracle answers; numbers that both are given."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from zlib import crc32
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.devices import CPU
+from annotated_transformer.errors import InputError
+
+Module = TypeVar("Module", bound=nn.Module)
+
+SRC = torch.tensor([[5, 3, 7, 4, 2], [6, 8, 2, 0, 0], [4, 2, 0, 0, 0]], device=CPU)
+TGT = torch.tensor([[1, 6, 9, 3], [1, 4, 0, 0], [1, 8, 5, 0]], device=CPU)
+"""Three sentences and their translations, with padding; there are eleven ids."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A question to a module of the reader's, and the right answer."""
+
+    subject: str
+    """The function or class that is judged."""
+    claim: str
+    """What is asked, in a few words or as the call."""
+    ask: Callable[[Any], Any]
+    """From the module to its answer. Whatever it raises counts as one."""
+    want: Callable[[], Any]
+    """The right answer, from somewhere else."""
+
+
+def drawn(name: str, *shape: int) -> Float[Tensor, "..."]:
+    """Numbers that depend on a name alone."""
+    generator = torch.Generator(CPU).manual_seed(crc32(name.encode()))
+    return torch.randn(*shape, generator=generator, dtype=torch.float64, device=CPU) / 2
+
+
+@torch.no_grad()
+def filled(module: Module) -> Module:
+    """The module, without dropout, with weights that depend on their names alone."""
+    module = module.double()
+    for name, tensor in sorted(module.state_dict().items()):
+        tensor.copy_(drawn(name, *tensor.shape))
+    return module.eval()
+
+
+def parts(module: nn.Module) -> dict[str, tuple[int, ...]]:
+    """The names of a module's weights, and their shapes."""
+    return {name: tuple(tensor.shape) for name, tensor in sorted(module.state_dict().items())}
+
+
+def linear(name: str, x: Tensor, out: int, bias: bool = True) -> Tensor:
+    """What a linear layer with the weights of that name gives."""
+    weight = drawn(f"{name}.weight", out, x.size(-1))
+    return F.linear(x, weight, drawn(f"{name}.bias", out) if bias else None)
+
+
+def embedded(name: str, ids: Tensor, width: int, vocab: int = 11) -> Tensor:
+    """The vectors of ids by an embedding with the weights of that name."""
+    return drawn(f"{name}.weight", vocab, width)[ids]
+
+
+def cell_of_torch(
+    cell: str, name: str, width: int, hidden: int
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """PyTorch's cell with the weights of that name: from input and state to the next state."""
+    theirs = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}[cell](width, hidden)
+    theirs = theirs.double()
+    with torch.no_grad():
+        for ours, suffix in (("read", "ih"), ("recur", "hh")):
+            for kind in ("weight", "bias"):
+                weight = getattr(theirs, f"{kind}_{suffix}")
+                weight.copy_(drawn(f"{name}{ours}.{kind}", *weight.shape))
+    if isinstance(theirs, nn.LSTMCell):
+        return lambda x, state: torch.cat(theirs(x, state.chunk(2, dim=-1)), dim=-1)
+    return theirs
+
+
+def softmax(scores: list[float]) -> list[float]:
+    """Softmax, in a loop."""
+    exponentials = [math.exp(score) for score in scores]
+    return [e / sum(exponentials) for e in exponentials]
+
+
+def refusal(call: Callable[[], Any]) -> str:
+    """Which exception of ours a call raises; what else it raises goes through."""
+    try:
+        call()
+    except (InputError, ArithmeticError) as error:
+        return type(error).__name__
+    return "no error"
+
+
+def of_words(logits: Tensor) -> Tensor:
+    """What stands where the target has words; what a model says of padding is of no interest."""
+    return logits[TGT != 0]
+
+
+@torch.no_grad()
+def stepwise(model: Any, src: Tensor = SRC, tgt: Tensor = TGT) -> Tensor:
+    """What a model says of words that it is given one by one."""
+    state, said = model.start(src), []
+    for token in tgt.T:
+        logits, state = model.step(state, token)
+        said.append(logits)
+    return torch.stack(said, dim=1)
+
+
+@torch.no_grad()
+def change_by_future(model: Any) -> Tensor:
+    """How much the first two words' logits change when later words do."""
+    other = torch.cat([TGT[:, :2], 11 - TGT[:, 2:].clamp(min=1)], dim=1)
+    return (model(SRC, TGT)[:, :2] - model(SRC, other)[:, :2]).abs().max()
+
+
+@torch.no_grad()
+def change_by_padding(model: Any) -> Tensor:
+    """How much logits change when a source sentence is given without its padding."""
+    alone = torch.cat([model(SRC[i : i + 1, :n], TGT[i : i + 1]) for i, n in enumerate((5, 3, 2))])
+    return (of_words(model(SRC, TGT)) - of_words(alone)).abs().max()
+
+
+def of_model(name: str, make: Callable[[Any], Any]) -> tuple[Check, ...]:
+    """The properties of every translator, for one that is made from the module."""
+
+    def zero() -> Tensor:
+        return torch.tensor(0.0, device=CPU)
+
+    return (
+        Check(
+            name,
+            f"how much {name}'s logits of the first words change when later words do",
+            lambda m: change_by_future(make(m)),
+            zero,
+        ),
+        Check(
+            name,
+            f"how much {name}'s logits change when sources come without their padding",
+            lambda m: change_by_padding(make(m)),
+            zero,
+        ),
+        Check(
+            name,
+            f"how much {name}'s logits change when words are read one by one",
+            lambda m: of_words(stepwise(make(m)) - make(m)(SRC, TGT)).abs().max(),
+            zero,
+        ),
+    )

@@ -1,0 +1,183 @@
+"""Checks of decoding: greedy search and beams, beside lists of all translations."""
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.devices import CPU
+from annotated_transformer.own.checks.check import Check, refusal
+from annotated_transformer.own.checks.drawn_model import Table, logits_after
+from annotated_transformer.search import Search
+
+EXTRA = 1
+SOURCES = [[4, 2], [5, 3, 2], [4, 4, 2]]
+SRC = torch.tensor([[4, 2, 0], [5, 3, 2], [4, 4, 2]], device=CPU)
+
+
+def _chances(src: Sequence[int], words: Sequence[int]) -> dict[int, float]:
+    """The log-probability of every token that may come next."""
+    logits = logits_after(tuple(src), (1, *words)).tolist()[2:]
+    total = math.log(sum(map(math.exp, logits)))
+    return {token: logit - total for token, logit in enumerate(logits, start=2)}
+
+
+Found = tuple[list[int], float, float]
+
+
+def _told(src: list[int], words: list[int], alpha: float = 0.0) -> Found:
+    """A translation as it is told: its words, its log-probability, its score."""
+    log_prob = sum(_chances(src, words[:t])[word] for t, word in enumerate(words))
+    shown = words[:-1] if words[-1] == 2 else words
+    return shown, log_prob, log_prob / ((5 + len(words)) / 6) ** alpha
+
+
+def _greedy(src: list[int]) -> Found:
+    words: list[int] = []
+    while len(words) < len(src) + EXTRA and 2 not in words:
+        chances = _chances(src, words)
+        words.append(max(chances, key=lambda token: chances[token]))
+    return _told(src, words)
+
+
+def _all(src: list[int], alpha: float) -> list[Found]:
+    """Every translation that can be written down, the best first."""
+    longest = len(src) + EXTRA
+    whole = [[*words, 2] for n in range(longest) for words in product((3, 4, 5), repeat=n)]
+    cut = [list(words) for words in product((3, 4, 5), repeat=longest)]
+    return sorted((_told(src, words, alpha) for words in whole + cut), key=lambda f: -f[2])
+
+
+def _beam(src: list[int], width: int, alpha: float) -> Found:
+    """Beam search with lists."""
+    live: list[tuple[float, list[int]]] = [(0.0, [])]
+    finished: list[Found] = []
+    while live:
+        longer = [
+            (log_prob + more, [*words, token])
+            for log_prob, words in live
+            for token, more in _chances(src, words).items()
+        ]
+        live = []
+        for log_prob, words in sorted(longer, reverse=True)[: width - len(finished)]:
+            if words[-1] == 2 or len(words) == len(src) + EXTRA:
+                finished.append(_told(src, words, alpha))
+            else:
+                live.append((log_prob, words))
+    return max(finished, key=lambda found: found[2])
+
+
+def _as_found(hypothesis: Any) -> Found:
+    return list(hypothesis.tokens), hypothesis.log_prob, hypothesis.score
+
+
+def _search(width: int, alpha: float = 0.6, best: int = 1) -> Search:
+    return Search(beam=width, alpha=alpha, best=best, extra_length=EXTRA)
+
+
+def _beams(m: Any, width: int, alpha: float, src: Tensor = SRC) -> list[Found]:
+    return [_as_found(h[0]) for h in m.beam_search(Table(), src, _search(width, alpha))]
+
+
+def _alike(m: Any) -> tuple[list[bool], list[str]]:
+    """Whether the model is left training, and which kind of search decode makes."""
+    model, kept = Table().train(), []
+    for search in (_search(1), _search(3)):
+        m.decode(model, SRC, search)
+        kept.append(model.training)
+    same = [m.decode(model, SRC, _search(3)) == m.beam_search(model, SRC, _search(3))]
+    same.append(
+        [h[0] for h in m.decode(model, SRC, _search(1))] == m.greedy(model, SRC, _search(1))
+    )
+    return kept, list(map(str, same))
+
+
+def _begun(m: Any) -> list[list[int]]:
+    """Translations that have to begin with a prefix."""
+    prefixes = [[3], [5, 4], []]
+    greedy = m.greedy(Table(), SRC, _search(1), prefixes)
+    found = [*greedy, *(h[0] for h in m.beam_search(Table(), SRC, _search(2), prefixes))]
+    return [h.tokens[:n] for h, n in zip(found, (1, 2, 0) * 2, strict=True)]
+
+
+DECODING = (
+    Check(
+        "length_penalty",
+        "length_penalty(7, 0.5), (1, 2.0) and (9, 0.0)",
+        lambda m: [m.length_penalty(*case) for case in ((7, 0.5), (1, 2.0), (9, 0.0))],
+        lambda: [2**0.5, 1.0, 1.0],
+    ),
+    Check(
+        "next_log_probs",
+        "next_log_probs(torch.zeros(1, 6))",
+        lambda m: m.next_log_probs(torch.zeros(1, 6)),
+        lambda: torch.tensor([[-math.inf] * 2 + [-math.log(4)] * 4]),
+    ),
+    Check(
+        "next_log_probs",
+        "the errors when a logit is nan, and when it is inf",
+        lambda m: [
+            refusal(lambda x=x: m.next_log_probs(torch.tensor([[0.0, 0.0, x, 0.0]])))  # type: ignore[misc]
+            for x in (math.nan, math.inf)
+        ],
+        lambda: ["DivergedError"] * 2,
+    ),
+    Check(
+        "without_end",
+        "without_end([5, 2]), ([5]) and ([])",
+        lambda m: [m.without_end(words) for words in ([5, 2], [5], [])],
+        lambda: [[5], [5], []],
+    ),
+    Check(
+        "greedy",
+        "greedy search for one sentence, beside a loop over lists",
+        lambda m: [_as_found(h) for h in m.greedy(Table(), SRC[1:2], _search(1))],
+        lambda: [_greedy(SOURCES[1])],
+    ),
+    Check(
+        "greedy",
+        "greedy search for three sentences together, beside a loop over lists",
+        lambda m: [_as_found(h) for h in m.greedy(Table(), SRC, _search(1))],
+        lambda: list(map(_greedy, SOURCES)),
+    ),
+    *(
+        Check(
+            "beam_search",
+            f"a beam of {width} with alpha={alpha}, beside {said}",
+            lambda m, w=width, a=alpha: _beams(m, w, a),  # type: ignore[misc]
+            lambda w=width, a=alpha: [  # type: ignore[misc]
+                _all(src, a)[0] if w == 200 else _beam(src, w, a) for src in SOURCES
+            ],
+        )
+        for width, alpha, said in (
+            (1, 0.6, "beam search with lists"),
+            (2, 0.6, "beam search with lists"),
+            (3, 2.0, "beam search with lists"),
+            (200, 0.0, "all translations that there are"),
+            (200, 3.0, "all translations that there are"),
+        )
+    ),
+    Check(
+        "beam_search",
+        "the three best translations of a beam of 200, beside all that there are",
+        lambda m: [
+            _as_found(h) for h in m.beam_search(Table(), SRC[:1], _search(200, 0.6, best=3))[0]
+        ],
+        lambda: _all(SOURCES[0], 0.6)[:3],
+    ),
+    Check(
+        "decode",
+        "whether the model still trains afterwards, and decode is beam_search and greedy",
+        _alike,
+        lambda: ([True, True], ["True", "True"]),
+    ),
+    Check(
+        "decode",
+        "how translations begin whose prefixes are [3], [5, 4] and []",
+        _begun,
+        lambda: [[3], [5, 4], []] * 2,
+    ),
+)

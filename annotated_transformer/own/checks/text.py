@@ -1,0 +1,168 @@
+"""Checks of what text becomes: tokens and batches."""
+
+import unicodedata
+from collections import Counter
+from typing import Any
+
+import torch
+
+from annotated_transformer.own.checks.check import Check, refusal
+
+TEXTS = ["I am a student", "you are a robot", "I am"]
+PAIRS = [("low lower", "ab"), ("low", "ab ab"), ("lowest low", "b")]
+
+
+def _ids(text: str) -> list[int]:
+    """Ids by how often a word comes, then by the alphabet."""
+    counts = Counter(" ".join(TEXTS).split())
+    words = sorted(counts, key=lambda word: (-counts[word], word))
+    return [words.index(word) + 4 if word in words else 3 for word in text.split()]
+
+
+def _words(m: Any) -> Any:
+    return m.Vocabulary.words(TEXTS)
+
+
+TOKENS = (
+    Check(
+        "Vocabulary.words", f"len(Vocabulary.words({TEXTS}))", lambda m: len(_words(m)), lambda: 11
+    ),
+    Check(
+        "Vocabulary.encode",
+        f"Vocabulary.words({TEXTS}).encode('I am a teacher')",
+        lambda m: _words(m).encode("I am a teacher"),
+        lambda: _ids("I am a teacher"),
+    ),
+    Check(
+        "Vocabulary.encode",
+        f"Vocabulary.words({TEXTS}).encode('<eos> I <pad>')",
+        lambda m: _words(m).encode("<eos> I <pad>"),
+        lambda: [3, *_ids("I"), 3],
+    ),
+    Check(
+        "Vocabulary.encode_all",
+        f"Vocabulary.words({TEXTS}).encode_all(['you', 'am I <bos>'])",
+        lambda m: _words(m).encode_all(["you", "am I <bos>"]),
+        lambda: [_ids("you"), [*_ids("am I"), 3]],
+    ),
+    Check(
+        "Vocabulary.tokens",
+        f"Vocabulary.words({TEXTS}).tokens([0, 2, 3, 4])",
+        lambda m: _words(m).tokens([0, 2, 3, 4]),
+        lambda: ["<pad>", "<eos>", "<unk>", "I"],
+    ),
+    Check(
+        "Vocabulary.tokens",
+        "the error for an id outside the vocabulary, 11 or -1",
+        lambda m: [refusal(lambda i=i: _words(m).tokens([i])) for i in (11, -1)],  # type: ignore[misc]
+        lambda: ["InputError"] * 2,
+    ),
+    Check(
+        "Vocabulary.decode",
+        f"Vocabulary.words({TEXTS}).decode([1, 4, 5, 3, 2, 0])",
+        lambda m: _words(m).decode([1, 4, 5, 3, 2, 0]),
+        lambda: "I a <unk>",
+    ),
+    Check(
+        "Vocabulary.subwords",
+        "the subwords of 'low' and 'lower', learned from 'low lower lowest low' with room enough",
+        lambda m: (lambda v: v.tokens(v.encode("low lower")))(
+            m.Vocabulary.subwords(["low lower lowest low"], 40)
+        ),
+        lambda: ["▁low", "▁lower"],
+    ),
+    Check(
+        "Vocabulary.subwords",
+        "'Öl, e\\u0301!' decoded from its subwords",
+        lambda m: (lambda v: v.decode(v.encode("Öl, é!")))(m.Vocabulary.subwords(["Öl, é!"], 20)),
+        lambda: unicodedata.normalize("NFC", "Öl, é!"),
+    ),
+    Check(
+        "Vocabulary.subwords",
+        "the error for a size of 4, which leaves no room",
+        lambda m: refusal(lambda: m.Vocabulary.subwords(["a"], 4)),
+        lambda: "InputError",
+    ),
+    Check(
+        "Vocabularies.learn",
+        "how many vocabularies Vocabularies.learn makes with 0 and with 30 subwords",
+        lambda m: [len({*map(id, m.Vocabularies.learn(PAIRS, n))}) for n in (0, 30)],
+        lambda: [2, 1],
+    ),
+    Check(
+        "Vocabularies.encode",
+        f"Vocabularies.learn({PAIRS}, 0).encode([('lowest', 'ab b')])",
+        lambda m: m.Vocabularies.learn(PAIRS, 0).encode([("lowest", "ab b")]),
+        lambda: [([6], [4, 5])],
+    ),
+    Check(
+        "Vocabularies.encode_in_chunks",
+        f"list(Vocabularies.learn({PAIRS}, 0).encode_in_chunks({PAIRS}, 2))",
+        lambda m: list(m.Vocabularies.learn(PAIRS, 0).encode_in_chunks(PAIRS, 2)),
+        lambda: [[([4, 5], [4]), ([4], [4, 4])], [([6, 4], [5])]],
+    ),
+)
+
+LENGTHS = [(3, 2), (1, 1), (6, 5), (2, 3), (4, 4), (5, 6), (9, 1), (1, 12)]
+EXAMPLES = [([7] * n, [5] * m) for n, m in LENGTHS]
+
+
+def _groups(m: Any, seed: int | None = None) -> list[list[int]]:
+    return [[int(i) for i in group] for group in m.batches_by_tokens(EXAMPLES, 14, seed)]
+
+
+BATCHES = (
+    Check(
+        "pad",
+        "pad([[5, 6, 7], [8]])",
+        lambda m: m.pad([[5, 6, 7], [8]]),
+        lambda: torch.tensor([[5, 6, 7], [8, 0, 0]]),
+    ),
+    Check(
+        "pad", "the error for pad([])", lambda m: refusal(lambda: m.pad([])), lambda: "InputError"
+    ),
+    Check(
+        "Batch.of",
+        "src, tgt_in and tgt_out of Batch.of([([7, 8], [9]), ([7], [5, 6])])",
+        lambda m: (lambda b: [b.src, b.tgt_in, b.tgt_out])(
+            m.Batch.of([([7, 8], [9]), ([7], [5, 6])])
+        ),
+        lambda: [
+            torch.tensor(rows)
+            for rows in ([[7, 8, 2], [7, 2, 0]], [[1, 9, 0], [1, 5, 6]], [[9, 2, 0], [5, 6, 2]])
+        ],
+    ),
+    Check(
+        "Batch.num_tokens",
+        "Batch.of([([7, 8, 9, 7], [9]), ([7], [5, 6])]).num_tokens",
+        lambda m: m.Batch.of([([7, 8, 9, 7], [9]), ([7], [5, 6])]).num_tokens,
+        lambda: 5,
+    ),
+    Check(
+        "batches_by_tokens",
+        f"the groups of pairs of {LENGTHS} tokens, of at most 14",
+        _groups,
+        lambda: [[1], [6], [0, 3], [4, 2], [5], [7]],
+    ),
+    Check(
+        "batches_by_tokens",
+        "the same groups with a seed, sorted",
+        lambda m: sorted(map(sorted, _groups(m, 3))),
+        lambda: [[0, 3], [1], [2, 4], [5], [6], [7]],
+    ),
+    Check(
+        "batches_by_tokens",
+        "whether the order is the same for the same seed, and for every seed",
+        lambda m: (
+            _groups(m, 3) == _groups(m, 3),
+            len({repr(_groups(m, seed)) for seed in range(9)}) == 1,
+        ),
+        lambda: (True, False),
+    ),
+    Check(
+        "batches_by_tokens",
+        "the error for a sentence of 7 tokens with its end symbol and max_tokens=6",
+        lambda m: refusal(lambda: m.batches_by_tokens([([5] * 6, [5])], 6)),
+        lambda: "InputError",
+    ),
+)

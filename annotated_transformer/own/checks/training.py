@@ -1,0 +1,181 @@
+"""Checks of the trainer."""
+
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.devices import CPU
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.own.checks.check import Check, drawn, refusal
+
+
+class Bigrams(nn.Module):
+    """A model that sees the word before, and nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Parameter(drawn("table", 11, 11))
+        self.dropout = nn.Dropout(0.5)
+        self.trains: list[bool] = []
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """The logits of every next word."""
+        self.trains.append(self.training)
+        return self.table[tgt_in]
+
+
+PARTS = [
+    Batch.of([([5, 6], [7, 8, 9]), ([6], [4])]),
+    Batch.of([([9, 9, 8], [5])]),
+]
+WHOLE = [Batch.of([([5, 6], [7, 8, 9]), ([6], [4]), ([9, 9, 8], [5])])]
+
+
+def _trained(m: Any, updates: list[list[Batch]], **options: Any) -> list[Any]:
+    model = Bigrams()
+    trainer = m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1 * step, **options)
+    told = [trainer.update(parts) for parts in updates]
+    return [model.table.detach(), [list(map(float, pair)) for pair in told], trainer.steps]
+
+
+def _trained_by_hand(updates: int, clip: float | None) -> list[Any]:
+    """The same by torch.optim, on the whole batch."""
+    table, batch, told = nn.Parameter(drawn("table", 11, 11)), WHOLE[0], []
+    optimizer = torch.optim.Adam([table], betas=(0.9, 0.98), eps=1e-9)
+    for step in range(1, updates + 1):
+        loss = F.cross_entropy(
+            table[batch.tgt_in].flatten(0, 1), batch.tgt_out.flatten(), ignore_index=0
+        )
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = nn.utils.clip_grad_norm_([table], clip or float("inf"))
+        told.append([loss.item(), norm.item()])
+        optimizer.param_groups[0]["lr"] = 0.1 * step
+        optimizer.step()
+    return [table.detach(), told, updates]
+
+
+def _options(m: Any) -> dict[str, Any]:
+    group = m.paper_adam(nn.Linear(1, 1)).param_groups[0]
+    return {"betas": group["betas"], "eps": f"{group['eps']:g}"}
+
+
+def _mode(m: Any) -> list[bool]:
+    model = Bigrams().eval()
+    m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1).update(PARTS)
+    return model.trains
+
+
+def _average(m: Any) -> Tensor:
+    model = Bigrams()
+    trainer = m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1)
+    trainer.update(WHOLE)
+    trainer.update(WHOLE)
+    return (trainer.average.weights["table"] - model.table.detach()).abs().max()
+
+
+def _broken(m: Any) -> str:
+    model = Bigrams()
+    with torch.no_grad():
+        model.table[1, 1] = float("nan")
+    trainer = m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1)
+    return refusal(lambda: trainer.update(WHOLE))
+
+
+def _nothing(m: Any) -> str:
+    trainer = m.Trainer(Bigrams(), smoothed_cross_entropy, lambda step: 0.1)
+    return refusal(lambda: trainer.update([]))
+
+
+def _logits(m: Any) -> Tensor:
+    trainer = m.Trainer(Bigrams(), smoothed_cross_entropy, lambda step: 0.1)
+    return trainer.logits(WHOLE[0]).detach()
+
+
+EXAMPLES = [([7] * n, [5] * n) for n in range(1, 7)]
+
+
+def _sources(m: Any, count: int, skip: int = 0, every: int = 1) -> list[list[int]]:
+    batches = islice(m.endless_batches(EXAMPLES, 7, 0, skip, every=every), count)
+    return [sorted((batch.src == 7).sum(dim=1).tolist()) for batch in batches]
+
+
+TRAINING = (
+    Check(
+        "endless_batches",
+        "the lengths of the sources of two epochs, of each sorted",
+        lambda m: [sorted(_sources(m, 10)[i : i + 5]) for i in (0, 5)],
+        lambda: [[[1, 2], [3], [4], [5], [6]]] * 2,
+    ),
+    Check(
+        "endless_batches",
+        "whether skip=7 goes on as after seven batches, and epochs differ in order",
+        lambda m: [
+            _sources(m, 9)[7:] == _sources(m, 2, skip=7),
+            len({repr(_sources(m, 30)[i : i + 5]) for i in range(0, 30, 5)}) > 1,
+        ],
+        lambda: [True, True],
+    ),
+    Check(
+        "endless_batches",
+        "whether skip=1 and every=2 give every second batch",
+        lambda m: _sources(m, 3, skip=1, every=2) == _sources(m, 6)[1::2],
+        lambda: True,
+    ),
+    Check(
+        "endless_batches",
+        "the error without examples",
+        lambda m: refusal(lambda: next(iter(m.endless_batches([], 7, 0)))),
+        lambda: "InputError",
+    ),
+    Check(
+        "paper_adam",
+        "the betas and eps of paper_adam",
+        _options,
+        lambda: {"betas": (0.9, 0.98), "eps": "1e-09"},
+    ),
+    Check(
+        "Trainer.logits",
+        "what Trainer.logits says of a batch",
+        _logits,
+        lambda: drawn("table", 11, 11)[WHOLE[0].tgt_in],
+    ),
+    Check(
+        "Trainer.update",
+        "weights, losses and norms of two updates with a whole batch, beside torch.optim",
+        lambda m: _trained(m, [WHOLE, WHOLE], clip=None),
+        lambda: _trained_by_hand(2, None),
+    ),
+    Check(
+        "Trainer.update",
+        "weights, losses and norms of two updates with the same batch in two unequal parts",
+        lambda m: _trained(m, [PARTS, PARTS], clip=None),
+        lambda: _trained_by_hand(2, None),
+    ),
+    Check(
+        "Trainer.update",
+        "weights, losses and norms of two updates with clip=0.01",
+        lambda m: _trained(m, [PARTS, WHOLE], clip=0.01),
+        lambda: _trained_by_hand(2, 0.01),
+    ),
+    Check(
+        "Trainer.update",
+        "whether the model trains while its parts are read",
+        _mode,
+        lambda: [True, True],
+    ),
+    Check(
+        "Trainer.update",
+        "how far the average without decay is from the weights",
+        _average,
+        lambda: torch.tensor(0.0, device=CPU),
+    ),
+    Check("Trainer.update", "the error when the loss is nan", _broken, lambda: "DivergedError"),
+    Check(
+        "Trainer.update", "the error when there is no target token", _nothing, lambda: "InputError"
+    ),
+)

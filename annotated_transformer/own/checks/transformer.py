@@ -1,0 +1,154 @@
+"""Checks of the whole Transformer."""
+
+import warnings
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.exchange import halves, marian_names, marian_settings, reordered
+from annotated_transformer.masking import causal_mask
+from annotated_transformer.own.checks.attention import sinusoids
+from annotated_transformer.own.checks.check import (
+    SRC,
+    TGT,
+    Check,
+    drawn,
+    embedded,
+    filled,
+    of_model,
+    of_words,
+)
+from annotated_transformer.own.checks.layers import POSITIONS, layer_of_torch, normed, put_in
+
+SIZES = {"d_model": 8, "num_layers": 2, "num_heads": 4, "d_ff": 12, "dropout": 0.0,
+         "max_length": 12}  # fmt: skip
+
+
+def made(m: Any, **changes: Any) -> Any:
+    """A small Transformer of the module."""
+    return filled(m.Transformer(m.TransformerConfig(11, 11, **(SIZES | changes))))
+
+
+def _embedded(name: str, ids: Tensor) -> Tensor:
+    return embedded(f"{name}.tokens", ids, 8) * 8**0.5 + sinusoids(12, 8)[: ids.size(1)]
+
+
+@torch.no_grad()
+def _stacks(position: str) -> list[Tensor]:
+    """The memory, and what comes out of the decoder, by torch.nn."""
+    x, y, hidden = _embedded("src_embedding", SRC), _embedded("tgt_embedding", TGT), SRC == 0
+    for i in range(2):
+        layer = put_in(layer_of_torch(nn.TransformerEncoderLayer, position), f"encoder.{i}.")
+        x = layer(x, src_key_padding_mask=hidden)
+    x = normed("encoder_norm.", x) if position == "pre" else x
+    masks = {"tgt_key_padding_mask": TGT == 0, "memory_key_padding_mask": hidden}
+    for i in range(2):
+        other = put_in(layer_of_torch(nn.TransformerDecoderLayer, position), f"decoder.{i}.")
+        y = other(y, x, tgt_mask=~causal_mask(4)[0, 0], **masks)
+    return [x[SRC != 0], of_words(normed("decoder_norm.", y) if position == "pre" else y)]
+
+
+def _logits_by_torch(position: str) -> Tensor:
+    weight = drawn("tgt_embedding.tokens.weight", 11, 8)
+    return _stacks(position)[1] @ weight.T + drawn("output.bias", 11)
+
+
+@torch.no_grad()
+def _by_marian() -> Tensor:
+    """The logits by Hugging Face's model with the weights of those names."""
+    from transformers import MarianConfig, MarianMTModel
+
+    from annotated_transformer.transformer import Transformer, TransformerConfig
+
+    config = TransformerConfig(11, 11, **SIZES)  # type: ignore[arg-type]
+    with warnings.catch_warnings(action="ignore"):
+        theirs = MarianMTModel(
+            MarianConfig(
+                **marian_settings(config), pad_token_id=0, eos_token_id=2, decoder_start_token_id=1
+            )
+        )
+    theirs = theirs.double().train(False)
+    ours = dict(filled(Transformer(config)).named_parameters())
+    weights = {
+        their: reordered(our, ours[our], halves(8)) for our, their in marian_names(config).items()
+    }
+    weights["final_logits_bias"] = weights["final_logits_bias"][None]
+    theirs.load_state_dict(weights, strict=False)
+    seen = {"attention_mask": (SRC != 0).int(), "decoder_attention_mask": (TGT != 0).int()}
+    return of_words(theirs(input_ids=SRC, decoder_input_ids=TGT, **seen).logits)
+
+
+HUGGING_FACE = (
+    Check(
+        "Transformer",
+        "the logits of a post-norm Transformer, beside Marian of Hugging Face",
+        lambda m: of_words(made(m)(SRC, TGT)).detach(),
+        _by_marian,
+    ),
+)
+
+TRANSFORMER = (
+    Check(
+        "Embedding",
+        "the vectors of ids (3, 5), from their formula",
+        lambda m: made(m).src_embedding(SRC).detach(),
+        lambda: _embedded("src_embedding", SRC),
+    ),
+    Check(
+        "Embedding",
+        "the vectors of ids (3, 2) that stand at positions 3 and 4",
+        lambda m: made(m).src_embedding(SRC[:, 3:], 3).detach(),
+        lambda: _embedded("src_embedding", SRC)[:, 3:],
+    ),
+    Check(
+        "Embedding",
+        "whether the deviation of fresh embeddings is near 1/√d_model",
+        lambda m: (
+            0.9
+            < 8 * float(m.Embedding(99, m.TransformerConfig(99, 9, d_model=64)).tokens.weight.std())
+            < 1.1
+        ),
+        lambda: True,
+    ),
+    *(
+        Check(
+            "Transformer.encode",
+            f"the memory of a {position}-norm Transformer, beside torch.nn",
+            lambda m, p=position: made(m, norm_position=p).encode(SRC)[SRC != 0].detach(),  # type: ignore[misc]
+            lambda p=position: _stacks(p)[0],  # type: ignore[misc]
+        )
+        for position in POSITIONS
+    ),
+    *(
+        Check(
+            "Transformer",
+            f"the logits of a {position}-norm Transformer, beside torch.nn",
+            lambda m, p=position: of_words(made(m, norm_position=p)(SRC, TGT)).detach(),  # type: ignore[misc]
+            lambda p=position: _logits_by_torch(p),  # type: ignore[misc]
+        )
+        for position in POSITIONS
+    ),
+    *of_model("Transformer", made),
+    Check(
+        "Transformer",
+        "how many numbers are trained with share_embeddings and tie_output set, and with neither",
+        lambda m: [
+            sum(p.numel() for p in made(m, share_embeddings=x, tie_output=x).parameters())
+            for x in (True, False)
+        ],
+        lambda: [2 * (532 + 836) + 11 * 8 + 11, 2 * (532 + 836) + 3 * 11 * 8 + 11],
+    ),
+    Check(
+        "Transformer",
+        "whether two layers of a fresh stack start from different weights",
+        lambda m: (
+            lambda e: (
+                not torch.equal(e[0].feed_forward.inner.weight, e[1].feed_forward.inner.weight)
+            )
+        )(m.Transformer(m.TransformerConfig(11, 11, **SIZES)).encoder),
+        lambda: True,
+    ),
+    *(HUGGING_FACE if find_spec("transformers") else ()),
+)

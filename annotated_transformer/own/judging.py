@@ -1,0 +1,112 @@
+"""Judging: what a module of the reader's is, right, not written or wrong, and in which way."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from annotated_transformer.course.comparing import Failure, difference, equal
+from annotated_transformer.course.relations import relation
+from annotated_transformer.course.trials import attempt
+from annotated_transformer.own.checks import CHECKS, Check
+from annotated_transformer.own.loading import file_of, run_source
+from annotated_transformer.own.skeleton import source_of
+from annotated_transformer.own.teaching import PACKAGE
+
+SECONDS = 5.0
+"""How long the reader's code may take to answer one question."""
+
+NOT_WRITTEN = "it raises NotImplementedError: "
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is said of a function or a class of the reader's."""
+
+    module: str
+    subject: str
+    state: str
+    """``right``, ``not written`` or ``wrong``."""
+    sentence: str = ""
+
+
+@cache
+def slips() -> dict[str, dict[str, list[str]]]:
+    """What readers often get wrong, by module: a sentence, and how our source becomes wrong."""
+    text = Path(__file__).with_name("slips.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def subjects_of(module: str) -> list[str]:
+    """The functions and classes of a module that are judged."""
+    return list(dict.fromkeys(check.subject for check in CHECKS[module]))
+
+
+def judge(folder: Path, module: str) -> Iterator[Finding]:
+    """Say of every subject of a module what it is. Our modules stand in for the others.
+
+    A mistake is named if simulating it gives the reader's answers to all questions about the
+    subject; otherwise the first answer that is wrong is shown. The questions come in an order of
+    size, so that is the smallest.
+    """
+    theirs = loaded(folder, module)
+    for subject in subjects_of(module):
+        yield judged(theirs, module, subject)
+
+
+def loaded(folder: Path, module: str) -> ModuleType | Failure:
+    """The module of the reader's, or why there is none."""
+    file = file_of(folder, module)
+    try:
+        source = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return Failure(f"it cannot be read: {error}")
+    return attempt(lambda: run_source(source, PACKAGE, module, str(file)), (), SECONDS).result
+
+
+def judged(theirs: ModuleType | Failure, module: str, subject: str) -> Finding:
+    """Say of one subject of a module what it is."""
+    if isinstance(theirs, Failure):
+        return Finding(module, subject, "wrong", f"{module}.py cannot be used: {theirs.sentence}")
+    checks = [check for check in CHECKS[module] if check.subject == subject]
+    answers = [answer(check, theirs) for check in checks]
+    for given in answers:
+        if isinstance(given, Failure) and given.error.startswith(NOT_WRITTEN):
+            what = given.error.removeprefix(NOT_WRITTEN)
+            return Finding(module, subject, "not written", f"not written yet: {what}.")
+    right = [attempt(check.want, (), 1e6).result for check in checks]
+    wrong = [i for i, given in enumerate(answers) if not equal(given, right[i])]
+    if not wrong:
+        return Finding(module, subject, "right")
+    said = named(module, checks, answers)
+    if not said and len(answers) > 1:
+        said = relation(answers, right, False)
+    if not said:
+        i = wrong[0]
+        said = f"{checks[i].claim}: {difference(answers[i], right[i])}"
+    return Finding(module, subject, "wrong", said)
+
+
+def answer(check: Check, module: ModuleType) -> Any:
+    """What a module answers, or a Failure."""
+
+    def ask() -> Any:
+        torch.manual_seed(0)
+        return check.ask(module)
+
+    return attempt(ask, (), SECONDS).result
+
+
+def named(module: str, checks: list[Check], answers: list[Any]) -> str:
+    """The first mistake that gives these answers to these questions."""
+    source = source_of(module)
+    for sentence, (right, wrong) in slips()[module].items():
+        slipped = run_source(source.replace(right, wrong), PACKAGE, module, f"<{module}>")
+        if all(equal(answer(c, slipped), a) for c, a in zip(checks, answers, strict=True)):
+            return sentence
+    return ""

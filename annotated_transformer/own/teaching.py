@@ -1,0 +1,70 @@
+"""Teaching: which modules a reader writes, in the order of the chapters that teach them."""
+
+from annotated_transformer import MODULES
+from annotated_transformer.errors import InputError
+
+PACKAGE = "my_transformer"
+"""What the package of a reader is called, wherever its folder is."""
+
+CHAPTERS = (
+    "tokens_and_batches",
+    "seq2seq",
+    "bahdanau",
+    "luong",
+    "self_attention",
+    "multi_head_attention",
+    "positional_encoding",
+    "masking",
+    "cross_attention",
+    "why_attention",
+    "layers",
+    "transformer",
+    "training",
+    "decoding",
+)
+"""The chapters of the book up to the last of which something is written, by their stems."""
+
+WRITTEN = (
+    "tokens", "batches", "loss", "masking", "recurrent", "seq2seq", "soft_lookup", "bahdanau",
+    "luong", "attention", "multi_head_attention", "positional_encoding", "layers", "transformer",
+    "schedule", "averaging", "training", "decoding",
+)  # fmt: skip
+"""What a reader writes, in an order of imports; everything else is taken from our package."""
+
+
+def chapter_of(module: str) -> int:
+    """The number of the chapter that teaches a module.
+
+    >>> chapter_of("multi_head_attention")
+    6
+    """
+    return 1 + CHAPTERS.index(str(MODULES[module]))
+
+
+MODULES_BY_CHAPTER = tuple(sorted(WRITTEN, key=chapter_of))
+"""What a reader writes, in the order of the chapters."""
+
+
+def asked_for(what: str | None) -> tuple[str, ...]:
+    """The modules of a chapter, by its number or stem; one by its name; or all.
+
+    >>> asked_for("06"), asked_for("tokens_and_batches"), asked_for("loss")
+    (('multi_head_attention',), ('tokens', 'batches', 'loss'), ('loss',))
+
+    Raises:
+        InputError: if there is no such module or chapter, or the chapter has no module.
+    """
+    if what is None:
+        return MODULES_BY_CHAPTER
+    if what in WRITTEN:
+        return (what,)
+    numbered = what.isdecimal() and 0 < int(what) <= len(CHAPTERS)
+    chapter = CHAPTERS[int(what) - 1] if numbered else what
+    found = tuple(module for module in MODULES_BY_CHAPTER if MODULES[module] == chapter)
+    if not found:
+        numbers = sorted({chapter_of(module) for module in WRITTEN})
+        raise InputError(
+            f"{what!r} is nothing to check, it must be a chapter ({', '.join(map(str, numbers))}) "
+            f"or a module ({', '.join(MODULES_BY_CHAPTER)})."
+        )
+    return found

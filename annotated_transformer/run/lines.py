@@ -1,0 +1,162 @@
+"""Lines: a run translates text of any length, in order; a bad line costs itself alone."""
+
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from multiprocessing import get_context
+
+import torch
+
+from annotated_transformer.devices import CPU, computing_in
+from annotated_transformer.errors import InputError
+from annotated_transformer.run.folder import Run
+from annotated_transformer.search import Search
+from annotated_transformer.tokens import UNK
+from annotated_transformer.translation import search_all
+
+LONGEST = 100_000
+"""Bytes of a line: what has more is no sentence."""
+
+CHUNK = 1000
+"""Lines that are read, sorted by length and translated together."""
+
+MANY = 4 * CHUNK
+"""Lines from which on a second process is worth its start, which takes seconds."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """The translations of a line, the best first; where it has a fault, they are empty."""
+
+    translations: list[str]
+    fault: str | None = None
+
+
+def lines_of(readline: Callable[[int], bytes]) -> Iterator[bytes]:
+    """The lines of a stream; of one that is too long, only so much that this can be seen.
+
+    ``readline`` reads the next line of it, or so many bytes if it has more.
+    """
+    while line := readline(LONGEST + 2):
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = readline(LONGEST)
+        yield line.rstrip(b"\r\n")
+
+
+@dataclass(frozen=True)
+class LineTranslator:
+    """How the lines of a text are to be translated."""
+
+    run: Run
+    search: Search
+    prefix: str | None = None
+    precision: str = "float32"
+
+    def fault(self, line: bytes, ids: Sequence[int], prefix: Sequence[int]) -> str | None:
+        """What is wrong with a line, as the end of a sentence; nothing is wrong with an empty one.
+
+        ``ids`` are its tokens, ``prefix`` those with which its translation has to begin.
+        """
+        longest = self.run.model.max_length or LONGEST
+        room = min(len(ids) + 1 + self.search.extra_length, longest)
+        if len(line) > LONGEST:
+            return f"has more than {LONGEST:,} bytes"
+        if text_of(line) is None:
+            return "is not UTF-8 text"
+        if line and not ids:
+            return "has nothing but white space"
+        known = [i for i in ids if i != UNK]
+        if ids and not self.run.vocabularies.src.decode(known).strip():
+            return "has nothing that the vocabulary knows"
+        if len(ids) >= longest:
+            return (
+                f"has {len(ids) + 1} tokens with its end symbol, the model takes {longest}: "
+                "shorten it, or train with a larger max_length"
+            )
+        if ids and len(prefix) > room:
+            return f"may have a translation of {room} tokens, and the prefix has {len(prefix)}"
+        return None
+
+    def __call__(self, lines: Sequence[bytes]) -> list[Line]:
+        """The translations of some lines, each as if it came alone."""
+        (src, tgt), search = self.run.vocabularies, self.search
+        prefix = tgt.encode(self.prefix or "")
+        ids = src.encode_all([text_of(line) or "" for line in lines])
+        faults = [self.fault(line, each, prefix) for line, each in zip(lines, ids, strict=True)]
+        sources = [[] if fault else each for each, fault in zip(ids, faults, strict=True)]
+        with computing_in(self.precision, self.run.device):
+            found = search_all(self.run.model, sources, search, [prefix] * len(lines))
+        return [
+            Line([tgt.decode(hypothesis.tokens) for hypothesis in best], fault)
+            for best, fault in zip(found, faults, strict=True)
+        ]
+
+    def translate(self, lines: Iterable[bytes], workers: int | None = None) -> Iterator[Line]:
+        """The translations of any number of lines, in their order; few of them are in memory.
+
+        They are made here, or by ``workers`` processes, of which each loads the model once. If no
+        number is given, there are two for a long text on a processor with two cores or more.
+
+        Raises:
+            InputError: if a process was killed.
+        """
+        rest = iter(lines)
+        chunks = iter(lambda: list(islice(rest, CHUNK)), [])
+        first = list(islice(chunks, MANY // CHUNK))
+        if workers is None:
+            pays = self.run.device.type == CPU and (os.cpu_count() or 1) > 1
+            workers = 2 if pays and sum(map(len, first)) >= MANY else 1
+        chunks = chain(first, chunks)
+        found = map(self, chunks) if workers == 1 else self.by_processes(chunks, workers)
+        return chain.from_iterable(found)
+
+    def by_processes(
+        self, chunks: Iterable[Sequence[bytes]], workers: int
+    ) -> Iterator[Sequence[Line]]:
+        """The translations of chunks of lines, each made by one of some processes."""
+        own = replace(self, run=replace(self.run))  # without the model, if it is loaded: each does
+        threads = max(1, torch.get_num_threads() // workers)
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), begin, (own, threads))
+        waiting: deque[Future[list[Line]]] = deque()
+        try:
+            for chunk in chunks:
+                waiting.append(pool.submit(go_on, chunk))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BrokenProcessPool as error:
+            raise InputError("a process that translates was killed: take --workers 1.") from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def text_of(line: bytes) -> str | None:
+    """The text of a line, without white space around it; nothing if it is not UTF-8."""
+    try:
+        return line.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return None
+
+
+translator: Callable[[Sequence[bytes]], list[Line]]
+"""In a process that translates: what it translates with."""
+
+
+def begin(given: LineTranslator, threads: int) -> None:
+    """Begin a process that translates; Ctrl-C is for the one that began it."""
+    global translator
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    torch.set_num_threads(threads)
+    translator = given
+
+
+def go_on(chunk: Sequence[bytes]) -> list[Line]:
+    """Translate a chunk in a process that has begun."""
+    return translator(chunk)

@@ -1,0 +1,111 @@
+"""Sentence pieces: a vocabulary that a SentencePiece model cuts, as many published models have."""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from typing import Any
+
+from annotated_transformer.errors import InputError, require_library
+from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+
+KIND = "SentencePiece"
+
+
+class SentencePieces(Vocabulary):
+    """The pieces into which a SentencePiece model cuts texts, in an order of their own.
+
+    The order may hold pieces that the model never cuts: those of the other language, where one
+    order serves both. A beginning such as ``>>fra<<``, which tells some models the language to
+    translate into, is one token.
+
+    Source: Kudo and Richardson 2018.
+    """
+
+    def __init__(self, model: bytes, tokens: Sequence[str]) -> None:
+        """Take the bytes of a model (a file ``.spm``) and all tokens.
+
+        Raises:
+            InputError: if the first four tokens are not the special tokens, the bytes are not those
+                of a model, or the library sentencepiece is not installed.
+        """
+        if (first := tuple(tokens[: len(SPECIALS)])) != SPECIALS:
+            raise InputError(f"the first tokens are {first}, they must be {SPECIALS}.")
+        library = require_library("sentencepiece")
+        self._model, self._tokens = model, list(tokens)
+        try:
+            self._processor = library.SentencePieceProcessor(model_proto=model)
+        except RuntimeError as error:
+            raise InputError(f"this is no model of SentencePiece ({error}).") from error
+        # What a reader types is never a special token.
+        self._ids = {token: i for i, token in enumerate(self._tokens) if i > EOS}
+
+    @classmethod
+    def from_json(cls, text: str) -> "SentencePieces":
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            InputError: if it is anything else.
+        """
+        try:
+            described = json.loads(text)["model"]
+            model, tokens = b64decode(described["proto"]), list(map(str, described["tokens"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"this is not the JSON of sentence pieces ({error!r}).") from error
+        return cls(model, tokens)
+
+    def to_json(self) -> str:
+        """Write the whole vocabulary, model and tokens, as JSON."""
+        proto = b64encode(self._model).decode()
+        described = {"type": KIND, "tokens": self._tokens, "proto": proto}
+        return json.dumps({"model": described}, ensure_ascii=False)
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """Cut texts into tokens and give their ids; a piece that has none is unknown."""
+        parts = [self._language_and_text(text) for text in texts]
+        cut = self._processor.encode([text for _, text in parts], out_type=str)
+        return [
+            [self._ids.get(token, UNK) for token in [*language, *pieces]]
+            for (language, _), pieces in zip(parts, cut, strict=True)
+        ]
+
+    @staticmethod
+    def _language_and_text(text: str) -> tuple[list[str], str]:
+        if text.startswith(">>") and (end := text.find("<<")) > 0:
+            return [text[: end + 2]], text[end + 2 :]
+        return [], text
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Put the text together again; ``PAD``, ``BOS`` and ``EOS`` are left out.
+
+        Raises:
+            InputError: if an id is outside the vocabulary.
+        """
+        pieces = self.tokens([i for i in ids if i not in (PAD, BOS, EOS)])
+        return str(self._processor.decode_pieces(pieces)).replace("▁", " ").strip()
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """The token of each id, as a string.
+
+        Raises:
+            InputError: if an id is outside the vocabulary.
+        """
+        for i in ids:
+            if not 0 <= i < len(self):
+                raise InputError(f"id {i} is outside the vocabulary of {len(self)} tokens.")
+        return [self._tokens[i] for i in ids]
+
+
+def vocabulary_of_json(text: str) -> Vocabulary:
+    """Read a vocabulary of any kind from the JSON that it wrote.
+
+    Raises:
+        InputError: if it is that of none.
+    """
+    try:
+        kind: Any = json.loads(text)["model"]["type"]
+    except (ValueError, KeyError, TypeError):
+        kind = None  # the other kind has a sentence for it
+    return (SentencePieces if kind == KIND else Vocabulary).from_json(text)

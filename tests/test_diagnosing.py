@@ -1,0 +1,454 @@
+"""Diagnosing: what is said of wrong answers without a catalogue, and that it is true of them."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from annotated_transformer.course.checking import Exercise
+from annotated_transformer.course.circumstances import circumstance
+from annotated_transformer.course.comparing import Failure, equal
+from annotated_transformer.course.derivations import Derivation
+from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.explaining import explained
+from annotated_transformer.course.other_arguments import other_cases
+from annotated_transformer.course.partly import OTHER_SHAPES, SEQUENCES, partly_right
+from annotated_transformer.course.places import CORNERS, WRONG, places
+from annotated_transformer.course.quantities import OF, by_a_quantity
+from annotated_transformer.course.trials import attempt
+
+RIGHT = [normal(3, 4, 5, seed=1) + 5, normal(2, 5, 4, seed=2) + 5]
+
+
+def exercise(
+    reference: Callable[..., Any], *cases: Any, kind: type[Exercise] = Exercise, **more: Any
+) -> Exercise:
+    return kind(reference=reference, mistakes={}, cases=cases, **more)
+
+
+# --- where numbers are wrong ----------------------------------------------------------------------
+
+
+def at(x: Tensor, axis: int, end: int) -> Tensor:
+    there = torch.zeros_like(x, dtype=torch.bool)
+    there.select(axis, end).fill_(True)
+    return there
+
+
+@pytest.mark.parametrize("axis", [-1, -2, 0])
+@pytest.mark.parametrize("end", ["first", "last"])
+def test_the_end_of_an_axis_is_told(axis: int, end: str) -> None:
+    named = {-1: "`d`", -2: "`words`", 0: "`batch`"}[axis]
+    there = [at(x, axis, 0 if end == "first" else -1) for x in RIGHT]
+    wrong = [torch.where(place, x + 9, x) for place, x in zip(there, RIGHT, strict=True)]
+    said = f"wrong numbers stand at the {end} place of {named} only."
+    assert partly_right(wrong, RIGHT, ["batch", "words", "d"]) == said
+    wrong = [
+        torch.where(place, x, x + normal(*x.shape, seed=7).abs() + 1)
+        for place, x in zip(there, RIGHT, strict=True)
+    ]
+    said = f"right numbers stand at the {end} place of {named} only."
+    assert partly_right(wrong, RIGHT, ["batch", "words", "d"]) == said
+
+
+def holes(x: Tensor) -> Tensor:
+    """With 0 in some places."""
+    return x * (normal(*x.shape, seed=3) > 0)
+
+
+TRUTHS = [normal(3, 4, seed=3) > 0, normal(2, 5, seed=4) > 0]
+
+
+@pytest.mark.parametrize(
+    ("right", "change", "told"),
+    [
+        (RIGHT, lambda x: x + 9 * torch.eye(*x.shape[-2:]), "wrong numbers stand on the diagonal"),
+        (RIGHT, lambda x: x + torch.ones(x.shape[-2:]).triu(1), "wrong numbers stand above the"),
+        (RIGHT, lambda x: x + torch.ones(x.shape[-2:]).tril(-1), "wrong numbers stand below the"),
+        (RIGHT, lambda x: torch.where(x > 5, torch.nan, x), "some numbers are nan; the others"),
+        (RIGHT, lambda x: torch.where(x > 5, torch.inf, x), "some numbers are infinite; the"),
+        (RIGHT, holes, "0 stands where something else is asked for; all other numbers are"),
+        (list(map(holes, RIGHT)), lambda x: torch.where(x == 0, 3, x), "something else stands"),
+        (TRUTHS, lambda x: x | (normal(*x.shape, seed=8) > 0), "no True is missing, but some are"),
+        (TRUTHS, lambda x: x & (normal(*x.shape, seed=8) > 0), "no True is too many, but some"),
+        (RIGHT, lambda x: x[torch.arange(len(x)).roll(1)][:, [1, 2, 0, 3]], "the rows are right"),
+        (RIGHT, lambda x: x.flatten().roll(1).view(x.shape), "the numbers are right, but stand"),
+        (RIGHT, lambda x: x * (2 + torch.arange(len(x)))[:, None, None], "along the last axis the"),
+        (RIGHT, lambda x: x + x.mean(-1, keepdim=True), "along the last axis the numbers are"),
+    ],
+)
+def test_what_wrong_numbers_have_in_common_is_told(
+    right: list[Tensor], change: Callable[[Tensor], Tensor], told: str
+) -> None:
+    cut = [x[..., :4, :4] for x in right]  # square, so that no shape tells
+    assert partly_right(list(map(change, cut)), cut).startswith(told)
+
+
+def test_a_right_case_is_no_objection_but_a_wrong_number_elsewhere_is_one() -> None:
+    wrong = [RIGHT[0] + torch.eye(4, 5), RIGHT[1]]
+    assert partly_right(wrong, RIGHT) == "wrong numbers stand on the diagonal only."
+    assert partly_right([wrong[0], RIGHT[1] ** 2], RIGHT) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda x: x.permute(1, 2, 0), "the axes stand in another order"),
+        (lambda x: x.flatten(1), "the right numbers stand here in their order, in another shape"),
+        (lambda x: x.flip(0).flatten(), "the right numbers stand here in another order, in"),
+        (lambda x: x.expand(6, *x.shape), "the right result is repeated along an axis that"),
+        (lambda x: torch.cat([x, x + 1], -1), "the right numbers come first along the last axis"),
+        (lambda x: torch.cat([x + 1, x], -1), "the right numbers come last along the last axis"),
+        (lambda x: torch.cat([x, x + 1]), "the right ones come first along the first axis"),
+        (lambda x: torch.cat([x + 1, x]), "the right ones come last along the first axis"),
+        (lambda x: x[..., :2], "this is right as far as it goes along the last axis"),
+        (lambda x: x[..., 2:], "the first numbers along the last axis are missing"),
+        (lambda x: x[:1], "this is right as far as it goes along the first axis"),
+        (lambda x: x[1:], "the first along the first axis are missing"),
+        (lambda x: x[:, None] + (x - x[:, :1])[None], "each is combined with every other"),
+    ],
+)
+def test_what_a_wrong_shape_has_in_common_is_told(
+    change: Callable[[Tensor], Tensor], told: str
+) -> None:
+    right = RIGHT
+    if told.startswith("each"):
+        right = [torch.einsum("iid->id", change(x)[:, :, 0]) for x in RIGHT]
+        assert partly_right([change(x)[:, :, 0] for x in RIGHT], right).startswith(told)
+    else:
+        assert partly_right(list(map(change, right)), right).startswith(told)
+
+
+def test_an_axis_that_is_missing_is_told() -> None:
+    right = [x[:1].expand(x.shape) for x in RIGHT]
+    said = "an axis is missing along which all should be repeated."
+    assert partly_right([x[0] for x in right], right) == said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ([[3, 1], [5, 4]], "this is right as far as it goes, but ends too early."),
+        ([[1, 2], [4, 6]], "the beginning is missing; from there on it is right."),
+        ([[3, 1, 2, 9], [5, 4, 6, 6]], "this begins right, but more follows than is asked for."),
+        ([[9, 3, 1, 2], [9, 5, 4, 6]], "this ends right, but more comes before than is asked for."),
+        ([[1, 2, 3], [4, 6, 5]], "these are the right entries in another order."),
+        ([[2, 3], [6, 5]], "some of the right entries are missing; those that are here are right."),
+        (
+            [[9, 1, 2, 3], [4, 6, 8, 5]],
+            "all that is asked for is here, and something else besides.",
+        ),
+        ([[9, 1, 2], [7, 4, 6]], "the first is wrong, all others are right."),
+        ([[3, 1, 9], [5, 4, 9]], "the last is wrong, all others are right."),
+        ([[3, 7, 2], [4, 4, 6]], ""),
+    ],
+)
+def test_what_is_right_in_a_list_is_told(wrong: list[list[int]], told: str) -> None:
+    assert partly_right(wrong, [[3, 1, 2], [5, 4, 6]]) == told
+
+
+def test_lists_in_a_list_may_have_another_order_within() -> None:
+    said = "the right lists are here, but within each the order is another."
+    assert partly_right([[[2, 1], [3]], [[5, 4]]], [[[1, 2], [3]], [[4, 5]]]) == said
+
+
+def test_every_sentence_about_parts_is_tested_here() -> None:
+    assert len(SEQUENCES) == 10
+    assert len(OTHER_SHAPES) == 14
+    assert len(WRONG) + len(CORNERS) == 11
+    assert len(places()) == 11 + 3 * 6
+
+
+# --- by how much ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("written", OF)
+def test_a_size_that_is_a_factor_or_is_added_is_told(written: str) -> None:
+    right, known = [normal(3, seed=1), normal(4, seed=2)], [{"d": 3.0}, {"d": 7.0}]
+    values = [OF[written](sizes["d"]) for sizes in known]
+    for change, told in (
+        (lambda x, q: x * q, "this is what is asked for, times {}."),
+        (lambda x, q: x / q, "this is what is asked for, divided by {}."),
+        (lambda x, q: x + q, "this is too large by {}."),
+        (lambda x, q: x - q, "this is too small by {}."),
+    )[: 2 if written == "(1 − {})" else 4]:
+        answers = [change(x, q) for x, q in zip(right, values, strict=True)]
+        assert by_a_quantity(answers, right, known) == told.format(written.format("d"))
+    assert by_a_quantity([2 * x for x in right], right, known) == ""
+
+
+# --- for other arguments --------------------------------------------------------------------------
+
+
+def _mixed(
+    x: Float[Tensor, "n d"],
+    mask: Bool[Tensor, "n d"],
+    ids: Int[Tensor, " n"],
+    count: int,
+    rate: float,
+    left: bool,
+    words: list[int],
+) -> Tensor:
+    """Mix all arguments in a way that no other arguments give the same."""
+    place = torch.arange(1.0, 1 + x.numel()).view(x.shape).sqrt().to(x)
+    own = (x.sin() * place + (2 + mask) * place.cos()).cumsum(0).cumsum(1)
+    whole = (ids * place[:, 0]).sum() + count**3 + 7 * rate**3 + 0.3 * left
+    return own * whole + sum(word * 0.7**i for i, word in enumerate(words))
+
+
+MIXED = [
+    (normal(3, 3, seed=1), normal(3, 3, seed=2) > 0, torch.tensor([4, 2, 7]), 5, 0.4, True, [3, 1]),
+    (normal(4, 4, seed=3), normal(4, 4, seed=4) > 0, torch.arange(4), 3, 1.7, False, [2, 9, 2]),
+]
+ASKED = exercise(_mixed, *MIXED)
+FOR_OTHERS = {said: list(cases) for said, cases in other_cases(ASKED._diagnosis.known, MIXED)}
+
+
+@pytest.mark.parametrize("said", FOR_OTHERS)
+def test_the_right_result_for_other_arguments_is_told(said: str) -> None:
+    try:
+        wrong = [_mixed(*case) for case in FOR_OTHERS[said]]
+    except (TypeError, RuntimeError, IndexError):
+        return  # the other arguments make no sense here
+    told = ASKED._diagnosis._for_others(wrong, lambda x: x)
+    named = told.removeprefix("this is the right result for other arguments: ").rstrip(".")
+    assert equal([_mixed(*case) for case in FOR_OTHERS[named]], wrong)
+
+
+def test_of_most_other_arguments_it_is_told_which() -> None:
+    def answer(*case: Any) -> Tensor:
+        return _mixed(case[0].flip(1), *case[1:])
+
+    said = "this is the right result for other arguments: `x` is turned round along `d`."
+    assert ASKED(answer).mistake == said
+    assert len(FOR_OTHERS) > 60
+
+
+def test_an_argument_that_is_given_back_is_told() -> None:
+    assert ASKED(lambda *case: case[0]).mistake == "this is `x`, as it was given."
+
+
+# --- what counts ----------------------------------------------------------------------------------
+
+
+def _weighted(x: Float[Tensor, "n d"], w: Float[Tensor, " d"]) -> Float[Tensor, " n"]:
+    """The second row is not read."""
+    x = x.clone()
+    x[1] = 0.0
+    return (x.sin() @ w.exp()).cumsum(0)
+
+
+WEIGHTED = exercise(
+    _weighted,
+    (normal(3, 4, seed=1), normal(4, seed=2)),
+    (normal(5, 2, seed=3), normal(2, seed=4)),
+)
+
+
+def test_an_argument_that_counts_for_nothing_is_told() -> None:
+    told = WEIGHTED(lambda x, w: x[:, 0].cos().cumsum(0)).mistake
+    assert told == "the result does not depend on `w`."
+
+
+def test_a_number_that_must_not_count_is_told() -> None:
+    told = WEIGHTED(lambda x, w: (x.cos() @ w).cumsum(0)).mistake
+    assert told == "for exercises.weighted.cases[1] `x[1, 0]` changes the result, and must not."
+
+
+def test_a_number_that_has_to_count_is_told() -> None:
+    def answer(x: Tensor, w: Tensor) -> Tensor:
+        return (x[[0, 2]].cos() @ w).sum() + torch.zeros(len(x), dtype=w.dtype)
+
+    told = WEIGHTED(answer).mistake
+    assert told == "for exercises.weighted.cases[1] `x[3, 0]` must change the result, and does not."
+
+
+# --- where it is right ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_right", "told"),
+    [
+        (["dot", "dot", "sum", "max"], [True, True, True, False], "`x` is 'dot' or 'sum'"),
+        ([True, False, True], [False, True, False], "`x` is False"),
+        ([0, 3, 7], [True, False, False], "`x` is 0"),
+        ([1, 3, 7], [True, False, False], "`x` is 1"),
+        ([4, 3, 2], [True, False, True], "`x` is even"),
+        ([4, 3, 2], [False, True, False], "`x` is odd"),
+        ([-1.5, 3.5, 2.5], [True, False, False], "`x` is negative"),
+        ([-1.5, 3.5, 2.5], [False, True, True], "`x` is positive"),
+        ([TRUTHS[0], TRUTHS[0] | True], [False, True], "`x` is True everywhere"),
+        ([TRUTHS[0], TRUTHS[0] & False], [True, False], "`x` is True somewhere"),
+        ([torch.tensor([3, 0]), torch.tensor([3, 4])], [False, True], "there is no 0 in `x`"),
+        ([torch.tensor([3, 0]), torch.tensor([3, 4])], [True, False], "there is a 0 in `x`"),
+        ([[], [2, 3]], [True, False], "`x` is empty"),
+        ([[], [3, 2, 3]], [False, True], "`x` is not empty"),
+        ([[1], [3, 2]], [True, False], "`x` holds one entry"),
+        ([[1], [3, 2]], [False, True], "`x` holds more than one entry"),
+        ([[5, 5, 3], [3, 4, 2]], [False, True], "nothing stands in `x` twice"),
+        ([[5, 5, 3], [3, 4, 2]], [True, False], "something stands in `x` twice"),
+        ([[5, 5, 5], [3, 4, 4]], [True, False], "all entries of `x` are equal"),
+        ([[5, 6, 7], [5, 4, 3]], [True, False], "`x` is in order"),
+        ([[5, 6, 7], [5, 4, 3]], [False, True], "`x` is not in order"),
+        ([5, 7], [False, True], ""),
+        ([0, 0], [False, True], ""),
+        ([0, 1], [True, True], ""),
+    ],
+)
+def test_where_an_answer_is_right_is_told(
+    arguments: list[Any], is_right: list[bool], told: str
+) -> None:
+    said = circumstance({"x": Any}, [(x,) for x in arguments], is_right)
+    assert said == (told and f"it is right where {told}, and wrong in all other cases.")
+
+
+def test_where_two_numbers_are_equal_is_told() -> None:
+    asked = exercise(share_of, (5.0, 5.0), (5.0, 7.0), (9.0, 4.0))
+    told = asked(lambda part, whole: 1.0 if part == whole else part**3 + whole**2).mistake
+    assert told == "it is right where `part` is `whole`, and wrong in all other cases."
+
+
+def share_of(part: float, whole: float) -> float:
+    """Which share?"""
+    return part / whole
+
+
+# --- two at once, one entry, other axes -----------------------------------------------------------
+
+
+def test_two_mistakes_at_once_are_told() -> None:
+    sentence = "w goes through no exp."
+    mistakes = {sentence: lambda x, w: _weighted(x, w.log())}
+    asked = Exercise(_weighted, mistakes, [(x, w.abs() + 1) for x, w in WEIGHTED.cases])
+    told = asked(lambda x, w: -_weighted(x, w.log())).mistake
+    assert told == (
+        f"two mistakes at once: {sentence} Besides, "
+        "the sign is wrong: this is the negative of what is asked for."
+    )
+
+
+def _pair(x: Float[Tensor, "n d"]) -> tuple[Float[Tensor, " n"], Float[Tensor, "n d"]]:
+    """The sums and the squares."""
+    return x.sum(1), x * x
+
+
+PAIR = exercise(_pair, (normal(3, 4, seed=1),), (normal(4, 2, seed=2),))
+
+
+def test_the_one_entry_that_is_wrong_is_told() -> None:
+    told = PAIR(lambda x: (x.sum(1), x * x + torch.eye(*x.shape))).mistake
+    assert told == "entry 2 of 2: wrong numbers stand on the diagonal only."
+
+
+def test_other_axes_are_told_by_their_names() -> None:
+    said = "entry 1 of 2: the axes of the result are (d); (n) is asked for."
+    assert PAIR(lambda x: (x.cos().sum(0), x * x)).mistake == said
+
+
+def test_a_step_that_is_another_one_is_told() -> None:
+    def steps(x: float) -> tuple[float, float, float]:
+        """Three steps."""
+        return x, x * x, x * x + 1.5
+
+    asked = exercise(steps, (1.5,), (3.0,), (4.0,), kind=Derivation)
+    said = "step 2: this is what is asked for in step 3."
+    assert asked(lambda x: (x, x * x + 1.5, 7.0)).mistake == said
+
+
+# --- exceptions -----------------------------------------------------------------------------------
+
+
+def raised(call: Callable[[], Any]) -> Failure:
+    result = attempt(call, ()).result
+    assert isinstance(result, Failure)
+    return Failure(result.error)
+
+
+def a(*shape: int) -> Tensor:
+    return torch.ones(*shape)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: a(3, 2) - a(2, 3), "two tensors meet with 2 (batch) and 3 (d) on one axis."),
+        (
+            lambda: a(3, 2) @ a(3, 5),
+            "a matrix with 2 (batch) columns is multiplied with one",
+        ),
+        (
+            lambda: a(3, 2) @ a(5),
+            "a matrix with 2 (batch) columns is multiplied with a vect",
+        ),
+        (
+            lambda: torch.bmm(a(7, 4, 2), a(7, 3, 5)),
+            "matrices with 2 (batch) columns are",
+        ),
+        (lambda: a(3) @ a(2), "a vector of 3 (d) numbers is multiplied with one of 2 (batch)."),
+        (
+            lambda: torch.cat([a(2, 4), a(3, 4)], 1),
+            "tensors are joined that have 2 (batch)",
+        ),
+        (
+            lambda: torch.nn.GRUCell(3, 4)(a(5, 2)),
+            "a cell made for 3 (d) numbers at a time",
+        ),
+        (lambda: a(2, 3)[a(2, 2) > 0], "the mask in the brackets has another shape"),
+        (
+            lambda: a(2)[2],
+            "the place 2 is asked for, counted from 0, on an axis of 2 (b",
+        ),
+        (lambda: a(6).view(7, 7), ""),
+        (lambda: a(2).view(7, 7), "2 (batch) numbers are put into the shape (7, 7)"),
+        (lambda: a(9, 8) - a(8, 9), ""),
+        (lambda: a(3).sum(2), "axis 2 is asked for, which is not there."),
+        (
+            lambda: a(3)[0, 0],
+            "there are more places in the brackets than the 1 of",
+        ),
+        (lambda: not a(3), "a whole tensor stands where one True or False is needed"),
+        (lambda: a(3)[::-1], "a tensor cannot be read backwards by `[::-1]`; flip it."),
+        (lambda: int(a(3)), "a tensor of several numbers stands where one number is needed."),
+        (lambda: a(3, 4).mT.view(-1), "`view` is asked for numbers that do not lie side by side"),
+        (lambda: (lambda x, y: 0)(*a(3)), "3 arguments are given to what"),
+        (lambda: (lambda x, y: 0)(1), "nothing is given for 'y'."),
+        (lambda: missing, "`missing` has never been given a value."),  # type: ignore[name-defined]
+        (lambda: a(3).length(), "a tensor has no `length`."),
+        (lambda: [].add(3), "a value of type list has no `add`."),  # type: ignore[attr-defined]
+        (lambda: None + 1, "None stands where a value is needed"),  # type: ignore[operator]
+        (lambda: a(3)[a(3)], "places are given that are no whole numbers."),
+        (lambda: a(2, 2) @ a(2, 2).float(), "numbers of two types meet"),
+        (lambda: torch.arange(3).mean(), "a mean is asked of whole numbers or truths"),
+        (lambda: 1 - (a(3) > 0), "truths are subtracted; turn a mask round with ~."),
+        (lambda: 1 / 0, "something is divided by 0."),
+        (lambda: max([]), "the largest of nothing is asked for."),
+        (
+            lambda: torch.einsum("ij->i", a(3)),
+            "einsum is given 2 letters for a tensor with 1",
+        ),
+        (lambda: [1][2], "a list is asked for a place behind its end."),
+        (lambda: [1].index(2), "the place of something is asked for where it does not occur."),
+        (lambda: {}[7], "a dictionary is asked for the key 7, which it does not have."),
+        (
+            lambda: torch.nn.functional.cross_entropy(a(2, 3, 8), torch.ones(2, 3).long()),
+            "cross_entropy takes the classes from axis 1",
+        ),
+        (lambda: [1] - [2], "`-` stands between values of type list and list."),  # type: ignore[operator]
+        (lambda: a(3)(2), "a value of type Tensor is not callable, and is used"),
+        (lambda: range(4 / 2), "a number with a fraction stands where a whole one"),  # type: ignore[arg-type]
+        (lambda: math.log(-1), "a root or a logarithm is taken of a number that has none."),
+        (lambda: torch.bmm(a(2), a(2)), "a product is asked of tensors with too many axes"),
+        (lambda: torch.stack([a(2), a(3)]), "tensors of different shapes are stacked."),
+        (lambda: a(2).sum().backward(), "a gradient is asked of what was computed without one."),
+        (lambda: {[1]: 2}, "a list stands where only what cannot change may stand"),
+        (lambda: torch.nn.Embedding(2, 3)(torch.tensor(5)), "a place is asked for that a tensor"),
+        (lambda: int("seven"), ""),
+    ],
+)
+def test_an_exception_is_told_by_what_it_means(call: Callable[[], Any], told: str) -> None:
+    said = explained(raised(call), {"batch": 2.0, "d": 3.0})
+    assert said.startswith(told) if told else not said

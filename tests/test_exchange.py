@@ -1,0 +1,233 @@
+"""Models handed over: the programs of others compute with them what we compute."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import ctranslate2
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+from transformers import MarianMTModel
+from typer.testing import CliRunner
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.cli import app
+from annotated_transformer.corpora import Corpus, load_corpus
+from annotated_transformer.decoding import next_log_probs
+from annotated_transformer.errors import InputError
+from annotated_transformer.exchange import export_to_ctranslate2, export_to_marian
+from annotated_transformer.models import MODELS
+from annotated_transformer.multi30k import DATA_VARIABLE
+from annotated_transformer.run import Recipe, Run
+from annotated_transformer.run.checkpoint import save_checkpoint
+from annotated_transformer.search import GREEDY
+from annotated_transformer.tokens import EOS, PAD
+from oracles import assert_close, randomise
+
+ROOT = Path(__file__).resolve().parent.parent
+PAIRS = [
+    ("ein Hund rennt", "a dog runs"),
+    ("ein Kind lacht", "a child laughs out loud"),
+    ("der Hund, der lacht", "the dog that laughs"),
+]
+CORPUS = Corpus("letters", ("de", "en"), {"train": PAIRS, "val": PAIRS})
+SIZES = {"d_model": 16, "num_layers": 2, "num_heads": 4, "d_ff": 24, "max_length": 80}
+
+
+def made(folder: Path, model="transformer", *, subwords=60, **sizes) -> Run:
+    """A run with random weights."""
+    recipe = Recipe(model, "letters", subwords=subwords, sizes=sizes)
+    run = Run.create(folder, recipe, CORPUS)
+    fresh = randomise(recipe.make_model(run.vocabularies))
+    save_checkpoint(run.weights, dict(fresh.named_parameters()))
+    return run
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """A run that knows its few sentences by heart, and gives no trivial translations."""
+    run = made(tmp_path_factory.mktemp("learned") / "run", **SIZES, dropout=0.0)
+    torch.manual_seed(0)
+    model, batch = run.recipe.make_model(run.vocabularies), batch_of(run)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(60):
+        logits = model(batch.src, batch.tgt_in)
+        cross_entropy(logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=PAD).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    save_checkpoint(run.weights, dict(model.named_parameters()))
+    assert run.translate([src for src, _ in PAIRS], GREEDY) == [tgt for _, tgt in PAIRS]
+    return run
+
+
+TABLES = [
+    {"subwords": 60, "share_embeddings": True},
+    {"subwords": 60, "share_embeddings": True, "tie_output": False},
+    {"subwords": 0, "activation": "swish"},
+    {"subwords": 0, "tie_output": False},
+]
+"""One table of embeddings, two, or three; both activations."""
+
+
+def batch_of(run: Run) -> Batch:
+    return Batch.of(run.vocabularies.encode(PAIRS))
+
+
+# --- Marian ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tables", TABLES)
+def test_marian_gives_the_same_logits(tmp_path, tables):
+    run = made(tmp_path / "run", **SIZES, **tables)
+    export_to_marian(run, tmp_path / "marian")
+    theirs, told = MarianMTModel.from_pretrained(tmp_path / "marian", output_loading_info=True)
+    assert not any(told.values())
+    batch = batch_of(run)
+    with torch.inference_mode():
+        found = theirs(
+            batch.src, attention_mask=(batch.src != PAD).long(), decoder_input_ids=batch.tgt_in
+        ).logits
+        expected = run.model(batch.src, batch.tgt_in)
+    is_word = batch.tgt_in != PAD
+    assert_close(found[is_word], expected[is_word])
+    assert expected.std() > 0.1
+
+
+def test_the_readme_of_marian_says_how_a_text_is_translated(tmp_path, learned, monkeypatch, capsys):
+    export_to_marian(learned, tmp_path / "marian")
+    monkeypatch.chdir(tmp_path / "marian")
+    [code] = re.findall(r"```python\n(.*?)```", Path("README.md").read_text("utf-8"), re.DOTALL)
+    for text in [*(src for src, _ in PAIRS), "der Hund rennt"]:
+        monkeypatch.setattr("builtins.input", lambda text=text: text)
+        exec(code, {})
+        assert capsys.readouterr().out.splitlines() == learned.translate([text], GREEDY)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "sentence"),
+    [
+        ({"norm_position": "pre"}, "norm_position is 'pre', Marian can only have 'post'."),
+        ({"norm": "rms"}, "norm is 'rms', Marian can only have 'layer'."),
+        ({"positions": "learned"}, "positions is 'learned', Marian can only have 'sinusoidal'."),
+        ({"num_kv_heads": 2}, "num_kv_heads is 2, Marian can only have 4."),
+        ({"d_k": 3}, "d_k is 3, Marian can only have 4."),
+        ({"d_v": 3}, "d_v is 3, Marian can only have 4."),
+    ],
+)
+def test_what_marian_cannot_compute_is_refused(tmp_path, sizes, sentence):
+    run = made(tmp_path / "run", **SIZES | sizes)
+    with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
+        export_to_marian(run, tmp_path / "marian")
+    assert not (tmp_path / "marian").exists()
+
+
+@pytest.mark.parametrize("model", sorted(MODELS.keys() - {"transformer"}))
+def test_marian_is_no_recurrent_model(tmp_path, model):
+    run = made(tmp_path / "run", model, d_model=8, hidden_dim=6)
+    with pytest.raises(InputError, match=f"model is '{model}', Marian can only have 'transformer'"):
+        export_to_marian(run, tmp_path / "marian")
+
+
+# --- CTranslate2 ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [*TABLES, {"norm_position": "pre"}, {"positions": "learned"}])
+def test_ctranslate2_finds_the_same_log_probabilities(tmp_path, sizes):
+    run = made(tmp_path / "run", **SIZES | sizes)
+    export_to_ctranslate2(run, tmp_path / "ct2")
+    batch, (src, tgt) = batch_of(run), run.vocabularies
+    theirs = ctranslate2.Translator(str(tmp_path / "ct2")).score_batch(
+        [src.tokens(src.encode(text)) for text, _ in PAIRS],
+        [tgt.tokens(tgt.encode(text)) for _, text in PAIRS],
+    )
+    with torch.inference_mode():
+        logits = run.model(batch.src, batch.tgt_in)
+    rated = next_log_probs(logits.flatten(0, 1)).view_as(logits)
+    for row, tokens, scored in zip(rated, batch.tgt_out, theirs, strict=True):
+        length = len(scored.log_probs)
+        assert length == (tokens != PAD).sum()
+        expected = row.gather(1, tokens[:, None])[:length, 0]
+        assert_close(torch.tensor(scored.log_probs), expected, 1e-4)
+    assert rated[rated.isfinite()].std() > 0.1
+
+
+def translated(folder: Path, text: str) -> list[str]:
+    """The lines that the script in a folder makes of a text."""
+    command = [sys.executable, folder / "translate.py"]
+    done = subprocess.run(command, input=text, text=True, capture_output=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_the_folder_of_ctranslate2_translates_a_text(tmp_path, learned):
+    export_to_ctranslate2(learned, tmp_path / "ct2")
+    lines = [*(src for src, _ in PAIRS), "", "  ein <eos> rennt ", "der Hund " * 20]
+    found = translated(tmp_path / "ct2", "\n".join(lines) + "\n")
+    assert found == learned.translate([line.strip() for line in lines], GREEDY)
+    assert found[: len(PAIRS)] == [tgt for _, tgt in PAIRS]
+    assert translated(tmp_path / "ct2", "") == []
+
+
+def test_a_translation_without_an_end_is_as_long_in_ctranslate2(tmp_path):
+    run = made(tmp_path / "run", **SIZES)
+    with torch.no_grad():
+        run.model.output.bias[EOS] = -1e9
+    save_checkpoint(run.weights, dict(run.model.named_parameters()))
+    export_to_ctranslate2(run, tmp_path / "ct2")
+    lines = [src for src, _ in PAIRS] + ["ein Hund lacht" + " und lacht" * 9]
+    found, expected = translated(tmp_path / "ct2", "\n".join(lines)), run.translate(lines, GREEDY)
+    assert found == expected
+    assert len({*map(len, expected)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "sentence"),
+    [
+        ({"norm": "rms"}, "norm is 'rms', CTranslate2 can only have 'layer'."),
+        ({"num_kv_heads": 2}, "num_kv_heads is 2, CTranslate2 can only have 4."),
+        ({"d_k": 3}, "d_k is 3, CTranslate2 can only have 4."),
+        ({"d_v": 3}, "d_v is 3, CTranslate2 can only have 4."),
+    ],
+)
+def test_what_ctranslate2_cannot_compute_is_refused(tmp_path, sizes, sentence):
+    run = made(tmp_path / "run", **SIZES | sizes)
+    with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
+        export_to_ctranslate2(run, tmp_path / "ct2")
+    assert not (tmp_path / "ct2").exists()
+
+
+def test_a_library_that_is_missing_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    run = made(tmp_path / "run", **SIZES)
+    with pytest.raises(
+        InputError,
+        match=r"^ctranslate2 is not installed: pip install 'annotated-transformer\[export\]'\.$",
+    ):
+        export_to_ctranslate2(run, tmp_path / "ct2")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(DATA_VARIABLE not in os.environ, reason=f"{DATA_VARIABLE} names no folder")
+def test_ctranslate2_translates_a_thousand_sentences_as_we_do(tmp_path):
+    run = Run.open(ROOT / "checkpoints" / "multi30k-de-en")
+    export_to_ctranslate2(run, tmp_path / "ct2")
+    lines = [src for src, _ in load_corpus("multi30k").split("test_2016_flickr")]
+    found = translated(tmp_path / "ct2", "\n".join(lines))
+    assert len(found) == len(lines) == 1000
+    assert found == run.translate(lines, GREEDY)
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("to", ["ctranslate2", "marian"])
+def test_the_command_hands_over(tmp_path, to):
+    made(tmp_path / "run", **SIZES)
+    folder = tmp_path / "out"
+    result = CliRunner().invoke(app, ["export", str(tmp_path / "run"), "--to", to, str(folder)])
+    assert result.stdout == f"Exported. {folder}/README.md says how to translate with it.\n"
+    assert {"config.json", "README.md", "source.json"} <= {p.name for p in folder.iterdir()}
+    result = CliRunner().invoke(app, ["export", str(tmp_path / "run"), "--to", to, str(folder)])
+    assert result.stderr == f"Error: {folder} is not empty: choose another place.\n"

@@ -1,0 +1,209 @@
+"""The fast engine against the readable modules: the same losses, gradients and steps."""
+
+from copy import deepcopy
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from annotated_transformer.attention import ScaledDotProductAttention
+from annotated_transformer.batches import Batch
+from annotated_transformer.errors import InputError
+from annotated_transformer.fast import FastTrainer, attention, output_loss
+from annotated_transformer.fast.attention import FastAttention
+from annotated_transformer.fast.dropout import FastDropout, random_mask
+from annotated_transformer.fast.products import FastLinear
+from annotated_transformer.fast.twin import fast_twin
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.schedule import paper_schedule
+from annotated_transformer.training import Trainer
+from oracles import BOTH_DTYPES, assert_close, randomise, weigh
+from small_models import VOCAB, assert_going_on_is_exact, random_examples, small_model
+
+EXAMPLES = random_examples(24)
+PARTS = [Batch.of(EXAMPLES[i:j]) for i, j in ((0, 1), (1, 4), (4, 24))]
+RATE = paper_schedule(d_model=16, warmup=3, factor=0.02)
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("capability", ["AVX2", "AVX512"])
+@pytest.mark.parametrize("dtype", BOTH_DTYPES)
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 5), (1, 5)])
+def test_a_product_is_that_of_torch(shape, dtype, capability, monkeypatch):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+    layer = nn.Linear(5, 7).to(dtype)
+    fast = FastLinear(deepcopy(layer), dtype)
+    x = torch.randn(*shape, dtype=dtype)
+    ours, theirs = (x.clone().requires_grad_() for _ in range(2))
+    output, expected = fast(ours), layer(theirs)
+    assert_close(output, expected)
+    weigh(output).backward()
+    weigh(expected).backward()
+    assert_close(ours.grad, theirs.grad)
+    assert_close(fast.weight.grad, layer.weight.grad)
+    assert_close(fast.bias.grad, layer.bias.grad)
+
+
+def test_a_product_in_sixteen_bits_is_near_and_its_weights_keep_theirs():
+    layer = nn.Linear(64, 32)
+    fast = FastLinear(deepcopy(layer), torch.bfloat16)
+    x = torch.randn(100, 64)
+    output, expected = fast(x), layer(x)
+    assert output.dtype == torch.bfloat16
+    torch.testing.assert_close(output.float(), expected, rtol=0, atol=0.02)
+    output.float().square().sum().backward()
+    expected.square().sum().backward()
+    for parameter, reference in zip(fast.parameters(), layer.parameters(), strict=True):
+        assert parameter.grad.dtype == torch.float32
+        near = F.cosine_similarity(parameter.grad.flatten(), reference.grad.flatten(), dim=0)
+        assert 0.999 < near < 1
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_dropout_keeps_a_share_and_the_mean(p):
+    torch.manual_seed(0)
+    x = torch.ones(300, 1001, requires_grad=True)
+    y = FastDropout(p)(x)
+    kept = y > 0
+    # Five standard deviations of a share of so many independent places.
+    bound = 5 * (p * (1 - p) / kept.numel()) ** 0.5
+    assert kept.float().mean().item() == pytest.approx(1 - p, abs=bound)
+    assert y[kept].unique().tolist() == pytest.approx([1 / (1 - p)], rel=2e-4)
+    y.sum().backward()
+    assert torch.equal(x.grad, y.detach())
+
+
+def test_dropout_decides_about_each_place_by_itself():
+    torch.manual_seed(0)
+    kept = random_mask(torch.Size([400_000]), 2**15, CPU).double() - 0.5
+    for apart in (1, 2, 3, 4, 8, 64):
+        correlation = (kept[apart:] * kept[:-apart]).mean().item() * 4
+        assert abs(correlation) < 5 / 400_000**0.5
+    assert not torch.equal(kept, random_mask(kept.shape, 2**15, CPU).double() - 0.5)
+
+
+def test_dropout_that_drops_nothing_changes_nothing():
+    x = torch.randn(5, 7)
+    assert torch.equal(FastDropout(0.0)(x), x)
+    assert torch.equal(FastDropout(0.5).eval()(x), x)
+
+
+def test_dropout_of_nearly_everything_stays_finite():
+    assert FastDropout(1 - 1e-9)(torch.ones(1000)).isfinite().all()
+
+
+@pytest.mark.parametrize("short", [0, 100])
+@pytest.mark.parametrize("dtype", BOTH_DTYPES)
+def test_attention_is_that_of_torch(dtype, short, monkeypatch):
+    monkeypatch.setattr(attention, "SHORT", short)
+    query, key, value = (torch.randn(2, 3, n, 4, dtype=dtype) for n in (5, 6, 6))
+    mask = torch.rand(2, 1, 5, 6) < 0.6
+    mask[1, 0, 2] = False
+    mask[..., 0] |= mask.any(-1)
+    expected = ScaledDotProductAttention()(query, key, value, mask)
+    assert_close(FastAttention()(query, key, value, mask), expected)
+
+
+@pytest.mark.parametrize("chunk", [3, 10, 1000])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
+@pytest.mark.parametrize("dtype", BOTH_DTYPES)
+def test_the_loss_is_that_of_the_logits(dtype, smoothing, chunk, monkeypatch):
+    monkeypatch.setattr(output_loss, "CHUNK", chunk)
+    layer = randomise(nn.Linear(6, VOCAB)).to(dtype)
+    fast = deepcopy(layer)
+    target = PARTS[2].tgt_out
+    assert (target == 0).any()
+    hidden = torch.randn(*target.shape, 6, dtype=dtype)
+    ours, theirs = (hidden.clone().requires_grad_() for _ in range(2))
+    loss = output_loss.output_loss(fast, ours, target, smoothing)
+    expected = smoothed_cross_entropy(layer(theirs), target, smoothing)
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
+    (loss / 7).backward()
+    (expected / 7).backward()
+    assert_close(ours.grad, theirs.grad)
+    assert_close(fast.weight.grad, layer.weight.grad)
+    assert_close(fast.bias.grad, layer.bias.grad)
+
+
+def test_the_loss_of_logits_that_are_far_apart_is_finite():
+    layer = nn.Linear(2, VOCAB)
+    with torch.no_grad():
+        layer.weight.copy_(torch.linspace(-500, 500, 2 * VOCAB).view(VOCAB, 2))
+    hidden, target = torch.ones(1, 1, 2), torch.tensor([[4]])
+    loss = output_loss.output_loss(layer, hidden, target)
+    assert loss.item() == pytest.approx(smoothed_cross_entropy(layer(hidden), target).item())
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 1.0])
+def test_a_smoothing_that_there_is_not(smoothing):
+    with pytest.raises(InputError, match=rf"smoothing is {smoothing}, it must be at least 0 and"):
+        output_loss.output_loss(
+            nn.Linear(2, 5), torch.ones(1, 1, 2), torch.ones(1, 1).long(), smoothing
+        )
+
+
+CHANGES = [
+    {},
+    {"share_embeddings": True, "norm_position": "pre", "norm": "rms"},
+    {"positions": "learned", "tie_output": False, "num_kv_heads": 1, "activation": "swish"},
+]
+
+
+def both_trainers(precision="float32", **changes):
+    model = small_model("transformer", **changes)
+    model = model.float() if precision == "bfloat16" else model
+    loss = partial(smoothed_cross_entropy, smoothing=0.1)
+    settings = {"average_decay": 0.9}
+    readable = Trainer(deepcopy(model), loss, RATE, **settings)
+    return FastTrainer(model, 0.1, RATE, precision=precision, **settings), readable
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+def test_its_steps_are_those_of_the_readable_trainer(changes):
+    fast, readable = both_trainers(**changes)
+    for _ in range(4):
+        assert fast.update(PARTS) == pytest.approx(readable.update(PARTS), rel=1e-9)
+    ours, theirs = fast.tensors(), readable.tensors()
+    assert ours.keys() == theirs.keys()
+    for name, tensor in theirs.items():
+        torch.testing.assert_close(ours[name], tensor, rtol=0, atol=1e-9, msg=name)
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+def test_sixteen_bits_give_nearly_the_same_step(changes):
+    fast, readable = both_trainers("bfloat16", **changes)
+    assert fast.update(PARTS) == pytest.approx(readable.update(PARTS), rel=0.03)
+    gradients = [
+        torch.cat([p.grad.flatten() for p in trainer.model.parameters()])
+        for trainer in (fast, readable)
+    ]
+    assert gradients[0].dtype == torch.float32
+    assert not torch.allclose(*gradients, rtol=1e-4)
+    assert F.cosine_similarity(*gradients, dim=0) > 0.99
+
+
+def test_the_twin_has_the_weights_of_the_model_and_no_readable_part():
+    model = small_model("transformer", dropout=0.2)
+    twin = fast_twin(model, torch.float64)
+    assert {id(p) for p in twin.parameters()} <= {id(p) for p in model.parameters()}
+    kinds = {type(module) for module in twin.modules()}
+    assert {FastLinear, FastDropout, FastAttention} <= kinds
+    assert not kinds & {nn.Linear, nn.Dropout, ScaledDotProductAttention}
+    assert type(model.output) is nn.Linear
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("steps", [0, 3])
+def test_going_on_is_exact_to_the_bit(precision, steps):
+    def begin():
+        torch.manual_seed(1)
+        return both_trainers(precision, dropout=0.3)[0]
+
+    assert_going_on_is_exact(begin, PARTS, steps)
+
+
+def test_an_unknown_precision_is_refused():
+    with pytest.raises(InputError, match="precision is 'float8', it must be one of float32, bfl"):
+        FastTrainer(small_model("transformer"), 0.1, RATE, precision="float8")

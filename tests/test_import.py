@@ -1,0 +1,305 @@
+"""Models that others published: with our classes they compute what they compute with theirs."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+from unicodedata import normalize
+
+import pytest
+import sentencepiece
+import torch
+from transformers import MarianConfig, MarianMTModel, MarianTokenizer
+from typer.testing import CliRunner
+
+from annotated_transformer.batches import pad
+from annotated_transformer.cli import app
+from annotated_transformer.errors import InputError
+from annotated_transformer.exchange import export_to_ctranslate2, import_marian
+from annotated_transformer.run import Run
+from annotated_transformer.search import GREEDY
+from annotated_transformer.sentence_pieces import SentencePieces, vocabulary_of_json
+from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from annotated_transformer.toy import toy_corpus
+from oracles import assert_close, randomise
+
+PAIRS = [
+    (" ".join(pair.src), normalize("NFKC", " ".join(pair.tgt)))  # as SentencePiece writes Korean
+    for pair in toy_corpus()["train"][:300]
+]
+TEXTS = [src for src, _ in PAIRS[:4]]
+SIZES = {
+    "d_model": 16, "max_position_embeddings": 90, "encoder_layers": 2, "decoder_layers": 2,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 24, "dropout": 0.0, "attention_dropout": 0.0,
+}  # fmt: skip
+
+
+def pieces_of(folder: Path, side: str, texts: list[str]) -> list[str]:
+    """Train a model of SentencePiece into a folder; give its pieces."""
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts), model_writer=written, vocab_size=200, minloglevel=2,
+        character_coverage=1.0, hard_vocab_limit=False,
+    )  # fmt: skip
+    (folder / f"{side}.spm").write_bytes(written.getvalue())
+    model = sentencepiece.SentencePieceProcessor(model_proto=written.getvalue())
+    return [model.id_to_piece(i) for i in range(3, len(model))]
+
+
+def numbered(pieces: list[str]) -> dict[str, int]:
+    """Every token with its number, in the order in which OPUS-MT has them."""
+    return {t: i for i, t in enumerate(["</s>", "<unk>", *dict.fromkeys(pieces), "<pad>"])}
+
+
+@pytest.fixture(scope="module")
+def texts_folder(tmp_path_factory) -> Path:
+    """What cuts the texts: two models, one vocabulary for both, and one for each."""
+    folder = tmp_path_factory.mktemp("texts")
+    src = pieces_of(folder, "source", [src for src, _ in PAIRS])
+    tgt = pieces_of(folder, "target", [tgt for _, tgt in PAIRS])
+    (folder / "joint.json").write_text(json.dumps(numbered([">>kor<<", *src, *tgt])))
+    # As many of either, for the special tokens to have the same numbers.
+    width = max(len(src), len(tgt))
+    for name, pieces in (("source.json", src), ("target.json", tgt)):
+        filled = [*pieces, *(f"unused{i}" for i in range(width - len(pieces)))]
+        (folder / name).write_text(json.dumps(numbered(filled)))
+    return folder
+
+
+def published(
+    folder: Path, texts: Path, *, joint=True, binary=False, fresh=False, **settings
+) -> MarianMTModel:
+    """Let Hugging Face's classes write a small random model, as OPUS-MT is published."""
+    folder.mkdir()
+    for name in ("source.spm", "target.spm"):
+        shutil.copy(texts / name, folder)
+    shutil.copy(texts / ("joint.json" if joint else "source.json"), folder / "vocab.json")
+    if not joint:
+        shutil.copy(texts / "target.json", folder / "target_vocab.json")
+    size = len(json.loads((folder / "vocab.json").read_text()))
+    defaults = {"activation_function": "swish", "scale_embedding": True}
+    config = MarianConfig(
+        vocab_size=size, pad_token_id=size - 1, decoder_start_token_id=size - 1, eos_token_id=0,
+        forced_eos_token_id=None, share_encoder_decoder_embeddings=joint,
+        **SIZES | defaults | settings,
+    )  # fmt: skip
+    model = MarianMTModel(config).eval()
+    if not fresh:
+        randomise(model)
+    model.final_logits_bias.normal_()
+    if binary:
+        torch.save(model.state_dict(), folder / "pytorch_model.bin")
+        config.save_pretrained(folder)
+    else:
+        model.save_pretrained(folder)
+    return model
+
+
+def tokenizer_of(folder: Path) -> MarianTokenizer:
+    target = folder / "target_vocab.json"
+    with pytest.warns(UserWarning, match="pip install sacremoses"):
+        return MarianTokenizer(
+            str(folder / "source.spm"), str(folder / "target.spm"), str(folder / "vocab.json"),
+            target_vocab_file=str(target) if target.exists() else None,
+            separate_vocabs=target.exists(),
+        )  # fmt: skip
+
+
+def numbers_of(vocabulary: Vocabulary, listed: Path) -> list[int]:
+    """For each of their numbers, ours."""
+    names = {"<pad>": PAD, "</s>": EOS, "<unk>": UNK}
+    ours = {
+        t: i for i, t in enumerate(vocabulary.tokens(range(len(vocabulary)))) if i >= len(SPECIALS)
+    }
+    theirs = sorted(json.loads(listed.read_text()).items(), key=lambda item: item[1])
+    return [(names | ours)[token] for token, _ in theirs]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"binary": True},
+        {"activation_function": "relu"},
+        {"scale_embedding": False},
+        {"joint": False},
+        {"joint": False, "binary": True},
+        {"joint": False, "tie_word_embeddings": False, "activation_function": "relu"},
+        {"joint": False, "scale_embedding": False},
+    ],
+)
+def test_logits_are_those_of_hugging_face(tmp_path, texts_folder, settings):
+    theirs = published(tmp_path / "opus", texts_folder, **settings)
+    run = import_marian(tmp_path / "opus", tmp_path / "run")
+    src, tgt = Run.open(tmp_path / "run").vocabularies
+    batch = tokenizer_of(tmp_path / "opus")(TEXTS, return_tensors="pt", padding=True)
+    targets = "target_vocab.json" if settings.get("joint") is False else "vocab.json"
+    src_numbers = torch.tensor(numbers_of(src, tmp_path / "opus" / "vocab.json"))
+    tgt_numbers = torch.tensor(numbers_of(tgt, tmp_path / "opus" / targets))
+    ours = pad([[*ids, EOS] for ids in src.encode_all(TEXTS)])
+    assert torch.equal(ours, src_numbers[batch.input_ids])
+    begun = torch.randint(1, len(tgt_numbers) - 1, (len(TEXTS), 6))
+    begun[:, 0] = theirs.config.decoder_start_token_id
+    tgt_in = tgt_numbers[begun]
+    tgt_in[:, 0] = BOS
+    with torch.inference_mode():
+        expected = theirs(**batch, decoder_input_ids=begun).logits
+        assert_close(run.model(ours, tgt_in)[..., tgt_numbers], expected)
+    assert expected.std() > 0.1
+
+
+@pytest.fixture(scope="module")
+def learning(tmp_path_factory, texts_folder):
+    """A model that Hugging Face's classes have trained a little, so that it says something."""
+    folder = tmp_path_factory.mktemp("learning") / "opus"
+    torch.manual_seed(0)
+    model = published(folder, texts_folder, fresh=True, d_model=32, init_std=0.2).train()
+    batch = tokenizer_of(folder)(
+        TEXTS, text_target=[tgt for _, tgt in PAIRS[:4]], return_tensors="pt", padding=True
+    )
+    batch["labels"][batch["labels"] == model.config.pad_token_id] = -100
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(100):
+        model(**batch).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    model.eval().save_pretrained(folder)
+    return folder, model
+
+
+def test_greedy_translations_are_those_of_hugging_face(tmp_path, learning):
+    folder, model = learning
+    run, tokenizer = import_marian(folder, tmp_path / "run"), tokenizer_of(folder)
+    texts = [src for src, _ in PAIRS[:12]]
+    expected = []
+    for text in texts:
+        tokens = tokenizer([text], return_tensors="pt")
+        found = model.generate(
+            **tokens, num_beams=1, do_sample=False, max_new_tokens=tokens.input_ids.size(1) + 50,
+            bad_words_ids=[[model.config.pad_token_id]],
+        )  # fmt: skip
+        expected += tokenizer.batch_decode(found, skip_special_tokens=True)
+    assert run.translate(texts, GREEDY) == expected
+    assert len(set(expected)) > 5
+    assert expected[0] == PAIRS[0][1]
+
+
+@pytest.mark.parametrize(
+    "text", ["", " a  student ", "Ünknown ☃", ">>kor<< I am", ">>xyz<<", "</s>x"]
+)
+def test_a_text_is_cut_as_by_hugging_face(tmp_path, learning, text):
+    folder, _ = learning
+    tokenizer, src = tokenizer_of(folder), import_marian(folder, tmp_path / "run").vocabularies.src
+    numbers = numbers_of(src, folder / "vocab.json")
+    theirs = [numbers[i] for i in tokenizer.convert_tokens_to_ids(tokenizer._tokenize(text))]
+    assert src.encode(text) == [UNK if i == EOS else i for i in theirs]
+
+
+def test_sentence_pieces_are_written_and_read(texts_folder):
+    model = (texts_folder / "target.spm").read_bytes()
+    tokens = [*SPECIALS, *list(json.loads((texts_folder / "joint.json").read_text()))[2:-1]]
+    vocabulary = SentencePieces(model, tokens)
+    again = vocabulary_of_json(vocabulary.to_json())
+    assert again.to_json() == vocabulary.to_json()
+    for _, tgt in PAIRS[:20]:
+        ids = again.encode(tgt)
+        assert UNK not in ids
+        assert again.decode([BOS, *ids, EOS, PAD]) == tgt
+    assert len(again) == len(tokens)
+    for wrong in (-1, len(tokens)):
+        with pytest.raises(InputError, match=f"id {wrong} is outside the vocabulary of"):
+            again.decode([wrong])
+
+
+def test_what_is_no_model_of_pieces_is_refused(texts_folder):
+    with pytest.raises(InputError, match="this is no model of SentencePiece"):
+        SentencePieces(b"nothing", SPECIALS)
+    with pytest.raises(InputError, match=r"the first tokens are \('a',\), they must be"):
+        SentencePieces((texts_folder / "source.spm").read_bytes(), ["a"])
+    with pytest.raises(InputError, match="this is not the JSON of sentence pieces"):
+        vocabulary_of_json('{"model": {"type": "SentencePiece"}}')
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"model_type": "bart"}, "model_type is 'bart', our Transformer can only have 'marian'."),
+        ({"normalize_before": True}, "normalize_before is True, our Transformer can only have Fal"),
+        ({"static_position_embeddings": False}, "our Transformer can only have True."),
+        ({"decoder_layers": 1}, "encoder_layers is 2 and decoder_layers is 1: our Transformer has"),
+        ({"activation_function": "gelu"}, "activation_function is 'gelu', it must be one of relu"),
+        ({"d_model": None}, "d_model is None, it must be a valid integer"),
+        ({"encoder_layers": 1, "decoder_layers": 1}, r"layers\.1\..* has no place in a model of"),
+        (
+            {"encoder_ffn_dim": 12, "decoder_ffn_dim": 12},
+            r"shape \(24,\), it must be \(12,",
+        ),
+        ({"eos_token_id": 3}, r"eos_token_id is 3, .*vocab.json has 0"),
+        ({"decoder_start_token_id": 9999}, "decoder_start_token_id is 9999, .* no such token"),
+        ({"max_position_embeddings": 80}, "embed_positions.weight is not sinusoidal"),
+    ],
+)
+def test_a_model_of_another_kind_is_refused(tmp_path, texts_folder, changes, sentence):
+    published(tmp_path / "opus", texts_folder, binary=True)
+    path = tmp_path / "opus" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    with pytest.raises(InputError, match=sentence):
+        import_marian(tmp_path / "opus", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("config.json", r"config\.json holds a list, it must be values by name"),
+        ("vocab.json", r"vocab\.json holds a list, it must be values by name"),
+        ("source.spm", "this is no model of SentencePiece"),
+        ("target.spm", "this is no model of SentencePiece"),
+        ("pytorch_model.bin", r"the weights in .*opus cannot be read"),
+    ],
+)
+def test_a_missing_or_damaged_file_is_named(tmp_path, texts_folder, name, sentence):
+    published(tmp_path / "opus", texts_folder, binary=True)
+    path = tmp_path / "opus" / name
+    path.write_bytes(b"[]")
+    with pytest.raises(InputError, match=sentence):
+        import_marian(tmp_path / "opus", tmp_path / "run")
+    path.unlink()
+    with pytest.raises(InputError, match=r"opus.* cannot be read \(.*No such file"):
+        import_marian(tmp_path / "opus", tmp_path / "run")
+
+
+def test_a_file_that_would_run_code_is_not_loaded(tmp_path, texts_folder):
+    published(tmp_path / "opus", texts_folder, binary=True)
+    torch.save({"weights": Path("/")}, tmp_path / "opus" / "pytorch_model.bin")
+    with pytest.raises(
+        InputError, match=r"the weights in .*opus cannot be read \(Weights only load"
+    ):
+        import_marian(tmp_path / "opus", tmp_path / "run")
+
+
+def test_weights_that_are_missing_or_too_few_are_named(tmp_path, texts_folder):
+    model = published(tmp_path / "opus", texts_folder, binary=True)
+    weights, path = model.state_dict(), tmp_path / "opus" / "pytorch_model.bin"
+    torch.save({k: w for k, w in weights.items() if "fc1.bias" not in k}, path)
+    with pytest.raises(InputError, match=r"there is no weight model\.encoder\..*\.fc1\.bias"):
+        import_marian(tmp_path / "opus", tmp_path / "run")
+    torch.save(weights | {"model.shared.weight": weights["model.shared.weight"][:9]}, path)
+    with pytest.raises(InputError, match=r"shared\.weight is for 9 tokens, the vocabulary has"):
+        import_marian(tmp_path / "opus", tmp_path / "run")
+
+
+def test_an_imported_run_translates_and_is_not_trained(tmp_path, learning):
+    folder, _ = learning
+    made = CliRunner().invoke(app, ["import", str(folder), str(tmp_path / "run")])
+    assert made.stdout == f'Imported. Try: annotated-transformer translate {tmp_path}/run "…"\n'
+    done = CliRunner().invoke(app, ["translate", str(tmp_path / "run"), PAIRS[0][0], "--beam", "1"])
+    assert done.stdout.strip() == PAIRS[0][1]
+    again = CliRunner().invoke(app, ["import", str(folder), str(tmp_path / "run")])
+    assert again.stderr == f"Error: {tmp_path}/run is not empty: choose another place.\n"
+    run = Run.open(tmp_path / "run")
+    with pytest.raises(InputError, match="its training cannot go on"):
+        run.require_trainable()
+    with pytest.raises(InputError, match="was imported with sentence pieces, CTranslate2 can only"):
+        export_to_ctranslate2(run, tmp_path / "ct2")

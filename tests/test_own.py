@@ -1,0 +1,406 @@
+"""A package of one's own: its empty beginning, and what is said of it."""
+
+import ast
+import inspect
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+from annotated_transformer import MODULES
+from annotated_transformer.cli import app
+from annotated_transformer.course.exercises import CHAPTERS as EXERCISES
+from annotated_transformer.errors import InputError
+from annotated_transformer.own import (
+    PACKAGE,
+    WRITTEN,
+    Report,
+    asked_for,
+    check_package,
+    findings,
+    start,
+)
+from annotated_transformer.own.bench import STOPPED
+from annotated_transformer.own.checks import CHECKS
+from annotated_transformer.own.judging import judge, slips, subjects_of
+from annotated_transformer.own.loading import stand_in
+from annotated_transformer.own.skeleton import GIVEN, skeleton, source_of
+from annotated_transformer.own.teaching import CHAPTERS, chapter_of
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("own") / "mine"
+    start(folder)
+    return folder
+
+
+def functions(source: str) -> dict[str, ast.FunctionDef]:
+    """The functions of a module and the methods of its classes, by name."""
+    found = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = node
+        elif isinstance(node, ast.ClassDef):
+            methods = [child for child in node.body if isinstance(child, ast.FunctionDef)]
+            found |= {f"{node.name}.{method.name}": method for method in methods}
+    return found
+
+
+# --- what is written, and where it is taught ------------------------------------------------------
+
+
+def test_chapters_have_the_numbers_of_the_book() -> None:
+    assert list(EXERCISES)[: len(CHAPTERS)] == list(CHAPTERS)
+    for number, stem in enumerate(CHAPTERS, start=1):
+        assert (ROOT / "book" / f"{number:02}_{stem}.ipynb").exists()
+
+
+def test_what_is_written_stands_in_the_order_of_imports() -> None:
+    assert [name for name in MODULES if name in WRITTEN] == list(WRITTEN)
+
+
+@pytest.mark.parametrize(
+    ("what", "found"),
+    [
+        ("6", ("multi_head_attention",)),
+        ("13", ("schedule", "averaging", "training")),
+        ("seq2seq", ("seq2seq",)),
+        ("training", ("training",)),
+        ("self_attention", ("attention",)),
+    ],
+)
+def test_a_chapter_or_a_module_is_asked_for(what: str, found: tuple[str, ...]) -> None:
+    assert asked_for(what) == found
+
+
+@pytest.mark.parametrize("what", ["10", "0", "99", "transformers", "translation"])
+def test_what_nothing_is_written_of_is_refused(what: str) -> None:
+    with pytest.raises(InputError, match=f"'{what}' is nothing to check, it must be a chapter"):
+        asked_for(what)
+
+
+# --- the empty package ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", WRITTEN)
+def test_signatures_and_docstrings_stay_and_bodies_go(bare: Path, module: str) -> None:
+    ours = functions(source_of(module))
+    text = (bare / PACKAGE / f"{module}.py").read_text(encoding="utf-8")
+    empty = functions(text)
+    assert {name for name in ours if "._" in name or name[0] != "_"} == {
+        name for name in empty if "._" in name or name[0] != "_"
+    } | {name for name in ours if re.search(r"\._[^_]", name)}
+    for name, node in empty.items():
+        assert ast.unparse(node.args) == ast.unparse(ours[name].args)
+        assert ast.get_docstring(node) == ast.get_docstring(ours[name])
+        raising = node.body[-1]
+        if name not in GIVEN and not name.startswith(("TransformerConfig", "RecurrentConfig")):
+            assert isinstance(raising, ast.Raise)
+            assert len(node.body) == 1 + bool(ast.get_docstring(node))
+            if name != "SoftLookup.scores":
+                said = f"NotImplementedError('{name}: chapter {chapter_of(module)}')"
+                assert ast.unparse(raising) == f"raise {said}"
+    assert max(map(len, text.splitlines())) <= 100
+    assert not re.search(rf"annotated_transformer\.({'|'.join(WRITTEN)}) import", text)
+
+
+def test_constructors_name_the_parts_that_weights_need() -> None:
+    text = skeleton(source_of("multi_head_attention"), 6)
+    comment = text.split("# Its parts, by name: ")[1].split("\n        raise")[0]
+    names = re.findall(r"(\w+) \(nn\.Linear\)", re.sub(r"\n\s*#", "", comment))
+    ours = import_module("annotated_transformer.multi_head_attention").MultiHeadAttention(4, 2)
+    assert {name.partition(".")[0] for name in ours.state_dict()} == set(names)
+
+
+def test_the_empty_package_is_imported_and_says_what_is_missing(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(bare))
+    for module in WRITTEN:
+        mine = import_module(f"{PACKAGE}.{module}")
+        assert inspect.getdoc(mine) == inspect.getdoc(
+            import_module(f"annotated_transformer.{module}")
+        )
+    with pytest.raises(NotImplementedError, match=r"^causal_mask: chapter 8$"):
+        import_module(f"{PACKAGE}.masking").causal_mask(3)
+
+
+def test_it_can_be_installed_and_its_readme_lists_every_module_by_chapter(bare: Path) -> None:
+    project = tomllib.loads((bare / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == [PACKAGE]
+    readme = (bare / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| (\d+) \| `(\w+)` \| .+ \|$", readme)
+    assert [name for _, name in rows] == list(asked_for(None))
+    assert [int(number) for number, _ in rows] == sorted(chapter_of(name) for name in WRITTEN)
+
+
+def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(InputError, match="mine exists already: choose a new folder"):
+        start(tmp_path / "mine")
+    result = CliRunner().invoke(app, ["start", str(tmp_path / "mine")])
+    assert result.exit_code == 2
+    assert list((tmp_path / "mine").iterdir()) == []
+    result = CliRunner().invoke(app, ["start", str(tmp_path / "other")])
+    assert result.stdout == f"Written. Begin with {tmp_path / 'other' / 'README.md'}.\n"
+    assert (tmp_path / "other" / PACKAGE / "masking.py").exists()
+
+
+# --- what is said of it --------------------------------------------------------------------------
+
+OURS = {module: source_of(module) for module in WRITTEN}
+
+
+@pytest.fixture
+def mine(bare: Path, tmp_path: Path) -> Iterator[Path]:
+    """A package that a test may fill; our own modules stand in for what it does not use."""
+    folder = tmp_path / "mine"
+    shutil.copytree(bare, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("", *(f".{module}" for module in WRITTEN)):
+            patch.setitem(sys.modules, PACKAGE + name, None)
+        stand_in(folder)
+        yield folder
+
+
+def write(folder: Path, module: str, source: str) -> None:
+    (folder / PACKAGE / f"{module}.py").write_text(source, encoding="utf-8")
+
+
+def test_every_module_has_its_checks_and_at_least_three_mistakes() -> None:
+    assert list(CHECKS) == list(WRITTEN) == list(slips())
+    for module, entries in slips().items():
+        assert len(entries) >= 3
+        for right, wrong in entries.values():
+            assert right in OURS[module]
+            ast.parse(OURS[module].replace(right, wrong))
+
+
+@pytest.mark.parametrize("module", ["masking", "loss", "soft_lookup", "schedule"])
+def test_our_own_source_is_right_and_an_empty_one_is_not_written(mine: Path, module: str) -> None:
+    found = list(judge(mine, module))
+    assert [finding.state for finding in found] == ["not written"] * len(subjects_of(module))
+    chapter = f"chapter {chapter_of(module)}."
+    assert all(f.sentence.startswith("not written yet: ") for f in found)
+    assert all(f.sentence.endswith(chapter) for f in found)
+    write(mine, module, OURS[module])
+    assert {finding.state for finding in judge(mine, module)} == {"right"}
+
+
+def planted(folder: Path, module: str) -> tuple[int, int]:
+    """Plant every mistake of the catalogue, one by one: how many are named, and how many are wrong.
+
+    What is wrong has a sentence in any case.
+    """
+    names = wrong = 0
+    for sentence, (right, slipped) in slips()[module].items():
+        write(folder, module, OURS[module].replace(right, slipped))
+        said = [f.sentence for f in judge(folder, module) if f.state == "wrong"]
+        assert all(said)
+        names += sentence in said
+        wrong += bool(said)
+    return names, wrong
+
+
+@pytest.mark.parametrize("module", ["masking", "loss", "schedule", "positional_encoding"])
+def test_a_planted_mistake_is_told_by_its_name(mine: Path, module: str) -> None:
+    assert planted(mine, module) == (len(slips()[module]),) * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", WRITTEN)
+def test_of_the_mistakes_of_every_module_nine_in_ten_are_told_by_name(
+    mine: Path, module: str
+) -> None:
+    named, wrong = planted(mine, module)
+    assert wrong == len(slips()[module])
+    assert named >= 0.9 * wrong
+
+
+ANOTHER_WAY = """
+import torch
+
+def padding_mask(tokens):
+    return tokens.ne(0).unsqueeze(1).unsqueeze(1)
+
+def causal_mask(length, start=0, device=None):
+    rows = torch.arange(start, length, device=device).unsqueeze(1)
+    columns = torch.arange(length, device=device).unsqueeze(0)
+    return (columns {sign} rows).view(1, 1, length - start, length)
+
+def target_mask(tgt_in, start=0):
+    return torch.logical_{join}(causal_mask(tgt_in.shape[1], start), padding_mask(tgt_in))
+"""
+
+
+@pytest.mark.parametrize(
+    ("sign", "join", "subject", "said"),
+    [
+        ("<=", "and", "", ""),
+        ("<", "and", "causal_mask", "a position may not attend to itself: the diagonal is False."),
+        (">=", "and", "causal_mask", "the future may be attended to, the past may not"),
+        ("<=", "or", "target_mask", "the masks are joined by OR; both have to allow."),
+        ("!=", "and", "causal_mask", "causal_mask(3): it gives [[[[False, True, True]"),
+    ],
+)
+def test_a_mistake_is_told_however_the_code_is_written(
+    mine: Path, sign: str, join: str, subject: str, said: str
+) -> None:
+    write(mine, "masking", ANOTHER_WAY.format(sign=sign, join=join))
+    wrong = {f.subject: f.sentence for f in judge(mine, "masking") if f.state != "right"}
+    assert wrong.get(subject, "").startswith(said)
+    assert bool(wrong) == bool(subject)
+
+
+def test_a_half_written_function_is_told_with_its_line(mine: Path) -> None:
+    write(mine, "masking", OURS["masking"].replace("(tokens != PAD)", "(tokens != PADDING)"))
+    first = next(judge(mine, "masking"))
+    assert first.sentence.startswith("padding_mask(torch.tensor([[5, 6], [8, 0]])): it raises Name")
+    assert ", in line 24: return (tokens != PADDING)[:, None, None, :]" in first.sentence
+
+
+def test_a_module_that_cannot_be_imported_is_told_so(mine: Path) -> None:
+    write(mine, "masking", "def padding_mask(:\n")
+    said = [finding.sentence for finding in judge(mine, "masking")]
+    assert len(set(said)) == 1
+    assert said[0].startswith("masking.py cannot be used: it raises SyntaxError: invalid syntax")
+    (mine / PACKAGE / "masking.py").unlink()
+    said = [finding.sentence for finding in judge(mine, "masking")]
+    assert all(s.startswith("masking.py cannot be used: it cannot be read") for s in said)
+
+
+# --- in another process --------------------------------------------------------------------------
+
+
+def test_whatever_the_code_does_the_next_module_is_judged(mine: Path) -> None:
+    endless = "    while True: pass\n    return (tokens"
+    write(mine, "masking", "import os\nprint('noise')\nos._exit(3)\n")
+    write(mine, "loss", OURS["loss"].replace("    if not 0 <=", "    input()\n    if not 0 <="))
+    write(mine, "schedule", "print('noise')\n" + OURS["schedule"])
+    write(mine, "batches", "import sys\nsys.stdout.write('{}')\nsys.exit('enough')\n")
+    found = Report(tuple(findings(mine, ("masking", "loss", "schedule", "batches"))))
+    assert found.complete == ["schedule"]
+    assert {f.sentence for f in found.modules["masking"]} == {STOPPED}
+    assert "EOFError" in found.modules["loss"][0].sentence
+    assert "it raises SystemExit: enough" in found.modules["batches"][0].sentence
+    write(mine, "masking", OURS["masking"].replace("    return (tokens", endless))
+    first, second, _ = judge(mine, "masking")
+    assert first.sentence.endswith(
+        "it does not end within 5 seconds; is there a loop without an end?"
+    )
+    assert second.state == "right"
+
+
+def test_what_cannot_be_interrupted_is_stopped_from_outside(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(
+        mine, "masking", "import time\ntry:\n    time.sleep(999)\nfinally:\n    time.sleep(999)\n"
+    )
+    said = [f.sentence for f in findings(mine, ("masking",), patience=1.0)]
+    assert said == [STOPPED] * 3
+
+
+def test_the_command_prints_a_table_or_json_and_its_exit_code(mine: Path) -> None:
+    write(mine, "schedule", OURS["schedule"])
+    write(mine, "averaging", OURS["averaging"].replace("lerp_(parameter, 1 -", "lerp_(parameter,"))
+    result = CliRunner().invoke(app, ["check", str(mine), "13"])
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "chapter  module                right",
+        "     13  schedule               3 of 3   ✓",
+        "     13  averaging              0 of 1",
+        "     13  training               0 of 4",
+        "",
+        "averaging, WeightAverage: β and 1 − β are swapped.",
+        "",
+        "Next: endless_batches in training.py (and 3 more).",
+    ]
+    result = CliRunner().invoke(app, ["check", str(mine), "schedule", "--json"])
+    assert result.exit_code == 0
+    told = json.loads(result.stdout)
+    assert (told["right"], told["of"]) == (3, 3)
+    assert told["modules"]["schedule"]["complete"]
+    assert check_package(mine, "schedule").right
+
+
+def test_a_folder_without_a_package_is_refused(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["check", str(tmp_path)])
+    assert result.exit_code == 2
+    assert f"{tmp_path} has no folder {PACKAGE}: begin one with" in result.stderr
+    with pytest.raises(InputError, match="'10' is nothing to check"):
+        check_package(tmp_path, 10)
+
+
+@pytest.mark.slow
+def test_the_empty_package_fails_every_check_and_our_own_source_passes_every_one(
+    mine: Path,
+) -> None:
+    report = check_package(mine)
+    subjects = [(m, s) for m in asked_for(None) for s in subjects_of(m)]
+    assert [(f.module, f.subject) for f in report.findings] == subjects
+    assert {f.state for f in report.findings} == {"not written"}
+    assert all(
+        re.fullmatch(r"not written yet: .+: chapter \d+\.", f.sentence) for f in report.findings
+    )
+    for module in WRITTEN:
+        write(mine, module, OURS[module])
+    report = check_package(mine)
+    assert [(f.module, f.subject) for f in report.findings] == subjects
+    assert report.right, repr(report)
+
+
+# --- in our programs -----------------------------------------------------------------------------
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "annotated_transformer", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_a_half_finished_package_trains_with_what_is_right_of_it(
+    mine: Path, tmp_path: Path
+) -> None:
+    noisy = "import sys\nsys.stderr.write('their heads ')\n"
+    write(mine, "multi_head_attention", noisy + OURS["multi_head_attention"])
+    write(mine, "loss", "import sys\nsys.exit('their loss')\n" + OURS["loss"])
+    sizes = ["--set", "d_model=8", "--set", "d_ff=8", "--steps", 2, "--seed", 3]
+    told = run("train", *sizes, "--out", tmp_path / "theirs", "--package", mine)
+    assert told.returncode == 0, told.stderr
+    assert "Yours: multi_head_attention.\nOurs, until yours are right: tokens, " in told.stderr
+    assert "their heads" in told.stderr
+    assert "their loss" not in told.stderr
+    assert run("train", *sizes, "--out", tmp_path / "ours").returncode == 0
+    theirs, ours = (load_file(tmp_path / name / "model.safetensors") for name in ("theirs", "ours"))
+    assert theirs.keys() == ours.keys()
+    assert all(torch.equal(theirs[name], ours[name]) for name in ours)
+
+
+@pytest.mark.slow
+def test_a_complete_package_loads_our_checkpoint_and_translates_as_ours(mine: Path) -> None:
+    for module in WRITTEN:
+        write(mine, module, OURS[module])
+    question = ["translate", ROOT / "checkpoints" / "toy-transformer", "I am a student"]
+    theirs = run(*question, "--package", mine)
+    assert theirs.stderr == f"Yours: {', '.join(asked_for(None))}.\n"
+    assert theirs.stdout == run(*question).stdout != ""
+
+
+def test_a_program_does_not_use_a_folder_without_a_package(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["translate", "run", "x", "--package", str(tmp_path)])
+    assert result.exit_code == 2
+    assert f"{tmp_path} has no folder {PACKAGE}" in result.stderr

@@ -1,0 +1,203 @@
+"""Answers of readers who saw only the statement."""
+import math
+
+import torch
+
+from annotated_transformer.tokens import PAD
+from answers import right, wrong
+
+
+@right("kept_ends")
+def _(lengths):
+    return sum(n < max(lengths) for n in lengths)
+
+
+@wrong("kept_ends", "the rows that lose their EOS")
+def _(lengths):
+    return sum(n == max(lengths) for n in lengths)
+
+
+@wrong("kept_ends", "all but one, as if only one row were longest")
+def _(lengths):
+    return len(lengths) - 1
+
+
+@wrong("kept_ends", "an off by one: rows shorter than the longest by two")
+def _(lengths):
+    return sum(n + 1 < max(lengths) for n in lengths)
+
+
+@right("window_mask")
+def _(ids, width):
+    t = torch.arange(ids.size(1))
+    back = t[:, None] - t
+    window = (back >= 0) & (back < width)
+    return window & (ids != PAD)[:, None, None, :]
+
+
+@wrong("window_mask", "width places before itself, one too many")
+def _(ids, width):
+    t = torch.arange(ids.size(1))
+    back = t[:, None] - t[None, :]
+    window = (back >= 0) & (back <= width)
+    return window & (ids != PAD)[:, None, None, :]
+
+
+@wrong("window_mask", "a window on both sides")
+def _(ids, width):
+    t = torch.arange(ids.size(1))
+    window = (t[:, None] - t[None, :]).abs() < width
+    return window & (ids != PAD)[:, None, None, :]
+
+
+@wrong("window_mask", "the rows of padding hidden, not the columns")
+def _(ids, width):
+    n = ids.size(1)
+    window = torch.ones(n, n).tril().triu(1 - width).bool()
+    return window & (ids != PAD)[:, None, :, None]
+
+
+@right("causal_attention")
+def _(query, key, value):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    time = torch.arange(query.size(-2))
+    hidden = time[:, None] < time[None, :]
+    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-1) @ value
+
+
+@wrong("causal_attention", "hides each word from itself")
+def _(query, key, value):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    time = torch.arange(query.size(-2))
+    hidden = time[:, None] <= time[None, :]
+    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-1) @ value
+
+
+@wrong("causal_attention", "changes the axis of the softmax")
+def _(query, key, value):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    time = torch.arange(query.size(-2))
+    hidden = time[:, None] > time[None, :]
+    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-2) @ value
+
+
+@wrong("causal_attention", "multiplies the scores by the mask, hidden scores 0")
+def _(query, key, value):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    time = torch.arange(query.size(-2))
+    seen = time[:, None] >= time[None, :]
+    return (scores * seen).softmax(dim=-1) @ value
+
+
+right("far_reach")(12)
+wrong("far_reach", "three times the window")(15)
+wrong("far_reach", "the word itself counted")(13)
+wrong("far_reach", "one layer's window only")(4)
+
+
+@right("through_the_mask")
+def _(scores, mask, values):
+    a = scores.softmax(0)
+    Z = a[mask.bool()].sum()
+    a2 = a * mask / Z
+    c = (a2 * values).sum()
+    return a, Z, a2, c, a2 * (values - c)
+
+
+@wrong("through_the_mask", "the weights that are left, not divided by Z")
+def _(scores, mask, values):
+    a = scores.softmax(0)
+    Z = a[mask].sum()
+    new = a * mask
+    c = new @ values
+    return a, Z, new, c, new * (values - c)
+
+
+@wrong("through_the_mask", "the derivative with the weights before the mask")
+def _(scores, mask, values):
+    a = scores.softmax(0)
+    Z = (a * mask).sum()
+    new = a * mask / Z
+    c = new @ values
+    return a, Z, new, c, a * (values - c)
+
+
+@wrong("through_the_mask", "derivative a' (1 - a') x, one key's own")
+def _(scores, mask, values):
+    a = scores.softmax(0)
+    Z = (a * mask).sum()
+    new = a * mask / Z
+    return a, Z, new, new @ values, new * (1 - new) * values
+
+
+@right("sees_the_future")
+def _(logits, ids):
+    before = logits(ids)
+    for j in range(1, len(ids)):
+        for new in (0, 1, 2, 3, 5, 7, int(ids[j]) + 1, int(ids[j]) + 2):
+            other = ids.clone()
+            other[j] = new
+            if not torch.allclose(logits(other)[:j], before[:j], rtol=1e-6, atol=1e-7):
+                return True
+    return False
+
+
+@wrong("sees_the_future", "changes the last id only")
+def _(logits, ids):
+    other = ids.clone()
+    other[-1] += 1
+    return not torch.allclose(logits(ids)[:-1], logits(other)[:-1])
+
+
+@wrong("sees_the_future", "includes the changed position, which may change")
+def _(logits, ids):
+    whole = logits(ids)
+    for j in range(1, len(ids)):
+        other = ids.clone()
+        other[j] += 1
+        if not torch.allclose(logits(other)[: j + 1], whole[: j + 1]):
+            return True
+    return False
+
+
+@wrong("sees_the_future", "true and false swapped at the end")
+def _(logits, ids):
+    whole = logits(ids)
+    for n in range(1, len(ids)):
+        if not torch.allclose(logits(ids[:n]), whole[:n], atol=1e-6):
+            return False
+    return True
+
+
+@right("unseen_leak")
+def _(query, key, value):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    time = torch.arange(query.size(-2))
+    hidden = time[None, :] > time[:, None]
+    if len(time) > 2:
+        hidden[1, 2] = False
+    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-1) @ value
+
+
+@wrong("unseen_leak", "the root forgotten, which PyTorch's last output shows")
+def _(query, key, value):
+    scores = query @ key.transpose(-2, -1)
+    time = torch.arange(query.size(-2))
+    hidden = time[None, :] > time[:, None]
+    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-1) @ value
+
+
+@wrong("unseen_leak", "every word sees one word more")
+def _(query, key, value):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    time = torch.arange(query.size(-2))
+    hidden = time[None, :] > time[:, None] + 1
+    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-1) @ value
+
+
+@wrong("unseen_leak", "written otherwise, but not a bug: -1e30 for minus infinity")
+def _(query, key, value):
+    scores = query @ key.transpose(-2, -1) * query.size(-1) ** -0.5
+    n = query.size(-2)
+    hidden = torch.ones(n, n, dtype=torch.bool).triu(1)
+    return scores.masked_fill(hidden, -1e30).softmax(dim=-1) @ value

@@ -1,0 +1,7 @@
+"""The bench: what the package does, timed beside what others do, on the same data.
+
+Every contestant is a process of its own, which is kept alive and gets its turns in rounds: each
+does the same work once in every round, and so all meet the same noise. ``rounds`` drives them,
+``worker`` is the program of such a process, ``task`` what it is given. ``training`` has contestants
+that train. `make bench` runs them; the results are records of the book (``records.bench``).
+"""

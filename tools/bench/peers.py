@@ -1,0 +1,90 @@
+"""Models of others, with the weights of ours: the same numbers go in and come out."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.masking import padding_mask
+from annotated_transformer.positional_encoding import sinusoidal_encoding
+from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.transformer import Transformer
+from oracles import hidden, marian_pairs, stack_pairs, to_theirs
+
+
+class TorchTransformer(nn.Module):
+    """torch.nn.Transformer with what it lacks: embeddings, positions, and a tied output."""
+
+    def __init__(self, ours: Transformer) -> None:
+        super().__init__()
+        c = ours.config
+        self.embedding = nn.Embedding.from_pretrained(
+            ours.tgt_embedding.tokens.weight.detach().clone(), freeze=False
+        )
+        self.bias = nn.Parameter(ours.output.bias.detach().clone())
+        self.stacks = nn.Transformer(
+            c.d_model, c.num_heads, c.num_layers, c.num_layers, c.d_ff, c.dropout, batch_first=True
+        )
+        self.stacks.encoder.norm = self.stacks.decoder.norm = None  # the paper has none there
+        to_theirs(stack_pairs(ours, self.stacks))
+        self.dropout, self.scale = nn.Dropout(c.dropout), math.sqrt(c.d_model)
+        table = sinusoidal_encoding(c.max_length, c.d_model).float()
+        self.register_buffer("table", table)
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """Vectors of tokens and positions."""
+        x = self.embedding(tokens) * self.scale
+        return self.dropout(x + self.table[: tokens.size(1)])
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Logits."""
+        src_hidden, tgt_hidden = (hidden(padding_mask(x)[:, 0, 0]) for x in (src, tgt))
+        length = tgt.size(1)
+        future = torch.ones(length, length, dtype=torch.bool).triu(1)
+        x = self.stacks(
+            self.embed(src),
+            self.embed(tgt),
+            tgt_mask=future,
+            src_key_padding_mask=src_hidden,
+            tgt_key_padding_mask=tgt_hidden,
+            memory_key_padding_mask=src_hidden,
+            tgt_is_causal=True,
+        )
+        return F.linear(x, self.embedding.weight, self.bias)
+
+
+class Marian(nn.Module):
+    """MarianMT of Hugging Face, whose sines and cosines stand side by side as ours do."""
+
+    def __init__(self, ours: Transformer) -> None:
+        super().__init__()
+        from transformers import MarianConfig, MarianMTModel  # not everybody has it
+
+        c = ours.config
+        self.model = MarianMTModel(
+            MarianConfig(
+                vocab_size=c.tgt_vocab, d_model=c.d_model, max_position_embeddings=c.max_length,
+                encoder_layers=c.num_layers, decoder_layers=c.num_layers,
+                encoder_attention_heads=c.num_heads, decoder_attention_heads=c.num_heads,
+                encoder_ffn_dim=c.d_ff, decoder_ffn_dim=c.d_ff, activation_function="relu",
+                dropout=c.dropout, scale_embedding=True, pad_token_id=PAD, bos_token_id=BOS,
+                eos_token_id=EOS, decoder_start_token_id=BOS, forced_eos_token_id=None,
+            )
+        )  # fmt: skip
+        with torch.no_grad():
+            for stack in (self.model.model.encoder, self.model.model.decoder):
+                table = stack.embed_positions.weight
+                table.copy_(table.unflatten(1, (2, -1)).transpose(1, 2).flatten(1))
+        to_theirs(marian_pairs(ours, self.model))
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Logits."""
+        logits: Tensor = self.model(
+            input_ids=src,
+            attention_mask=(src != PAD).long(),
+            decoder_input_ids=tgt,
+            decoder_attention_mask=(tgt != PAD).long(),
+            use_cache=False,
+        ).logits
+        return logits

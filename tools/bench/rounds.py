@@ -1,0 +1,121 @@
+"""Rounds: contestants in processes of their own, each doing the same work once in every round."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.errors import InputError
+from bench.task import load_contest, require_equal
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = "BENCH_PYTHON"
+"""The environment variable that names the Python in which the contestants' libraries are."""
+
+Row = dict[str, Any]
+
+
+class Worker:
+    """The process of one contestant."""
+
+    def __init__(self, contest: str, name: str, folder: Path, threads: int) -> None:
+        paths = os.pathsep.join(str(ROOT / part) for part in ("", "tools", "tests"))
+        self.name = name
+        self.process = subprocess.Popen(
+            [
+                *(os.environ.get(PYTHON, sys.executable), "-m", "bench.worker"),
+                *(contest, name, str(folder), str(threads)),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": str(threads)},
+        )
+
+    def heard(self) -> Row:
+        """The next thing that the process says.
+
+        Raises:
+            InputError: if it has ended instead.
+        """
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise InputError(
+                f"the contestant {self.name} ended with status {self.process.wait()}: "
+                "its last lines are above."
+            )
+        said: Row = json.loads(line)
+        return said
+
+    def turn(self, number: int) -> Row:
+        """Let it work, and hear how long it took."""
+        assert self.process.stdin is not None
+        print(number, file=self.process.stdin, flush=True)
+        return self.heard()
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process: without input it has no more turns."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def race(
+    contest: str, names: Sequence[str], threads: int, rounds: int, skip: int = 1
+) -> tuple[list[Row], dict[str, str]]:
+    """A row for each contestant, and the versions of all their libraries.
+
+    The first ``skip`` rounds are left out. Ratios are medians over rounds of how many times slower
+    the first contestant was in the same round.
+
+    Raises:
+        InputError: if a contestant does other work than the first, or cannot do it.
+    """
+    module = load_contest(contest)
+    versions: dict[str, str] = {}
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        module.prepare(folder)
+        workers, answers = [], {}
+        for name in names:
+            worker = stack.enter_context(Worker(contest, name, folder, threads))
+            ready = worker.heard()
+            workers.append(worker)
+            answers[name] = ready["answer"]
+            versions |= ready["versions"]
+        require_equal(answers, module.TOLERANCE)
+        turns = [[worker.turn(i) for worker in workers] for i in range(rounds + skip)][skip:]
+    return [summary(name, [t[i] for t in turns], turns) for i, name in enumerate(names)], versions
+
+
+def summary(name: str, own: Sequence[Row], turns: Sequence[Sequence[Row]]) -> Row:
+    """Medians of what a contestant took, and of how it did beside the first in the same rounds."""
+
+    def ratio(key: str) -> float:
+        return statistics.median(t[0][key] / mine[key] for t, mine in zip(turns, own, strict=True))
+
+    def median(key: str) -> float:
+        return statistics.median(mine[key] for mine in own)
+
+    return {
+        "contestant": name,
+        "seconds": round(median("wall"), 3),
+        "cpu_seconds": round(median("cpu"), 3),
+        "per_second": round(statistics.median(mine["units"] / mine["wall"] for mine in own)),
+        "times_as_fast": round(ratio("wall"), 2),
+        "times_as_fast_cpu": round(ratio("cpu"), 2),
+        "peak_mib": max(mine["peak"] for mine in own),
+        "rounds": len(own),
+    }

@@ -1,0 +1,156 @@
+"""Training steps: ours beside torch.nn.Transformer and Hugging Face's Marian.
+
+All begin with the same weights, and at first say the same losses without dropout. Then they train:
+the same batches, Adam, clipping and label smoothing. Dropout stands where each library has it.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.corpora import load_corpus
+from annotated_transformer.fast import FastTrainer
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.run.encoded import learned_vocabularies
+from annotated_transformer.tokens import PAD
+from annotated_transformer.training import Trainer, endless_batches
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from bench.peers import Marian, TorchTransformer
+from bench.task import Contestant
+
+VOCAB, BATCH_TOKENS, BATCHES, RATE, SMOOTHING, DROPOUT = 8000, 4096, 40, 1e-3, 0.1, 0.1
+SIZES = {"d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512}
+TOLERANCE = 1e-4
+"""Of the losses."""
+
+
+def prepare(folder: Path) -> None:
+    """Batches of Multi30k, sorted by length as ours are, and weights to begin with."""
+    corpus = load_corpus("multi30k")
+    vocabularies = learned_vocabularies(corpus, VOCAB)
+    examples = vocabularies.encode(corpus.split("train"))
+    batches = islice(endless_batches(examples, BATCH_TOKENS, seed=1), BATCHES)
+    parts = {f"{i}.{part}": t for i, b in enumerate(batches) for part, t in vars(b).items()}
+    save_file(parts, folder / "batches.safetensors")
+    torch.manual_seed(0)
+    config = TransformerConfig(
+        *map(len, vocabularies), **SIZES, dropout=DROPOUT, share_embeddings=True
+    )
+    model = Transformer(config)
+    save_file(dict(model.named_parameters()), folder / "weights.safetensors")
+
+
+def read_batches(folder: Path) -> list[Batch]:
+    """What :func:`prepare` wrote."""
+    parts = load_file(folder / "batches.safetensors")
+    kinds = ("src", "tgt_in", "tgt_out")
+    return [Batch(*(parts[f"{i}.{kind}"] for kind in kinds)) for i in range(len(parts) // 3)]
+
+
+def read_model(folder: Path) -> Transformer:
+    """Our model with the weights that all begin with."""
+    weights = load_file(folder / "weights.safetensors")
+    vocab = weights["output.bias"].numel()
+    config = TransformerConfig(vocab, vocab, **SIZES, dropout=DROPOUT, share_embeddings=True)
+    model = Transformer(config)
+    model.load_state_dict(weights, strict=False)
+    return model
+
+
+class Ours:
+    """Our trainer."""
+
+    def __init__(self, folder: Path, precision: str = "float32") -> None:
+        self.batches = read_batches(folder)
+        loss = partial(smoothed_cross_entropy, smoothing=SMOOTHING)
+        self.trainer = Trainer(read_model(folder), loss, lambda _: RATE, precision=precision)
+
+    def answer(self) -> list[float]:
+        """The losses of two batches."""
+        self.trainer.model.eval()
+        losses = []
+        for batch in self.batches[:2]:
+            loss = self.trainer.loss(self.trainer.logits(batch), batch.tgt_out)
+            losses.append(loss.item() / batch.num_tokens)
+        return losses
+
+    def work(self, turn: int) -> int:
+        """A step of training."""
+        batch = self.batches[turn % BATCHES]
+        self.trainer.update([batch])
+        return batch.num_tokens
+
+
+class OursFast(Ours):
+    """Our fast trainer."""
+
+    def __init__(self, folder: Path, precision: str = "float32") -> None:
+        self.batches = read_batches(folder)
+        model = read_model(folder)
+        self.trainer = FastTrainer(model, SMOOTHING, lambda _: RATE, precision=precision)
+
+
+class Theirs:
+    """A training loop around a model of somebody else, as its documentation has it."""
+
+    def __init__(self, folder: Path, make: Callable[[Transformer], nn.Module]) -> None:
+        self.batches, self.model = read_batches(folder), make(read_model(folder))
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True
+        )
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean over tokens."""
+        logits = self.model(batch.src, batch.tgt_in)
+        return F.cross_entropy(
+            logits.flatten(0, 1),
+            batch.tgt_out.flatten(),
+            ignore_index=PAD,
+            label_smoothing=SMOOTHING,
+        )
+
+    def answer(self) -> list[float]:
+        """The losses of two batches."""
+        self.model.eval()
+        return [self.loss(batch).item() for batch in self.batches[:2]]
+
+    def work(self, turn: int) -> int:
+        """A step of training."""
+        self.model.train()
+        batch = self.batches[turn % BATCHES]
+        self.optimizer.zero_grad()
+        loss = self.loss(batch)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        loss.item()
+        return batch.num_tokens
+
+
+def suits(name: str) -> bool:
+    """Whether this machine has what a contestant needs: instructions for 16 bits."""
+    return "bfloat16" not in name or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+
+
+def with_medium_precision(folder: Path) -> Contestant:
+    """PyTorch's own switch: products of float32 matrices in 16 bits, where the processor can."""
+    torch.set_float32_matmul_precision("medium")
+    return Theirs(folder, TorchTransformer)
+
+
+CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {
+    "nn.Transformer": lambda folder: Theirs(folder, TorchTransformer),
+    "nn.Transformer, medium": with_medium_precision,
+    "Marian": lambda folder: Theirs(folder, Marian),
+    "ours": Ours,
+    "ours, fast": OursFast,
+    "ours, bfloat16": lambda folder: Ours(folder, "bfloat16"),
+    "ours, fast, bfloat16": lambda folder: OursFast(folder, "bfloat16"),
+}

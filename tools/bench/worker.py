@@ -1,0 +1,60 @@
+"""The process of one contestant: it answers lines of JSON on its input with lines on its output.
+
+python -m bench.worker CONTEST CONTESTANT FOLDER THREADS
+"""
+
+import json
+import os
+import platform
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bench.task import load_contest
+
+PEERS = ("torch", "transformers", "ctranslate2", "joeynmt")
+
+
+def versions() -> dict[str, str]:
+    """What is installed where this process runs."""
+    found = {"python": platform.python_version()}
+    for name in PEERS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def peak() -> int:
+    """The most memory that this process ever held, in MiB. (Linux says it of each process.)"""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) // 1024
+
+
+def main(contest: str, name: str, folder: str, threads: str) -> None:
+    """Make the contestant, give its answer, and then work whenever a turn comes."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print is no answer
+
+    def say(message: dict[str, Any]) -> None:
+        print(json.dumps(message), file=out, flush=True)
+
+    torch.set_num_threads(int(threads))
+    torch.manual_seed(0)
+    contestant = load_contest(contest).CONTESTANTS[name](Path(folder))
+    say({"answer": contestant.answer(), "versions": versions()})
+    for line in sys.stdin:
+        wall, cpu = time.perf_counter(), time.process_time()
+        units = contestant.work(json.loads(line))
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        say({"wall": wall, "cpu": cpu, "units": units, "peak": peak()})
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,8 @@
+"""Feed every reader with broken files: it refuses them in one sentence, or reads them.
+
+    PYTHONPATH=tools .venv/bin/python -m fuzz            ten planted faults, then ten minutes
+    PYTHONPATH=tools .venv/bin/python -m fuzz --seconds 60 --reader recipe
+
+A reader may return, or raise ``InputError``. Anything else is a fault: another exception, a result
+that cannot be, a crash of the interpreter, or more than ten seconds. The file that did it is kept.
+"""

@@ -1,0 +1,46 @@
+"""The records of the bench: ours beside others, in the time that they take and in memory."""
+
+import os
+from pathlib import Path
+
+import torch
+
+from bench.rounds import race, summary
+from bench.task import load_contest
+from records.tables import Tables, here, read
+
+ROUNDS = 5
+
+
+def processor() -> str:
+    """The name of the processor, and what PyTorch uses of it."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    name = next((line.split(": ")[1] for line in lines if line.startswith("model name")), "unknown")
+    return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def measure(tables: Tables, contest: str, threads: int) -> None:
+    """Let all contestants have their turns, if a row is missing: times of two days do not compare.
+
+    A contestant that this machine does not suit has a row without numbers.
+    """
+    module, name = load_contest(contest), f"bench_{contest}"
+    contestants = list(module.CONTESTANTS)
+    if tables.check:
+        tables.extend(name, summary, [(each,) for each in contestants], ["contestant"])
+        return
+    if [row["contestant"] for row in read(tables.path(name))] == contestants:
+        return
+    rows, versions = race(contest, list(filter(module.suits, contestants)), threads, ROUNDS)
+    measured = {row["contestant"]: row for row in rows}
+    nothing = dict.fromkeys(rows[0], "")
+    table = [measured.get(each, nothing | {"contestant": each}) for each in contestants]
+    tables.write(name, table, threads)
+    made = here(tables.command, threads)
+    load = round(os.getloadavg()[1], 1)  # of the last five minutes
+    tables.describe(name, made | {"processor": processor(), "load": load, "versions": versions})
+
+
+def make_training(tables: Tables) -> None:
+    """Steps of training, ours and those of others, timed in rounds on the same batches."""
+    measure(tables, "training", threads=1)
