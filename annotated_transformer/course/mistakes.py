@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.course.experiments import drawn_in_float64
+from annotated_transformer.cross_attention import CrossAttention
 from annotated_transformer.errors import InputError
 from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import padding_mask
@@ -81,6 +82,12 @@ class CutsAcrossPositions(Alike, MultiHeadAttention):
         """The right shape; the axes of positions and heads were never exchanged."""
         batch, time, _ = x.shape
         return x.reshape(batch, num_heads or self.num_heads, time, -1)
+
+
+class CutsAcrossPositionsOfTheSource(Alike, CrossAttention):
+    """The same cut in cross-attention, which is a kind of part of its own."""
+
+    split = CutsAcrossPositions.split
 
 
 class NeverStopsDropping(Alike, ScaledDotProductAttention):
@@ -155,14 +162,14 @@ class HidesTheFutureInTrainingOnly(Alike, Transformer):
         return logits, replace(state, tokens=read, past=tuple(past))
 
 
-def _becomes(new: type[nn.Module]) -> Callable[[Transformer], None]:
-    """Let every part of a model of the kind that ``new`` is like be a ``new`` one."""
-    old = healthy_kind(new)
+def _becomes(*kinds: type[nn.Module]) -> Callable[[Transformer], None]:
+    """Let every part of a model that one of ``kinds`` is like be of that kind."""
+    faulty = {healthy_kind(kind): kind for kind in kinds}
 
     def change(model: Transformer) -> None:
         for part in list(model.modules()):
-            if type(part) is old:
-                part.__class__ = new  # the weights and their names stay
+            if type(part) in faulty:
+                part.__class__ = faulty[type(part)]  # the weights and their names stay
 
     return change
 
@@ -177,7 +184,7 @@ CHANGES: dict[int, Callable[[Transformer], None]] = {
     0: lambda model: None,
     1: _becomes(ForgetsStart),
     2: _becomes(DividesByAnotherDeviation),
-    3: _becomes(CutsAcrossPositions),
+    3: _becomes(CutsAcrossPositions, CutsAcrossPositionsOfTheSource),
     4: _becomes(NeverStopsDropping),
     5: _copies_one_layer,
     6: _becomes(ReadsPaddingOfTheSource),
