@@ -1,4 +1,7 @@
-"""The commands for a package of one's own: start, check."""
+"""The commands for a package of one's own: start, check.
+
+What they do imports the course, so they import it themselves, and not every start of the program.
+"""
 
 import json
 from pathlib import Path
@@ -7,8 +10,6 @@ from typing import Annotated
 import typer
 
 from annotated_transformer.cli.options import app, one_sentence, require_text
-from annotated_transformer.own import Report, asked_for, findings
-from annotated_transformer.own import start as start_package
 
 
 @app.command()
@@ -16,6 +17,8 @@ def start(
     folder: Annotated[Path, typer.Argument(help="A new folder for your package.")],
 ) -> None:
     """Begin a package of your own: what the course teaches, with nothing in its functions."""
+    from annotated_transformer.own import start as start_package
+
     with one_sentence():
         require_text(folder)
         start_package(folder)
@@ -37,9 +40,11 @@ def check(
 
     The exit code is 0 if all is right, 1 if something is wrong or not written yet.
     """
+    from annotated_transformer.own import check_package
+
     with one_sentence():
         require_text(folder, what)
-        report = Report(tuple(findings(folder, asked_for(what))))
+        report = check_package(folder, what)
         typer.echo(json.dumps(report.as_json(), indent=2) if as_json else str(report))
         if not report.right:
             raise typer.Exit(1)

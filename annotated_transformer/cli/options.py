@@ -11,7 +11,6 @@ import typer
 from annotated_transformer import __version__
 from annotated_transformer.devices import DEVICES
 from annotated_transformer.errors import DivergedError, InputError
-from annotated_transformer.own import with_package
 
 app = typer.Typer(
     help="Train translation models from RNN to Transformer, and use them.",
@@ -73,6 +72,8 @@ def handed_over(package: Path | None, command: Callable[..., Any], given: dict[s
     """Whether a package of one's own is given, with which the command was then run anew."""
     if package is None:
         return False
+    from annotated_transformer.own import with_package  # it imports the course: not at every start
+
     with one_sentence():
         with_package(package, command, given | {"package": None})
     return True

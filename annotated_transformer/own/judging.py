@@ -12,7 +12,7 @@ import torch
 
 from annotated_transformer.course.comparing import Failure, difference, equal
 from annotated_transformer.course.relations import relation
-from annotated_transformer.course.trials import attempt
+from annotated_transformer.course.trials import Trial, attempt
 from annotated_transformer.own.checks import CHECKS, Check
 from annotated_transformer.own.loading import file_of, run_source
 from annotated_transformer.own.skeleton import source_of
@@ -74,16 +74,23 @@ def judged(theirs: ModuleType | Failure, module: str, subject: str) -> Finding:
     if isinstance(theirs, Failure):
         return Finding(module, subject, "wrong", f"{module}.py cannot be used: {theirs.sentence}")
     checks = [check for check in CHECKS[module] if check.subject == subject]
-    answers = [answer(check, theirs) for check in checks]
-    for given in answers:
+    answers: list[Any] = []
+    for check in checks:
+        trial = asked(check, theirs)
+        given = trial.result
+        if trial.endless:  # each further question may take as long
+            return Finding(module, subject, "wrong", f"{check.claim}: {given.sentence}")
         if isinstance(given, Failure) and given.error.startswith(NOT_WRITTEN):
             what = given.error.removeprefix(NOT_WRITTEN)
             return Finding(module, subject, "not written", f"not written yet: {what}.")
-    right = [attempt(check.want, (), 1e6).result for check in checks]
+        answers.append(given)
+    right = [wanted(check) for check in checks]
     wrong = [i for i, given in enumerate(answers) if not equal(given, right[i])]
     if not wrong:
         return Finding(module, subject, "right")
-    said = named(module, checks, answers)
+    # A mistake shows in the first wrong answer: most of the others need not be simulated.
+    order = [wrong[0], *(i for i in range(len(checks)) if i != wrong[0])]
+    said = named(module, [checks[i] for i in order], [answers[i] for i in order])
     if not said and len(answers) > 1:
         said = relation(answers, right, False)
     if not said:
@@ -92,21 +99,42 @@ def judged(theirs: ModuleType | Failure, module: str, subject: str) -> Finding:
     return Finding(module, subject, "wrong", said)
 
 
-def answer(check: Check, module: ModuleType) -> Any:
-    """What a module answers, or a Failure."""
+def asked(check: Check, module: ModuleType) -> Trial:
+    """What a module answers to a question, or a Failure."""
 
     def ask() -> Any:
         torch.manual_seed(0)
         return check.ask(module)
 
-    return attempt(ask, (), SECONDS).result
+    return attempt(ask, (), SECONDS)
+
+
+@cache
+def wanted(check: Check) -> Any:
+    """The right answer to a question."""
+    return attempt(check.want, (), 1e6).result
 
 
 def named(module: str, checks: list[Check], answers: list[Any]) -> str:
     """The first mistake that gives these answers to these questions."""
-    source = source_of(module)
-    for sentence, (right, wrong) in slips()[module].items():
-        slipped = run_source(source.replace(right, wrong), PACKAGE, module, f"<{module}>")
-        if all(equal(answer(c, slipped), a) for c, a in zip(checks, answers, strict=True)):
+    for sentence in slips()[module]:
+        if all(
+            equal(slipped(module, sentence, check), given)
+            for check, given in zip(checks, answers, strict=True)
+        ):
             return sentence
     return ""
+
+
+@cache
+def slipped(module: str, sentence: str, check: Check) -> Any:
+    """What our module answers to a question when it makes a mistake."""
+    return asked(check, with_slip(module, sentence)).result
+
+
+@cache
+def with_slip(module: str, sentence: str) -> ModuleType:
+    """Our module with a mistake."""
+    right, wrong = slips()[module][sentence]
+    source = source_of(module).replace(right, wrong)
+    return run_source(source, PACKAGE, module, f"<{module}>")
