@@ -25,8 +25,14 @@ os.environ["PYTHONPATH"] = str(ROOT)
 CACHE = TemporaryDirectory()
 os.environ["ANNOTATED_TRANSFORMER_CACHE"] = CACHE.name
 
-# The tests run two at a time on machines with two cores.
-torch.set_num_threads(1)
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Every test has one thread: two run at a time on machines with two cores.
+
+    CTranslate2 changes the number for PyTorch too, for all that comes after it.
+    """
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
