@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, ConsoleMessage, Request, Response
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -72,7 +72,8 @@ OVERFLOW = """() => {
     return found;
 }"""
 
-# One element for every look: whatever has the same colours, size and weight has the same contrast.
+# One element for every look: whatever has the same colours, size and weight has the same contrast,
+# and a link of the same look in text of the same look is told from it as well.
 LOOKS = """() => {
     const grounds = new Map(), looks = new Set();
     const ground = element => {
@@ -85,16 +86,34 @@ LOOKS = """() => {
         }
         return grounds.get(element);
     };
+    const look = element => {
+        const { color, fontSize, fontWeight } = getComputedStyle(element);
+        return [color, fontSize, fontWeight, ground(element)].join();
+    };
+    const mark = (element, ...parts) => {
+        if (!looks.has(parts.join())) element.setAttribute('data-look', '');
+        looks.add(parts.join());
+    };
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
         const element = walker.currentNode.parentElement;
-        if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
-        const { color, fontSize, fontWeight } = getComputedStyle(element);
-        const look = [color, fontSize, fontWeight, ground(element)].join();
-        if (!looks.has(look)) element.setAttribute('data-look', '');
-        looks.add(look);
+        if (walker.currentNode.data.trim() && element.checkVisibility())
+            mark(element, look(element));
+    }
+    for (const link of document.querySelectorAll('a[href]')) {
+        if (!link.checkVisibility()) continue;
+        let block = link.parentElement;
+        while (getComputedStyle(block).display === 'inline') block = block.parentElement;
+        const { borderBottom, display, textDecorationLine } = getComputedStyle(link);
+        mark(link, look(link), borderBottom, display, textDecorationLine, look(block));
     }
 }"""
+# The theme follows the system: whatever changes colours slowly is let finish.
+DARKENED = """async () => {
+    document.querySelectorAll('[data-look]').forEach(one => one.removeAttribute('data-look'));
+    await Promise.all(document.getAnimations().map(one => one.finished.catch(() => null)));
+}"""
+COLOURS = {"color-contrast": "[data-look]", "link-in-text-block": "a[data-look]"}
 
 SCRIPTS = {"formula": FORMULAS, "image without text": IMAGES, "overflow": OVERFLOW}
 
@@ -129,12 +148,30 @@ def serve(folder: Path) -> Iterator[str]:
             thread.join()
 
 
+def violations(page: Page, kinds: Collection[str]) -> list[str]:
+    """Ask axe what is wrong with an open page: the rules, and the parts that break them."""
+    # The size of what is clicked belongs to WCAG 2.2 and must be asked for.
+    rules = {name: {"enabled": "contrast" in kinds} for name in COLOURS}
+    options: dict[str, Any] = {"rules": rules | {"target-size": {"enabled": True}}}
+    if "rules" not in kinds:
+        options = {"runOnly": list(COLOURS)}
+    # Without `preload`, axe would ask for the style sheets of style sheets under wrong addresses.
+    options |= {"preload": False, "resultTypes": ["violations"]}
+    selectors = [{"id": name, "selector": selector} for name, selector in COLOURS.items()]
+    page.evaluate(Axe().axe_script)
+    run = "([rules, options]) => { axe.configure({rules}); return axe.run(document, options); }"
+    found = page.evaluate(run, [selectors, options])["violations"]
+    return [f"{rule['id']}: {node['html'][:300]}" for rule in found for node in rule["nodes"]]
+
+
 def problems(
     context: BrowserContext, base: str, path: str, kinds: Collection[str] = ("rules", "contrast")
 ) -> list[Problem]:
     """Open one page of the site that is served at `base`; list its problems.
 
-    The rules are about what a page has and how it is laid out; contrast is about its colours.
+    The rules are about what a page has and how it is laid out; contrast is about its colours,
+    and contrast in the dark about those that it takes on when the system turns dark. Axe goes
+    through the page once for the first two: that takes it longer than the questions.
     """
     found: list[Problem] = []
 
@@ -161,22 +198,19 @@ def problems(
     page.on("response", on_response)
     page.goto(base + path)
     page.evaluate(SETTLED)
-    runs: list[tuple[str | None, dict[str, Any]]] = []
     if "rules" in kinds:
         for kind, script in SCRIPTS.items():
             for text in page.evaluate(script):
                 report(kind, text)
-        # The size of what is clicked belongs to WCAG 2.2 and must be asked for.
-        rules = {"color-contrast": {"enabled": False}, "target-size": {"enabled": True}}
-        runs.append((None, {"rules": rules}))
     if "contrast" in kinds:
         page.evaluate(LOOKS)
-        runs.append(("[data-look]", {"runOnly": ["color-contrast"]}))
-    # Without `preload`, axe would ask for the style sheets of style sheets under wrong addresses.
-    shared: dict[str, Any] = {"preload": False, "resultTypes": ["violations"]}
-    for part, options in runs:
-        for violation in Axe().run(page, part, shared | options).response["violations"]:
-            for node in violation["nodes"]:
-                report("accessibility", f"{violation['id']}: {node['html'][:300]}")
+    for text in violations(page, kinds):
+        report("accessibility", text)
+    if "dark contrast" in kinds:
+        page.emulate_media(color_scheme="dark")
+        page.evaluate(DARKENED)
+        page.evaluate(LOOKS)
+        for text in violations(page, ("contrast",)):
+            report("accessibility", f"in the dark: {text}")
     page.close()
     return found

@@ -14,7 +14,8 @@ from playwright.sync_api import Browser, expect
 from reading_time import reading
 
 from annotated_transformer import MODULES
-from browser import VIEWS, Problem, problems, serve
+from browser import serve
+from every_page import leads_to
 
 pytestmark = pytest.mark.slow
 
@@ -54,12 +55,6 @@ def test_the_root_opens_the_front_page(site: Path, browser: Browser, served: boo
         page.goto((address if served else f"{site.as_uri()}/") + "index.html")
         page.wait_for_url("**/book/index.html")
         page.wait_for_selector("math")
-
-
-def leads_to(page: Path) -> str | None:
-    """Return the address that a page only forwards to."""
-    refresh = BeautifulSoup(page.read_text("utf-8"), "lxml").find("meta", {"http-equiv": "refresh"})
-    return str(refresh["content"]).removeprefix("0; url=") if refresh else None
 
 
 @pytest.mark.parametrize(("old", "new"), MOVED.items())
@@ -170,23 +165,6 @@ def test_the_page_of_the_package_has_all_that_is_public(site: Path) -> None:
                 assert f'id="{module.__name__}.{public}"' in html, public
 
 
-# In the dark, only colours are others. On a phone, they are those of the light (see below).
-CHECKED = {"light": ("rules", "contrast"), "dark": ("contrast",), "phone": ("rules",)}
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_page_is_sound(site: Path, browser: Browser, view: str) -> None:
-    found: list[Problem] = []
-    with serve(site) as base, browser.new_context(**VIEWS[view]) as context:
-        pages = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
-        pages = [page for page in pages if not page.startswith("_static/")]
-        pages = [page for page in pages if leads_to(site / page) is None]
-        assert "book/index.html" in pages
-        for page in pages:
-            found += problems(context, base, page, CHECKED[view])
-    assert not found, "\n".join(str(problem) for problem in found)
-
-
 def test_the_front_page_is_one_screen(site: Path, browser: Browser) -> None:
     """What it is, the model, the doors and the road map, without scrolling."""
     size = {"width": 1400, "height": 900}
@@ -248,65 +226,6 @@ def test_no_colour_depends_on_the_width_of_the_page() -> None:
         rules = re.findall(r"@media[^{]*width[^{]*\{(.*?\})\s*\}", sheet.read_text("utf-8"), re.S)
         assert rules, sheet.name
         assert not [rule for rule in rules if re.search(r"color|background|opacity|filter", rule)]
-
-
-SOUND = '<h1>A page</h1><p>A word and <span class="math"><math><mi>x</mi></math></span>.</p>'
-FAULTS = {
-    "a console error": ("console", "<script>console.error('no')</script>"),
-    "a script error": ("script error", "<script>missing()</script>"),
-    "a missing file": ("failed request", '<script src="missing.js"></script>'),
-    "another host": ("foreign request", '<script src="https://example.org/x.js"></script>'),
-    "a formula not rendered": ("formula", r'<span class="math">\(x\)</span>'),
-    "a formula left raw": ("formula", "<p>$$ x $$</p>"),
-    "a role left raw": ("formula", "<p>{glue:text}`loss`</p>"),
-    "no alt text": ("image without text", '<img src="data:,">'),
-    "a file name as alt text": (
-        "image without text",
-        '<img src="data:," alt="_images/figure.svg">',
-    ),
-    "a wide page": ("overflow", '<div style="width: 2000px">wide</div>'),
-    "content that is cut off": (
-        "overflow",
-        '<div style="overflow: hidden"><article><p style="width: 2000px">wide</p></article></div>',
-    ),
-    "a level of headings left out": ("accessibility", "<h3>Below nothing</h3>"),
-    "a small target beside another": (
-        "accessibility",
-        "<button style='height: 9px; padding: 0; width: 9px'>a</button>" * 2,
-    ),
-    "low contrast": ("accessibility", '<p style="color: #ccc; background: #fff">pale</p>'),
-}
-
-
-def write_page(folder: Path, body: str) -> None:
-    html = (
-        '<!doctype html><html lang="en"><head><title>A page</title><link rel="icon" href="data:,">'
-    )
-    (folder / "page.html").write_text(f"{html}</head><body><main>{body}</main></body></html>")
-
-
-def test_a_sound_page_has_no_problem(tmp_path: Path, browser: Browser) -> None:
-    write_page(tmp_path, SOUND)
-    with serve(tmp_path) as base, browser.new_context() as context:
-        assert problems(context, base, "page.html") == []
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_found(tmp_path: Path, browser: Browser, fault: str) -> None:
-    kind, body = FAULTS[fault]
-    write_page(tmp_path, SOUND + body)
-    with serve(tmp_path) as base, browser.new_context() as context:
-        assert kind in {problem.kind for problem in problems(context, base, "page.html")}
-
-
-def test_contrast_alone_is_left_out_where_it_is_not_asked_for(
-    tmp_path: Path, browser: Browser
-) -> None:
-    write_page(tmp_path, SOUND + FAULTS["low contrast"][1] + FAULTS["no alt text"][1])
-    with serve(tmp_path) as base, browser.new_context() as context:
-        found = problems(context, base, "page.html", ("rules",))
-    assert {problem.kind for problem in found} == {"image without text", "accessibility"}
-    assert not any("color-contrast" in problem.text for problem in found)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,13 @@ from browser import CHROMIUM, FLAGS, SETTLED, serve
 
 WIDTHS = {390: 844, 768: 1024, 1400: 900}
 MODES = ("light", "dark")
+# Nobody scrolls: what a page leaves until a reader comes near is shown at once.
+AT_ONCE = """async () => {
+    document.head.append(Object.assign(document.createElement('style'), {
+        textContent: '* { content-visibility: visible !important }'}));
+    for (const image of document.images) image.loading = 'eager';
+    await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
+}"""
 SLICE = 8000
 """Chromium draws at most 16,384 pixels at once: taller pages are put together from slices."""
 
@@ -47,6 +54,7 @@ def take(browser: Browser, site: Path, folder: Path, pages: list[str]) -> None:
                     page = context.new_page()
                     page.goto(address + name)
                     page.evaluate(SETTLED)
+                    page.evaluate(AT_ONCE)
                     file = view / name.removesuffix(".html").replace("/", "-")
                     heights.append(f"{name},{width},{mode},{whole_page(page, Path(f'{file}.png'))}")
                     page.close()

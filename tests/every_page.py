@@ -1,0 +1,29 @@
+"""Every page of the site: what is wrong with it in a window, in the dark and on a phone."""
+
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser
+
+from browser import VIEWS, problems, serve
+
+# In the dark, only colours are others. On a phone they are those of the light, which
+# test_no_colour_depends_on_the_width_of_the_page holds.
+CHECKED = {"light": ("rules", "contrast", "dark contrast"), "phone": ("rules",)}
+
+
+def leads_to(page: Path) -> str | None:
+    """Return the address that a page only forwards to."""
+    refresh = BeautifulSoup(page.read_text("utf-8"), "lxml").find("meta", {"http-equiv": "refresh"})
+    return str(refresh["content"]).removeprefix("0; url=") if refresh else None
+
+
+def faults(site: Path, browser: Browser, view: str) -> list[str]:
+    """Read every page of the built site in a view."""
+    pages = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
+    pages = [page for page in pages if not page.startswith("_static/")]
+    pages = [page for page in pages if leads_to(site / page) is None]
+    if "book/index.html" not in pages:
+        raise ValueError(f"{site} is not the built site.")
+    with serve(site) as base, browser.new_context(**VIEWS[view]) as context:
+        return [str(f) for page in pages for f in problems(context, base, page, CHECKED[view])]
