@@ -65,7 +65,7 @@ memory_gradient = Derivation(
         "step 3 is wrong: the sum over the row, which the softmax brings, is missing.": (
             _steps(scores=lambda A, B: A * B)
         ),
-        "step 3 sums over the columns; the softmax goes over the row.": (
+        "step 3 sums down each column, over the targets; the softmax goes along the row.": (
             _steps(scores=lambda A, B: A * (B - (A * B).sum(dim=0, keepdim=True)))
         ),
         "step 3 sums over all of A ⊙ B; each row has its own sum.": (

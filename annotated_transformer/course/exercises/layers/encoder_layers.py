@@ -123,7 +123,7 @@ encoder_layer = Exercise(
         "`norm_first` is the wrong way round: if it is True, the norm comes first.": (
             _faulty(order=lambda asked: not asked)
         ),
-        "in pre-norm the keys and values read x as it is; all three read the normalised x.": (
+        "in pre-norm the keys and values read x as it is; they must read the normalised x, too.": (
             _faulty(asks=True)
         ),
         "in pre-norm the shortcuts carry the normalised x; they carry x itself.": (

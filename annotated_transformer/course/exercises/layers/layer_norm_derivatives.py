@@ -40,7 +40,7 @@ layer_norm_derivative = Derivation(
     mistakes={
         **{f"step 1 is wrong: {said}": derived(Slip(first=box)) for said, box in FIRST.items()},
         **{f"step 3 is wrong: {said}": derived(Slip(passed=by)) for said, by in THIRD.items()},
-        "step 1 is wrong: the deviation is unbiased; this one divides by d, not d − 1.": (
+        "step 1 is wrong: the deviation is the unbiased one; divide by d, not by d − 1.": (
             derived(Slip(correction=1))
         ),
         "step 2 is wrong: the mean is taken as constant; it moves with every number, by 1/d.": (

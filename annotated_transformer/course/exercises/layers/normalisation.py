@@ -53,7 +53,7 @@ rms_norm = Exercise(
         "the square of the mean is not the mean of the squares: square first.": (
             _over(lambda x, eps: (_mean(x) ** 2 + eps) ** 0.5)
         ),
-        "eps is outside the root: it is added to the mean square, not to its root.": (
+        "eps is outside the root; add it to the mean square, under the root.": (
             _over(lambda x, eps: _mean(x**2) ** 0.5 + eps)
         ),
         "eps is missing.": _over(lambda x, eps: _mean(x**2) ** 0.5),

@@ -67,6 +67,12 @@ def _test(
     return differs
 
 
+def _by_halves(logits: Logits, ids: Tensor) -> bool:
+    half, changed = len(ids) // 2, ids.clone()
+    changed[half:] += 1
+    return not torch.allclose(logits(ids)[:half], logits(changed)[:half])
+
+
 sees_the_future = Exercise(
     reference=_sees_the_future,
     mistakes={
@@ -127,6 +133,9 @@ sees_the_future = Exercise(
         ),
         "only what follows the first token counts, which may change with it.": (
             _test(lambda t: slice(1, None), slice(1))
+        ),
+        "only the second half changes, and the first is compared; a leak may stay within a half.": (
+            _by_halves
         ),
         "only the likeliest tokens are compared; a leak may move the logits less.": (
             _test(what=lambda logits: logits.argmax(-1))

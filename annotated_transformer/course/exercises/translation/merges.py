@@ -51,6 +51,9 @@ next_merge = Exercise(
         "a pair counts once in each word here; it may occur there twice.": (
             _by_pairs(lambda tokens: dict.fromkeys(pairwise(tokens)))
         ),
+        "the pairs are cut side by side; they overlap, as each token but the last begins one.": (
+            _by_pairs(lambda tokens: zip(tokens[::2], tokens[1::2], strict=False))
+        ),
         "the end of one word and the beginning of the next count as a pair, too.": (
             lambda words: _most_frequent(pairwise(chain.from_iterable(_written_out(words))))
         ),
@@ -140,5 +143,6 @@ next_merge = Exercise(
         ),
         ({("▁", "d", "u"): 6, ("▁", "d", "a"): 4, ("▁", "m", "a"): 3},),
         ({("▁", "m", "a", "m", "a"): 3, ("▁d", "u"): 5, ("▁", "a"): 1},),
+        ({("▁", "o", "l", "a", "l", "a"): 3, ("▁d", "u"): 5},),
     ],
 )
