@@ -5,7 +5,9 @@ import math
 import random
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +18,9 @@ from torch import Tensor
 
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.comparing import difference, equal, show
+from annotated_transformer.course.copying import copied
 from annotated_transformer.course.derivations import Derivation
+from annotated_transformer.course.probes import Remembered
 from annotated_transformer.course.questions import Question, by_letters, by_number, by_word
 from annotated_transformer.course.trials import attempt, settings_put_back
 
@@ -274,6 +278,86 @@ def test_an_endless_loop_is_stopped_with_a_sentence() -> None:
     assert "does not end" in verdicts[0].mistake
 
 
+def test_a_call_that_ends_in_time_is_never_stopped_and_all_are_watched_by_one_thread() -> None:
+    attempt(lambda: 1, (), 0.2)
+    before = threading.active_count()
+    for _ in range(20):
+        assert attempt(lambda: attempt(lambda: 1, (), 0.05).result, (), 5.0).result == 1
+    assert threading.active_count() == before
+    time.sleep(0.1)  # past the end that was set to each of them
+
+
+def test_of_two_calls_the_one_that_takes_too_long_is_stopped() -> None:
+    def loops() -> None:
+        while True:
+            pass
+
+    inner = attempt(lambda: (attempt(loops, (), 0.05).endless, "goes on"), (), 5.0)
+    assert inner.result == (True, "goes on")
+
+
+def test_an_interruption_does_not_spoil_what_is_remembered() -> None:
+    interrupted = [True]
+
+    def squares() -> Iterator[int]:
+        yield 0
+        if interrupted.pop():
+            raise KeyboardInterrupt
+        yield from (1, 4)
+
+    remembered = Remembered(squares)
+    interrupted[:] = [False, True]
+    with pytest.raises(KeyboardInterrupt):
+        list(remembered)
+    assert list(remembered) == [0, 1, 4]
+
+
+# --- nothing is done twice ------------------------------------------------------------------------
+
+
+def test_the_right_results_are_found_once_for_all_answers() -> None:
+    called = []
+
+    def product(x: float, y: float) -> float:
+        """Multiply."""
+        called.append(x)
+        return x * y
+
+    cases = [(2.5, 3.5), (4.5, 1.5), (0.5, 7.5)]
+    asked = Exercise(product, {"you add them.": lambda x, y: x + y}, cases)
+    first = asked.check(lambda x, y: x**3 + y).mistake
+    assert called
+    called.clear()
+    assert asked.check(lambda x, y: x**3 + y).mistake == first
+    seeds = 3  # asked again only: does the right result depend on random numbers?
+    assert len(called) <= seeds
+
+
+def test_a_mistake_is_tried_in_one_case_if_it_differs_there() -> None:
+    called = []
+
+    def adds(numbers: list[float]) -> float:
+        called.append(numbers)
+        return -9.0
+
+    cases = [([0.5, 1.0],), ([2.0, 4.0, 8.0],), ([1.0],)]
+    asked = Exercise(sum, {"it is always the same.": adds}, cases)
+    asked.check(lambda numbers: sum(numbers) * numbers[0] + 3)
+    assert called == [[0.5, 1.0]]
+
+
+def test_a_copy_shares_nothing_but_what_was_shared() -> None:
+    x = torch.arange(6.0)
+    given = (x, x, [x, 1], x.view(2, 3).mT, x[1:4], torch.nn.Parameter(x.clone()), {"a": [x]})
+    copy, deep = copied(given), deepcopy(given)
+    assert copy[0] is copy[1] is copy[2][0] is copy[6]["a"][0]
+    assert equal(copy, given)
+    for mine, theirs in zip(copy[3:6], deep[3:6], strict=True):
+        assert (mine.stride(), mine.requires_grad) == (theirs.stride(), theirs.requires_grad)
+    copy[0].zero_()
+    assert x.sum() == 15
+
+
 NOTEBOOK: dict[str, Any] = {"torch": torch, "random": random}
 """What is defined in the notebook of a reader."""
 exec(
@@ -414,9 +498,7 @@ def test_the_first_wrong_step_of_a_derivation_is_told() -> None:
         "for 1 step 2 is wrong: it gives 5; right is 3."
     )
     assert derivation(lambda x: (2 * x, None)).mistake == "for 1 step 2 is still missing."
-    assert derivation(lambda x: 7 * x).mistake == (
-        "for 1 it gives a number; a tuple of length 2 is asked for."
-    )
+    assert derivation(lambda x: 7 * x).mistake == ("this is a number; a tuple of 2 is asked for.")
 
 
 def _three(x: float) -> tuple[float, float, float]:

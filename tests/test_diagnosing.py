@@ -205,7 +205,7 @@ MIXED = [
     (normal(4, 4, seed=3), normal(4, 4, seed=4) > 0, torch.arange(4), 3, 1.7, False, [2, 9, 2]),
 ]
 ASKED = exercise(_mixed, *MIXED)
-FOR_OTHERS = {said: list(cases) for said, cases in other_cases(ASKED._diagnosis.known, MIXED)}
+FOR_OTHERS = {said: list(cases()) for said, cases in other_cases(ASKED._diagnosis.known, MIXED)}
 
 
 @pytest.mark.parametrize("said", FOR_OTHERS)
@@ -310,6 +310,22 @@ def test_where_two_numbers_are_equal_is_told() -> None:
     asked = exercise(share_of, (5.0, 5.0), (5.0, 7.0), (9.0, 4.0))
     told = asked(lambda part, whole: 1.0 if part == whole else part**3 + whole**2).mistake
     assert told == "it is right where `part` is `whole`, and wrong in all other cases."
+
+
+def test_what_the_right_cases_share_by_chance_is_not_told() -> None:
+    """Where it is right, the offset is 1 and the width 2; the width alone is why."""
+
+    def answer(offset: int, width: int) -> int:
+        return offset * 7 if width == 2 else offset + width**3
+
+    asked = exercise(times_seven, (1, 2), (3, 10), (6, 10), (4, 8))
+    told = asked(answer).mistake
+    assert told == "it is right where `width` is 2, and wrong in all other cases."
+
+
+def times_seven(offset: int, width: int) -> int:
+    """The width does not count."""
+    return offset * 7
 
 
 def share_of(part: float, whole: float) -> float:

@@ -11,7 +11,7 @@ from annotated_transformer.course.changes import ASKED_FOR, RELATIONS
 from annotated_transformer.course.checking import Exercise
 from annotated_transformer.course.derivations import Derivation
 from annotated_transformer.course.exercises.cases import normal
-from annotated_transformer.course.relations import relation
+from annotated_transformer.course.relations import other_kind, relation
 
 NUMBERS = [0.25, 3.5, 6.25]
 FRACTIONS = [0.2537, -3.5219, 6.7253]
@@ -99,3 +99,18 @@ def test_a_relation_is_told_of_the_first_wrong_step() -> None:
     assert asked(lambda x: (x, x * x + 1)).mistake != sentence  # there is none of that name
     assert asked(lambda x: (-x * x, x)).mistake.startswith("step 1: the sign is wrong")
     assert asked(lambda x: (x * x, -x * x - 1)).mistake.startswith("step 2: the sign is wrong")
+
+
+@pytest.mark.parametrize(
+    ("answers", "right", "told"),
+    [
+        ([torch.ones(2, 3)], [(1.0, 2.0, 4.0)], "this is a tensor; a tuple of 3 is asked for."),
+        ([7.0, 8.0], [[1.0, 2.0], [3.0, 4.0]], "this is a number; a list of 2 is asked for."),
+        ([(1, 2)], [normal(3, seed=1)], "this is a tuple of 2; a tensor is asked for."),
+        ([torch.ones(3, 2)], [(1.0, 2.0, 4.0)], ""),  # it may stand for them
+        ([[1, 2]], [(1, 2, 3)], ""),
+        ([7.0, [1.0]], [[1.0, 2.0], [3.0, 4.0]], ""),
+    ],
+)
+def test_another_kind_of_result_is_told(answers: Any, right: Any, told: str) -> None:
+    assert other_kind(answers, right) == told

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cosmic_ray import plugins
+from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 
 from annotated_transformer.course import exercises
@@ -58,13 +59,12 @@ def plain_source(exercise: Exercise) -> str:
 
 def mutants_by_cosmic_ray(source: str) -> Iterator[str]:
     """What every operator of Cosmic Ray makes of the source, at every place."""
+    nodes = list(ast_nodes(get_ast(source)))  # read once, not for every operator
     for name in plugins.operator_names():
         if not name.endswith(LEFT_OUT):
-            for place in itertools.count():
-                code = mutate_code(source, plugins.get_operator(name)(), place)
-                if code is None:
-                    break
-                yield code
+            operator = plugins.get_operator(name)()
+            places = sum(len(list(operator.mutation_positions(node))) for node in nodes)
+            yield from (mutate_code(source, operator, place) for place in range(places))
 
 
 def splice(source: str, node: ast.expr | ast.arg, new: ast.expr | ast.arg) -> str:

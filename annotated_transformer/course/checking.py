@@ -1,20 +1,23 @@
 """Checking: judge what a reader wrote, and say which mistake it is."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from threading import TIMEOUT_MAX
 from typing import Any
 
 from annotated_transformer.course.comparing import (
     LONG,
     Failure,
+    all_equal,
     brief,
     difference,
     equal,
     show,
 )
-from annotated_transformer.course.diagnosing import Diagnosis, always_the_same
+from annotated_transformer.course.diagnosing import Diagnosis
+from annotated_transformer.course.probes import Remembered
+from annotated_transformer.course.relations import always_the_same, other_kind, two_mistakes
 from annotated_transformer.course.tasks import Cases, Task, Verdict
 from annotated_transformer.course.trials import SECONDS, Trial, attempt
 
@@ -41,7 +44,7 @@ class Exercise(Task):
     """Whether the numbers asked for are ids or places, which floats are not."""
     seconds: float = SECONDS
     """How long the answer may take for one case."""
-    _known: dict[Callable[..., Any], list[Any]] = field(
+    _known: dict[Callable[..., Any], Remembered[Any]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
 
@@ -62,7 +65,7 @@ class Exercise(Task):
         """Compare the answer with the reference. Until it is written, it returns ``None``."""
         if not callable(answer):
             return Verdict("wrong", "the check wants the function itself, not what it returns.")
-        trials = self._trials(answer)
+        trials = list(self._trials(answer))
         answers = [trial.result for trial in trials]
         if all(got is None for got in answers):
             if any(trial.printed for trial in trials):
@@ -71,7 +74,7 @@ class Exercise(Task):
             return Verdict("not attempted")
         right = self.results(self.reference)
         failing = [i for i, got in enumerate(answers) if not self.same(got, right[i])]
-        told = min(failing, key=lambda i: len(self._literal(i)), default=0)
+        told = min(failing, key=lambda i: len(self._literals[i]), default=0)
         print(trials[told].printed, end="")
         if not failing:
             return Verdict("right")
@@ -87,9 +90,13 @@ class Exercise(Task):
 
     def results(self, function: Callable[..., Any]) -> list[Any]:
         """What a function gives in every case; of our own functions it is kept."""
+        return list(self._results(function))
+
+    def _results(self, function: Callable[..., Any]) -> Iterable[Any]:
+        """The same, one after the other: most mistakes differ from an answer in the first case."""
         if function in self._known:
             return self._known[function]
-        results = [trial.result for trial in self._trials(function)]
+        results = Remembered(lambda: (trial.result for trial in self._trials(function)))
         if function is self.reference or function in self.mistakes.values():
             self._known[function] = results
         return results
@@ -102,30 +109,25 @@ class Exercise(Task):
         """How a wrong result differs from the right one: the end of a sentence."""
         return difference(got, want, self.whole)
 
-    def _trials(self, function: Callable[..., Any]) -> list[Trial]:
+    def _trials(self, function: Callable[..., Any]) -> Iterator[Trial]:
         """What a function does in every case, up to one that does not end."""
-        trials: list[Trial] = []
         seconds = TIMEOUT_MAX if function is self.reference else self.seconds  # it does end
         for case in self.cases:
-            trials.append(attempt(function, case, seconds, self.ask))
-            if trials[-1].endless:
-                break
-        return trials
+            yield (trial := attempt(function, case, seconds, self.ask))
+            if trial.endless:
+                return
 
     def _named(self, answers: list[Any]) -> str:
         """The first mistake that gives these answers."""
         for sentence, mistaken in self.mistakes.items():
-            if equal(answers, self.results(mistaken), self.whole):
+            if all_equal(answers, self._results(mistaken), self.whole):
                 return sentence
         return ""
 
     def _mended(self, answers: list[Any]) -> str:
         """Which mistake of the catalogue is made together with another."""
-        every = {
-            sentence: partial(self.results, mistaken)
-            for sentence, mistaken in self.mistakes.items()
-        }
-        return self._diagnosis.two_mistakes(answers, every)
+        every = {sentence: self._results(mistaken) for sentence, mistaken in self.mistakes.items()}
+        return two_mistakes(answers, every, self.whole)
 
     @cached_property
     def _diagnosis(self) -> Diagnosis:
@@ -144,6 +146,8 @@ class Exercise(Task):
             return said
         if said := diagnosis.wrong_axes(answers, right) or self._mended(answers):
             return said
+        if said := other_kind(answers, right):
+            return said
         none, some = diagnosis.dependent(answer, told)
         if some:
             return none or f"for {case} {some}"
@@ -151,14 +155,16 @@ class Exercise(Task):
             return f"it gives {same} in every case; for {case} right is {brief(right[told])}."
         if isinstance(answers[told], Failure):
             return f"for {case} {diagnosis.failed(answers[told], told)}"
-        if said := diagnosis.circumstance(answers, right):
+        if said := diagnosis.circumstance(answer, answers, right):
             return said
         return f"for {case} {self.tell(answers[told], right[told])}"
 
     def _arguments(self, number: int) -> str:
         """A case as a reader may write it, or how to get it where it is large."""
-        text = self._literal(number)
+        text = self._literals[number]
         return text if len(text) <= LONG else f"exercises.{self.name}.cases[{number}]"
 
-    def _literal(self, number: int) -> str:
-        return ", ".join(map(show, self.cases[number]))
+    @cached_property
+    def _literals(self) -> list[str]:
+        """Every case as a reader may write it."""
+        return [", ".join(map(show, case)) for case in self.cases]

@@ -1,7 +1,8 @@
 """Comparing: whether two results are the same, and how a wrong one is told from the right one."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import zip_longest
 from numbers import Real
 from typing import Any
 
@@ -40,12 +41,21 @@ def equal(got: Any, want: Any, whole: bool = False) -> bool:
         return False
 
 
+def all_equal(got: Iterable[Any], want: Iterable[Any], whole: bool = False) -> bool:
+    """Whether as many results are equal; after one that is not, no more are asked for."""
+    missing = object()
+    pairs = zip_longest(got, want, fillvalue=missing)
+    return all(x is not missing is not y and equal(x, y, whole) for x, y in pairs)
+
+
 def _equal(got: Any, want: Any, whole: bool) -> bool:
+    if _is_plainly_other(got, want):
+        return False
     if is_number(got) and is_number(want):
         got, want = torch.as_tensor(got), torch.as_tensor(want)
     if isinstance(got, Tensor) and isinstance(want, Tensor):
-        same_kind = got.shape == want.shape and _numbers(got, whole) == _numbers(want, whole)
-        return same_kind and bool(_close(got, want).all())
+        alike = got.dtype == want.dtype or _numbers(got, whole) == _numbers(want, whole)
+        return alike and got.shape == want.shape and bool(_close(got, want).all())
     if isinstance(want, list | tuple) and _is_sequence(got):
         pairs = zip(got, want, strict=True)
         return len(got) == len(want) and all(_equal(x, y, whole) for x, y in pairs)
@@ -56,6 +66,15 @@ def _equal(got: Any, want: Any, whole: bool) -> bool:
     if isinstance(got, Failure) and isinstance(want, Failure):
         return got.error == want.error
     return type(got) is type(want) and bool(got == want)
+
+
+def _is_plainly_other(got: Any, want: Any) -> bool:
+    """Whether two shapes or two numbers differ at first sight, as most that are compared do."""
+    if type(got) is type(want) is Tensor:
+        return got.shape != want.shape
+    if type(got) is type(want) is float:
+        return 1e30 > abs(got - want) > 1e-3 * (1 + abs(want))
+    return type(got) is type(want) is int and 1e15 > abs(got - want) > 0
 
 
 def is_number(value: Any) -> bool:

@@ -2,9 +2,9 @@
 
 import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from inspect import signature
 from typing import Any
 
@@ -12,15 +12,15 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.course.arguments import named_shape, parameters, sizes
-from annotated_transformer.course.changes import RELATIONS
 from annotated_transformer.course.circumstances import circumstance
-from annotated_transformer.course.comparing import Failure, brief, equal, is_number
+from annotated_transformer.course.comparing import Failure, equal
 from annotated_transformer.course.explaining import explained
-from annotated_transformer.course.influence import without_influence, wrong_influence
+from annotated_transformer.course.influence import Influence
 from annotated_transformer.course.other_arguments import other_cases
 from annotated_transformer.course.partly import partly_right
+from annotated_transformer.course.probes import Probe, Remembered
 from annotated_transformer.course.quantities import by_a_quantity
-from annotated_transformer.course.relations import columns, holds, relation, wrong_columns
+from annotated_transformer.course.relations import columns, relation, wrong_columns
 from annotated_transformer.course.trials import attempt, calculate, settings_put_back
 
 BRIEFLY = 1.0
@@ -111,15 +111,29 @@ class Diagnosis:
         said = self.related(*pairs[place], lambda result: part(result)[place])
         return f"entry {wrong[0]} of {len(pairs)}: {said}" if said else ""
 
+    @cached_property
+    def _others(self) -> Remembered[tuple[str, Remembered[Probe]]]:
+        """What may be said of other arguments, and the cases with them."""
+        cases = list(self.cases)
+        return Remembered(
+            lambda: (
+                (said, Remembered(partial(self._probes, changed)))
+                for said, changed in other_cases(self.known, cases)
+            )
+        )
+
+    def _probes(self, cases: Callable[[], Iterable[tuple[Any, ...]]]) -> Iterator[Probe]:
+        return map(partial(Probe, self.right), cases())
+
     def _for_others(self, answers: Results, part: Part) -> str:
         """For which other arguments these are the right answers."""
-        for said, cases in other_cases(self.known, list(self.cases)):
-            if all(map(partial(self._is_right_for, part), answers, cases)):
+        for said, probes in self._others:
+            if all(map(partial(self._is_right_for, part), answers, probes)):
                 return f"this is the right result for other arguments: {said}."
         return ""
 
-    def _is_right_for(self, part: Part, got: Any, case: tuple[Any, ...]) -> bool:
-        want = self.right(case)
+    def _is_right_for(self, part: Part, got: Any, probe: Probe) -> bool:
+        want = probe.right
         return not isinstance(want, Failure) and equal(got, part(want), self.whole)
 
     def _other_axes(self, answers: Results, right: Results) -> str:
@@ -133,21 +147,15 @@ class Diagnosis:
             return ""
         return f"the axes of the result are {got}; {want} is asked for."
 
-    def two_mistakes(self, answers: Results, mistakes: Mapping[str, Callable[[], Results]]) -> str:
-        """Which mistake of the catalogue is made, and what is wrong with its result besides."""
-        if not all(map(_is_continuous, answers)):
-            return ""
-        for sentence, results in mistakes.items():
-            for besides, change in RELATIONS.items():
-                if holds(answers, results(), change, self.whole):
-                    return f"two mistakes at once: {sentence} Besides, {besides}"
-        return ""
-
     def dependent(self, answer: Callable[..., Any], told: int) -> tuple[str, str]:
         """Which argument the answer does not depend on; what counts wrongly in one case."""
-        tried, right = partial(self.give, answer), self.right
-        none = without_influence(tried, right, self.known, list(self.cases))
-        return none, none or wrong_influence(tried, right, self.known, self.cases[told])
+        tried = cache(lambda probe: self.give(answer, probe.case))
+        none = self._influence.missing(tried)
+        return none, none or self._influence.wrong(tried, told)
+
+    @cached_property
+    def _influence(self) -> Influence:
+        return Influence(self.right, self.known, list(self.cases))
 
     def wrong_axes(self, answers: Results, right: Results) -> str:
         """What to say if the answer is right for one number of axes, and raises for others."""
@@ -168,10 +176,17 @@ class Diagnosis:
             f"{self.failed(answers[case], case)} Count the axes from the end: -1, -2."
         )
 
-    def circumstance(self, answers: Results, right: Results) -> str:
+    def circumstance(self, answer: Callable[..., Any], answers: Results, right: Results) -> str:
         """What the cases have in common in which the answers are right."""
+
+        def elsewhere(case: tuple[Any, ...]) -> bool | None:
+            want = self.right(case)
+            if isinstance(want, Failure):
+                return None
+            return equal(self.give(answer, case), want, self.whole)
+
         is_right = [equal(x, y, self.whole) for x, y in zip(answers, right, strict=True)]
-        return circumstance(self.known, list(self.cases), is_right)
+        return circumstance(self.known, list(self.cases), is_right, elsewhere)
 
     def failed(self, failure: Failure, case: int) -> str:
         """What an exception says of the answer."""
@@ -193,23 +208,6 @@ class Diagnosis:
         right, _, other = results(self.reference)
         said = "called again with the same arguments, it returns something else."
         return said if equal(right, other) else ""
-
-
-def always_the_same(answers: Results, right: Results) -> str:
-    """The one number or word that is given in every case, if it should not be."""
-    first = answers[0]
-    plain = isinstance(first, bool | str) or is_number(first)
-    if len(answers) == 1 or not plain or equal([right[0]] * len(right), right):
-        return ""
-    return brief(first) if equal([first] * len(answers), answers) else ""
-
-
-def _is_continuous(result: Any) -> bool:
-    """Whether these are floats, of which no two are the same by chance."""
-    entries = result if isinstance(result, list | tuple) else [result]
-    tensors = [x for x in entries if isinstance(x, Tensor)]
-    others = [x for x in entries if not isinstance(x, Tensor)]
-    return all(x.is_floating_point() for x in tensors) and all(type(x) is float for x in others)
 
 
 def _axes(number: int) -> str:

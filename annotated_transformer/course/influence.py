@@ -1,7 +1,8 @@
 """Influence: what a result depends on, found by changing one number after the other."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -10,62 +11,100 @@ from torch import Tensor
 
 from annotated_transformer.course.changes import is_sequence
 from annotated_transformer.course.comparing import Failure, equal, is_number
+from annotated_transformer.course.copying import copied
+from annotated_transformer.course.probes import Probe
 
 MOST = 8
 """How many changes of an argument are tried at most."""
 
 Case = tuple[Any, ...]
-Give = Callable[[Case], Any]
+Give = Callable[[Probe], Any]
 
 
-def without_influence(
-    answer: Give, reference: Give, known: Mapping[str, Any], cases: Sequence[Case]
-) -> str:
-    """Which argument no answer depends on, though right results do; or nothing.
+@dataclass(frozen=True)
+class Influence:
+    """What right results depend on, found once and compared with all the answers.
 
-    >>> without_influence(lambda c: c[0], lambda c: c[0] + c[1], {"a": 0, "b": 0}, [(1.0, 2.0)])
+    >>> of_both = Influence(lambda case: sum(case), {"a": 0, "b": 0}, [(1.0, 2.0)])
+    >>> of_both.missing(lambda probe: probe.case[0])
     'the result does not depend on `b`.'
     """
-    for place, name in enumerate(known):
-        missed = [_missed(answer, reference, case, place) for case in cases]
-        if None not in missed and sum(filter(None, missed)) > 1:
-            return f"the result does not depend on `{name}`."
-    return ""
 
+    right: Callable[..., Any]
+    """What the reference gives in a case, or a Failure."""
+    known: Mapping[str, Any]
+    """The names of the arguments."""
+    cases: Sequence[Case]
+    _found: dict[tuple[int, int], list[tuple[str, list[Probe]]]] = field(
+        default_factory=dict, init=False
+    )
 
-def _missed(answer: Give, reference: Give, case: Case, place: int) -> int | None:
-    """How many changes of an argument must change the answer, if none of them does."""
-    got, want, needed = answer(case), reference(case), 0
-    for other in (other for _, others in _changed(case, place) for other in others):
-        result, right = answer(other), reference(other)
-        if isinstance(result, Failure) or isinstance(right, Failure) or not equal(result, got):
-            return None
-        needed += not equal(right, want)
-    return None if isinstance(got, Failure) else needed
+    @cached_property
+    def _as_they_are(self) -> list[Probe]:
+        return [Probe(self.right, case) for case in self.cases]
 
+    def _changed(self, number: int, place: int) -> list[tuple[str, list[Probe]]]:
+        """Where a number of an argument stands, and the cases in which it is another."""
+        if (number, place) not in self._found:
+            self._found[number, place] = [
+                (where, [Probe(self.right, other) for other in others])
+                for where, others in _changed(self.cases[number], place)
+            ]
+        return self._found[number, place]
 
-def wrong_influence(answer: Give, reference: Give, known: Mapping[str, Any], case: Case) -> str:
-    """Which number counts in one case and must not, or has to and does not; or nothing.
-
-    It is told of floats only: where a result jumps, a change may be too small to be seen.
-    """
-    got, want = answer(case), reference(case)
-    if isinstance(got, Failure) or got is None or not _is_smooth(want):
+    def missing(self, answer: Give) -> str:
+        """Which argument no answer depends on, though right results do; or nothing."""
+        for place, name in enumerate(self.known):
+            needed = 0
+            for number in range(len(self.cases)):
+                missed = self._missed(answer, number, place)
+                if missed is None:
+                    break
+                needed += missed
+            else:
+                if needed > 1:
+                    return f"the result does not depend on `{name}`."
         return ""
-    too_little = ""
-    for place, name in enumerate(known):
-        for where, others in _changed(case, place):
-            counts = must = False
-            for other in others:
-                result, right = answer(other), reference(other)
-                if isinstance(result, Failure) or isinstance(right, Failure):
-                    return ""
-                counts, must = counts or not equal(result, got), must or not equal(right, want)
-            if counts and not must:
-                return f"`{name}{where}` changes the result, and must not."
-            if must and not counts:
-                too_little = too_little or f"`{name}{where}` must change the result, and does not."
-    return too_little
+
+    def _missed(self, answer: Give, number: int, place: int) -> int | None:
+        """How many changes of an argument must change the answer, if none of them does."""
+        case, needed = self._as_they_are[number], 0
+        got = answer(case)
+        if isinstance(got, Failure):
+            return None
+        for probe in (probe for _, probes in self._changed(number, place) for probe in probes):
+            result = answer(probe)
+            if isinstance(result, Failure) or not equal(result, got):
+                return None
+            if isinstance(probe.right, Failure):
+                return None
+            needed += not equal(probe.right, case.right)
+        return needed
+
+    def wrong(self, answer: Give, number: int) -> str:
+        """Which number counts in one case and must not, or has to and does not; or nothing.
+
+        It is told of floats only: where a result jumps, a change may be too small to be seen.
+        """
+        case, too_little = self._as_they_are[number], ""
+        got, want = answer(case), case.right
+        if isinstance(got, Failure) or got is None or not _is_smooth(want):
+            return ""
+        for place, name in enumerate(self.known):
+            for where, probes in self._changed(number, place):
+                counts = must = False
+                for probe in probes:
+                    if isinstance(answer(probe), Failure) or isinstance(probe.right, Failure):
+                        return ""
+                    counts = counts or not equal(answer(probe), got)
+                    must = must or not equal(probe.right, want)
+                if counts and not must:
+                    return f"`{name}{where}` changes the result, and must not."
+                if must and not counts:
+                    too_little = (
+                        too_little or f"`{name}{where}` must change the result, and does not."
+                    )
+        return too_little
 
 
 def _is_smooth(result: Any) -> bool:
@@ -95,7 +134,7 @@ def _places(argument: Any) -> Iterator[tuple[int, ...]]:
 
 
 def _replaced(case: Case, place: int, index: tuple[int, ...], change: float) -> Case:
-    given = list(deepcopy(case))
+    given = list(copied(case))
     if not index:
         given[place] = _other(given[place], change)
     elif isinstance(given[place], Tensor):

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from annotated_transformer.course.arguments import axes
+from annotated_transformer.course.copying import copied
 
 Case = tuple[Any, ...]
 
@@ -139,16 +140,16 @@ def _changes(name: str, annotation: Any, argument: Any) -> Iterator[tuple[str, A
 
 def other_cases(
     known: Mapping[str, Any], cases: Sequence[Case]
-) -> Iterator[tuple[str, Iterator[Case]]]:
-    """What to say, and the cases with one argument changed: lazily, for most are not needed."""
+) -> Iterator[tuple[str, Callable[[], Iterator[Case]]]]:
+    """What to say, and what gives the cases with one argument changed: most are not needed."""
     names = list(known)
     for place, name in enumerate(names):
         for said, change in _changes(name, known[name], cases[0][place]):
-            yield said, _changed(cases, place, change)
+            yield said, partial(_changed, cases, place, change)
     for place, other in _pairs(cases[0]):
         if place < len(names) > other:
             said = f"`{names[other]}` stands for `{names[place]}`, too"
-            yield said, _replaced(cases, place, other)
+            yield said, partial(_replaced, cases, place, other)
 
 
 def _pairs(case: Case) -> Iterator[tuple[int, int]]:
@@ -161,7 +162,7 @@ def _pairs(case: Case) -> Iterator[tuple[int, int]]:
 
 def _changed(cases: Sequence[Case], place: int, change: Callable[[Any], Any]) -> Iterator[Case]:
     for case in cases:
-        given = list(deepcopy(case))
+        given = list(copied(case))
         with suppress(Exception):  # a change that makes no sense here changes nothing
             given[place] = change(given[place])
         yield tuple(given)
@@ -169,6 +170,6 @@ def _changed(cases: Sequence[Case], place: int, change: Callable[[Any], Any]) ->
 
 def _replaced(cases: Sequence[Case], place: int, other: int) -> Iterator[Case]:
     for case in cases:
-        given = list(deepcopy(case))
-        given[place] = deepcopy(given[other])
+        given = list(copied(case))
+        given[place] = copied(given[other])
         yield tuple(given)

@@ -1,12 +1,13 @@
 """Relations: what a wrong result is of the right one, where it is the same in every case."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from annotated_transformer.course.changes import ASKED_FOR, RELATIONS, is_sequence
-from annotated_transformer.course.comparing import equal, show
+from annotated_transformer.course.comparing import brief, equal, is_number, show
 from annotated_transformer.course.quantities import flat
 
 Results = Sequence[Any]
@@ -33,14 +34,15 @@ def relation(answers: Results, right: Results, whole: bool = False) -> str:
     return _factor(answers, right) or _entries(answers, right, whole)
 
 
-def holds(answers: Results, right: Results, change: Callable[[Any], Any], whole: bool) -> bool:
+def holds(
+    answers: Results, right: Iterable[Any], change: Callable[[Any], Any], whole: bool
+) -> bool:
     """Whether the answers come from the right ones by a change."""
     try:
-        changed = list(map(change, right))
+        pairs = zip(answers, map(change, right), strict=True)
+        return all(y is not None and equal(x, y, whole) for x, y in pairs)
     except Exception:  # the change makes no sense for results of this kind
         return False
-    pairs = zip(answers, changed, strict=True)
-    return all(y is not None and equal(x, y, whole) for x, y in pairs)
 
 
 def _factor(answers: Results, right: Results) -> str:
@@ -99,3 +101,60 @@ def columns(answers: Results, right: Results) -> list[tuple[list[Any], list[Any]
 def wrong_columns(pairs: list[tuple[list[Any], list[Any]]], whole: bool) -> list[int]:
     """The numbers of the entries that are wrong somewhere."""
     return [i for i, (x, y) in enumerate(pairs, start=1) if not equal(x, y, whole)]
+
+
+def two_mistakes(
+    answers: Results, mistakes: Mapping[str, Iterable[Any]], whole: bool = False
+) -> str:
+    """Which mistake, by what it gives, is made, and what is wrong with its result besides."""
+    if not all(map(_is_continuous, answers)):
+        return ""
+    for sentence, results in mistakes.items():
+        for besides, change in RELATIONS.items():
+            if holds(answers, results, change, whole):
+                return f"two mistakes at once: {sentence} Besides, {besides}"
+    return ""
+
+
+def other_kind(answers: Results, right: Results) -> str:
+    """What the answers are, where something of another kind is asked for in every case.
+
+    >>> other_kind([torch.ones(2, 3)], [(torch.ones(2), torch.ones(3), torch.ones(4))])
+    'this is a tensor; a tuple of 3 is asked for.'
+    """
+    kinds = {(_kind(x), _kind(y)) for x, y in zip(answers, right, strict=True)}
+    (got, want), *others = kinds
+    if others or not got or not want or is_sequence(answers[0]) == is_sequence(right[0]):
+        return ""
+    if all(_size(x) == _size(y) for x, y in zip(answers, right, strict=True)):
+        return ""  # a tensor may stand for a list
+    return f"this is {got}; {want} is asked for."
+
+
+def _kind(result: Any) -> str:
+    if is_sequence(result):
+        return f"a {type(result).__name__} of {len(result)}"
+    if is_number(result):
+        return "a number"
+    return "a tensor" if isinstance(result, Tensor) and result.dim() else ""
+
+
+def _size(result: Any) -> int:
+    return len(result) if _kind(result) != "a number" else -1
+
+
+def always_the_same(answers: Results, right: Results) -> str:
+    """The one number or word that is given in every case, if it should not be."""
+    first = answers[0]
+    plain = isinstance(first, bool | str) or is_number(first)
+    if len(answers) == 1 or not plain or equal([right[0]] * len(right), right):
+        return ""
+    return brief(first) if equal([first] * len(answers), answers) else ""
+
+
+def _is_continuous(result: Any) -> bool:
+    """Whether these are floats, of which no two are the same by chance."""
+    entries = result if isinstance(result, list | tuple) else [result]
+    tensors = [x for x in entries if isinstance(x, Tensor)]
+    others = [x for x in entries if not isinstance(x, Tensor)]
+    return all(x.is_floating_point() for x in tensors) and all(type(x) is float for x in others)

@@ -1,11 +1,11 @@
 """Tasks: what a reader is asked, and the verdict on an answer."""
 
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from annotated_transformer.course.copying import copied
 from annotated_transformer.course.progress import note_progress
 
 
@@ -61,4 +61,4 @@ class Cases(Sequence[tuple[Any, ...]]):
         return len(self._cases)
 
     def __getitem__(self, place: Any) -> Any:
-        return deepcopy(self._cases[place])
+        return copied(self._cases[place])

@@ -1,14 +1,11 @@
 """Trials: run a reader's function on a case so that it can neither hang nor change anything."""
 
 import contextlib
-import ctypes
 import io
 import linecache
 import random
-import threading
 import traceback
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -19,6 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.course.comparing import Failure, equal
+from annotated_transformer.course.copying import copied
+from annotated_transformer.course.overtime import OutOfTime, within
 
 SECONDS = 10.0
 """How long a reader's function may take for one case."""
@@ -33,10 +32,6 @@ NOT_THE_READERS = (
 
 class Unfit(ValueError):
     """What was written cannot be put to a case; the message says why, and is told as it is."""
-
-
-class OutOfTime(BaseException):
-    """A function took too long. Not an Exception, so that ``except Exception`` lets it through."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +58,11 @@ def attempt(
     The data that it reads outside itself are copied too, the random generators are put back, and
     what it prints is caught. Only an interruption from the keyboard goes through.
     """
-    given, printed = deepcopy(case), io.StringIO()
+    given, printed = copied(case), io.StringIO()
     alone, copies = isolated(function)
     try:
         with settings_put_back(), contextlib.redirect_stdout(printed):
-            result = _within(seconds, lambda: ask(alone, *given) if ask else alone(*given))
+            result = within(seconds, lambda: ask(alone, *given) if ask else alone(*given))
     except KeyboardInterrupt:
         raise
     except OutOfTime:
@@ -86,33 +81,13 @@ def attempt(
     return Trial(result, printed.getvalue(), changed)
 
 
-def _within(seconds: float, call: Callable[[], Any]) -> Any:
-    """What a call gives; where it takes too long, OutOfTime is raised in its thread."""
-    finished = threading.Event()
-    given = threading.get_ident(), finished, seconds
-    watcher = threading.Thread(target=_watch, args=given, daemon=True)
-    watcher.start()
-    try:
-        return call()
-    finally:
-        finished.set()
-        watcher.join()
-
-
-def _watch(thread: int, finished: threading.Event, seconds: float) -> None:
-    """Stop a thread that has not finished, again and again."""
-    stop = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    while not finished.wait(seconds):
-        stop(ctypes.c_ulong(thread), ctypes.py_object(OutOfTime))
-
-
 def calculate(
     function: Callable[..., Any], case: tuple[Any, ...], ask: Callable[..., Any] | None = None
 ) -> Any:
     """What one of our own functions gives in a case that may make no sense, or a Failure."""
     try:
         with settings_put_back():
-            return _within(1.0, lambda: ask(function, *case) if ask else function(*case))
+            return within(1.0, lambda: ask(function, *case) if ask else function(*case))
     except (Exception, OutOfTime) as error:
         return Failure(f"it raises {_tell(error)}")
 
@@ -157,7 +132,7 @@ def isolated(
                 world[name] = alone(value)
             elif isinstance(value, DATA):
                 with contextlib.suppress(Exception):  # a tensor with a history has no copy
-                    world[name] = deepcopy(value)
+                    world[name] = copied(value)
                     copies[name] = world[name], value
         copy = FunctionType(f.__code__, world, f.__name__, f.__defaults__, f.__closure__)
         copy.__kwdefaults__ = f.__kwdefaults__
