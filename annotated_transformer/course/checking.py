@@ -155,9 +155,9 @@ class Exercise(Task):
             return f"it gives {same} in every case; for {case} right is {brief(right[told])}."
         if isinstance(answers[told], Failure):
             return f"for {case} {diagnosis.failed(answers[told], told)}"
-        if said := diagnosis.circumstance(answer, answers, right):
+        if (said := diagnosis.circumstance(answer, answers, right)).endswith("."):
             return said
-        return f"for {case} {self.tell(answers[told], right[told])}"
+        return f"{said}for {case} {self.tell(answers[told], right[told])}"
 
     def _arguments(self, number: int) -> str:
         """A case as a reader may write it, or how to get it where it is large."""

@@ -50,6 +50,8 @@ def circumstance(
 ) -> str:
     """Where an answer is right, if it is in the one half of the cases and not in the other.
 
+    Of a single number it is the beginning of a sentence, for that says little by itself.
+
     ``elsewhere`` says of further cases whether it is right there, or nothing where they make no
     sense: what holds of the cases by chance is not told.
 
@@ -66,7 +68,7 @@ def circumstance(
     for said, holds in _values(known, cases, is_right):
         further = (elsewhere(case) for case in _mixed(cases) if holds(case))
         if set(further) - {None} == {True}:
-            return f"it is right where {said}, and wrong in all other cases."
+            return f"it is right only where {said}; "
     return ""
 
 
