@@ -7,7 +7,7 @@ NOTEBOOKS ?= $(wildcard book/*.ipynb book/*/*.ipynb)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-BENCH := _build/bench-venv
+BENCH := .bench-venv
 SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book annotated_transformer -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
@@ -48,7 +48,7 @@ capstone: $(INSTALLED)
 	PYTHONPATH=tools OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \
 		$(BIN)/python -m records --group capstone
 
-## bench: time ours beside others (nn.Transformer, Marian) in rounds; writes book/records/bench_* (minutes)
+## bench: time ours beside others, training and decoding; writes book/records/bench_* (20 minutes, nothing beside it)
 bench: $(BENCH)/.installed
 	rm -f book/records/bench_*
 	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group bench
@@ -113,9 +113,9 @@ lock:
 	sed -i 's/^\([^ #]*==[^ +]*\)+[^ ]*/\1/' requirements.txt
 	sed -i "s/ruff==[^\"]*/$$(grep '^ruff==' requirements.txt)/" .pre-commit-config.yaml
 
-## clean: remove the website and the virtual environment
+## clean: remove the website and the virtual environments
 clean:
-	rm -rf _build $(VENV)
+	rm -rf _build $(VENV) $(BENCH)
 
 ## help: show this list
 help:

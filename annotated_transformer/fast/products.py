@@ -28,8 +28,8 @@ def linear(
 def transposed_product(
     rows: Float[Tensor, "batch outer"], others: Float[Tensor, "batch inner"]
 ) -> Float[Tensor, "outer inner"]:
-    """rowsᵀ · others; for oneDNN both are copied first, which pays where MKL is slow."""
-    if torch.backends.cpu.get_cpu_capability() == "AVX512":
+    """rowsᵀ · others; in 32 bits both are copied for oneDNN, which pays where MKL is slow."""
+    if rows.dtype == torch.float32 and torch.backends.cpu.get_cpu_capability() == "AVX512":
         return linear(rows.t(), others.t())
     return rows.t() @ others
 

@@ -1,6 +1,7 @@
 """Models of others, with the weights of ours: the same numbers go in and come out."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -88,3 +89,31 @@ class Marian(nn.Module):
             use_cache=False,
         ).logits
         return logits
+
+
+def m2m100(ours: Transformer) -> Any:
+    """M2M100 of Hugging Face, whose norms come first, with our positions and output bias."""
+    from transformers import M2M100Config, M2M100ForConditionalGeneration
+
+    c = ours.config
+    theirs = M2M100ForConditionalGeneration(
+        M2M100Config(
+            vocab_size=c.tgt_vocab, d_model=c.d_model, max_position_embeddings=c.max_length,
+            encoder_layers=c.num_layers, decoder_layers=c.num_layers,
+            encoder_attention_heads=c.num_heads, decoder_attention_heads=c.num_heads,
+            encoder_ffn_dim=c.d_ff, decoder_ffn_dim=c.d_ff, activation_function=c.activation,
+            scale_embedding=True, pad_token_id=PAD, bos_token_id=BOS, eos_token_id=EOS,
+            decoder_start_token_id=BOS,
+        )
+    ).eval()  # fmt: skip
+    stacks = ((ours.encoder_norm, theirs.model.encoder), (ours.decoder_norm, theirs.model.decoder))
+    with torch.no_grad():
+        theirs.lm_head = nn.Linear(c.d_model, c.tgt_vocab)
+        theirs.lm_head.weight = theirs.model.shared.weight
+        theirs.final_logits_bias = theirs.lm_head.bias[None]
+        to_theirs(marian_pairs(ours, theirs))
+        for norm, stack in stacks:
+            stack.layer_norm.load_state_dict(norm.state_dict())
+            table = stack.embed_positions.weights
+            table[PAD + 1 : PAD + 1 + c.max_length] = ours.src_embedding.positions.table
+    return theirs

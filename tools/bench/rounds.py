@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.errors import InputError
-from bench.task import load_contest, require_equal
+from bench.task import load_contest
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "BENCH_PYTHON"
@@ -24,7 +24,9 @@ Row = dict[str, Any]
 class Worker:
     """The process of one contestant."""
 
-    def __init__(self, contest: str, name: str, folder: Path, threads: int) -> None:
+    def __init__(
+        self, contest: str, name: str, folder: Path, threads: int, variables: dict[str, str]
+    ) -> None:
         paths = os.pathsep.join(str(ROOT / part) for part in ("", "tools", "tests"))
         self.name = name
         self.process = subprocess.Popen(
@@ -35,7 +37,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": str(threads)},
+            env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": str(threads)} | variables,
         )
 
     def heard(self) -> Row:
@@ -78,33 +80,38 @@ def race(
     """A row for each contestant, and the versions of all their libraries.
 
     The first ``skip`` rounds are left out. Ratios are medians over rounds of how many times slower
-    the first contestant was in the same round.
+    the one was with whom a contestant is compared, in the same round.
 
     Raises:
-        InputError: if a contestant does other work than the first, or cannot do it.
+        InputError: if a contestant does other work than the others, or cannot do it.
     """
     module = load_contest(contest)
+    variables = getattr(module, "ENVIRONMENT", {})
     versions: dict[str, str] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         module.prepare(folder)
         workers, answers = [], {}
         for name in names:
-            worker = stack.enter_context(Worker(contest, name, folder, threads))
+            worker = stack.enter_context(Worker(contest, name, folder, threads, variables))
             ready = worker.heard()
             workers.append(worker)
             answers[name] = ready["answer"]
             versions |= ready["versions"]
-        require_equal(answers, module.TOLERANCE)
+        judged = module.judge(answers)
         turns = [[worker.turn(i) for worker in workers] for i in range(rounds + skip)][skip:]
-    return [summary(name, [t[i] for t in turns], turns) for i, name in enumerate(names)], versions
+    taken = dict(zip(names, zip(*turns, strict=True), strict=True))
+    rows = [summary(name, own, taken[module.reference(name)]) for name, own in taken.items()]
+    return [row | judged.get(row["contestant"], {}) for row in rows], versions
 
 
-def summary(name: str, own: Sequence[Row], turns: Sequence[Sequence[Row]]) -> Row:
-    """Medians of what a contestant took, and of how it did beside the first in the same rounds."""
+def summary(name: str, own: Sequence[Row], others: Sequence[Row]) -> Row:
+    """Medians of what a contestant took, and of how it did beside another in the same rounds."""
 
     def ratio(key: str) -> float:
-        return statistics.median(t[0][key] / mine[key] for t, mine in zip(turns, own, strict=True))
+        return statistics.median(
+            other[key] / mine[key] for other, mine in zip(others, own, strict=True)
+        )
 
     def median(key: str) -> float:
         return statistics.median(mine[key] for mine in own)

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+import torch
+
 from annotated_transformer.errors import InputError, require_choice
 
 
@@ -23,18 +25,25 @@ class Contest(Protocol):
     """A module of the bench: the work, and those who do it."""
 
     CONTESTANTS: dict[str, Callable[[Path], Contestant]]
-    """Made of the folder that was prepared; the first is the one that others are compared with."""
+    """Made of the folder that was prepared."""
 
-    TOLERANCE: float
-    """How far apart answers that are numbers may be."""
+    ENVIRONMENT: dict[str, str]
+    """Variables for their processes; a contest that needs none leaves it out."""
 
-    def suits(self, name: str) -> bool:
-        """Whether a contestant can take part on this machine."""
+    def reference(self, name: str) -> str:
+        """With whom a contestant is compared; it may be itself."""
+        ...
+
+    def judge(self, answers: dict[str, Any]) -> dict[str, dict[str, int]]:
+        """Refuse answers that are not those of the same work; say what else is to be recorded."""
         ...
 
     def prepare(self, folder: Path) -> None:
         """Write what all contestants read into an empty folder."""
         ...
+
+
+CONTESTS = ("training", "older", "levers", "greedy", "beam")
 
 
 def load_contest(name: str) -> Any:
@@ -45,12 +54,17 @@ def load_contest(name: str) -> Any:
     """
     import importlib
 
-    require_choice("contest", name, ("training",))
+    require_choice("contest", name, CONTESTS)
     return importlib.import_module(f"bench.{name}")
 
 
-def require_equal(answers: dict[str, Any], tolerance: float) -> None:
-    """Make sure that all contestants do the same work.
+def suits(name: str) -> bool:
+    """Whether this machine has what a contestant of that name needs: instructions for 16 bits."""
+    return "bfloat16" not in name or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+
+
+def require_equal(answers: dict[str, Any], tolerance: float, in_16_bits: float = 0.0) -> None:
+    """Make sure that all contestants do the same work; in 16 bits, numbers may be further apart.
 
     Raises:
         InputError: if one gives another answer than the first.
@@ -58,7 +72,8 @@ def require_equal(answers: dict[str, Any], tolerance: float) -> None:
     (first, expected), *others = answers.items()
     for name, answer in others:
         pairs = zip(answer, expected, strict=True)
-        if not all(a == b or _close(a, b, tolerance) for a, b in pairs):
+        within = max(tolerance, in_16_bits) if "bfloat16" in name else tolerance
+        if not all(a == b or _close(a, b, within) for a, b in pairs):
             raise InputError(
                 f"{name} answers {answer[:3]}…, it must be {expected[:3]}…, as {first} does."
             )

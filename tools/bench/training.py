@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -23,11 +24,11 @@ from annotated_transformer.tokens import PAD
 from annotated_transformer.training import Trainer, endless_batches
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from bench.peers import Marian, TorchTransformer
-from bench.task import Contestant
+from bench.task import Contestant, require_equal
 
 VOCAB, BATCH_TOKENS, BATCHES, RATE, SMOOTHING, DROPOUT = 8000, 4096, 40, 1e-3, 0.1, 0.1
 SIZES = {"d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512}
-TOLERANCE = 1e-4
+TOLERANCE, TOLERANCE_16_BITS = 1e-4, 0.01
 """Of the losses."""
 
 
@@ -134,11 +135,6 @@ class Theirs:
         return batch.num_tokens
 
 
-def suits(name: str) -> bool:
-    """Whether this machine has what a contestant needs: instructions for 16 bits."""
-    return "bfloat16" not in name or torch.ops.mkldnn._is_mkldnn_bf16_supported()
-
-
 def with_medium_precision(folder: Path) -> Contestant:
     """PyTorch's own switch: products of float32 matrices in 16 bits, where the processor can."""
     torch.set_float32_matmul_precision("medium")
@@ -154,3 +150,14 @@ CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {
     "ours, bfloat16": lambda folder: Ours(folder, "bfloat16"),
     "ours, fast, bfloat16": lambda folder: OursFast(folder, "bfloat16"),
 }
+
+
+def reference(name: str) -> str:
+    """Everybody is compared with PyTorch's own Transformer."""
+    return "nn.Transformer"
+
+
+def judge(answers: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Refuse a contestant with other losses."""
+    require_equal(answers, TOLERANCE, TOLERANCE_16_BITS)
+    return {}

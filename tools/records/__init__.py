@@ -24,6 +24,7 @@ from records import (
     checkpoint,
     copying,
     decoding,
+    growth,
     heads,
     ladder,
     layers,
@@ -90,6 +91,8 @@ TABLE = {
         Record("too_high", training.make_too_high, 1),
         Record("heads", heads.make_heads, 8),
         Record("heads_out", heads.make_heads_out, 5),
+        Record("growth_times", growth.make_growth_times, 3),
+        Record("growth", growth.make_growth, 1),
         Record("capstone_tried", checkpoint.make_tried, 30, "capstone"),
         Record("capstone_beams", checkpoint.make_checkpoint, 10, "capstone"),
         Record("capstone_lengths", ladder.make_lengths, 1, "capstone"),
@@ -99,6 +102,10 @@ TABLE = {
         Record("capstone_rival_speed", rival.make_rival_speeds, 2, "capstone"),
         Record("capstone_rival", rival.make_rival, 65, "capstone"),
         Record("bench_training", bench.make_training, 6, "bench"),
+        Record("bench_older", bench.make_older, 2, "bench"),
+        Record("bench_levers", bench.make_levers, 6, "bench"),
+        Record("bench_greedy", bench.make_greedy, 3, "bench"),
+        Record("bench_beam", bench.make_beam, 7, "bench"),
     )
 }
 """Every table that is made, by its name, in an order in which each comes after what it needs."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from bench.rounds import race, summary
-from bench.task import load_contest
+from bench.task import load_contest, suits
 from records.tables import Tables, here, read
 
 ROUNDS = 5
@@ -31,7 +31,7 @@ def measure(tables: Tables, contest: str, threads: int) -> None:
         return
     if [row["contestant"] for row in read(tables.path(name))] == contestants:
         return
-    rows, versions = race(contest, list(filter(module.suits, contestants)), threads, ROUNDS)
+    rows, versions = race(contest, list(filter(suits, contestants)), threads, ROUNDS)
     measured = {row["contestant"]: row for row in rows}
     nothing = dict.fromkeys(rows[0], "")
     table = [measured.get(each, nothing | {"contestant": each}) for each in contestants]
@@ -44,3 +44,23 @@ def measure(tables: Tables, contest: str, threads: int) -> None:
 def make_training(tables: Tables) -> None:
     """Steps of training, ours and those of others, timed in rounds on the same batches."""
     measure(tables, "training", threads=1)
+
+
+def make_older(tables: Tables) -> None:
+    """The same steps as on an older processor, whose widest instructions are AVX2."""
+    measure(tables, "older", threads=1)
+
+
+def make_levers(tables: Tables) -> None:
+    """Steps of fast training without one of its levers, beside those with all of them."""
+    measure(tables, "levers", threads=1)
+
+
+def make_greedy(tables: Tables) -> None:
+    """Greedy search by the shipped model: ours and other engines, with the same weights."""
+    measure(tables, "greedy", threads=1)
+
+
+def make_beam(tables: Tables) -> None:
+    """Beam search with five places by the shipped model: ours and other engines."""
+    measure(tables, "beam", threads=1)

@@ -1,0 +1,133 @@
+"""The page of the bench: tables of the records of `make bench`, read when the site is built.
+
+So the page says what the records say, whenever they are made anew.
+"""
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sources_page import table
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+Row = dict[str, str]
+NAMES = {
+    "contestant": "contestant",
+    "per_second": "a second",
+    "times_as_fast": "times as fast",
+    "times_as_fast_cpu": "by processor time",
+    "peak_mib": "memory, MiB",
+    "equal": "as ours says",
+}
+"""The columns that the page shows, and what it calls them."""
+
+NOT_RUN = "not run: this processor has no products in 16 bits"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What we set out for: how many times as fast, by the processor's time."""
+
+    contest: str
+    contestant: str
+    beside: str
+    times: float
+
+
+WISHES = (
+    Wish("training", "ours, fast", "nn.Transformer", 1.5),
+    Wish("training", "ours, fast, bfloat16", "nn.Transformer", 3.0),
+    Wish("older", "ours, fast", "nn.Transformer", 1.5),
+)
+
+
+def read(folder: Path, contest: str) -> list[Row]:
+    """The rows of a record of the bench."""
+    with (folder / f"bench_{contest}.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def shown(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns of a contest, and its rows."""
+    columns = [name for name in NAMES if name in rows[0]]
+    body = []
+    for row in rows:
+        cells = [
+            f"{row['equal']} of {row['sentences']}" if c == "equal" else row[c] for c in columns
+        ]
+        body.append(
+            cells if row["seconds"] else [row["contestant"], NOT_RUN, *[""] * (len(cells) - 2)]
+        )
+    return [NAMES[name] for name in columns], body
+
+
+def how_made(rows: Sequence[Row], made: dict[str, Any]) -> str:
+    """One sentence: where and with what a record was made."""
+    versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
+    rounds = max(int(row["rounds"] or 0) for row in rows)
+    where = f"{made['processor']} ({made['machine']}), load {made['load']}"
+    return f"Medians of {rounds} rounds on {where}; {versions}."
+
+
+def outcome(wish: Wish, rows: Sequence[Row]) -> list[str]:
+    """A wish, what came of it, and whether that is what was wished."""
+    row = next(row for row in rows if row["contestant"] == wish.contestant)
+    told = [f"{wish.contest}: {wish.contestant}", f"{wish.times} × {wish.beside}"]
+    if not row["seconds"]:
+        return [*told, "", NOT_RUN]
+    found = float(row["times_as_fast_cpu"])
+    return [*told, f"{found} ×", "reached" if found >= wish.times else "missed"]
+
+
+class BenchDirective(SphinxDirective):
+    """Where the records are, and how a table is written."""
+
+    def rows(self, contest: str) -> list[Row]:
+        """The rows of a record, on which the page then depends."""
+        folder = Path(self.env.srcdir, "book", "records")
+        for kind in ("csv", "json"):
+            self.env.note_dependency(str(folder / f"bench_{contest}.{kind}"))
+        return read(folder, contest)
+
+    def made(self, contest: str) -> dict[str, Any]:
+        """How a record was made."""
+        path = Path(self.env.srcdir, "book", "records", f"bench_{contest}.json")
+        made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return made
+
+
+class BenchTable(BenchDirective):
+    """The table of a contest, and where it was made."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return both."""
+        rows = self.rows(self.arguments[0])
+        names, body = shown(rows)
+        widths = dict.fromkeys(names, (100 - 28) // (len(names) - 1)) | {names[0]: 28}
+        cells = [[[nodes.Text(text)] for text in row] for row in body]
+        about = nodes.Text(how_made(rows, self.made(self.arguments[0])))
+        return [table(widths, cells), nodes.paragraph("", "", about)]
+
+
+class BenchWishes(BenchDirective):
+    """What we set out for, and what came of it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        body = [outcome(wish, self.rows(wish.contest)) for wish in WISHES]
+        widths = {"contest": 34, "wished": 28, "found": 14, "so it was": 24}
+        return [table(widths, [[[nodes.Text(text)] for text in row] for row in body])]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
+    app.add_directive("bench-table", BenchTable)
+    app.add_directive("bench-wishes", BenchWishes)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

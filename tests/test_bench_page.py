@@ -1,0 +1,55 @@
+"""The page of the bench says what the records say."""
+
+import json
+from pathlib import Path
+
+import bench_page
+import pytest
+from bench_page import NOT_RUN, WISHES, Wish
+
+from bench.task import CONTESTS
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDS = ROOT / "book" / "records"
+ROW = {"seconds": "2", "times_as_fast_cpu": "1.33", "per_second": "9", "rounds": "5"}
+EMPTY = dict.fromkeys(ROW, "")
+
+
+@pytest.mark.parametrize("contest", CONTESTS)
+def test_a_record_is_shown_whole(contest):
+    rows = bench_page.read(RECORDS, contest)
+    names, body = bench_page.shown(rows)
+    assert [cells[0] for cells in body] == [row["contestant"] for row in rows]
+    assert {len(cells) for cells in body} == {len(names)}
+    made = json.loads((RECORDS / f"bench_{contest}.json").read_text(encoding="utf-8"))
+    assert made["processor"] in bench_page.how_made(rows, made)
+    assert f"```{{bench-table}} {contest}\n" in (ROOT / "book/deeper/bench.md").read_text("utf-8")
+
+
+def test_greedy_search_in_32_bits_says_the_same_of_all_sentences():
+    rows = {row["contestant"]: row for row in bench_page.read(RECORDS, "greedy")}
+    for name in ("ours", "Hugging Face", "CTranslate2"):
+        assert (rows[name]["equal"], rows[name]["sentences"]) == ("1000", "1000")
+
+
+def test_a_contestant_that_this_machine_does_not_suit_is_said_to_be_missing():
+    ran = ROW | {"contestant": "a", "equal": "3", "sentences": "4"}
+    missing = EMPTY | {"contestant": "b", "equal": "", "sentences": ""}
+    names, body = bench_page.shown([ran, missing])
+    assert names == ["contestant", "a second", "by processor time", "as ours says"]
+    assert body == [["a", "9", "1.33", "3 of 4"], ["b", NOT_RUN, "", ""]]
+
+
+def test_a_wish_is_reached_or_missed_as_the_record_has_it():
+    def told(times, row):
+        return bench_page.outcome(Wish("training", "a", "b", times), [row | {"contestant": "a"}])
+
+    assert told(1.5, ROW) == ["training: a", "1.5 × b", "1.33 ×", "missed"]
+    assert told(1.33, ROW) == ["training: a", "1.33 × b", "1.33 ×", "reached"]
+    assert told(1.5, EMPTY) == ["training: a", "1.5 × b", "", NOT_RUN]
+
+
+def test_every_wish_names_a_contestant():
+    for wish in WISHES:
+        names = {row["contestant"] for row in bench_page.read(RECORDS, wish.contest)}
+        assert {wish.contestant, wish.beside} <= names

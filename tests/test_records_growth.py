@@ -1,0 +1,85 @@
+"""The records of growth: one size is varied at a time, counts follow formulas, exponents fit."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from annotated_transformer.course.intervals import Interval
+from annotated_transformer.tokens import EOS
+from records import growth
+from records.growth import BASE, CURVES, VARIED
+from records.tables import RECORDS, read
+
+SMALL = replace(BASE, length=5, batch=2, layers=1, width=8, vocabulary=12)
+TIMES, FITS = (read(RECORDS / f"{name}.csv") for name in ("growth_times", "growth"))
+
+
+def test_the_record_has_the_exponents_of_its_times():
+    assert [growth.fit(TIMES, *curve) for curve in CURVES] == [
+        {k: float(v) if k not in ("work", "varied", "time_is") else v for k, v in row.items()}
+        for row in FITS
+    ]
+
+
+def test_every_value_was_timed_in_every_round():
+    for work, varied in CURVES:
+        own = [row for row in TIMES if (row["work"], row["varied"]) == (work, varied)]
+        turns = [(int(row["round"]), int(row["value"])) for row in own]
+        assert turns == [(i, v) for i in range(1, growth.ROUNDS + 1) for v in VARIED[varied]]
+
+
+def test_parts_have_more_calls_and_no_more_operations():
+    own = [row for row in TIMES if row["varied"] == "parts" and row["round"] == "1"]
+    assert len({row["operations"] for row in own}) == 1
+    calls = [int(row["calls"]) for row in own]
+    assert calls == sorted(set(calls))
+
+
+@pytest.mark.parametrize("power", [0.5, 2.0])
+def test_an_exponent_is_the_slope_between_logarithms(power):
+    rows = [{"value": v, "calls": 3 * v**power} for v in (2, 4, 8, 16)]
+    assert growth.exponent(rows, "calls") == pytest.approx(power)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "where"),
+    [(0.5, 0.6, "between"), (-0.3, -0.2, "below"), (1.2, 1.3, "above"), (1.05, 1.3, "between")],
+)
+def test_where_an_exponent_lies(low, high, where):
+    assert growth.place(Interval((low + high) / 2, low, high), calls=0.0, products=1.0) == where
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_translations_are_as_long_as_their_sources(beam):
+    sizes = replace(SMALL, beam=beam)
+    found = growth.decoding(growth.build(sizes), sizes)()
+    found = [each[0] if isinstance(each, list) else each for each in found]
+    assert {len(best.tokens) for best in found} == {sizes.length}
+
+
+def test_the_operations_are_those_of_the_formula():
+    n, d, v, batch = SMALL.length, SMALL.width, SMALL.vocabulary, SMALL.batch
+    linear = 2 * n * d * d * (4 + 8) + 2 * n * d * d * (8 + 8)  # encoder; decoder
+    attention = 3 * 2 * 2 * n * n * d  # two in the decoder
+    forward = linear + attention + 2 * n * d * v
+    assert growth.counted("training", SMALL)["operations"] == 3 * batch * forward
+
+
+def test_what_is_kept_for_the_next_token_is_what_the_state_holds():
+    model, src = growth.build(SMALL), growth.sentences(SMALL)
+    assert (src[:, -1] == EOS).all()
+    with torch.inference_mode():
+        _, state = model.extend(model.start(src), src)
+    held = sum(x.keys.numel() + x.values.numel() for x in (*state.past, *state.memory))
+    assert growth.kept_for_next(SMALL) == held
+
+
+def test_what_is_kept_for_the_backward_pass_grows_with_the_batch_alone():
+    def kept(sizes):
+        model = growth.build(sizes)
+        return growth.kept_for_backward(model, growth.training(model, sizes))
+
+    one, two, three = (kept(replace(SMALL, batch=size)) for size in (1, 2, 3))
+    assert three - two == pytest.approx(two - one, abs=20)
+    assert two - one > 10 * SMALL.length * SMALL.width

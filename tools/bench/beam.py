@@ -1,0 +1,10 @@
+"""Beam search, five places wide: ours beside Hugging Face and CTranslate2.
+
+Each has its own rule of when to stop looking, so equal translations are counted, not required.
+"""
+
+from bench.translating import contestants, judge, prepare, reference
+
+__all__ = ["CONTESTANTS", "judge", "prepare", "reference"]
+
+CONTESTANTS = contestants(beam=5)
