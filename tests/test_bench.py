@@ -14,10 +14,12 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import export_to_ctranslate2
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import save_checkpoint
+from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from bench import beam, greedy, levers, rounds, training, translating
+from bench.peers import m2m100
 from bench.task import CONTESTS, load_contest, require_equal
-from oracles import randomise
+from oracles import assert_close, randomise
 from small_models import random_examples
 
 VOCAB = 11
@@ -108,6 +110,20 @@ def small_engines(tmp_path, monkeypatch):
     (tmp_path / "sources.json").write_text(json.dumps(ids), encoding="utf-8")
     monkeypatch.setattr(translating, "CHECKPOINT", tmp_path / "run")
     return tmp_path
+
+
+def test_the_sibling_of_marian_gives_our_logits():
+    sizes = SIZES | {"norm_position": "pre", "share_embeddings": True}
+    ours = randomise(Transformer(TransformerConfig(VOCAB, VOCAB, **sizes))).eval()
+    batch = BATCHES[0]
+    with torch.inference_mode():
+        theirs = m2m100(ours)(
+            batch.src, attention_mask=(batch.src != PAD).long(), decoder_input_ids=batch.tgt_in
+        ).logits
+        expected = ours(batch.src, batch.tgt_in)
+    is_word = batch.tgt_in != PAD
+    assert_close(theirs[is_word], expected[is_word])
+    assert expected.std() > 0.1
 
 
 @pytest.mark.parametrize("contest", [greedy, beam])
