@@ -1,6 +1,7 @@
 """Checks of scaled attention, and of positions."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,6 +34,12 @@ ATTENTION = (
         "the scores of queries (2, 3, 5) and keys (2, 4, 5)",
         lambda m: m.ScaledDotProductAttention().scores(QUERY, MEMORY),
         lambda: SCALED,
+    ),
+    Check(
+        "ScaledDotProductAttention",
+        "the scores of queries (1, 2, 3, 5) and keys (1, 2, 4, 5) of two heads",
+        lambda m: m.ScaledDotProductAttention().scores(QUERY[None], MEMORY[None]),
+        lambda: SCALED[None],
     ),
     Check(
         "ScaledDotProductAttention",
@@ -79,6 +86,11 @@ def sinusoids(length: int, width: int) -> Tensor:
     return torch.tensor(rows, dtype=torch.float64)
 
 
+def _type_of_the_encoding(m: Any) -> str:
+    torch.set_default_dtype(torch.float32)  # whoever asks puts it back
+    return str(m.sinusoidal_encoding(2, 2).dtype)
+
+
 POSITIONAL_ENCODING = (
     Check(
         "sinusoidal_encoding",
@@ -91,6 +103,12 @@ POSITIONAL_ENCODING = (
         "sinusoidal_encoding(50, 6), beside a loop",
         lambda m: m.sinusoidal_encoding(50, 6),
         lambda: sinusoids(50, 6),
+    ),
+    Check(
+        "sinusoidal_encoding",
+        "the type of sinusoidal_encoding(2, 2) where new tensors are of float32",
+        _type_of_the_encoding,
+        lambda: "torch.float64",
     ),
     Check(
         "sinusoidal_encoding",
@@ -130,10 +148,10 @@ POSITIONAL_ENCODING = (
     ),
     Check(
         "LearnedPositionalEncoding",
-        "whether the variance of LearnedPositionalEncoding(99, 64) is near 1, and it is trained",
-        lambda m: (lambda p: [0.9 < p.table.var().item() < 1.1, p.table.requires_grad])(
-            m.LearnedPositionalEncoding(99, 64)
+        "the variance of LearnedPositionalEncoding(999, 64), to a digit, and whether it is trained",
+        lambda m: (lambda p: [f"{p.table.var().item():.1g}", p.table.requires_grad])(
+            m.LearnedPositionalEncoding(999, 64)
         ),
-        lambda: [True, True],
+        lambda: ["1", True],
     ),
 )

@@ -113,6 +113,13 @@ def stepwise(model: Any, src: Tensor = SRC, tgt: Tensor = TGT) -> Tensor:
 
 
 @torch.no_grad()
+def in_parts(model: Any) -> Tensor:
+    """What a model says of a first word, and then of all others."""
+    first, state = model.extend(model.start(SRC), TGT[:, :1])
+    return torch.cat([first, model.extend(state, TGT[:, 1:])[0]], dim=1)
+
+
+@torch.no_grad()
 def change_by_future(model: Any) -> Tensor:
     """How much the first two words' logits change when later words do."""
     other = torch.cat([TGT[:, :2], 11 - TGT[:, 2:].clamp(min=1)], dim=1)
@@ -149,6 +156,12 @@ def of_model(name: str, make: Callable[[Any], Any]) -> tuple[Check, ...]:
             name,
             f"how much {name}'s logits change when words are read one by one",
             lambda m: of_words(stepwise(make(m)) - make(m)(SRC, TGT)).abs().max(),
+            zero,
+        ),
+        Check(
+            name,
+            f"how much {name}'s logits change when words are read in two parts, 1 and then 3",
+            lambda m: of_words(in_parts(make(m)) - make(m)(SRC, TGT)).abs().max(),
             zero,
         ),
     )

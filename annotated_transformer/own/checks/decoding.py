@@ -14,6 +14,8 @@ from annotated_transformer.own.checks.drawn_model import Table, logits_after
 from annotated_transformer.search import Search
 
 EXTRA = 1
+ANOTHER = [3, 4, 5, 2]
+"""A source for which it matters that what is finished keeps its place, and how lengths count."""
 SOURCES = [[4, 2], [5, 3, 2], [4, 4, 2]]
 SRC = torch.tensor([[4, 2, 0], [5, 3, 2], [4, 4, 2]], device=CPU)
 
@@ -95,6 +97,14 @@ def _alike(m: Any) -> tuple[list[bool], list[str]]:
     return kept, list(map(str, same))
 
 
+def _samples(m: Any) -> list[bool]:
+    both, *each = (
+        m.decode(Table(), SRC, Search(sample=True, seed=seed, best=best, extra_length=EXTRA))
+        for seed, best in ((3, 2), (3, 1), (4, 1))
+    )
+    return [both == [x + y for x, y in zip(*each, strict=True)], any(x != y for x, y in both)]
+
+
 def _begun(m: Any) -> list[list[int]]:
     """Translations that have to begin with a prefix."""
     prefixes = [[3], [5, 4], []]
@@ -160,6 +170,15 @@ DECODING = (
             (200, 3.0, "all translations that there are"),
         )
     ),
+    *(
+        Check(
+            "beam_search",
+            f"a beam of 2 with alpha={alpha} for {ANOTHER}, beside beam search with lists",
+            lambda m, a=alpha: _beams(m, 2, a, torch.tensor([ANOTHER])),  # type: ignore[misc]
+            lambda a=alpha: [_beam(ANOTHER, 2, a)],  # type: ignore[misc]
+        )
+        for alpha in (0.6, 2.0)
+    ),
     Check(
         "beam_search",
         "the three best translations of a beam of 200, beside all that there are",
@@ -173,6 +192,12 @@ DECODING = (
         "whether the model still trains afterwards, and decode is beam_search and greedy",
         _alike,
         lambda: ([True, True], ["True", "True"]),
+    ),
+    Check(
+        "decode",
+        "whether two samples with seed=3 are those with seeds 3 and 4, and differ",
+        _samples,
+        lambda: [True, True],
     ),
     Check(
         "decode",

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from annotated_transformer.devices import CPU
 from annotated_transformer.masking import causal_mask, padding_mask, target_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.own.checks.check import (
@@ -18,7 +19,7 @@ from annotated_transformer.own.checks.check import (
     of_words,
     refusal,
 )
-from annotated_transformer.own.checks.heads import of_torch
+from annotated_transformer.own.checks.heads import of_torch, placing
 
 X, MEMORY = drawn("x", 3, 4, 8), drawn("memory", 3, 5, 8)
 POSITIONS = ("post", "pre")
@@ -49,8 +50,10 @@ def _dropped(m: Any) -> list[bool]:
     return [set(added.flatten().tolist()) == {0.0, 2.0}, bool(torch.equal(kept, X))]
 
 
-def _layer(m: Any, kind: str, position: str) -> Any:
+def _layer(m: Any, kind: str, position: str, placed: bool = False) -> Any:
     attentions = [MultiHeadAttention(8, 4) for _ in range(1 + (kind == "DecoderLayer"))]
+    if placed:  # the source is looked at from anywhere
+        attentions[0] = placing(MultiHeadAttention)(8, 4)
     residual: Callable[[], Any] = lambda: m.Residual(8, 0.0, position)  # noqa: E731
     return filled(getattr(m, kind)(*attentions, m.FeedForward(8, 12), residual))
 
@@ -85,8 +88,8 @@ def _encoder_by_torch(position: str) -> Tensor:
 
 
 @torch.no_grad()
-def _decoder(m: Any, position: str, cuts: tuple[int, ...] = (4,)) -> Tensor:
-    layer = _layer(m, "DecoderLayer", position)
+def _decoder(m: Any, position: str, cuts: tuple[int, ...], placed: bool = False) -> Tensor:
+    layer = _layer(m, "DecoderLayer", position, placed)
     memory = layer.cross_attention.project(MEMORY, MEMORY)
     past, said = memory.nothing(), []
     for start, end in zip((0, *cuts), cuts, strict=False):
@@ -113,6 +116,12 @@ LAYERS = (
         "FeedForward(8, 12) of (3, 4, 8), from its formula",
         lambda m: filled(m.FeedForward(8, 12))(X).detach(),
         _feed_forward_by_hand,
+    ),
+    Check(
+        "FeedForward",
+        "FeedForward(8, 12, 'swish') of (3, 4, 8), from its formula",
+        lambda m: filled(m.FeedForward(8, 12, "swish"))(X).detach(),
+        lambda: linear("outer", (lambda z: z / (1 + (-z).exp()))(linear("inner", X, 12)), 8),
     ),
     *(
         Check(
@@ -170,5 +179,13 @@ LAYERS = (
         )
         for position in POSITIONS
         for cuts, said in (((4,), "at once"), ((1, 3, 4), "in parts"))
+    ),
+    Check(
+        "DecoderLayer",
+        "how far a DecoderLayer whose attention knows positions gives something else in parts",
+        lambda m: (
+            (_decoder(m, "pre", (1, 3, 4), True) - _decoder(m, "pre", (4,), True)).abs().max()
+        ),
+        lambda: torch.tensor(0.0, device=CPU),
     ),
 )

@@ -17,7 +17,7 @@ from annotated_transformer.own.checks.check import (
     refusal,
     softmax,
 )
-from annotated_transformer.own.checks.recurrent import X, logits, make, sentences, walked
+from annotated_transformer.own.checks.recurrent import X, dropout, logits, make, sentences, walked
 from annotated_transformer.own.checks.soft_lookup import MEMORY, QUERY
 
 
@@ -91,6 +91,7 @@ BAHDANAU = (
     ),
     *logits("Bahdanau", "", bahdanau_by_hand),
     *of_model("Bahdanau", make("Bahdanau")),
+    dropout("Bahdanau"),
 )
 
 
@@ -161,4 +162,5 @@ LUONG = (
         )
     ),
     *of_model("Luong", make("Luong")),
+    dropout("Luong"),
 )

@@ -147,7 +147,7 @@ def seq2seq_by_hand() -> Tensor:
 
 
 def logits(name: str, said: str, want: Callable[[], Tensor], **changes: Any) -> tuple[Check, ...]:
-    """The checks that every recurrent model has to pass."""
+    """What every recurrent model says, with these changes of its settings."""
     model = make(name, **changes)
     return (
         Check(
@@ -156,6 +156,29 @@ def logits(name: str, said: str, want: Callable[[], Tensor], **changes: Any) -> 
             lambda m: of_words(model(m)(SRC, TGT)),
             want,
         ),
+    )
+
+
+@torch.no_grad()
+def _dropped(model: Any) -> list[bool]:
+    start = model.start(SRC)
+    model.output.weight.zero_().fill_diagonal_(1.0)  # logits are what comes before, then zeros
+    model.output.bias.zero_()
+    model.train()
+    sources = [model.start(SRC).decoder for _ in range(2)]
+    targets = [model.extend(start, TGT)[1].decoder for _ in range(2)]
+    shown = model(SRC, TGT)[..., : model.output.in_features]
+    return [not torch.equal(*sources), not torch.equal(*targets), bool((shown == 0).any())]
+
+
+def dropout(name: str) -> Check:
+    """Where a recurrent model drops numbers."""
+    return Check(
+        name,
+        f"whether {name}, with dropout=0.5 in training, drops parts of source words, of target "
+        "words, and of what the output layer reads",
+        lambda m: _dropped(make(name, dropout=0.5)(m)),
+        lambda: [True, True, True],
     )
 
 
@@ -173,6 +196,7 @@ SEQ2SEQ = (
     ),
     *logits("Seq2Seq", "", seq2seq_by_hand),
     *of_model("Seq2Seq", make("Seq2Seq")),
+    dropout("Seq2Seq"),
     Check(
         "Seq2Seq",
         "whether Seq2Seq's logits vary with dropout=0.5 in training, and in evaluation",

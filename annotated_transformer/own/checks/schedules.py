@@ -18,9 +18,9 @@ def _rates(make: Callable[[Any], Callable[[int], float]]) -> Callable[[Any], lis
 SCHEDULE = (
     Check(
         "inverse_sqrt_schedule",
-        f"the rates at steps {STEPS} of inverse_sqrt_schedule(peak=1.0, warmup=4)",
-        _rates(lambda m: m.inverse_sqrt_schedule(1.0, 4)),
-        lambda: [step / 4 if step < 4 else 2 / step**0.5 for step in STEPS],
+        f"the rates at steps {STEPS} of inverse_sqrt_schedule(peak=0.5, warmup=4)",
+        _rates(lambda m: m.inverse_sqrt_schedule(0.5, 4)),
+        lambda: [step / 8 if step < 4 else 1 / step**0.5 for step in STEPS],
     ),
     Check(
         "paper_schedule",
@@ -30,9 +30,9 @@ SCHEDULE = (
     ),
     Check(
         "linear_schedule",
-        f"the rates at steps {STEPS} of linear_schedule(peak=1.0, total=16, warmup=4)",
-        _rates(lambda m: m.linear_schedule(1.0, 16, 4)),
-        lambda: [0.25, 0.5, 1.0, 7 / 12, 0.0, 0.0],
+        f"the rates at steps {STEPS} of linear_schedule(peak=0.5, total=16, warmup=4)",
+        _rates(lambda m: m.linear_schedule(0.5, 16, 4)),
+        lambda: [0.125, 0.25, 0.5, 7 / 24, 0.0, 0.0],
     ),
     Check(
         "linear_schedule",
@@ -62,7 +62,7 @@ def _averaged(m: Any, decay: float) -> list[Tensor]:
     for step in range(1, 5):
         model.weight += step
         average.update(model, step)
-    return [average.weights["weight"], average.weights["bias"]]
+    return [average.weights["weight"], average.weights["bias"], model.weight]
 
 
 def _averaged_by_hand(decay: float) -> list[Tensor]:
@@ -72,14 +72,14 @@ def _averaged_by_hand(decay: float) -> list[Tensor]:
         weight = weight + step
         share = min(decay, (1 + step) / (10 + step))
         mean = share * mean + (1 - share) * weight
-    return [mean, drawn("bias", 1)]
+    return [mean, drawn("bias", 1), weight]
 
 
 AVERAGING = (
     *(
         Check(
             "WeightAverage",
-            f"the average with decay={decay} after four steps",
+            f"the average with decay={decay} after four steps, and the model's weights",
             lambda m, d=decay: _averaged(m, d),  # type: ignore[misc]
             lambda d=decay: _averaged_by_hand(d),  # type: ignore[misc]
         )

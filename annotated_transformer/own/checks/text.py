@@ -6,9 +6,11 @@ from typing import Any
 
 import torch
 
+from annotated_transformer.bitext import Example
 from annotated_transformer.own.checks.check import Check, refusal
 
 TEXTS = ["I am a student", "you are a robot", "I am"]
+MARKED = "Öl, e\u0301!"
 PAIRS = [("low lower", "ab"), ("low", "ab ab"), ("lowest low", "b")]
 
 
@@ -74,8 +76,14 @@ TOKENS = (
     Check(
         "Vocabulary.subwords",
         "'Öl, e\\u0301!' decoded from its subwords",
-        lambda m: (lambda v: v.decode(v.encode("Öl, é!")))(m.Vocabulary.subwords(["Öl, é!"], 20)),
-        lambda: unicodedata.normalize("NFC", "Öl, é!"),
+        lambda m: (lambda v: v.decode(v.encode(MARKED)))(m.Vocabulary.subwords([MARKED], 20)),
+        lambda: unicodedata.normalize("NFC", MARKED),
+    ),
+    Check(
+        "Vocabulary.subwords",
+        "len(Vocabulary.subwords(['low lower lowest low'], 15))",
+        lambda m: len(m.Vocabulary.subwords(["low lower lowest low"], 15)),
+        lambda: 15,
     ),
     Check(
         "Vocabulary.subwords",
@@ -88,6 +96,12 @@ TOKENS = (
         "how many vocabularies Vocabularies.learn makes with 0 and with 30 subwords",
         lambda m: [len({*map(id, m.Vocabularies.learn(PAIRS, n))}) for n in (0, 30)],
         lambda: [2, 1],
+    ),
+    Check(
+        "Vocabularies.learn",
+        f"'low ab' in the tokens of Vocabularies.learn({PAIRS}, 30)",
+        lambda m: (lambda v: v.tokens(v.encode("low ab")))(m.Vocabularies.learn(PAIRS, 30).tgt),
+        lambda: ["▁low", "▁ab"],
     ),
     Check(
         "Vocabularies.encode",
@@ -104,11 +118,13 @@ TOKENS = (
 )
 
 LENGTHS = [(3, 2), (1, 1), (6, 5), (2, 3), (4, 4), (5, 6), (9, 1), (1, 12)]
-EXAMPLES = [([7] * n, [5] * m) for n, m in LENGTHS]
+EXAMPLES: list[Example] = [([7] * n, [5] * m) for n, m in LENGTHS]
 
 
-def _groups(m: Any, seed: int | None = None) -> list[list[int]]:
-    return [[int(i) for i in group] for group in m.batches_by_tokens(EXAMPLES, 14, seed)]
+def _groups(
+    m: Any, seed: int | None = None, examples: list[Example] = EXAMPLES, most: int = 14
+) -> list[list[int]]:
+    return [[int(i) for i in group] for group in m.batches_by_tokens(examples, most, seed)]
 
 
 BATCHES = (
@@ -117,6 +133,12 @@ BATCHES = (
         "pad([[5, 6, 7], [8]])",
         lambda m: m.pad([[5, 6, 7], [8]]),
         lambda: torch.tensor([[5, 6, 7], [8, 0, 0]]),
+    ),
+    Check(
+        "pad",
+        "the type of pad([[5, 6]])",
+        lambda m: str(m.pad([[5, 6]]).dtype),
+        lambda: "torch.int64",
     ),
     Check(
         "pad", "the error for pad([])", lambda m: refusal(lambda: m.pad([])), lambda: "InputError"
@@ -146,7 +168,13 @@ BATCHES = (
     ),
     Check(
         "batches_by_tokens",
-        "the same groups with a seed, sorted",
+        "the same groups of at most 20",
+        lambda m: _groups(m, most=20),
+        lambda: [[1, 6], [0, 3, 4], [2, 5], [7]],
+    ),
+    Check(
+        "batches_by_tokens",
+        "the groups of at most 14 with a seed, sorted",
         lambda m: sorted(map(sorted, _groups(m, 3))),
         lambda: [[0, 3], [1], [2, 4], [5], [6], [7]],
     ),
@@ -158,6 +186,15 @@ BATCHES = (
             len({repr(_groups(m, seed)) for seed in range(9)}) == 1,
         ),
         lambda: (True, False),
+    ),
+    Check(
+        "batches_by_tokens",
+        "whether nine seeds group four pairs of equal length by two in more than one way",
+        lambda m: (
+            len({repr(sorted(map(sorted, _groups(m, s, EXAMPLES[:1] * 4, 8)))) for s in range(9)})
+            > 1
+        ),
+        lambda: True,
     ),
     Check(
         "batches_by_tokens",

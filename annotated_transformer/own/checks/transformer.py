@@ -35,6 +35,15 @@ def _embedded(name: str, ids: Tensor) -> Tensor:
     return embedded(f"{name}.tokens", ids, 8) * 8**0.5 + sinusoids(12, 8)[: ids.size(1)]
 
 
+def _deviation(embedding: Any) -> str:
+    return f"{embedding.tokens.weight.std().item():.1g}"
+
+
+def _dropped(m: Any) -> list[bool]:
+    embedding = made(m, dropout=0.5).src_embedding
+    return [bool((embedding.train(mode)(SRC) == 0).any()) for mode in (True, False)]
+
+
 @torch.no_grad()
 def _stacks(position: str) -> list[Tensor]:
     """The memory, and what comes out of the decoder, by torch.nn."""
@@ -104,13 +113,15 @@ TRANSFORMER = (
     ),
     Check(
         "Embedding",
-        "whether the deviation of fresh embeddings is near 1/√d_model",
-        lambda m: (
-            0.9
-            < 8 * float(m.Embedding(99, m.TransformerConfig(99, 9, d_model=64)).tokens.weight.std())
-            < 1.1
-        ),
-        lambda: True,
+        "the deviation of fresh embeddings of width 64: about 1/√64",
+        lambda m: _deviation(m.Embedding(999, m.TransformerConfig(999, 9, 64))),
+        lambda: "0.1",
+    ),
+    Check(
+        "Embedding",
+        "whether parts of the vectors are dropped with dropout=0.5 in training, and in evaluation",
+        _dropped,
+        lambda: [True, False],
     ),
     *(
         Check(
@@ -131,6 +142,12 @@ TRANSFORMER = (
         for position in POSITIONS
     ),
     *of_model("Transformer", made),
+    Check(
+        "Transformer",
+        "the deviation of the embeddings of a fresh Transformer of width 64: about 1/√64",
+        lambda m: _deviation(m.Transformer(m.TransformerConfig(999, 9, 64, 1)).src_embedding),
+        lambda: "0.1",
+    ),
     Check(
         "Transformer",
         "how many numbers are trained with share_embeddings and tie_output set, and with neither",
