@@ -1,8 +1,6 @@
 """Checks of decoding: greedy search and beams, beside lists of all translations."""
 
 import math
-from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import torch
@@ -10,66 +8,20 @@ from torch import Tensor
 
 from annotated_transformer.devices import CPU
 from annotated_transformer.own.checks.check import Check, refusal
-from annotated_transformer.own.checks.drawn_model import Table, logits_after
+from annotated_transformer.own.checks.drawn_model import Table
+from annotated_transformer.own.checks.searches import (
+    EXTRA,
+    Found,
+    all_translations,
+    beam_by_hand,
+    greedy_by_hand,
+)
 from annotated_transformer.search import Search
 
-EXTRA = 1
 ANOTHER = [3, 4, 5, 2]
 """A source for which it matters that what is finished keeps its place, and how lengths count."""
 SOURCES = [[4, 2], [5, 3, 2], [4, 4, 2]]
 SRC = torch.tensor([[4, 2, 0], [5, 3, 2], [4, 4, 2]], device=CPU)
-
-
-def _chances(src: Sequence[int], words: Sequence[int]) -> dict[int, float]:
-    """The log-probability of every token that may come next."""
-    logits = logits_after(tuple(src), (1, *words)).tolist()[2:]
-    total = math.log(sum(map(math.exp, logits)))
-    return {token: logit - total for token, logit in enumerate(logits, start=2)}
-
-
-Found = tuple[list[int], float, float]
-
-
-def _told(src: list[int], words: list[int], alpha: float = 0.0) -> Found:
-    """A translation as it is told: its words, its log-probability, its score."""
-    log_prob = sum(_chances(src, words[:t])[word] for t, word in enumerate(words))
-    shown = words[:-1] if words[-1] == 2 else words
-    return shown, log_prob, log_prob / ((5 + len(words)) / 6) ** alpha
-
-
-def _greedy(src: list[int]) -> Found:
-    words: list[int] = []
-    while len(words) < len(src) + EXTRA and 2 not in words:
-        chances = _chances(src, words)
-        words.append(max(chances, key=lambda token: chances[token]))
-    return _told(src, words)
-
-
-def _all(src: list[int], alpha: float) -> list[Found]:
-    """Every translation that can be written down, the best first."""
-    longest = len(src) + EXTRA
-    whole = [[*words, 2] for n in range(longest) for words in product((3, 4, 5), repeat=n)]
-    cut = [list(words) for words in product((3, 4, 5), repeat=longest)]
-    return sorted((_told(src, words, alpha) for words in whole + cut), key=lambda f: -f[2])
-
-
-def _beam(src: list[int], width: int, alpha: float) -> Found:
-    """Beam search with lists."""
-    live: list[tuple[float, list[int]]] = [(0.0, [])]
-    finished: list[Found] = []
-    while live:
-        longer = [
-            (log_prob + more, [*words, token])
-            for log_prob, words in live
-            for token, more in _chances(src, words).items()
-        ]
-        live = []
-        for log_prob, words in sorted(longer, reverse=True)[: width - len(finished)]:
-            if words[-1] == 2 or len(words) == len(src) + EXTRA:
-                finished.append(_told(src, words, alpha))
-            else:
-                live.append((log_prob, words))
-    return max(finished, key=lambda found: found[2])
 
 
 def _as_found(hypothesis: Any) -> Found:
@@ -145,13 +97,13 @@ DECODING = (
         "greedy",
         "greedy search for one sentence, beside a loop over lists",
         lambda m: [_as_found(h) for h in m.greedy(Table(), SRC[1:2], _search(1))],
-        lambda: [_greedy(SOURCES[1])],
+        lambda: [greedy_by_hand(SOURCES[1])],
     ),
     Check(
         "greedy",
         "greedy search for three sentences together, beside a loop over lists",
         lambda m: [_as_found(h) for h in m.greedy(Table(), SRC, _search(1))],
-        lambda: list(map(_greedy, SOURCES)),
+        lambda: list(map(greedy_by_hand, SOURCES)),
     ),
     *(
         Check(
@@ -159,7 +111,8 @@ DECODING = (
             f"a beam of {width} with alpha={alpha}, beside {said}",
             lambda m, w=width, a=alpha: _beams(m, w, a),  # type: ignore[misc]
             lambda w=width, a=alpha: [  # type: ignore[misc]
-                _all(src, a)[0] if w == 200 else _beam(src, w, a) for src in SOURCES
+                all_translations(src, a)[0] if w == 200 else beam_by_hand(src, w, a)
+                for src in SOURCES
             ],
         )
         for width, alpha, said in (
@@ -175,7 +128,7 @@ DECODING = (
             "beam_search",
             f"a beam of 2 with alpha={alpha} for {ANOTHER}, beside beam search with lists",
             lambda m, a=alpha: _beams(m, 2, a, torch.tensor([ANOTHER])),  # type: ignore[misc]
-            lambda a=alpha: [_beam(ANOTHER, 2, a)],  # type: ignore[misc]
+            lambda a=alpha: [beam_by_hand(ANOTHER, 2, a)],  # type: ignore[misc]
         )
         for alpha in (0.6, 2.0)
     ),
@@ -185,7 +138,7 @@ DECODING = (
         lambda m: [
             _as_found(h) for h in m.beam_search(Table(), SRC[:1], _search(200, 0.6, best=3))[0]
         ],
-        lambda: _all(SOURCES[0], 0.6)[:3],
+        lambda: all_translations(SOURCES[0], 0.6)[:3],
     ),
     Check(
         "decode",
