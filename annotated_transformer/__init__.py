@@ -135,6 +135,7 @@ MODULES: dict[str, str | None] = {
     "own.checks.schedules": None,
     "own.checks.training": None,
     "own.checks.drawn_model": None,
+    "own.checks.searches": None,
     "own.checks.decoding": None,
     "own.checks": None,
     "own.loading": None,
