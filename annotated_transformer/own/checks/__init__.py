@@ -4,16 +4,18 @@ Import from here. Each room asks about neighbouring chapters; ``check`` has what
 """
 
 from annotated_transformer.own.checks.attention import ATTENTION, POSITIONAL_ENCODING
+from annotated_transformer.own.checks.batches import BATCHES
 from annotated_transformer.own.checks.check import Check
 from annotated_transformer.own.checks.decoding import DECODING
 from annotated_transformer.own.checks.heads import MULTI_HEAD_ATTENTION
 from annotated_transformer.own.checks.layers import LAYERS
 from annotated_transformer.own.checks.looking_back import BAHDANAU, LUONG
 from annotated_transformer.own.checks.losses import LOSS, MASKING
-from annotated_transformer.own.checks.recurrent import RECURRENT, SEQ2SEQ
+from annotated_transformer.own.checks.models import SEQ2SEQ
+from annotated_transformer.own.checks.recurrent import RECURRENT
 from annotated_transformer.own.checks.schedules import AVERAGING, SCHEDULE
 from annotated_transformer.own.checks.soft_lookup import SOFT_LOOKUP
-from annotated_transformer.own.checks.text import BATCHES, TOKENS
+from annotated_transformer.own.checks.text import TOKENS
 from annotated_transformer.own.checks.training import TRAINING
 from annotated_transformer.own.checks.transformer import TRANSFORMER
 

@@ -17,7 +17,8 @@ from annotated_transformer.own.checks.check import (
     refusal,
     softmax,
 )
-from annotated_transformer.own.checks.recurrent import X, dropout, logits, make, sentences, walked
+from annotated_transformer.own.checks.models import dropout, logits, make, sentences
+from annotated_transformer.own.checks.recurrent import X, walked
 from annotated_transformer.own.checks.soft_lookup import MEMORY, QUERY
 
 
