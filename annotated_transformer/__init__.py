@@ -17,6 +17,7 @@ MODULES: dict[str, str | None] = {
     "errors": None,
     "settings": None,
     "files": None,
+    "inputs": None,
     "toy.hangul": None,
     "toy.morphology": None,
     "toy.lexicon": None,

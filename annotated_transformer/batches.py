@@ -11,6 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.bitext import Bitext, Example
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_sentences
 from annotated_transformer.tokens import BOS, EOS, PAD
 
 
@@ -24,10 +25,9 @@ def pad(
             [8, 0, 0]])
 
     Raises:
-        InputError: if there is no sequence.
+        InputError: if there is no sequence, or one holds anything but ids.
     """
-    if not sequences:
-        raise InputError("there are 0 sequences, a batch needs at least 1.")
+    require_sentences(sequences)
     length = max(len(sequence) for sequence in sequences)
     rows = [[*sequence, *[PAD] * (length - len(sequence))] for sequence in sequences]
     return torch.tensor(rows, dtype=torch.long, device=device)

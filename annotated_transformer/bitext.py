@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import SupportsIndex, overload
 
@@ -10,6 +11,7 @@ import numpy as np
 from jaxtyping import Int
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import LARGEST_ID, require_sentences
 
 Example = tuple[list[int], list[int]]
 """The ids of a source sentence and of its translation, without ``BOS`` and ``EOS``."""
@@ -28,10 +30,21 @@ class Side:
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[int]]) -> "Side":
-        """Lay sentences end to end."""
-        kept = [np.asarray(sentence, IDS) for sentence in sentences]
+        """Lay sentences end to end.
+
+        Raises:
+            InputError: if one holds anything but ids.
+        """
+        kept = list(sentences)
+        try:
+            ids = np.array([*chain.from_iterable(kept)])
+        except (TypeError, ValueError):  # such as an id that is a list
+            ids = np.array(["no ids"])
+        whole = ids.dtype.kind == "i" and ids.ndim == 1
+        if len(ids) and not (whole and 0 <= ids.min() <= ids.max() <= LARGEST_ID):
+            require_sentences(kept)
         starts = np.cumsum([0, *map(len, kept)], dtype=STARTS)
-        return cls(np.concatenate([np.zeros(0, IDS), *kept]), starts)
+        return cls(ids.astype(IDS), starts)
 
     def __getitem__(self, i: SupportsIndex) -> list[int]:
         start, end = self.starts[int(i) : int(i) + 2]

@@ -12,7 +12,7 @@ from annotated_transformer.limits import Limits
 from annotated_transformer.sampling import draw, random_draws
 from annotated_transformer.search import GREEDY, Search
 from annotated_transformer.tokens import BOS, EOS, PAD
-from annotated_transformer.translator import Translator, evaluating, require_ids
+from annotated_transformer.translator import Translator, evaluating
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ def greedy(
     Raises:
         InputError: if the prefixes, with which translations have to begin, cannot be continued.
     """
+    limits = Limits(model, src, search.extra_length, prefixes)
     tokens: list[list[int]] = [[] for _ in src]
     log_probs = [0.0] * len(src)
     with evaluating(model):
         state = model.start(src)
-        limits = Limits(model, src, search.extra_length, prefixes)
         draws = None
         if search.sample:
             draws = random_draws(src, search.seed, int(limits.longest.max()))
@@ -114,11 +114,11 @@ def beam_search(
     Raises:
         InputError: if the prefixes, with which translations have to begin, cannot be continued.
     """
+    limits = Limits(model, src, search.extra_length, prefixes)
     device, beam = src.device, search.beam
     finished: list[list[Hypothesis]] = [[] for _ in src]
     with evaluating(model):
         state = model.start(src)
-        limits = Limits(model, src, search.extra_length, prefixes)
         # One row for each live beginning: its sentence, its place there, its tokens, its log p.
         sentence = torch.arange(len(src), device=device)
         place = torch.zeros_like(sentence)
@@ -176,7 +176,6 @@ def decode(
         InputError: if the sources are no ids of the model's vocabulary, or the prefixes cannot be
             continued.
     """
-    require_ids("src", src, model, "src_vocab")
     if search.beam > 1:
         return beam_search(model, src, search, prefixes)
     ways = [replace(search, seed=search.seed + i, best=1) for i in range(search.best)]

@@ -1,6 +1,7 @@
 """Files: written whole or not at all, on the disk when it is said so, by one process at a time."""
 
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -101,6 +102,15 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
         if unfinished.exists():
             discard(unfinished)
         lock.release()
+
+
+def quoted(path: Path) -> str:
+    """A path as a shell reads it back, for the commands that we propose.
+
+    >>> print(quoted(Path("my runs/it's")))
+    'my runs/it'"'"'s'
+    """
+    return shlex.quote(str(path))
 
 
 def discard(path: Path) -> None:

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_ids
 from annotated_transformer.tokens import EOS, PAD, UNK
 from annotated_transformer.translator import Translator
 
@@ -26,9 +27,11 @@ class Limits:
         No translation has more tokens than the model has positions.
 
         Raises:
-            InputError: if there are not as many prefixes as sentences, one holds a special token
-                or is longer than its translation may be.
+            InputError: if the sentences are no ids of the model's vocabulary or too long for it,
+                there are not as many prefixes, one holds a special token or is longer than its
+                translation may be.
         """
+        require_ids("src", src, model.vocabulary_size("src"))
         longest = (src != PAD).sum(dim=1) + extra_length
         self.longest = longest if model.max_length is None else longest.clamp(max=model.max_length)
         prefixes = [[]] * len(src) if prefixes is None else prefixes

@@ -6,6 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_targets
 from annotated_transformer.tokens import PAD
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -25,8 +26,10 @@ def smoothed_cross_entropy(
     Source: Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4.
 
     Raises:
-        InputError: if the smoothing is outside [0, 1).
+        InputError: if the smoothing is outside [0, 1), or the targets are not one id of the
+            vocabulary for each row of the logits.
     """
+    require_targets(logits, target)
     if not 0 <= smoothing < 1:
         raise InputError(f"smoothing is {smoothing}, it must be at least 0 and below 1.")
     log_probs = logits.log_softmax(dim=-1)

@@ -7,7 +7,8 @@ from functools import cache
 from reprlib import Repr
 from typing import Annotated, Any, TypeVar, get_type_hints
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import Field, GetPydanticSchema, TypeAdapter, ValidationError
+from pydantic_core.core_schema import literal_schema
 
 from annotated_transformer.errors import InputError
 
@@ -24,15 +25,26 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 """A part of a whole, less than all of it."""
 
 
-def one_of(names: Collection[str]) -> AfterValidator:
+KINDS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "string": "a text",
+    "object": "settings by name",
+    "null": "null",
+}
+BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
+"""What the words of JSON Schema mean."""
+
+
+def one_of(names: Collection[str]) -> GetPydanticSchema:
     """The requirement that a word is one of these."""
-
-    def check(value: str) -> str:
-        if value not in names:
-            raise ValueError(f"Input should be one of {', '.join(names)}")
-        return value
-
-    return AfterValidator(check)
+    return GetPydanticSchema(lambda kind, handler: literal_schema([*names]))
 
 
 def check_value(kind: type, name: str, value: Any) -> Any:
@@ -44,9 +56,24 @@ def check_value(kind: type, name: str, value: Any) -> Any:
     try:
         return _adapters(kind)[name].validate_python(value, strict=True)
     except ValidationError as error:
-        message = error.errors()[0]["msg"].removeprefix("Value error, ")
-        requirement = message.replace("Input should be", "it must be")
-        raise InputError(f"{name} is {BRIEF.repr(value)}, {requirement}.") from error
+        wanted = requirement(_adapters(kind)[name].json_schema())
+        raise InputError(f"{name} is {BRIEF.repr(value)}, it must be {wanted}.") from error
+
+
+def requirement(schema: Mapping[str, Any]) -> str:
+    """What a JSON Schema asks for: all of it, whichever part of it was not met.
+
+    >>> requirement({"type": "integer", "minimum": 1, "maximum": 1000})
+    'a whole number, at least 1 and at most 1,000'
+    """
+    if "anyOf" in schema:
+        return ", or ".join(map(requirement, schema["anyOf"]))
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    if schema["type"] == "array":
+        return f"a list, of which each is {requirement(schema['items'])}"
+    bounds = [f"{words} {schema[bound]:,}" for bound, words in BOUNDS.items() if bound in schema]
+    return KINDS[schema["type"]] + (", " if bounds else "") + " and ".join(bounds)
 
 
 def check_settings(settings: object) -> None:
@@ -58,7 +85,8 @@ def check_settings(settings: object) -> None:
     ...     layers: Size
     >>> check_settings(Cake(layers=0))
     Traceback (most recent call last):
-    annotated_transformer.errors.InputError: layers is 0, it must be greater than or equal to 1.
+    annotated_transformer.errors.InputError: layers is 0, it must be a whole number, at least 1 \
+and at most 1,000,000,000.
 
     Raises:
         InputError: if there is one.

@@ -4,9 +4,13 @@ An ordinary dictionary returns the value of the one key that equals the query. A
 a weighted mean of all values, with more weight where the key fits the query better.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+
+from annotated_transformer.inputs import require_lookup, require_mask
 
 
 def masked_softmax(
@@ -23,6 +27,7 @@ def masked_softmax(
     >>> masked_softmax(scores, torch.tensor([[True, True, False]]))
     tensor([[0.5000, 0.5000, 0.0000]])
     """
+    require_mask(mask, scores.shape)
     if mask is None:
         return scores.softmax(dim=-1)
     empty = ~mask.any(dim=-1, keepdim=True)
@@ -56,6 +61,15 @@ class SoftLookup(nn.Module):
     ) -> Float[Tensor, "*batch query key"]:
         """The attention weights α: not negative; a row that sees any key sums to 1."""
         return masked_softmax(self.scores(query, key), mask)
+
+    def __call__(self, query: Any, key: Any, value: Any, mask: Any = None) -> Any:
+        """What :meth:`forward` says, for what belongs together.
+
+        Raises:
+            InputError: if queries, keys and values do not, or the mask is not a boolean one.
+        """
+        require_lookup(query, key, value, mask)
+        return super().__call__(query, key, value, mask)
 
     def forward(
         self,

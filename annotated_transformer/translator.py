@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_ids
 
 S = TypeVar("S", bound="State")
 
@@ -69,13 +70,17 @@ class Translator(nn.Module):
             InputError: if source or target holds no ids of its vocabulary, or they do not hold
                 equally many sentences.
         """
-        require_ids("src", src, self, "src_vocab")
-        require_ids("tgt_in", tgt_in, self, "tgt_vocab")
+        require_ids("src", src, self.vocabulary_size("src"))
+        require_ids("tgt_in", tgt_in, self.vocabulary_size("tgt"))
         if len(src) != len(tgt_in):
             raise InputError(
                 f"src has {len(src)} sentences and tgt_in {len(tgt_in)}: each needs its own."
             )
         return super().__call__(src, tgt_in)
+
+    def vocabulary_size(self, side: str) -> int | None:
+        """How many ids a side has, ``src`` or ``tgt``, if its configuration says it."""
+        return getattr(getattr(self, "config", None), f"{side}_vocab", None)
 
     def forward(
         self, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
@@ -101,33 +106,6 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             yield
     finally:
         model.train(was_training)
-
-
-def require_ids(name: str, tokens: Any, model: Translator, vocabulary: str) -> None:
-    """Refuse what is no batch of ids, where it comes in: PyTorch may take it for something else.
-
-    ``vocabulary`` names the size in the model's configuration, if it has one.
-
-    Raises:
-        InputError: if it is no tensor (batch, length) of whole numbers, is empty, or holds an id
-            outside the vocabulary.
-    """
-    if not isinstance(tokens, Tensor) or tokens.dtype not in (torch.int64, torch.int32):
-        kind = tokens.dtype if isinstance(tokens, Tensor) else type(tokens).__name__
-        raise InputError(f"{name} is of the type {kind}, it must be a tensor of torch.long.")
-    if tokens.dim() != 2 or 0 in tokens.shape:
-        raise InputError(
-            f"{name} has the shape {list(tokens.shape)}, it must be (batch, length), and not empty."
-        )
-    if tokens.is_meta:  # ids without values, as when a model's operations are counted
-        return
-    size = getattr(getattr(model, "config", None), vocabulary, None)
-    low, high = (int(bound) for bound in tokens.aminmax())
-    if low < 0 or (size is not None and high >= size):
-        raise InputError(
-            f"{name} holds id {min(low, 0) or high}, it must be at least 0"
-            + ("." if size is None else f" and below {size}, the size of the vocabulary.")
-        )
 
 
 def require_positions(model: Translator, lengths: Int[np.ndarray, "pairs 2"]) -> None:

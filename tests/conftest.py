@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import torch
+from jaxtyping import config
 from playwright.sync_api import Browser, sync_playwright
 
 from browser import CHROMIUM, FLAGS
@@ -39,6 +40,14 @@ def pytest_runtest_setup() -> None:
 def _seed() -> None:
     """Every test draws the same random numbers, alone or after others."""
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def as_readers_do() -> Iterator[None]:
+    """Call the package as its readers do: without the checks that only the tests switch on."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,15 +1,19 @@
 """Sentence pairs in flat arrays are a sequence like a list, in memory and on disk."""
 
+import re
 import weakref
 
 import numpy as np
 import pytest
 
+from annotated_transformer.batches import pad
 from annotated_transformer.bitext import Bitext, read_bitext, write_bitext
 from annotated_transformer.errors import InputError
 from small_models import random_examples
 
 EXAMPLES = [*random_examples(60, longest=9, vocab=2**31 - 1), ([], [7]), ([8], []), ([], [])]
+
+NO_IDS = [5.7, 5.0, float("nan"), -1, 2**31, 2**70, "5", None, [5]]
 
 
 def chunks(examples, size):
@@ -116,6 +120,28 @@ def test_files_that_are_missing_or_do_not_fit_are_told(tmp_path, name):
         read_bitext(tmp_path)
 
 
-def test_an_id_that_needs_more_than_four_bytes_is_refused():
-    with pytest.raises(OverflowError):
-        Bitext.of([([2**31], [5])])
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize("wrong", NO_IDS)
+def test_what_is_no_id_is_refused_not_rounded(wrong):
+    message = f"an id is {wrong!r}, it must be a whole number from 0 to 2147483647."
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        Bitext.of([([5], [6]), ([5, wrong], [5])])
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        pad([[5], [6, wrong]])
+
+
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize("wrong", [5, "abc"])
+def test_what_is_no_sentence_is_refused(wrong):
+    message = f"a sequence is {wrong!r}, it must be a list of ids."
+    with pytest.raises(InputError, match=re.escape(message)):
+        Bitext.of([([5], [6]), (wrong, [5])])
+    with pytest.raises(InputError, match=re.escape(message)):
+        pad([[5], wrong])
+
+
+@pytest.mark.usefixtures("as_readers_do")
+def test_ids_may_come_from_numpy():
+    array = np.array([5, 6], "<i4")
+    assert Bitext.of([(array, [7])])[0] == ([5, 6], [7])
+    assert pad([array, [7]]).tolist() == [[5, 6], [7, 0]]

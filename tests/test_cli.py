@@ -25,7 +25,7 @@ from annotated_transformer.run import (
     preset,
     presets,
 )
-from annotated_transformer.run.checkpoint import load_progress
+from annotated_transformer.run.checkpoint import load_checkpoint, load_progress, save_checkpoint
 from annotated_transformer.search import Search
 from annotated_transformer.toy import toy_corpus
 from annotated_transformer.translation import translate, translations
@@ -345,8 +345,8 @@ ERRORS = {
     "no recipe": (["train", "--recipe", "BAD.json"], "BAD.json is not a JSON file of settings"),
     "setting": (["train", "--set", "d_modle=3"], "no setting 'd_modle': did you mean d_model?"),
     "no setting": (["train", "--set", "steps"], "--set is 'steps', it must be KEY=VALUE"),
-    "value": (["train", "--set", "steps=many"], "steps is 'many', it must be a valid integer"),
-    "0 steps": (["train", "--steps", "0"], "steps is 0, it must be greater than or equal to 1"),
+    "value": (["train", "--set", "steps=many"], "steps is 'many', it must be a whole number"),
+    "0 steps": (["train", "--steps", "0"], "steps is 0, it must be a whole number, at least 1"),
     "heads": (["train", "--set", "num_heads=3"], "d_model=64 is no multiple of num_heads=3"),
     "device": (["train", "--device", "gpu"], "device is 'gpu', it must be one of auto, cpu, cuda"),
     "no device": (["translate", "RUN", "a", "--device", "mps"], "but PyTorch finds none here"),
@@ -540,6 +540,53 @@ def test_a_run_is_not_trained_backwards(tsv):
     assert result.exit_code == 2
     assert "stands at step 4, it cannot be trained up to step 2" in result.stderr
     assert Run.open(Path("run")).recipe.steps == 4
+
+
+def of_other_processes(folder):
+    tensors, progress = load_checkpoint(folder / "checkpoint.safetensors")
+    save_checkpoint(folder / "checkpoint.safetensors", tensors, progress | {"processes": 2})
+
+
+def without_patience(folder):
+    recipe = json.loads((folder / "recipe.json").read_text()) | {"patience": 1}
+    (folder / "recipe.json").write_text(json.dumps(recipe))
+    tensors, progress = load_checkpoint(folder / "checkpoint.safetensors")
+    save_checkpoint(folder / "checkpoint.safetensors", tensors, progress | {"waited": 1})
+
+
+OTHER_TEXT = "".join(f"eins {i}\tzwei {i}\n" for i in range(60))
+IN_THE_WAY = {
+    "another number of processes": (of_other_processes, "is trained by 2 processes, it cannot go"),
+    "another corpus": (lambda folder: Path("pairs.tsv").write_text("a\tb\n"), "has 0 pairs in"),
+    "another text": (lambda folder: Path("pairs.tsv").write_text(OTHER_TEXT), "has changed since"),
+    "another table": (
+        lambda folder: (folder / "learning_curve.csv").write_text("x"),
+        "is not a learning curve",
+    ),
+    "the end of patience": (without_patience, "stopped early, at step 2: it waited"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "message"), IN_THE_WAY.values(), ids=IN_THE_WAY)
+def test_a_refused_resume_leaves_the_recipe_as_it_is(tsv, spoil, message):
+    Path("pairs.tsv").write_bytes(tsv.read_bytes())
+    call("train", "--model", "luong", "--corpus", "pairs.tsv", "--steps", 2, "--out", "run")
+    spoil(Path("run"))
+    before = Path("run/recipe.json").read_bytes()
+    result = call("resume", "run", "--steps", 4)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert Path("run/recipe.json").read_bytes() == before
+
+
+def test_a_command_that_is_proposed_can_be_typed_as_it_stands(tsv, tmp_path):
+    out = tmp_path / "my runs; it's"
+    options = ["--model", "luong", "--corpus", tsv, "--steps", 1, "--out", out]
+    trained, again = call("train", *options).stdout, call("train", *options).stderr
+    exported = call("export", out, tmp_path / "a copy").stdout
+    assert shlex.split(trained)[-3:] == ["translate", str(out), "…"]
+    assert shlex.split(again.split("`")[1]) == ["annotated-transformer", "resume", str(out)]
+    assert shlex.split(exported)[-3:] == ["translate", str(tmp_path / "a copy"), "…"]
 
 
 def test_the_version():

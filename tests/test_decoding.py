@@ -337,11 +337,11 @@ def test_length_penalty():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"beam": 0}, "beam is 0, it must be greater than or equal to 1"),
-        ({"beam": 1001}, "beam is 1001, it must be less than or equal to 1000"),
+        ({"beam": 0}, "beam is 0, it must be a whole number, at least 1"),
+        ({"beam": 1001}, "beam is 1001, it must be a whole number, at least 1 and at most 1,000"),
         ({"alpha": math.nan}, "alpha is nan, it must be"),
-        ({"alpha": 101.0}, "alpha is 101.0, it must be less than or equal to 100"),
-        ({"extra_length": -1}, "extra_length is -1, it must be greater than or equal to 0"),
+        ({"alpha": 101.0}, "alpha is 101.0, it must be a number, at least -100 and at most 100"),
+        ({"extra_length": -1}, "extra_length is -1, it must be a whole number, at least 0"),
         (
             {"sample": True, "best": 2, "seed": 2**63 - 1},
             f"seed is {2**63 - 1} and best 2: each sample takes the next seed",
@@ -350,10 +350,13 @@ def test_length_penalty():
         ({"sample": True, "beam": 2}, "beam is 2, it must be 1 where sample is set"),
         (
             {"sample": True, "temperature": 0.0},
-            "temperature is 0.0, it must be greater than or equal to 0.001",
+            "temperature is 0.0, it must be a number, at least 0.001",
         ),
-        ({"sample": True, "top_p": 1.5}, "top_p is 1.5, it must be less than or equal to 1"),
-        ({"sample": True, "top_k": 0}, "top_k is 0, it must be greater than or equal to 1"),
+        (
+            {"sample": True, "top_p": 1.5},
+            "top_p is 1.5, it must be a number, above 0 and at most 1",
+        ),
+        ({"sample": True, "top_k": 0}, "top_k is 0, it must be a whole number, at least 1"),
         ({"top_k": 3}, "temperature, top_k and top_p are for samples: set sample"),
     ],
 )

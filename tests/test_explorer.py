@@ -9,7 +9,6 @@ import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
-from jaxtyping import config
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 from playwright.sync_api import Browser, Locator, Page
@@ -239,15 +238,7 @@ def test_layers_that_do_not_go_together_are_refused(layers, message):
         attention_explorer(layers, list("ab"), list("abc"))
 
 
-@pytest.fixture
-def _types_unchecked():
-    """What a reader meets, whose calls are not checked against the signatures."""
-    config.update("jaxtyping_disable", True)
-    yield
-    config.update("jaxtyping_disable", False)
-
-
-@pytest.mark.usefixtures("_types_unchecked")
+@pytest.mark.usefixtures("as_readers_do")
 @pytest.mark.parametrize("weights", [[[1.0]], torch.ones(1, 1).numpy()])
 def test_weights_that_are_no_tensor_are_told(weights):
     name = type(weights).__name__
@@ -255,7 +246,7 @@ def test_weights_that_are_no_tensor_are_told(weights):
         attention_explorer(weights, ["나"], ["I"])
 
 
-@pytest.mark.usefixtures("_types_unchecked")
+@pytest.mark.usefixtures("as_readers_do")
 @pytest.mark.parametrize(("rows", "columns"), [([1], ["I"]), (["나"], [1])])
 def test_words_that_are_no_strings_are_told(rows, columns):
     with pytest.raises(InputError, match="the word 1 is a int, it must be a string"):

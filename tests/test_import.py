@@ -229,7 +229,7 @@ def test_what_is_no_model_of_pieces_is_refused(texts_folder):
         ({"static_position_embeddings": False}, "our Transformer can only have True."),
         ({"decoder_layers": 1}, "encoder_layers is 2 and decoder_layers is 1: our Transformer has"),
         ({"activation_function": "gelu"}, "activation_function is 'gelu', it must be one of relu"),
-        ({"d_model": None}, "d_model is None, it must be a valid integer"),
+        ({"d_model": None}, "d_model is None, it must be a whole number"),
         ({"encoder_layers": 1, "decoder_layers": 1}, r"layers\.1\..* has no place in a model of"),
         (
             {"encoder_ffn_dim": 12, "decoder_ffn_dim": 12},

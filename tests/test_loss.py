@@ -57,3 +57,40 @@ def test_knowing_nothing_costs_the_logarithm_of_the_vocabulary(smoothing):
 def test_smoothing_outside_its_range(smoothing):
     with pytest.raises(InputError, match=f"smoothing is {smoothing}, it must be at least 0"):
         smoothed_cross_entropy(torch.zeros(1, 1, 5), torch.ones(1, 1, dtype=torch.long), smoothing)
+
+
+TARGET = torch.tensor([[5, 6, 2], [7, 2, 0]])
+BAD_TARGETS = {
+    "shorter": (TARGET[:, :2], r"target has the shape \[2, 2\] and logits \[2, 3, 9\]: each row"),
+    "shared": (TARGET[:1], r"target has the shape \[1, 3\] and logits \[2, 3, 9\]: each row"),
+    "longer": (TARGET.repeat(1, 2), r"target has the shape \[2, 6\] and logits \[2, 3, 9\]"),
+    "flat": (TARGET.flatten(), r"target has the shape \[6\], it must be \(batch, length\)"),
+    "floats": (TARGET.double(), "target is of the type torch.float64, it must be a tensor of"),
+    "too high": (TARGET + 2, "target holds id 9, it must be at least 0 and below 9, the size"),
+    "ignored": (TARGET - 1, "target holds id -1, it must be at least 0 and below 9"),
+    "a list": (TARGET.tolist(), "target is of the type list, it must be a tensor of torch.long"),
+}
+
+
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize(("target", "message"), BAD_TARGETS.values(), ids=BAD_TARGETS)
+def test_targets_are_one_id_for_each_row_of_logits(target, message):
+    with pytest.raises(InputError, match=f"^{message}"):
+        smoothed_cross_entropy(torch.zeros(2, 3, 9), target)
+
+
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize(
+    ("logits", "message"),
+    [
+        (torch.zeros(6, 9), r"logits are \[6, 9\] of torch.float32, they must be floats \(batch,"),
+        (
+            torch.zeros(2, 3, 9).long(),
+            r"logits are \[2, 3, 9\] of torch.int64, they must be floats",
+        ),
+        ([[0.0]], "logits are list, they must be floats"),
+    ],
+)
+def test_logits_are_floats_with_three_axes(logits, message):
+    with pytest.raises(InputError, match=f"^{message}"):
+        smoothed_cross_entropy(logits, TARGET)

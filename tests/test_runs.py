@@ -581,7 +581,7 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
         ({"sizes": {"width": 3}}, "there is no setting 'width'"),
         ({"schedule": "cosine"}, "schedule is 'cosine', it must be one of inverse_sqrt, linear"),
         ({"colour": "red"}, "there is no setting 'colour'"),
-        ({"steps": "many"}, "steps is 'many', it must be a valid integer"),
+        ({"steps": "many"}, "steps is 'many', it must be a whole number"),
         ({"corpus_checksum": 3}, "corpus_checksum is 3, it must be a text"),
         ({"format": 2, "version": "9.9"}, r"format 2, written by version 9\.9; .* install a newer"),
         ({"format": None}, "recipe.json has no format: it is not that of a run, or older than"),
@@ -623,11 +623,14 @@ def test_a_checkpoint_that_lacks_a_tensor_or_has_another_is_refused(tmp_path, na
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"steps": -1}, "steps is -1, it must be greater than or equal to 0"),
-        ({"steps": "7"}, "steps is '7', it must be a valid integer"),
-        ({"losses": [1, "x"]}, r"losses is \[1, 'x'\], it must be a valid number"),
-        ({"best": "low"}, "best is 'low', it must be a valid number"),
-        ({"waited": None}, "waited is None, it must be a valid integer"),
+        ({"steps": -1}, "steps is -1, it must be a whole number, at least 0"),
+        ({"steps": "7"}, "steps is '7', it must be a whole number"),
+        (
+            {"losses": [1, "x"]},
+            r"losses is \[1, 'x'\], it must be a list, of which each is a number",
+        ),
+        ({"best": "low"}, "best is 'low', it must be a number"),
+        ({"waited": None}, "waited is None, it must be a whole number"),
         ({"setps": 7}, "there is no setting 'setps': did you mean steps"),
     ],
 )

@@ -33,24 +33,25 @@ class Cake:
     toppings: list[str] = field(default_factory=list)
 
 
+SIZE = "a whole number, at least 1 and at most 1,000,000,000"
 RIGHT = {"layers": 2, "weight": 1.5}
 WRONG = [
-    ({"layers": 0}, "layers is 0, it must be greater than or equal to 1."),
-    ({"layers": 10**10}, "layers is 10000000000, it must be less than or equal to 1000000000."),
-    ({"layers": 2.0}, "layers is 2.0, it must be a valid integer."),
-    ({"layers": "2"}, "layers is '2', it must be a valid integer."),
-    ({"layers": True}, "layers is True, it must be a valid integer."),
-    ({"layers": None}, "layers is None, it must be a valid integer."),
-    ({"weight": 0.0}, "weight is 0.0, it must be greater than 0."),
-    ({"weight": float("nan")}, "weight is nan, it must be greater than 0."),
-    ({"weight": "heavy"}, "weight is 'heavy', it must be a valid number."),
+    ({"layers": 0}, f"layers is 0, it must be {SIZE}."),
+    ({"layers": 10**10}, f"layers is 10000000000, it must be {SIZE}."),
+    ({"layers": 2.0}, f"layers is 2.0, it must be {SIZE}."),
+    ({"layers": "2"}, f"layers is '2', it must be {SIZE}."),
+    ({"layers": True}, f"layers is True, it must be {SIZE}."),
+    ({"layers": None}, f"layers is None, it must be {SIZE}."),
+    ({"weight": 0.0}, "weight is 0.0, it must be a number, above 0."),
+    ({"weight": float("nan")}, "weight is nan, it must be a number, above 0."),
+    ({"weight": "heavy"}, "weight is 'heavy', it must be a number, above 0."),
     ({"flour": "oat"}, "flour is 'oat', it must be one of wheat, rye."),
-    ({"flour": 3}, "flour is 3, it must be a valid string."),
-    ({"sugar": 1.0}, "sugar is 1.0, it must be less than 1."),
-    ({"sugar": -1e-9}, "sugar is -1e-09, it must be greater than or equal to 0."),
-    ({"candles": 0}, "candles is 0, it must be greater than or equal to 1."),
-    ({"vegan": 1}, "vegan is 1, it must be a valid boolean."),
-    ({"toppings": "cream"}, "toppings is 'cream', it must be a valid list."),
+    ({"flour": 3}, "flour is 3, it must be one of wheat, rye."),
+    ({"sugar": 1.0}, "sugar is 1.0, it must be a number, at least 0 and below 1."),
+    ({"sugar": -1e-9}, "sugar is -1e-09, it must be a number, at least 0 and below 1."),
+    ({"candles": 0}, f"candles is 0, it must be {SIZE}, or null."),
+    ({"vegan": 1}, "vegan is 1, it must be true or false."),
+    ({"toppings": "cream"}, "toppings is 'cream', it must be a list, of which each is a text."),
 ]
 
 
@@ -120,10 +121,10 @@ SIZES = {
     "recurrent": [
         ({"d_modle": 8}, "there is no setting 'd_modle': did you mean d_model?"),
         ({"num_layers": 2}, "there is no setting 'num_layers'"),
-        ({"hidden_dim": 0}, "hidden_dim is 0, it must be greater than or equal to 1."),
-        ({"d_model": 0.5}, "d_model is 0.5, it must be a valid integer."),
+        ({"hidden_dim": 0}, f"hidden_dim is 0, it must be {SIZE}."),
+        ({"d_model": 0.5}, f"d_model is 0.5, it must be {SIZE}."),
         ({"cell": "tree"}, "cell is 'tree', it must be one of rnn, gru, lstm."),
-        ({"dropout": 1}, "dropout is 1, it must be less than 1."),
+        ({"dropout": 1}, "dropout is 1, it must be a number, at least 0 and below 1."),
         ({"src_vocab": 5}, "src_vocab is given, it must be left to the text."),
     ],
     "luong": [
@@ -134,14 +135,17 @@ SIZES = {
         ({"d_modle": 8}, "there is no setting 'd_modle': did you mean d_model?"),
         ({"heads": 8}, "there is no setting 'heads': did you mean num_heads?"),
         ({"cell": "gru"}, "there is no setting 'cell'"),
-        ({"num_kv_heads": 0}, "num_kv_heads is 0, it must be greater than or equal to 1."),
-        ({"num_layers": 2000}, "num_layers is 2000, it must be less than or equal to 1000."),
-        ({"d_ff": "2048"}, "d_ff is '2048', it must be a valid integer."),
+        ({"num_kv_heads": 0}, f"num_kv_heads is 0, it must be {SIZE}, or null."),
+        (
+            {"num_layers": 2000},
+            "num_layers is 2000, it must be a whole number, at least 1 and at most 1,000.",
+        ),
+        ({"d_ff": "2048"}, f"d_ff is '2048', it must be {SIZE}."),
         ({"positions": "rope"}, "positions is 'rope', it must be one of sinusoidal, learned."),
         ({"norm": "batch"}, "norm is 'batch', it must be one of layer, rms."),
         ({"norm_position": "both"}, "norm_position is 'both', it must be one of post, pre."),
-        ({"share_embeddings": 1}, "share_embeddings is 1, it must be a valid boolean."),
-        ({"tie_output": "no"}, "tie_output is 'no', it must be a valid boolean."),
+        ({"share_embeddings": 1}, "share_embeddings is 1, it must be true or false."),
+        ({"tie_output": "no"}, "tie_output is 'no', it must be true or false."),
         ({"share_embeddings": True}, "src_vocab=9 and tgt_vocab=8 differ: share_embeddings needs"),
     ],
 }

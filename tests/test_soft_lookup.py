@@ -3,6 +3,12 @@ import math
 import pytest
 import torch
 
+from annotated_transformer.attention import ScaledDotProductAttention, SelfAttention
+from annotated_transformer.bahdanau import AdditiveAttention
+from annotated_transformer.cross_attention import CrossAttention
+from annotated_transformer.errors import InputError
+from annotated_transformer.luong import make_score
+from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.soft_lookup import SoftLookup, masked_softmax
 from oracles import assert_close, weigh
 
@@ -82,3 +88,66 @@ def test_a_query_that_fits_one_key_alone_finds_its_value():
 def test_the_general_form_does_not_know_how_to_score():
     with pytest.raises(NotImplementedError, match="SoftLookup does not say how to score"):
         SoftLookup()(torch.ones(1, 1, 2), torch.ones(1, 1, 2), torch.ones(1, 1, 2))
+
+
+# --- what comes in --------------------------------------------------------------------------------
+
+
+def lookups():
+    return {
+        "scaled": ScaledDotProductAttention(),
+        "product": Product(),
+        "additive": AdditiveAttention(6, 6, 8),
+        "luong": make_score("general", 6),
+    }
+
+
+TRIANGLE = torch.ones(3, 5).tril()
+BAD_MASKS = {
+    "floats": (TRIANGLE, r"mask is of the type torch.float32, it must be torch.bool: True may"),
+    "numbers": (TRIANGLE.long(), r"mask is of the type torch.int64, it must be torch.bool"),
+    "a list": ([[True]], r"mask is of the type list, it must be torch.bool"),
+    "a key too few": (TRIANGLE[:, :4] > 0, r"mask has the shape \[3, 4\], it must be spread over"),
+    "more sentences": (
+        (TRIANGLE > 0).expand(4, 3, 5),
+        r"mask has the shape \[4, 3, 5\], it must be spread over \[2, 3, 5\]: each axis must be",
+    ),
+    "more axes": ((TRIANGLE > 0)[None, None], r"mask has the shape \[1, 1, 3, 5\], it must be"),
+}
+
+
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize("lookup", lookups().values(), ids=lookups())
+@pytest.mark.parametrize(("mask", "message"), BAD_MASKS.values(), ids=BAD_MASKS)
+def test_a_mask_is_boolean_and_has_the_shape_of_the_scores(lookup, mask, message):
+    query, key, value = (torch.randn(2, n, 6) for n in (3, 5, 5))
+    with pytest.raises(InputError, match=f"^{message}"):
+        lookup(query, lookup.keys(key), value, mask)
+    with pytest.raises(InputError, match=f"^{message}"):
+        masked_softmax(torch.zeros(2, 3, 5), mask)
+
+
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize("lookup", lookups().values(), ids=lookups())
+@pytest.mark.parametrize("queries", [1, 3])
+@pytest.mark.parametrize("values", [2, 1])
+def test_queries_do_not_share_keys_of_other_sentences(lookup, queries, values):
+    query, key = torch.randn(queries, 3, 6), lookup.keys(torch.randn(2, 5, 6))
+    with pytest.raises(
+        InputError, match=rf"shapes \[{queries}, 3, 6\], .* must be equal, and each"
+    ):
+        lookup(query, key, torch.randn(values, 5, 6))
+    with pytest.raises(InputError, match="and each key needs its value"):
+        lookup(torch.randn(2, 3, 6), key, torch.randn(2, 4, 6))
+
+
+@pytest.mark.usefixtures("as_readers_do")
+def test_heads_refuse_what_does_not_belong_together():
+    x, memory = torch.randn(3, 2, 8), torch.randn(1, 4, 8)
+    for layer in (MultiHeadAttention(8, 2), CrossAttention(8, 2)):
+        with pytest.raises(InputError, match="all axes but the last two must be equal"):
+            layer(x, memory, memory)
+        with pytest.raises(InputError, match=r"mask is of the type torch.float32"):
+            layer(x, x, x, torch.ones(2, 2).tril())
+    with pytest.raises(InputError, match=r"mask is of the type torch.float32"):
+        SelfAttention(8, 3, 3)(x, torch.ones(2, 2).tril())

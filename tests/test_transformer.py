@@ -262,9 +262,12 @@ def test_one_embedding_for_two_vocabularies_is_refused():
         ({"norm": "none"}, "norm is 'none', it must be one of layer, rms."),
         ({"norm": "pre"}, "norm is 'pre', it must be one of layer, rms."),
         ({"norm_position": "in"}, "norm_position is 'in', it must be one of post, pre."),
-        ({"dropout": 1.0}, "dropout is 1.0, it must be less than 1."),
-        ({"dropout": -0.5}, "dropout is -0.5, it must be greater than or equal to 0."),
-        ({"num_layers": 1001}, "num_layers is 1001, it must be less than or equal to 1000."),
+        ({"dropout": 1.0}, "dropout is 1.0, it must be a number, at least 0 and below 1."),
+        ({"dropout": -0.5}, "dropout is -0.5, it must be a number, at least 0 and below 1."),
+        (
+            {"num_layers": 1001},
+            "num_layers is 1001, it must be a whole number, at least 1 and at most 1,000.",
+        ),
     ],
 )
 def test_unusable_configurations_are_refused(wrong, message):
@@ -280,7 +283,9 @@ def test_unusable_configurations_are_refused(wrong, message):
     ],
 )  # fmt: skip
 def test_a_size_below_one_is_refused(name: str) -> None:
-    message = f"^{name} is 0, it must be greater than or equal to 1.$"
+    message = (
+        rf"^{name} is 0, it must be a whole number, at least 1 and at most [\d,]+(, or null)?\.$"
+    )
     with pytest.raises(InputError, match=message):
         replace(TransformerConfig.tiny(10, 10), **{name: 0})
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.decoding import decode
+from annotated_transformer.decoding import beam_search, decode, greedy
 from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.multi_head_attention import KeyValues
@@ -152,13 +152,17 @@ def test_a_source_is_not_shared_by_several_targets(name, sources, targets):
         small_model(name)(src, tgt_in)
 
 
+@pytest.mark.usefixtures("as_readers_do")
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("search", [Search(), Search(2), Search(sample=True, best=2)])
-@pytest.mark.parametrize("case", ["no sentence", "no token", "too high", "negative"])
+@pytest.mark.parametrize("case", BAD_IDS)
 def test_a_search_refuses_what_is_no_batch_of_ids(name, search, case):
     wrong, message = BAD_IDS[case]
     with pytest.raises(InputError, match=f"^src {message}"):
         decode(small_model(name), wrong, search)
+    for alone in (greedy, beam_search):
+        with pytest.raises(InputError, match=f"^src {message}"):
+            alone(small_model(name), wrong, search)
 
 
 @pytest.mark.parametrize("wrong", [-1, 0, 1, 2])

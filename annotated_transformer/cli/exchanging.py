@@ -13,6 +13,7 @@ from annotated_transformer.exchange import (
     export_to_marian,
     import_marian,
 )
+from annotated_transformer.files import quoted
 from annotated_transformer.run import Run, export_to_web
 
 EXPORTS: dict[str, tuple[Callable[[Run, Path], object], str]] = {
@@ -42,7 +43,7 @@ def export(
         require_choice("to", to, EXPORTS)
         write, then = EXPORTS[to]
         write(Run.open(run), folder)
-        typer.echo(f"Exported. {then.format(folder=folder)}")
+        typer.echo(f"Exported. {then.format(folder=quoted(folder))}")
 
 
 @app.command("import")
@@ -59,4 +60,4 @@ def take(
     """Make a run, to translate with, of a translation model that was published elsewhere."""
     with one_sentence():
         run = import_marian(source, folder)
-        typer.echo(f'Imported. Try: annotated-transformer translate {run.folder} "…"')
+        typer.echo(f'Imported. Try: annotated-transformer translate {quoted(run.folder)} "…"')

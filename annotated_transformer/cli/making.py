@@ -21,7 +21,7 @@ from annotated_transformer.cli.options import (
 )
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.devices import choose_device
-from annotated_transformer.files import FolderTakenError
+from annotated_transformer.files import FolderTakenError, quoted
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import (
     PRESETS,
@@ -154,18 +154,17 @@ def resume(
         if corpus is not None:
             opened.require_corpus(data)
             changes["corpus"] = data.name
-        if changes:
-            changed = replace(opened.recipe, **changes)
-            processes.first(lambda: opened.with_recipe(changed).folder)
-            opened = replace(opened, recipe=changed)
+        # Written into its folder by `train_run`, when nothing is in the way any longer.
+        opened = replace(opened, recipe=replace(opened.recipe, **changes))
         report(opened, data, processes)
 
 
 def report(run: Run, corpus: Corpus, processes: Processes) -> None:
     """Train a run to its end and say what to do next."""
     stopped = train_run(run, corpus, processes)
-    done = f'Trained. Try: annotated-transformer translate {run.folder} "…"'
-    saved = f"Saved. Go on with: {processes.command} resume {run.folder}"
+    folder = quoted(run.folder)
+    done = f'Trained. Try: annotated-transformer translate {folder} "…"'
+    saved = f"Saved. Go on with: {processes.command} resume {folder}"
     if processes.leads:
         typer.echo(done if stopped is None else saved)
     if stopped is not None:

@@ -13,7 +13,7 @@ from annotated_transformer.corpora import Corpus
 from annotated_transformer.devices import move
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
-from annotated_transformer.files import fill_folder, locked, require_empty
+from annotated_transformer.files import fill_folder, locked, quoted, require_empty
 from annotated_transformer.run.checkpoint import (
     load_progress,
     load_weights,
@@ -69,7 +69,7 @@ class Run:
                 validation split has a sentence that it cannot read, or, where ``strict`` is set,
                 the training split one that is too long.
         """
-        require_empty(folder, f", or go on with 'annotated-transformer resume {folder}'")
+        require_empty(folder, f", or go on with `annotated-transformer resume {quoted(folder)}`")
         device = device or torch.get_default_device()
         checksum, vocabularies = corpus.checksum, learned_vocabularies(corpus, recipe.subwords)
         try:
@@ -136,8 +136,14 @@ class Run:
         """
         with locked(self.folder):
             self.require_steps(recipe)
-            write_recipe(self.folder, recipe, self.checksum)
-        return replace(self, recipe=recipe)
+            changed = replace(self, recipe=recipe)
+            changed.keep_recipe()
+        return changed
+
+    def keep_recipe(self) -> None:
+        """Write the recipe into the folder, if there is another one in it."""
+        if read_description(self.folder)[0] != self.recipe:
+            write_recipe(self.folder, self.recipe, self.checksum)
 
     def require_corpus(self, corpus: Corpus) -> None:
         """Make sure that a corpus is what the run was begun with.

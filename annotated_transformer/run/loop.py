@@ -79,6 +79,8 @@ def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) 
     parts, stop = processes.share_of(recipe.accumulate), 0
     with locked(run.folder) if processes.leads else nullcontext():
         session = Session(run, corpus, processes)
+        if processes.leads:  # nothing refuses any longer
+            run.keep_recipe()
         trainer, progress = session.trainer, session.progress
         bar = tqdm(
             total=recipe.steps, initial=trainer.steps, unit="step", dynamic_ncols=True,

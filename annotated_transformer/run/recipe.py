@@ -36,7 +36,7 @@ OPTIMIZERS = tuple(
     # The last three want closures, matrices alone, or sparse gradients.
     and name not in ("Optimizer", "LBFGS", "Muon", "SparseAdam")
 )
-Positive = Annotated[float, Field(gt=0, le=1e9)]
+Positive = Annotated[float, Field(gt=0, le=10**9)]
 
 
 @dataclass(frozen=True)

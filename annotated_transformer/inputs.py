@@ -1,0 +1,117 @@
+"""Inputs: what public functions refuse before PyTorch takes it for something else.
+
+Each check is made once, where a tensor or a list comes in; what is inside does not look again.
+"""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.settings import BRIEF
+
+LARGEST_ID = 2**31 - 1
+
+
+def require_sentences(sentences: Sequence[Sequence[int]]) -> None:
+    """Refuse what is no list of sentences of ids; PyTorch and NumPy would cut 5.7 down to 5.
+
+    >>> require_sentences([[5, 5.7]])
+    Traceback (most recent call last):
+    annotated_transformer.errors.InputError: an id is 5.7, it must be a whole number from 0 to \
+2147483647.
+
+    Raises:
+        InputError: if there is no sentence, or one holds anything but ids.
+    """
+    if not len(sentences):
+        raise InputError("there are 0 sequences, a batch needs at least 1.")
+    for sentence in sentences:
+        if isinstance(sentence, str) or not hasattr(sentence, "__iter__"):
+            raise InputError(f"a sequence is {BRIEF.repr(sentence)}, it must be a list of ids.")
+        for i in sentence:
+            if not (isinstance(i, (int, Integral)) and 0 <= i <= LARGEST_ID):
+                raise InputError(
+                    f"an id is {BRIEF.repr(i)}, it must be a whole number from 0 to {LARGEST_ID}."
+                )
+
+
+def require_ids(name: str, tokens: Any, size: int | None) -> None:
+    """Refuse what is no batch of ids of a vocabulary of that size, if it is known.
+
+    Raises:
+        InputError: if it is no tensor (batch, length) of whole numbers, is empty, or holds an id
+            outside the vocabulary.
+    """
+    if not isinstance(tokens, Tensor) or tokens.dtype not in (torch.int64, torch.int32):
+        kind = tokens.dtype if isinstance(tokens, Tensor) else type(tokens).__name__
+        raise InputError(f"{name} is of the type {kind}, it must be a tensor of torch.long.")
+    if tokens.dim() != 2 or 0 in tokens.shape:
+        raise InputError(
+            f"{name} has the shape {list(tokens.shape)}, it must be (batch, length), and not empty."
+        )
+    if tokens.is_meta:  # ids without values, as when a model's operations are counted
+        return
+    low, high = (int(bound) for bound in tokens.aminmax())
+    if low < 0 or (size is not None and high >= size):
+        raise InputError(
+            f"{name} holds id {min(low, 0) or high}, it must be at least 0"
+            + ("." if size is None else f" and below {size}, the size of the vocabulary.")
+        )
+
+
+def require_targets(logits: Any, target: Any) -> None:
+    """Refuse targets that are not one id of the vocabulary for every row of the logits.
+
+    Raises:
+        InputError: if the logits are not (batch, length, vocab), or the targets not (batch, length)
+            and ids of that vocabulary.
+    """
+    if not isinstance(logits, Tensor) or not logits.is_floating_point() or logits.dim() != 3:
+        found = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+        kind = f" of {logits.dtype}" if isinstance(logits, Tensor) else ""
+        raise InputError(f"logits are {found}{kind}, they must be floats (batch, length, vocab).")
+    require_ids("target", target, logits.size(-1))
+    if target.shape != logits.shape[:-1]:
+        raise InputError(
+            f"target has the shape {list(target.shape)} and logits {list(logits.shape)}: each row "
+            "of logits needs its own target."
+        )
+
+
+def require_mask(mask: Any, rows: torch.Size) -> None:
+    """Refuse a mask that is not boolean, or has not the shape of the scores: PyTorch would add it.
+
+    Raises:
+        InputError: if it is no boolean tensor that can be spread over ``rows``, (…, query, key).
+    """
+    if mask is None:
+        return
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise InputError(f"mask is of the type {kind}, it must be torch.bool: True may be seen.")
+    pairs = zip(reversed(mask.shape), reversed(rows), strict=False)
+    if mask.dim() > len(rows) or any(one not in (1, whole) for one, whole in pairs):
+        raise InputError(
+            f"mask has the shape {list(mask.shape)}, it must be spread over {list(rows)}: each "
+            "axis must be equal, or 1."
+        )
+
+
+def require_lookup(query: Tensor, key: Tensor, value: Tensor, mask: Any) -> None:
+    """Refuse queries, keys and values that do not belong together, and such masks.
+
+    Raises:
+        InputError: if their leading axes differ, there is not one value for each key, or the mask
+            is none: PyTorch would let several queries share a key of one.
+    """
+    shapes = ", ".join(str(list(x.shape)) for x in (query, key, value))
+    if not (query.shape[:-2] == key.shape[:-2] and key.shape[:-1] == value.shape[:-1]):
+        raise InputError(
+            f"query, key and value have the shapes {shapes}: all axes but the last two must be "
+            "equal, and each key needs its value."
+        )
+    require_mask(mask, torch.Size([*query.shape[:-1], key.size(-2)]))
