@@ -16,7 +16,7 @@ from annotated_transformer.settings import BRIEF
 LARGEST_ID = 2**31 - 1
 
 
-def require_sentences(sentences: Sequence[Sequence[int]]) -> None:
+def require_sentences(sentences: Sequence[Any]) -> None:
     """Refuse what is no list of sentences of ids; PyTorch and NumPy would cut 5.7 down to 5.
 
     >>> require_sentences([[5, 5.7]])
