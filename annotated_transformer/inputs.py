@@ -4,9 +4,9 @@ Each check is made once, where a tensor or a list comes in; what is inside does 
 """
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -33,7 +33,7 @@ def require_sentences(sentences: Sequence[Any]) -> None:
         if isinstance(sentence, str) or not hasattr(sentence, "__iter__"):
             raise InputError(f"a sequence is {BRIEF.repr(sentence)}, it must be a list of ids.")
         for i in sentence:
-            if not (isinstance(i, (int, Integral)) and 0 <= i <= LARGEST_ID):
+            if not (isinstance(i, (int, np.integer)) and 0 <= i <= LARGEST_ID):
                 raise InputError(
                     f"an id is {BRIEF.repr(i)}, it must be a whole number from 0 to {LARGEST_ID}."
                 )
