@@ -5,10 +5,9 @@ from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import cache
 from reprlib import Repr
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 from pydantic import Field, GetPydanticSchema, TypeAdapter, ValidationError
-from pydantic_core.core_schema import literal_schema
 
 from annotated_transformer.errors import InputError
 
@@ -44,7 +43,8 @@ BOUNDS = {
 
 def one_of(names: Collection[str]) -> GetPydanticSchema:
     """The requirement that a word is one of these."""
-    return GetPydanticSchema(lambda kind, handler: literal_schema([*names]))
+    choice = Literal.__getitem__(tuple(names))
+    return GetPydanticSchema(lambda kind, handler: handler(choice))
 
 
 def check_value(kind: type, name: str, value: Any) -> Any:
