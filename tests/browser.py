@@ -56,6 +56,14 @@ IMAGES = r"""() => [...document.querySelectorAll('img, svg[role=img]')]
     })
     .map(image => image.outerHTML.slice(0, 200))"""
 
+STRETCHED = """() => [...document.querySelectorAll('article img[width][height]')]
+    .filter(image => {
+        const { width, height } = image.getBoundingClientRect();
+        const kept = image.getAttribute('height') / image.getAttribute('width') * width;
+        return width && Math.abs(height - kept) > 2;
+    })
+    .map(image => image.outerHTML.slice(0, 200))"""
+
 OVERFLOW = """() => {
     const width = document.documentElement.clientWidth;
     const found = [];
@@ -108,14 +116,24 @@ LOOKS = """() => {
         mark(link, look(link), borderBottom, display, textDecorationLine, look(block));
     }
 }"""
-# The theme follows the system: whatever changes colours slowly is let finish.
-DARKENED = """async () => {
+# A theme that follows the system has heard of the dark when it says so; colours change at once.
+DARKENED = """() => {
+    const { mode, theme } = document.documentElement.dataset;
+    return mode !== 'auto' || theme === 'dark';
+}"""
+AT_ONCE = """() => {
     document.querySelectorAll('[data-look]').forEach(one => one.removeAttribute('data-look'));
-    await Promise.all(document.getAnimations().map(one => one.finished.catch(() => null)));
+    document.head.append(Object.assign(document.createElement('style'), {
+        textContent: '*, ::before, ::after { transition: none !important }'}));
 }"""
 COLOURS = {"color-contrast": "[data-look]", "link-in-text-block": "a[data-look]"}
 
-SCRIPTS = {"formula": FORMULAS, "image without text": IMAGES, "overflow": OVERFLOW}
+SCRIPTS = {
+    "formula": FORMULAS,
+    "image without text": IMAGES,
+    "image in a void": STRETCHED,
+    "overflow": OVERFLOW,
+}
 
 
 @dataclass(frozen=True)
@@ -207,8 +225,9 @@ def problems(
     for text in violations(page, kinds):
         report("accessibility", text)
     if "dark contrast" in kinds:
+        page.evaluate(AT_ONCE)
         page.emulate_media(color_scheme="dark")
-        page.evaluate(DARKENED)
+        page.wait_for_function(DARKENED)
         page.evaluate(LOOKS)
         for text in violations(page, ("contrast",)):
             report("accessibility", f"in the dark: {text}")

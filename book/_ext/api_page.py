@@ -64,9 +64,19 @@ def shorten(
     return f"({', '.join(settings)})", None
 
 
+def drop_ranges(app: Sphinx, document: nodes.document) -> None:
+    """Do not say which validator is behind a kind of setting: its docstring says its range."""
+    if Path(app.env.docname).name == "api":
+        for paragraph in list(document.findall(nodes.paragraph)):
+            text = paragraph.astext()
+            if text.startswith("alias of Annotated") and "FieldInfo" in text:
+                paragraph.parent.remove(paragraph)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Offer the directive."""
     app.add_directive("package-api", Api)
     app.connect("doctree-read", lead_to_modules)
+    app.connect("doctree-read", drop_ranges)
     app.connect("autodoc-process-signature", shorten)
     return {"parallel_read_safe": True}

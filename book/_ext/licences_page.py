@@ -72,7 +72,7 @@ class Licences(SphinxDirective):
         """Return one table."""
         order = list(PURPOSES.values())
         rows = sorted(libraries().items(), key=lambda item: (order.index(item[1][1]), item[0]))
-        return [table(COLUMNS, (self.row(name, *found) for name, found in rows))]
+        return [table(COLUMNS, (self.row(name, *found) for name, found in rows), "short")]
 
     def row(self, name: str, library: Distribution, purpose: str) -> list[Cell]:
         """Describe one library."""

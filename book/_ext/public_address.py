@@ -92,6 +92,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         app.config.html_baseurl = site
         app.setup_extension("sphinxext.opengraph")
         app.config.ogp_site_url = site
+        app.config.ogp_site_name = app.config.html_title
         app.config.ogp_enable_meta_description = False
         app.config.ogp_social_cards = CARDS
     return {"parallel_read_safe": True, "parallel_write_safe": True}

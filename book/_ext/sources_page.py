@@ -25,8 +25,11 @@ Cell = list[nodes.Node]
 logger = logging.getLogger(__name__)
 
 
-def table(columns: dict[str, int], body: Iterable[list[Cell]]) -> nodes.table:
-    """Build a table of paragraphs from the names and widths of its columns, and its rows."""
+def table(columns: dict[str, int], body: Iterable[list[Cell]], *kinds: str) -> nodes.table:
+    """Build a table of paragraphs from the names and widths of its columns, and its rows.
+
+    Its kinds are classes by which the style sheet knows it.
+    """
 
     def row(cells: Iterable[Cell]) -> nodes.row:
         return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
@@ -38,7 +41,7 @@ def table(columns: dict[str, int], body: Iterable[list[Cell]]) -> nodes.table:
         nodes.tbody("", *map(row, body)),
         cols=len(columns),
     )
-    classes = ["sources", "colwidths-given"] + ["examined"] * ("why" in columns)
+    classes = ["sources", "colwidths-given"] + ["examined"] * ("why" in columns) + [*kinds]
     return nodes.table("", group, classes=classes)
 
 

@@ -34,7 +34,7 @@ class NotebooksStatus(SphinxDirective):
         names = [entry.name.removeprefix(f"{folder.name}/") for entry in entries()]
         pages = {name: folder / f"{name}.ipynb" for name in names}
         body = [self.row(name, p, runs.get(name)) for name, p in pages.items() if p.exists()]
-        return [table(COLUMNS, body)]
+        return [table(COLUMNS, body, "short", "runs")]
 
     def row(self, name: str, path: Path, run: dict[str, str] | None) -> list[Cell]:
         """Describe one notebook by its last run."""
