@@ -351,6 +351,31 @@ def test_the_command_prints_a_table_or_json_and_its_exit_code(mine: Path) -> Non
     assert check_package(mine, "schedule").right
 
 
+@pytest.mark.slow
+def test_the_script_for_teachers_has_a_line_for_every_folder(mine: Path, tmp_path: Path) -> None:
+    page = (ROOT / "book" / "your_own_package.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"(?s)```python\n(import csv.*?)```", page)
+    sources = {
+        "cannot": "import nothing_of_the_kind\n",
+        "fine": "open(__file__, 'a').write('# more')\n" + OURS["masking"],
+        "hangs": "while True:\n    pass\n",
+    }
+    for name, source in sources.items():
+        shutil.copytree(mine, tmp_path / "submissions" / name)
+        write(tmp_path / "submissions" / name, "masking", source)
+    (tmp_path / "submissions" / "nothing").mkdir()
+    told = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert told.stderr == ""
+    assert [line.split(",")[:3] for line in told.stdout.splitlines()[1:]] == [
+        ["cannot", "0", "3"],
+        ["fine", "3", "3"],
+        ["hangs", "0", "3"],
+        ["nothing", "0", ""],
+    ]
+
+
 def test_a_folder_without_a_package_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["check", str(tmp_path)])
     assert result.exit_code == 2
