@@ -23,8 +23,8 @@ FAULTS = {
     ),
     "more room than the image takes": (
         "image in a void",
-        '<article><img src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>" alt="x" width="600" height="400"'
-        ' style="width: 300px"></article>',
+        "<article><img src=\"data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>\""
+        ' alt="A drawing" width="600" height="400" style="width: 300px"></article>',
     ),
     "a wide page": ("overflow", '<div style="width: 2000px">wide</div>'),
     "content that is cut off": (
