@@ -139,6 +139,15 @@ def test_the_empty_package_is_imported_and_says_what_is_missing(
         import_module(f"{PACKAGE}.masking").causal_mask(3)
 
 
+@pytest.mark.parametrize("module", WRITTEN)
+def test_what_is_given_has_all_that_it_calls(bare: Path, module: str) -> None:
+    private = {name for name in functions(OURS[module]) if re.match(r"_[a-z]", name)}
+    empty = functions((bare / PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
+    for name in GIVEN & empty.keys():
+        called = {node.id for node in ast.walk(empty[name]) if isinstance(node, ast.Name)}
+        assert called & private <= empty.keys()
+
+
 def test_it_can_be_installed_and_its_readme_lists_every_module_by_chapter(bare: Path) -> None:
     project = tomllib.loads((bare / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == [PACKAGE]

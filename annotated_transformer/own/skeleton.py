@@ -15,8 +15,9 @@ from annotated_transformer.own.teaching import (
 )
 
 GIVEN = {
-    "Vocabulary.from_json", "Vocabulary.to_json", "Trainer.__init__", "Trainer.tensors",
-    "Trainer.load", "random_states", "set_random_states", "SoftLookup.__call__",
+    "Vocabulary.from_json", "Vocabulary.to_json", "_require_our_rules", "_our_rules", "_agrees",
+    "Trainer.__init__", "Trainer.tensors", "Trainer.load", "random_states", "set_random_states",
+    "SoftLookup.__call__",
 }  # fmt: skip
 """What a reader gets as it is: files, random numbers and refusals are nothing to learn here."""
 
