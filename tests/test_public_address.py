@@ -8,8 +8,11 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from docutils import nodes
+from docutils.frontend import get_default_settings
+from docutils.utils import new_document
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from public_address import site_address, sitemap
+from public_address import site_address, sitemap, summarise_card
 
 import book_rules
 import launch_cell
@@ -47,6 +50,18 @@ def test_the_sitemap_has_every_page() -> None:
 def notebook() -> nbformat.NotebookNode:
     imports = new_code_cell("import math")
     return new_notebook(cells=[new_markdown_cell("# Title"), imports])
+
+
+def test_a_card_says_how_the_text_begins() -> None:
+    document = new_document("page", get_default_settings())
+    minutes = nodes.paragraph("", "5 minutes to read", classes=["reading-time"])
+    document += nodes.section("", minutes, nodes.paragraph("", "Who looks at whom?"))
+    context: dict[str, object] = {"meta": None}
+    summarise_card(None, "page", "page.html", context, document)
+    assert context == {"meta": {"og:description": "Who looks at whom?"}}
+    own = {"meta": {"og:description": "The page's own."}}
+    summarise_card(None, "page", "page.html", own, document)
+    assert own == {"meta": {"og:description": "The page's own."}}
 
 
 def test_the_cell_stands_under_the_title_and_goes_with_the_address() -> None:

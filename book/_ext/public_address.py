@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from docutils import nodes
+from light_pages import beginning
 from sphinx.application import Sphinx
 
 LAUNCHERS = {
@@ -80,6 +82,18 @@ def anchor_missing_page(app: Sphinx, error: Exception | None) -> None:
         page.write_text(html.replace("<head>", f'<head><base href="{site}">', 1), encoding="utf-8")
 
 
+def summarise_card(
+    _app: Sphinx,
+    _page: str,
+    _template: str,
+    context: dict[str, Any],
+    document: nodes.document | None,
+) -> None:
+    """Let a page's card say how its text begins, not how many minutes it takes."""
+    if document and (text := beginning(document)):
+        context["meta"] = {"og:description": text, **(context.get("meta") or {})}
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension, and set up what needs the address if there is one."""
     app.connect("html-collect-pages", missing_page)
@@ -90,6 +104,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         app.config.html_theme_options["launch_buttons"] = LAUNCHERS
     if site := site_address(repository):
         app.config.html_baseurl = site
+        app.connect("html-page-context", summarise_card, priority=400)  # before the cards are made
         app.setup_extension("sphinxext.opengraph")
         app.config.ogp_site_url = site
         app.config.ogp_site_name = app.config.html_title
