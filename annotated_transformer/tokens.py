@@ -65,7 +65,8 @@ class Vocabulary:
         Begin with single characters; merge the most frequent pair of neighbours into a new token;
         repeat. Frequent words become one token, rare words several, and no word is unknown whose
         characters were seen. ``▁`` marks the beginning of a word. Every character of the texts is
-        kept, even if there are more than ``size``.
+        kept, even if there are more than ``size``. In Unicode's form NFC, é is one character,
+        however it was typed.
 
         Source: Sennrich et al. 2016, section 3.2.
 
