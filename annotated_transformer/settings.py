@@ -5,9 +5,9 @@ from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import cache
 from reprlib import Repr
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
-from pydantic import Field, GetPydanticSchema, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, GetPydanticSchema, TypeAdapter, ValidationError
 
 from annotated_transformer.errors import InputError
 
@@ -42,9 +42,17 @@ BOUNDS = {
 
 
 def one_of(names: Collection[str]) -> GetPydanticSchema:
-    """The requirement that a word is one of these."""
-    choice = Literal.__getitem__(tuple(names))
-    return GetPydanticSchema(lambda kind, handler: handler(choice))
+    """The requirement that a word is one of these, whichever they are when it is checked."""
+
+    def known(word: str) -> str:
+        if word not in names:
+            raise ValueError
+        return word
+
+    return GetPydanticSchema(
+        lambda kind, handler: handler(Annotated[kind, AfterValidator(known)]),
+        lambda schema, handler: {"enum": [*names]},
+    )
 
 
 def check_value(kind: type, name: str, value: Any) -> Any:

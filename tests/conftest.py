@@ -22,6 +22,9 @@ collect_ignore = ["own_device.py", "two_processes.py", "wrong_answers"]
 # The notebooks run in processes of their own, which pytest's `pythonpath` does not reach.
 os.environ["PYTHONPATH"] = str(ROOT)
 
+# Every program that a test starts has one thread, as the test itself.
+os.environ["OMP_NUM_THREADS"] = "1"
+
 # What is encoded once for all runs is encoded once for all tests, and gone afterwards.
 CACHE = TemporaryDirectory()
 os.environ["ANNOTATED_TRANSFORMER_CACHE"] = CACHE.name

@@ -82,7 +82,7 @@ def torchrun(number, *command):
         [*TORCHRUN, str(number), *map(str, command)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{HERE.parent}:{HERE}"},
+        env=os.environ | {"PYTHONPATH": f"{HERE.parent}:{HERE}"},
     )
 
 
