@@ -115,6 +115,10 @@ def test_the_readme_of_marian_says_how_a_text_is_translated(tmp_path, learned, m
         ({"num_kv_heads": 2}, "num_kv_heads is 2, Marian can only have 4."),
         ({"d_k": 3}, "d_k is 3, Marian can only have 4."),
         ({"d_v": 3}, "d_v is 3, Marian can only have 4."),
+        (
+            {"d_model": 10, "d_k": 2, "d_v": 2},
+            "d_model is 10, Marian can only have a multiple of num_heads, 4.",
+        ),
     ],
 )
 def test_what_marian_cannot_compute_is_refused(tmp_path, sizes, sentence):

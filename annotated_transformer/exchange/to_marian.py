@@ -6,6 +6,7 @@ from typing import Any
 
 from safetensors.torch import save_file
 
+from annotated_transformer.errors import InputError
 from annotated_transformer.exchange.handing import hand_over, require_settings
 from annotated_transformer.exchange.marian import halves, marian_names, reordered
 from annotated_transformer.files import replacing, write_atomically
@@ -44,6 +45,12 @@ def export_to_marian(run: Run, folder: Path) -> None:
             compute such a model.
     """
     require_settings(run, "Marian", norm_position=("post",), positions=("sinusoidal",))
+    config = run.recipe.make_config(*map(len, run.vocabularies))
+    if config.d_model % config.num_heads:  # d_k and d_v may be set, and the width be no sum of them
+        raise InputError(
+            f"d_model is {config.d_model}, Marian can only have a multiple of num_heads, "
+            f"{config.num_heads}."
+        )
     hand_over(run, folder, _write, README)
 
 
