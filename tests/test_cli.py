@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import re
@@ -5,6 +6,7 @@ import shlex
 import socket
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from typer.testing import CliRunner
 
 from annotated_transformer import __version__, corpora
 from annotated_transformer.cli import app
+from annotated_transformer.cli.using import translate_stream
 from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.multi30k import DATA_VARIABLE
@@ -451,7 +454,12 @@ def test_there_are_as_many_translations_as_lines(trained, text):
     assert result.stderr == ""
 
 
-def test_a_text_is_read_as_it_is_translated(trained, monkeypatch):
+@pytest.mark.parametrize(("workers", "cores", "ahead"), [(1, 2, 2), (None, 2, 4), (None, 1, 2)])
+def test_a_text_is_read_as_it_is_translated(trained, monkeypatch, workers, cores, ahead):
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    monkeypatch.setattr(
+        LineTranslator, "by_processes", lambda self, chunks, workers: map(self, chunks)
+    )
     monkeypatch.setattr(lines, "CHUNK", 2)
     monkeypatch.setattr(lines, "MANY", 4)
     read = []
@@ -462,13 +470,32 @@ def test_a_text_is_read_as_it_is_translated(trained, monkeypatch):
             yield b"eins zwei" if number % 3 else b"\xff"
 
     translator = LineTranslator(Run.open(trained), Search())
-    found = translator.translate(text(), workers=1)
+    found = translator.translate(text(), workers)
     first = next(found)
-    assert len(read) == 4
+    assert len(read) == ahead
     assert first == Line([""], "is not UTF-8 text")
     rest = list(found)
     assert len(read) == 12
     assert [line.fault is None for line in (first, *rest)] == [n % 3 > 0 for n in range(12)]
+
+
+class Terminal(io.TextIOWrapper):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("kind", [io.TextIOWrapper, Terminal])
+def test_progress_is_shown_on_a_terminal_and_never_among_translations(trained, monkeypatch, kind):
+    translator = LineTranslator(Run.open(trained), Search())
+    out, screen = kind(io.BytesIO()), Terminal(io.BytesIO())
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.stderr", screen)
+    translate_stream(translator, iter([b"eins", b"\xff", b"zwei"]), workers=1)
+    made, shown = (stream.buffer.getvalue().decode() for stream in (out, screen))
+    expected = [line.translations for line in translator([b"eins", b"\xff", b"zwei"])]
+    assert made.splitlines() == list(chain.from_iterable(expected))
+    assert "Line 2 is not UTF-8 text; its translation is empty.\n" in shown
+    assert ("3 lines" in shown) == (kind is not Terminal)
 
 
 @pytest.mark.slow

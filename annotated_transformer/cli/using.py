@@ -63,8 +63,8 @@ def translate(
         int | None,
         typer.Option(
             min=1,
-            help="Processes that translate standard input; if not given, 2 for thousands of lines "
-            "on a processor.",
+            help="Processes that translate standard input. If not given, 2 on a processor for "
+            "4,000 lines or more; so many are read before the first is translated.",
         ),
     ] = None,
     package: PackageOption = None,
@@ -72,7 +72,8 @@ def translate(
     """Translate a text, or all lines of standard input, with the weights of the best validation.
 
     A line that cannot be translated costs itself alone: its translation is empty, and a sentence on
-    standard error says why. A text of any length is translated as it is read, in order.
+    standard error says why. A text of any length is translated as it is read, a thousand
+    lines at a time, in order.
     """
     if handed_over(package, translate, locals()):
         return

@@ -100,20 +100,20 @@ class LineTranslator:
     def translate(self, lines: Iterable[bytes], workers: int | None = None) -> Iterator[Line]:
         """The translations of any number of lines, in their order; few of them are in memory.
 
-        They are made here, or by ``workers`` processes, of which each loads the model once. If no
-        number is given, there are two for a long text on a processor with two cores or more.
+        They are made here, a thousand lines at a time, or by ``workers`` processes, of which each
+        loads the model once. If no number is given, there are two for a text of thousands of lines
+        on a processor with two cores or more; to see that, so many lines are read first.
 
         Raises:
             InputError: if a process was killed.
         """
         rest = iter(lines)
         chunks = iter(lambda: list(islice(rest, CHUNK)), [])
-        first = list(islice(chunks, MANY // CHUNK))
-        if workers is None:
-            pays = self.run.device.type == CPU and (os.cpu_count() or 1) > 1
-            workers = 2 if pays and sum(map(len, first)) >= MANY else 1
-        chunks = chain(first, chunks)
-        found = map(self, chunks) if workers == 1 else self.by_processes(chunks, workers)
+        if workers is None and self.run.device.type == CPU and (os.cpu_count() or 1) > 1:
+            first = list(islice(chunks, MANY // CHUNK))
+            workers = 2 if sum(map(len, first)) >= MANY else 1
+            chunks = chain(first, chunks)
+        found = self.by_processes(chunks, workers) if (workers or 1) > 1 else map(self, chunks)
         return chain.from_iterable(found)
 
     def by_processes(
