@@ -68,7 +68,14 @@ def texts_folder(tmp_path_factory) -> Path:
 
 
 def published(
-    folder: Path, texts: Path, *, joint=True, binary=False, fresh=False, **settings
+    folder: Path,
+    texts: Path,
+    *,
+    joint=True,
+    binary=False,
+    fresh=False,
+    dtype=torch.float32,
+    **settings,
 ) -> MarianMTModel:
     """Let Hugging Face's classes write a small random model, as OPUS-MT is published."""
     folder.mkdir()
@@ -88,6 +95,7 @@ def published(
     if not fresh:
         randomise(model)
     model.final_logits_bias.normal_()
+    model.to(dtype)  # as many bits as are stored
     if binary:
         torch.save(model.state_dict(), folder / "pytorch_model.bin")
         config.save_pretrained(folder)
@@ -127,6 +135,8 @@ def numbers_of(vocabulary: Vocabulary, listed: Path) -> list[int]:
         {"joint": False, "binary": True},
         {"joint": False, "tie_word_embeddings": False, "activation_function": "relu"},
         {"joint": False, "scale_embedding": False},
+        {"dtype": torch.float16},
+        {"dtype": torch.float16, "scale_embedding": False},
     ],
 )
 def test_logits_are_those_of_hugging_face(tmp_path, texts_folder, settings):
@@ -144,7 +154,7 @@ def test_logits_are_those_of_hugging_face(tmp_path, texts_folder, settings):
     tgt_in = tgt_numbers[begun]
     tgt_in[:, 0] = BOS
     with torch.inference_mode():
-        expected = theirs(**batch, decoder_input_ids=begun).logits
+        expected = theirs.float()(**batch, decoder_input_ids=begun).logits
         assert_close(run.model(ours, tgt_in)[..., tgt_numbers], expected)
     assert expected.std() > 0.1
 
@@ -233,11 +243,23 @@ def test_what_is_no_model_of_pieces_is_refused(texts_folder):
         ({"encoder_layers": 1, "decoder_layers": 1}, r"layers\.1\..* has no place in a model of"),
         (
             {"encoder_ffn_dim": 12, "decoder_ffn_dim": 12},
-            r"shape \(24,\), it must be \(12,",
+            r"fc1\.weight has the shape \[24, 16\], it must be \[12, 16\]\.$",
         ),
         ({"eos_token_id": 3}, r"eos_token_id is 3, .*vocab.json has 0"),
         ({"decoder_start_token_id": 9999}, "decoder_start_token_id is 9999, .* no such token"),
+        ({"decoder_start_token_id": [1]}, r"decoder_start_token_id is \[1\], it must be a whole"),
+        ({"decoder_start_token_id": 1.0}, r"decoder_start_token_id is 1\.0, it must be a whole"),
+        ({"decoder_start_token_id": True}, "decoder_start_token_id is True, it must be a whole"),
+        ({"d_model": 15}, "d_model is 15, it must be"),
+        ({"d_model": 10, "encoder_attention_heads": 5, "decoder_attention_heads": 5}, "shape"),
         ({"max_position_embeddings": 80}, "embed_positions.weight is not sinusoidal"),
+        (
+            {"max_position_embeddings": 10**9},
+            r"embeddings is 1000000000, it must be a whole number, .* at most 100,000\.$",
+        ),
+        ({"tie_word_embeddings": "no"}, "tie_word_embeddings is 'no', it must be true or false"),
+        ({"scale_embedding": 1}, "scale_embedding is 1, it must be true or false"),
+        ({"num_beams": []}, r"num_beams is \[\], it must be a whole number"),
     ],
 )
 def test_a_model_of_another_kind_is_refused(tmp_path, texts_folder, changes, sentence):
@@ -285,9 +307,79 @@ def test_weights_that_are_missing_or_too_few_are_named(tmp_path, texts_folder):
     torch.save({k: w for k, w in weights.items() if "fc1.bias" not in k}, path)
     with pytest.raises(InputError, match=r"there is no weight model\.encoder\..*\.fc1\.bias"):
         import_marian(tmp_path / "opus", tmp_path / "run")
-    torch.save(weights | {"model.shared.weight": weights["model.shared.weight"][:9]}, path)
-    with pytest.raises(InputError, match=r"shared\.weight is for 9 tokens, the vocabulary has"):
+
+
+SHARED = "model.shared.weight"
+NORM = "model.decoder.layers.1.encoder_attn_layer_norm.weight"
+INNER = "model.encoder.layers.0.fc1.weight"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {SHARED: torch.ones(9, 16)},
+            r"shared\.weight has the shape \[9, 16\], it must be \[\d+, 16",
+        ),
+        (
+            {SHARED: torch.ones(16)},
+            r"shared\.weight has the shape \[16\], it must be \[\d+, 16\]\.$",
+        ),
+        ({SHARED: torch.ones(())}, r"shared\.weight has the shape \[\], it must be \[\d+, 16\]\.$"),
+        ({NORM: torch.ones(())}, r"norm\.weight has the shape \[\], it must be \[16\]\.$"),
+        ({INNER: torch.ones(24, 15)}, r"weight has the shape \[24, 15\], it must be \[24, 16\]\.$"),
+        (
+            {INNER: torch.ones(24, 16).int()},
+            "fc1.weight' in .* is of the type torch.int32, it must be a",
+        ),
+        (
+            {INNER: torch.ones(24, 16).to_sparse()},
+            "of the type torch.float32, it must be a dense",
+        ),
+        (
+            {INNER: 5},
+            r"fc1\.weight' in .*pytorch_model\.bin is of the type int, it must be a dense tensor",
+        ),
+        (
+            {INNER: torch.full((24, 16), 1e300, dtype=torch.float64)},
+            r"fc1\.weight has numbers that are nan or inf",
+        ),
+        ({5: torch.ones(24)}, r"pytorch_model\.bin has the name 5, it must be a text\.$"),
+        ([1, 2], r"pytorch_model\.bin holds a list, it must be tensors by name\.$"),
+        (torch.ones(3), r"pytorch_model\.bin holds a Tensor, it must be tensors by name\.$"),
+    ],
+)
+def test_weights_of_another_kind_are_named(tmp_path, texts_folder, changes, sentence):
+    model = published(tmp_path / "opus", texts_folder, binary=True)
+    # The file as other programs may write it, one matrix under one name.
+    weights = {k: w for k, w in model.state_dict().items() if "embed_tokens" not in k}
+    stored = weights | changes if isinstance(changes, dict) else changes
+    torch.save(stored, tmp_path / "opus" / "pytorch_model.bin")
+    with pytest.raises(InputError, match=sentence):
         import_marian(tmp_path / "opus", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ([3], r"vocab\.json says \[3\] of '▁the', it must be a whole number\.$"),
+        ("3", r"vocab\.json says '3' of '▁the', it must be a whole number\.$"),
+        (None, r"vocab\.json says None of '▁the', it must be a whole number\.$"),
+        (True, r"vocab\.json says True of '▁the', it must be a whole number\.$"),
+        (3, r"vocab\.json must number its tokens from 0, each once, with <pad>, </s> and <unk>"),
+    ],
+)
+def test_a_token_with_no_number_of_its_own_is_named(tmp_path, texts_folder, value, sentence):
+    published(tmp_path / "opus", texts_folder)
+    path = tmp_path / "opus" / "vocab.json"
+    numbers = json.loads(path.read_text())
+    assert "▁the" in numbers
+    assert numbers["▁the"] != 3
+    path.write_text(json.dumps(numbers | {"▁the": value}))
+    with pytest.raises(InputError, match=sentence):
+        import_marian(tmp_path / "opus", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_an_imported_run_translates_and_is_not_trained(tmp_path, learning):

@@ -8,28 +8,23 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.errors import InputError
 from annotated_transformer.exchange.marian import halves, marian_names, reordered
-from annotated_transformer.exchange.marian_files import Side, read_json, read_side, read_weights
+from annotated_transformer.exchange.marian_files import (
+    ACTIVATIONS,
+    MarianSettings,
+    Side,
+    read_settings,
+    read_side,
+    read_weights,
+)
 from annotated_transformer.files import require_empty
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.search import Search
+from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import Vocabularies
-from annotated_transformer.transformer import TransformerConfig
-
-ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish"}
-REQUIRED = {
-    "model_type": "marian",
-    "normalize_before": False,
-    "normalize_embedding": False,
-    "add_final_layer_norm": False,
-    "static_position_embeddings": True,
-}
-"""What the settings have to be where they are given: there are Marian models of other kinds."""
-
-ALIKE = ("layers", "attention_heads", "ffn_dim")
-"""What encoder and decoder have to have alike."""
+from annotated_transformer.transformer import Transformer, TransformerConfig
 
 OTHER_NAMES = {
     "model.encoder.embed_tokens.weight": ["model.shared.weight"],
@@ -52,8 +47,7 @@ def import_marian(source: Path, folder: Path) -> Run:
             Transformer cannot compute such a model, or sentencepiece is not installed.
     """
     require_empty(folder)
-    settings = read_json(source / "config.json")
-    sizes = _sizes(settings)
+    settings = read_settings(source)
     src = read_side(source, "source.spm", "vocab.json", settings)
     separate = (source / "target_vocab.json").exists()
     tgt = read_side(
@@ -63,68 +57,68 @@ def import_marian(source: Path, folder: Path) -> Run:
         "transformer",
         source.resolve().name,
         subwords=len(tgt.vocabulary),
-        search=Search(beam=settings.get("num_beams") or 1),
-        sizes=sizes,
+        search=Search(beam=settings.num_beams or 1),
+        sizes=_sizes(settings),
     )
     vocabularies = Vocabularies(src.vocabulary, tgt.vocabulary)
     config = recipe.make_config(*map(len, vocabularies))
-    scale = 1.0 if settings.get("scale_embedding") else config.d_model**-0.5
+    scale = 1.0 if settings.scale_embedding else config.d_model**-0.5
     weights = _weights(read_weights(source), config, {"src": src, "tgt": tgt}, scale)
     return Run.take_over(folder, recipe, vocabularies, weights)
 
 
-def _sizes(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _sizes(settings: MarianSettings) -> dict[str, Any]:
     """The sizes of our Transformer, by the names in its configuration."""
-    for name, value in REQUIRED.items():
-        if (given := settings.get(name, value)) != value:
-            raise InputError(f"{name} is {given!r}, our Transformer can only have {value!r}.")
-    for name in ALIKE:
-        ours, theirs = (settings.get(f"{stack}_{name}") for stack in ("encoder", "decoder"))
-        if ours != theirs:
-            raise InputError(
-                f"encoder_{name} is {ours} and decoder_{name} is {theirs}: our Transformer has "
-                "the same in both."
-            )
-    require_choice("activation_function", str(settings.get("activation_function")), ACTIVATIONS)
-    scaled = settings.get("scale_embedding", False)
     return {
-        "d_model": settings.get("d_model"),
-        "num_layers": settings.get("encoder_layers"),
-        "num_heads": settings.get("encoder_attention_heads"),
-        "d_ff": settings.get("encoder_ffn_dim"),
-        "activation": ACTIVATIONS[settings["activation_function"]],
-        "dropout": settings.get("dropout", 0.1),
-        "max_length": settings.get("max_position_embeddings"),
-        "share_embeddings": settings.get("share_encoder_decoder_embeddings", True),
+        "d_model": settings.d_model,
+        "num_layers": settings.encoder_layers,
+        "num_heads": settings.encoder_attention_heads,
+        "d_ff": settings.encoder_ffn_dim,
+        "activation": ACTIVATIONS[settings.activation_function],
+        "dropout": settings.dropout,
+        "max_length": settings.max_position_embeddings,
+        "share_embeddings": settings.share_encoder_decoder_embeddings,
         # Our embeddings are always scaled: where theirs are not, the output needs its own matrix.
-        "tie_output": settings.get("tie_word_embeddings", True) and scaled,
+        "tie_output": settings.tie_word_embeddings and settings.scale_embedding,
     }
 
 
 def _weights(
-    theirs: Mapping[str, Tensor],
+    theirs: Mapping[str, Float[Tensor, "..."]],
     config: TransformerConfig,
     sides: Mapping[str, Side],
     embedding_scale: float,
 ) -> dict[str, Float[Tensor, "..."]]:
     """Their weights by our names, for vectors in our order and tokens with our numbers."""
-    order = halves(config.d_model)
-    _require_sinusoids(theirs, sinusoidal_encoding(config.max_length, config.d_model)[:, order])
-    names, weights = marian_names(config), {}
+    with torch.device("meta"):
+        wanted = {name: list(p.shape) for name, p in Transformer(config).named_parameters()}
+    names, found, weights = marian_names(config), {}, {}
+    numbers = {
+        our: sides["src" if our.startswith("src") else "tgt"].numbers
+        for our in names
+        if "embedding" in our or our.startswith("output.")
+    }
     for name in sorted(theirs.keys() - set(names.values())):
         if "layer" in name:
-            raise InputError(f"{name} has no place in a model of the sizes in config.json.")
+            raise InputError(
+                f"{BRIEF.repr(name)} has no place in a model of the sizes in config.json."
+            )
     for our, their in names.items():
         weight = _find(theirs, their)
         if our == "output.bias":
             weight = weight.flatten()
-        if "embedding" in our or our.startswith("output."):
-            numbers = sides["src" if our.startswith("src") else "tgt"].numbers
-            if len(weight) != int(numbers.max()) + 1:
-                raise InputError(
-                    f"{their} is for {len(weight)} tokens, the vocabulary has {numbers.max() + 1}."
-                )
-            weight = weight[numbers]
+        if our in numbers:
+            wanted[our][0] = int(numbers[our].max()) + 1
+        if list(weight.shape) != wanted[our]:
+            raise InputError(f"{their} has the shape {[*weight.shape]}, it must be {wanted[our]}.")
+        found[our] = weight.float()
+        if not found[our].isfinite().all():
+            raise InputError(f"{their} has numbers that are nan or inf, all must be finite.")
+    order = halves(config.d_model)
+    _require_sinusoids(theirs, sinusoidal_encoding(config.max_length, config.d_model)[:, order])
+    for our, weight in found.items():
+        if our in numbers:
+            weight = weight[numbers[our]]
         if "embedding" in our:
             weight = weight * embedding_scale
         weights[our] = reordered(our, weight, order.argsort())

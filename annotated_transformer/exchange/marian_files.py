@@ -2,20 +2,55 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from pickle import UnpicklingError
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import torch
-from jaxtyping import Int
-from safetensors import SafetensorError
+from jaxtyping import Float, Int
+from pydantic import Field
 from safetensors.torch import load_file
 from torch import Tensor
 
 from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
 from annotated_transformer.sentence_pieces import SentencePieces
+from annotated_transformer.settings import BRIEF, Share, Size, build, one_of
 from annotated_transformer.tokens import SPECIALS
+
+ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish"}
+REQUIRED = {
+    "model_type": "marian",
+    "normalize_before": False,
+    "normalize_embedding": False,
+    "add_final_layer_norm": False,
+    "static_position_embeddings": True,
+}
+"""What the settings have to be where they are given: there are Marian models of other kinds."""
+
+ALIKE = ("layers", "attention_heads", "ffn_dim")
+"""What encoder and decoder have to have alike."""
+
+
+@dataclass(frozen=True)
+class MarianSettings:
+    """The settings of Marian that decide what a Transformer computes, or how it searches."""
+
+    d_model: Size
+    encoder_layers: Annotated[Size, Field(le=1000)]
+    encoder_attention_heads: Size
+    encoder_ffn_dim: Size
+    # No sentence is longer, and a table of as many positions as there may be fills the memory.
+    max_position_embeddings: Annotated[Size, Field(le=100_000)]
+    activation_function: Annotated[str, one_of(ACTIVATIONS)]
+    pad_token_id: int
+    eos_token_id: int
+    decoder_start_token_id: int
+    dropout: Share = 0.1
+    num_beams: Annotated[Size, Field(le=1000)] | None = None
+    scale_embedding: bool = False
+    share_encoder_decoder_embeddings: bool = True
+    tie_word_embeddings: bool = True
 
 
 class Side(NamedTuple):
@@ -23,6 +58,29 @@ class Side(NamedTuple):
 
     vocabulary: SentencePieces
     numbers: Int[Tensor, " vocab"]
+
+
+def read_settings(source: Path) -> MarianSettings:
+    """What ``config.json`` says.
+
+    Raises:
+        InputError: if it is missing or damaged, or our Transformer cannot compute such a model.
+    """
+    given = read_json(source / "config.json")
+    for name, value in REQUIRED.items():
+        if (found := given.get(name, value)) != value:
+            raise InputError(
+                f"{name} is {BRIEF.repr(found)}, our Transformer can only have {value!r}."
+            )
+    for name in ALIKE:
+        ours, theirs = (given.get(f"{stack}_{name}") for stack in ("encoder", "decoder"))
+        if ours != theirs:
+            raise InputError(
+                f"encoder_{name} is {BRIEF.repr(ours)} and decoder_{name} is "
+                f"{BRIEF.repr(theirs)}: our Transformer has the same in both."
+            )
+    known = {field.name for field in fields(MarianSettings)}
+    return build(MarianSettings, {name: given[name] for name in known & given.keys()})
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -40,7 +98,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return read
 
 
-def read_side(source: Path, model: str, listed: str, settings: Mapping[str, Any]) -> Side:
+def read_side(source: Path, model: str, listed: str, settings: MarianSettings) -> Side:
     """A vocabulary whose special tokens stand where ours do, the others behind them in order.
 
     ``BOS`` is the token with which their decoder starts.
@@ -48,18 +106,12 @@ def read_side(source: Path, model: str, listed: str, settings: Mapping[str, Any]
     Raises:
         InputError: if a file is missing or damaged, or says other than the settings.
     """
-    numbers = read_json(source / listed)
+    numbers = _read_numbers(source / listed)
     names = {number: token for token, number in numbers.items()}
-    if sorted(names) != list(range(len(names))) or not {"<pad>", "</s>", "<unk>"} <= set(numbers):
-        raise InputError(
-            f"{source / listed} must number its tokens from 0, with <pad>, </s> and <unk> in it."
-        )
     for name, token in (("pad_token_id", "<pad>"), ("eos_token_id", "</s>")):
-        if settings.get(name) != numbers[token]:
-            raise InputError(
-                f"{name} is {settings.get(name)}, {source / listed} has {numbers[token]}."
-            )
-    start = settings.get("decoder_start_token_id")
+        if (given := getattr(settings, name)) != numbers[token]:
+            raise InputError(f"{name} is {given}, {source / listed} has {numbers[token]}.")
+    start = settings.decoder_start_token_id
     if start not in names:
         raise InputError(f"decoder_start_token_id is {start}, {source / listed} has no such token.")
     first = [numbers["<pad>"], start, numbers["</s>"], numbers["<unk>"]]
@@ -72,17 +124,57 @@ def read_side(source: Path, model: str, listed: str, settings: Mapping[str, Any]
     return Side(vocabulary, torch.tensor([*first, *others]))
 
 
-def read_weights(source: Path) -> dict[str, Tensor]:
+def _read_numbers(path: Path) -> dict[str, int]:
+    numbers = read_json(path)
+    for token, number in numbers.items():
+        if type(number) is not int:  # true is one, too, and 1.0 equals one
+            said = f"{BRIEF.repr(number)} of {BRIEF.repr(token)}"
+            raise InputError(f"{path} says {said}, it must be a whole number.")
+    if sorted(numbers.values()) != [*range(len(numbers))] or not (
+        {"<pad>", "</s>", "<unk>"} <= numbers.keys()
+    ):
+        raise InputError(
+            f"{path} must number its tokens from 0, each once, with <pad>, </s> and <unk> in it."
+        )
+    return numbers
+
+
+def read_weights(source: Path) -> dict[str, Float[Tensor, "..."]]:
     """The weights by their names, of ``model.safetensors`` or else of ``pytorch_model.bin``.
 
     Raises:
-        InputError: if there are none, or the file holds anything that is no tensor.
+        InputError: if there are none, or the file holds anything else.
     """
     stored, pickled = source / "model.safetensors", source / "pytorch_model.bin"
+    path = stored if stored.exists() else pickled
     try:
-        if stored.exists():
-            return load_file(stored)
-        return dict(torch.load(pickled, map_location=CPU, weights_only=True))
-    except (OSError, SafetensorError, RuntimeError, ValueError, UnpicklingError) as error:
+        found: object = (
+            load_file(stored)
+            if path is stored
+            else torch.load(pickled, map_location=CPU, weights_only=True)
+        )
+    except Exception as error:  # what a damaged pickle raises is whatever its bytes call
         told = str(error).partition("\n")[0]
         raise InputError(f"the weights in {source} cannot be read ({told}).") from error
+    if not isinstance(found, Mapping):
+        raise InputError(f"{path} holds a {type(found).__name__}, it must be tensors by name.")
+    for name, weight in found.items():
+        if not isinstance(name, str):
+            raise InputError(f"{path} has the name {BRIEF.repr(name)}, it must be a text.")
+        if not _is_plain(weight):
+            kind = getattr(weight, "dtype", type(weight).__name__)
+            raise InputError(
+                f"{BRIEF.repr(name)} in {path} is of the type {kind}, it must be a dense tensor of "
+                "floating-point numbers."
+            )
+    return dict(found)
+
+
+def _is_plain(weight: object) -> bool:
+    """Whether it is a tensor whose numbers are there, one by one, with a fraction."""
+    return (
+        isinstance(weight, Tensor)
+        and weight.is_floating_point()
+        and weight.layout == torch.strided
+        and not weight.is_meta
+    )

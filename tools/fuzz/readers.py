@@ -1,21 +1,31 @@
 """The readers: a file that is right, what reads it, and how the file may be mutated."""
 
 import gzip
+import io
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import sentencepiece
 import torch
+from safetensors.torch import save_file
 
 from annotated_transformer.bitext import Bitext, read_bitext, write_bitext
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.course.progress import read_progress
+from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.exchange import import_marian, marian_names, marian_settings
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
 from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
 from annotated_transformer.run.presets import recipe_of
+from annotated_transformer.search import Search
+from annotated_transformer.transformer import Transformer, TransformerConfig
 from fuzz.mutations import Mutation, bent, rewritten, rewritten_header
 
 PAIRS = "".join(f"a small dog number {i}\tein kleiner Hund Nummer {i}\n" for i in range(60))
@@ -54,6 +64,39 @@ def write_all(folder: Path) -> None:
     (folder / "bitext").mkdir()
     write_bitext(folder / "bitext", [[([7, 8], [9]), ([7], [5, 6])], [([4], [])]])
     (folder / "my_exercises.json").write_text('{"kept_ends": "right"}', encoding="utf-8")
+    write_published(folder / "marian")
+
+
+def write_published(folder: Path) -> None:
+    """Write a small model in the layout in which OPUS-MT is published, its weights twice."""
+    folder.mkdir()
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(PAIRS.split("\n")),
+        model_writer=model,
+        vocab_size=60,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    for name in ("source.spm", "target.spm"):
+        (folder / name).write_bytes(model.getvalue())
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    pieces = [processor.id_to_piece(i) for i in range(3, len(processor))]
+    numbers = {token: i for i, token in enumerate(["</s>", "<unk>", *pieces, "<pad>"])}
+    (folder / "vocab.json").write_text(json.dumps(numbers), encoding="utf-8")
+    config = TransformerConfig(
+        len(numbers), len(numbers), **SIZES, share_embeddings=True, max_length=50
+    )
+    tokens = {"eos_token_id": 0, "pad_token_id": numbers["<pad>"]}
+    settings = marian_settings(config) | tokens | {"decoder_start_token_id": numbers["<pad>"]}
+    (folder / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    ours = dict(Transformer(config).named_parameters())
+    weights = {theirs: ours[our].detach() for our, theirs in marian_names(config).items()}
+    save_file(weights, folder / "model.safetensors")
+    (folder / "pickled").mkdir()
+    torch.save(weights, folder / "pickled" / "pytorch_model.bin")
+    for file in ("config.json", "source.spm", "target.spm", "vocab.json"):
+        (folder / "pickled" / file).write_bytes((folder / file).read_bytes())
 
 
 def read_corpus(path: Path) -> None:
@@ -96,6 +139,31 @@ def read_pairs(folder: Path) -> None:
         assert isinstance(source + target, list)
 
 
+def import_published(source: Path) -> None:
+    """Take a published model, and translate with it."""
+    with TemporaryDirectory() as made:
+        folder = Path(made, "run")
+        try:
+            import_marian(source, folder)
+        except InputError:
+            assert not folder.exists()
+            raise
+        run = Run.open(folder)
+        run.vocabularies.tgt.decode(range(len(run.vocabularies.tgt)))
+        with suppress(DivergedError):  # weights may be finite and too large
+            run.translate([TEXT], Search(extra_length=1))
+
+
+def import_stored(folder: Path) -> None:
+    """Take the published model of which the weights are stored as safetensors."""
+    import_published(folder / "marian")
+
+
+def import_pickled(folder: Path) -> None:
+    """Take the published model of which the weights are pickled."""
+    import_published(folder / "marian" / "pickled")
+
+
 READERS = {
     "tsv": Reader("pairs.tsv", lambda folder: read_corpus(folder / "pairs.tsv")),
     "text": Reader("split/val.de", lambda folder: read_corpus(folder / "split")),
@@ -119,4 +187,11 @@ READERS = {
         lambda folder: read_progress(folder / "my_exercises.json"),
         (bent, rewritten),
     ),
+    "settings of Marian": Reader("marian/config.json", import_stored, (bent, rewritten, rewritten)),
+    "tokens of Marian": Reader("marian/vocab.json", import_stored, (bent, rewritten, rewritten)),
+    "pieces of Marian": Reader("marian/source.spm", import_stored),
+    "weights of Marian": Reader(
+        "marian/model.safetensors", import_stored, (rewritten_header, bent), most=1
+    ),
+    "pickle of Marian": Reader("marian/pickled/pytorch_model.bin", import_pickled),
 }
