@@ -18,6 +18,7 @@ from annotated_transformer.fast.products import FastLinear
 from annotated_transformer.fast.twin import fast_twin
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.schedule import paper_schedule
+from annotated_transformer.soft_lookup import SoftLookup
 from annotated_transformer.training import Trainer
 from oracles import BOTH_DTYPES, assert_close, randomise, weigh
 from small_models import VOCAB, assert_going_on_is_exact, random_examples, small_model
@@ -26,6 +27,8 @@ EXAMPLES = random_examples(24)
 PARTS = [Batch.of(EXAMPLES[i:j]) for i, j in ((0, 1), (1, 4), (4, 24))]
 RATE = paper_schedule(d_model=16, warmup=3, factor=0.02)
 CPU = torch.device("cpu")
+BITS = 0.02
+"""What rounding to bfloat16, with its eight bits, may change in a sum of a few products."""
 
 
 @pytest.mark.parametrize("capability", ["AVX2", "AVX512"])
@@ -94,16 +97,52 @@ def test_dropout_of_nearly_everything_stays_finite():
     assert FastDropout(1 - 1e-9)(torch.ones(1000)).isfinite().all()
 
 
-@pytest.mark.parametrize("short", [0, 100])
-@pytest.mark.parametrize("dtype", BOTH_DTYPES)
-def test_attention_is_that_of_torch(dtype, short, monkeypatch):
-    monkeypatch.setattr(attention, "SHORT", short)
-    query, key, value = (torch.randn(2, 3, n, 4, dtype=dtype) for n in (5, 6, 6))
+def attended(module, dtype, given, mask):
+    """What a module gives in a number format, and the gradients of what it was given."""
+    given = [x.to(dtype).requires_grad_() for x in given]
+    output = module(*given, mask)
+    weigh(output).backward()
+    return [output.detach(), *(x.grad for x in given)]
+
+
+@pytest.fixture
+def queries_keys_values_and_mask():
     mask = torch.rand(2, 1, 5, 6) < 0.6
     mask[1, 0, 2] = False
     mask[..., 0] |= mask.any(-1)
-    expected = ScaledDotProductAttention()(query, key, value, mask)
-    assert_close(FastAttention()(query, key, value, mask), expected)
+    return [torch.randn(2, 3, n, 4, dtype=torch.float64) for n in (5, 6, 6)], mask
+
+
+@pytest.mark.parametrize("dtype", BOTH_DTYPES)
+def test_attention_with_all_bits_is_the_readable_one(dtype, queries_keys_values_and_mask):
+    given = (dtype, *queries_keys_values_and_mask)
+    readable = attended(ScaledDotProductAttention(), *given)
+    assert all(map(torch.equal, attended(FastAttention(), *given), readable))
+
+
+@pytest.mark.parametrize("short", [0, 100])
+def test_attention_in_sixteen_bits_is_that_of_torch(
+    short, queries_keys_values_and_mask, monkeypatch
+):
+    monkeypatch.setattr(attention, "SHORT", short)
+    given, mask = queries_keys_values_and_mask
+    ours = attended(FastAttention(), torch.bfloat16, given, mask)
+    rounded = [x.bfloat16() for x in given]
+    for module in (ScaledDotProductAttention(), F.scaled_dot_product_attention):
+        expected = attended(module, torch.float64, rounded, mask)
+        for one, other in zip(ours, expected, strict=True):
+            assert one.dtype == torch.bfloat16
+            torch.testing.assert_close(one.double(), other, rtol=0, atol=BITS * other.abs().max())
+
+
+def test_attention_is_written_out_in_sixteen_bits_alone(monkeypatch):
+    used = []
+    monkeypatch.setattr(
+        SoftLookup, "forward", lambda _, query, *rest: used.append(query.dtype) or query
+    )
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        FastAttention()(*torch.ones(3, 2, 4, dtype=dtype))
+    assert used == [torch.bfloat16]
 
 
 @pytest.mark.parametrize("chunk", [3, 10, 1000])

@@ -43,6 +43,13 @@ REPLACED: dict[str, list[tuple[Any, str, Any]]] = {
 """For each lever: module, name there, and what is put there instead."""
 
 
+SAME = {
+    "float32": ("attention written out",),
+    "bfloat16": ("oneDNN", "copied transposes"),
+}
+"""The levers that are the same code as their counterparts in a number format."""
+
+
 def without(lever: str, precision: str, folder: Path) -> Contestant:
     """Our fast trainer, with the readable counterpart of one lever."""
     for module, name, counterpart in REPLACED.get(lever, []):
@@ -65,6 +72,7 @@ CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {
     named(lever, precision): partial(without, lever, precision)
     for precision in PRECISIONS
     for lever in ("", *REPLACED, "fused loss")
+    if lever not in SAME[precision]
 }
 
 
