@@ -83,3 +83,14 @@ def test_what_is_kept_for_the_backward_pass_grows_with_the_batch_alone():
     one, two, three = (kept(replace(SMALL, batch=size)) for size in (1, 2, 3))
     assert three - two == pytest.approx(two - one, abs=20)
     assert two - one > 10 * SMALL.length * SMALL.width
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_of_what_is_kept_only_the_masks_of_the_decoder_grow_like_the_square(layers):
+    def kept(length):
+        sizes = replace(SMALL, layers=layers, length=length)
+        model = growth.build(sizes)
+        return growth.kept_for_backward(model, growth.training(model, sizes))
+
+    one, two, three = (kept(n) for n in (8, 16, 24))
+    assert three - 2 * two + one == 2 * 8**2 * layers * SMALL.batch
