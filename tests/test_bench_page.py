@@ -12,6 +12,7 @@ from bench.task import CONTESTS
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "book" / "records"
 ROW = {"seconds": "2", "times_as_fast_cpu": "1.33", "per_second": "9", "rounds": "5"}
+MADE = {"processor": "a", "machine": "b", "load": 1, "versions": {}}
 EMPTY = dict.fromkeys(ROW, "")
 
 
@@ -24,6 +25,29 @@ def test_a_record_is_shown_whole(contest):
     made = json.loads((RECORDS / f"bench_{contest}.json").read_text(encoding="utf-8"))
     assert made["processor"] in bench_page.how_made(rows, made)
     assert f"```{{bench-table}} {contest}\n" in (ROOT / "book/deeper/bench.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("contest", CONTESTS)
+def test_a_record_says_over_how_many_rounds(contest):
+    rows = bench_page.read(RECORDS, contest)
+    [rounds] = {int(row["rounds"]) for row in rows if row["seconds"]}
+    assert rounds > 0
+    assert f"Medians of {rounds} rounds on" in bench_page.how_made(rows, MADE)
+
+
+def test_the_numbers_in_the_text_are_those_of_the_records():
+    text = " ".join((ROOT / "book/deeper/bench.md").read_text("utf-8").split())
+    levers = {row["contestant"]: row for row in bench_page.read(RECORDS, "levers")}
+    by_processor, on_the_wall = (
+        round(100 / float(levers["without cheap dropout"][column]) - 100)
+        for column in ("times_as_fast_cpu", "times_as_fast")
+    )
+    assert (
+        f"{by_processor} % longer by the processor's time and {on_the_wall} % longer on the" in text
+    )
+    for contest in ("greedy", "beam"):
+        rows = {row["contestant"]: row for row in bench_page.read(RECORDS, contest)}
+        assert f"1/{rows['Hugging Face']['times_as_fast']}" in text
 
 
 def test_greedy_search_in_32_bits_says_the_same_of_all_sentences():

@@ -16,7 +16,7 @@ import torch
 
 from bench.task import load_contest
 
-PEERS = ("torch", "transformers", "ctranslate2", "joeynmt")
+PEERS = ("torch", "transformers", "ctranslate2")
 
 
 def versions() -> dict[str, str]:
