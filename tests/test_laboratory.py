@@ -41,6 +41,7 @@ TRANSFORMER = {"d_model": 12, "num_layers": 2, "num_heads": 4, "d_ff": 16, "max_
 TRANSFORMERS = {
     "as in the paper": {},
     "pre": {"norm_position": "pre"},
+    "swish": {"activation": "swish"},
     "pre, rms": {"norm_position": "pre", "norm": "rms"},
     "post, rms, learned": {"norm": "rms", "positions": "learned"},
     "pre, learned": {"norm_position": "pre", "positions": "learned"},
@@ -507,6 +508,7 @@ REFUSED = {
     "d.config.d_ff = 17": "encoder.0.feed_forward.inner.weight is 16 × 12, it must be 17 × 12",
     "d.config.num_layers = 3": r"encoder.2.self_attention.query.weight is missing",
     "d.config.num_layers = 1": r"it has no \w+coder\.1",
+    "d.config.activation = 'gelu'": 'its activation is "gelu"',
     "d.config.num_heads = 0": "its num_heads is 0",
     "d.src.tokens.pop()": "its vocabularies have",
     "d.src.tokens[0] = 'x'": "first tokens must be <pad>, <bos>",
