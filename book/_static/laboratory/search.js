@@ -100,9 +100,11 @@ function* beam(model, source, change = noChange(), { beam: width, alpha } = mode
 // by token, and what is attended to when each is predicted.
 function forced(model, source, ids, change = noChange()) {
   const rated = model.rate(source, [BOS, ...ids], change);
-  const each = [...ids, EOS].map(
-    (id, i) => logProbs(row(rated.logits, i), change.temperature)[id],
-  );
+  // Without the causal mask the decoder would see the answer while it rates it: each token is rated
+  // by its own beginning, as in a search.
+  const each = [...ids, EOS].map((id, i) => (change.causal
+    ? logProbs(row(rated.logits, i), change.temperature)
+    : nextLogProbs(model, source, ids.slice(0, i), change))[id]);
   return { logProb: each.reduce((a, b) => a + b), logProbs: each, ...rated };
 }
 
