@@ -290,6 +290,9 @@ def test_the_german_model_is_loaded_on_demand(page: Page) -> None:
     expect(page.locator(".translation p").first).to_have_text(
         re.compile(re.escape(right.replace(" ", "")) + "<eos>"), timeout=20_000
     )
+    page.get_by_role("button", name="beam 8").click()
+    expect(page.locator(".busy")).to_be_visible()
+    expect(page.locator(".busy")).to_be_hidden(timeout=30_000)
 
 
 def test_ones_own_model_is_opened(
@@ -303,6 +306,22 @@ def test_ones_own_model_is_opened(
     assert said(page) == translated("toy-bahdanau", SENTENCE)
     page.set_input_files("#lab-files", sorted((tmp_path / "mine").iterdir())[:1])
     expect(page.locator(".told")).to_have_text("There is no model.safetensors among these 1 files.")
+
+
+def test_a_folder_is_dropped_onto_it(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotated_transformer.run.web.toy_corpus", lambda: toy_corpus(300))
+    export_to_web(Run.open(CHECKPOINTS / "toy-seq2seq"), tmp_path / "mine")
+    said(page)
+    data = {"items": [], "files": [str(tmp_path / "mine")], "dragOperationsMask": 1}
+    devtools = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        place = {"x": 300, "y": 300, "type": kind}
+        devtools.send("Input.dispatchDragEvent", place | {"data": data})
+    expect(page.locator(".translation h2")).to_have_text("GRU, no attention")
+    expect(page.locator("#lab-model")).to_have_value("your model")
+    assert said(page) == translated("toy-seq2seq", SENTENCE)
 
 
 def test_a_link_sets_an_experiment_up(browser: Browser, address: str) -> None:
