@@ -41,6 +41,7 @@ TRANSFORMER = {"d_model": 12, "num_layers": 2, "num_heads": 4, "d_ff": 16, "max_
 TRANSFORMERS = {
     "as in the paper": {},
     "pre": {"norm_position": "pre"},
+    "swish": {"activation": "swish"},
     "pre, rms": {"norm_position": "pre", "norm": "rms"},
     "post, rms, learned": {"norm": "rms", "positions": "learned"},
     "pre, learned": {"norm_position": "pre", "positions": "learned"},
@@ -140,6 +141,44 @@ def vocabularies(joint: bool) -> Vocabularies:
 @cache
 def fifty(joint: bool) -> list[tuple[list[int], list[int]]]:
     return vocabularies(joint).encode(list(toy().split("test"))[:50])
+
+
+def german() -> list[tuple[str, str]]:
+    """German sentences by rule, with long words and all their letters, and English ones."""
+    who = [
+        ("ein kleiner Junge", "a little boy"),
+        ("die Feuerwehrleute", "the firefighters"),
+        ("zwei süße Mädchen", "two sweet girls"),
+        ("der müde Großvater", "the tired grandfather"),
+        ("Ärzte und Köche", "doctors and cooks"),
+    ]
+    what = [
+        ("spielt Fußball", "plays football"),
+        ("überquert die Straße", "crosses the street"),
+        ("isst Würstchen mit Soße", "eats sausages with sauce"),
+        ("fährt Fahrrad", "rides a bike"),
+    ]
+    where = [
+        ("auf einer grünen Wiese", "in a green meadow"),
+        ("vor dem Hauptbahnhof", "in front of the main station"),
+        ("am Schwimmbadrand", "at the edge of the pool"),
+        ("während „Öl“ läuft", "while oil is running"),
+    ]
+    return [
+        (f"{a} {b} {c} .", f"{x} {y} {z} .")
+        for a, x in who
+        for b, y in what
+        for c, z in where
+    ]  # fmt: skip
+
+
+@cache
+def committed_run(name: str) -> Run:
+    """A checkpoint of the book's, rounded as the page has it."""
+    run = Run.open(ROOT / "checkpoints" / name)
+    for parameter in run.model.parameters():
+        parameter.data = parameter.data.half().float()
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -275,6 +314,26 @@ def test_log_probabilities_are_those_of_pytorch(runs, page, name, change):
         assert (wanted[: len(plain)] - plain).nan_to_num().abs().max() > 1e-2
 
 
+@pytest.mark.parametrize(
+    "name", ["toy-transformer", "toy-bahdanau", "toy-seq2seq", "multi30k-de-en"]
+)
+def test_log_probabilities_of_the_committed_models_are_those_of_pytorch(
+    page, name, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("annotated_transformer.run.web.toy_corpus", lambda: toy_corpus(300))
+    run = committed_run(name)
+    export_to_web(run, tmp_path / "web")
+    open_in_page(page, name, tmp_path / "web")
+    texts = list(toy().split("test"))[:50] if run.recipe.corpus == "toy" else german()[::16]
+    examples = run.vocabularies.encode(texts)
+    assert UNK not in [token for src, tgt in examples for token in [*src, *tgt]]
+    pairs = [[[*src, EOS], [BOS, *tgt]] for src, tgt in examples]
+    found = page.evaluate("([name, pairs]) => rateAll(name, pairs, {})", [name, pairs])
+    numbers = torch.tensor(np.frombuffer(base64.b64decode(found), np.float32))
+    wanted = expected(run.model, examples, {})
+    torch.testing.assert_close(numbers.view_as(wanted), wanted, atol=1e-4, rtol=0)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_attention_and_its_names_are_those_that_are_captured(runs, page, name):
     run = runs(name)
@@ -354,12 +413,16 @@ def test_searches_of_a_changed_model_find_what_it_rates(runs, page, name, change
         const source = model.read(src, change);
         const best = lastOf(greedy(model, source, change));
         const { finished } = lastOf(beam(model, source, change));
-        return [best.tokens, finished];
+        return [best, forced(model, source, best.tokens, change).logProbs, finished];
     }"""
     [(src, _)] = fifty(False)[2:3]
     longest = len(src) + 1 + SEARCH.extra_length
-    found, finished = page.evaluate(script, [name, [*src, EOS], CHANGES[change]])
-    assert found == greedily(run.model, src, CHANGES[change], longest)
+    best, forced, finished = page.evaluate(script, [name, [*src, EOS], CHANGES[change]])
+    assert best["tokens"] == greedily(run.model, src, CHANGES[change], longest)
+    # What is said is as likely when it is rated as when it was found, mask or no mask.
+    assert sum(forced[: len(best["tokens"]) + best["ended"]]) == (
+        pytest.approx(best["logProb"], abs=1e-3)
+    )
     for each in finished:
         said = [*each["tokens"], *[EOS] * each["ended"]]
         wanted = sum(
@@ -449,7 +512,7 @@ def test_a_thousand_strings_are_cut_as_the_library_cuts_them(page, kind):
         "words": lambda: vocabularies(False).src,
     }[kind]()
     described = tokens_and_merges(vocabulary)
-    texts = [text for pair in list(toy().split("test"))[:200] for text in pair]
+    texts = [text for pair in [*list(toy().split("test"))[:200], *german()] for text in pair]
     strings = strange_strings(described["tokens"], texts, 1000)
     script = """([described, strings]) => {
         const vocabulary = new Vocabulary(described);
@@ -507,6 +570,7 @@ REFUSED = {
     "d.config.d_ff = 17": "encoder.0.feed_forward.inner.weight is 16 × 12, it must be 17 × 12",
     "d.config.num_layers = 3": r"encoder.2.self_attention.query.weight is missing",
     "d.config.num_layers = 1": r"it has no \w+coder\.1",
+    "d.config.activation = 'gelu'": 'its activation is "gelu"',
     "d.config.num_heads = 0": "its num_heads is 0",
     "d.src.tokens.pop()": "its vocabularies have",
     "d.src.tokens[0] = 'x'": "first tokens must be <pad>, <bos>",

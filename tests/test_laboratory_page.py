@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from laboratory_page import CHECKPOINTS, OFFERS, SCRIPTS, STATIC, frame
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from annotated_transformer.run import Run, export_to_web
 from annotated_transformer.search import GREEDY
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 SENTENCE = "the brave boys sing"
 HEAD = "[data-head='decoder.1.cross_attention.0']"
+GERMAN = "multi30k-de-en"
 
 
 def page_of(small: bool = False) -> str:
@@ -100,6 +101,14 @@ def test_a_drawn_sentence_is_judged_against_its_translation(page: Page) -> None:
     expect(page.locator(".numbers")).to_contain_text("alignment error")
 
 
+@pytest.mark.parametrize("text", ["The brave BOYS sing.", "the brave boys sing !", "Boys"])
+def test_capitals_and_a_full_stop_make_no_word_unknown(page: Page, text: str) -> None:
+    plain = text.lower().rstrip(" .!")
+    page.fill("#lab-sentence", text)
+    expect(page.locator(".told")).to_have_text("")
+    assert said(page) == translated("toy-transformer", plain)
+
+
 def test_unknown_words_are_named_and_known_ones_suggested(page: Page) -> None:
     page.fill("#lab-sentence", "the zebra sin")
     expect(page.locator(".told")).to_contain_text("never seen “zebra”")
@@ -155,6 +164,71 @@ def test_the_beam_grows_a_tree(page: Page) -> None:
     assert " ".join(best[:-1]) == said(page)
 
 
+def test_the_tree_grows_step_by_step_by_keyboard(page: Page) -> None:
+    said(page)
+    page.get_by_role("button", name="beam 4").click()
+    page.get_by_text("The search, as a tree").click()
+    leaves = page.locator(".tree li:not(:has(li))")
+    expect(leaves.nth(5)).to_be_visible()
+    at_the_end = leaves.count()
+    page.locator("#lab-step").focus()
+    page.keyboard.press("Home")
+    expect(page.locator("output[for=lab-step]")).to_contain_text("1 of")
+    expect(leaves).to_have_count(4)
+    assert at_the_end > 4
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("output[for=lab-step]")).to_contain_text("2 of")
+    assert page.locator(".tree .word").count() > 4
+
+
+@pytest.mark.parametrize("positions", [True, False])
+def test_the_name_of_a_vector_stands_in_its_row(page: Page, positions: bool) -> None:
+    said(page)
+    page.locator("[name=positions]").set_checked(positions)
+    expect(page.locator(".translation")).to_have_count(1 if positions else 2)
+    page.get_by_text("The vectors that the encoder reads").click()
+    expect(page.locator(".strips")).to_have_count(3 if positions else 1)
+    for strip in page.locator(".strips").all():
+        canvas = strip.locator("canvas").bounding_box()
+        names = [each.bounding_box() for each in strip.locator("li").all()]
+        height = canvas["height"] / len(names)
+        assert height < 30
+        for number, name in enumerate(names):
+            middle = name["y"] + name["height"] / 2 - canvas["y"]
+            assert number * height < middle < (number + 1) * height
+
+
+def test_what_it_says_is_heard_in_its_language(page: Page) -> None:
+    heard = page.locator(".heard[role=status]")
+    expect(heard).to_have_text(f"It says: {translated('toy-transformer', SENTENCE)}")
+    heard.evaluate("element => { element.isTheSame = true; }")
+    page.fill("#lab-sentence", "a child chases a poet")
+    text = translated("toy-transformer", "a child chases a poet")
+    expect(heard).to_have_text(f"It says: {text}")
+    assert heard.evaluate("element => element.isTheSame")
+    page.get_by_text("The search, as a tree").click()
+    for part in (".heard", ".translation", ".bars", ".weights tbody", ".tree"):
+        korean = page.locator(f"{part} [lang=ko]").all_inner_texts()
+        assert any(re.search("[가-힣]", word) for word in korean), part
+    every = page.locator(".results span").all()
+    hangul = [each for each in every if re.fullmatch("[ㄱ-ㅣ가-힣]+", each.inner_text())]
+    assert hangul
+    assert all(each.get_attribute("lang") == "ko" for each in hangul)
+
+
+def test_gold_outlines_are_explained_where_they_are(page: Page) -> None:
+    page.get_by_role("button", name="Draw one").click()
+    for _ in range(10):  # until one is drawn that it translates rightly
+        page.wait_for_timeout(200)
+        if page.locator(".weights td.gold").count():
+            break
+        page.get_by_role("button", name="Draw one").click()
+    expect(page.locator(".weights caption")).to_contain_text("Outlined: words that belong together")
+    page.fill("#lab-sentence", "the dog")
+    expect(page.locator(".weights td.gold")).to_have_count(0)
+    expect(page.locator(".weights caption")).not_to_contain_text("Outlined")
+
+
 @pytest.mark.parametrize("name", ["toy-bahdanau", "toy-seq2seq"])
 def test_other_models_translate_beside_it(page: Page, name: str) -> None:
     said(page)
@@ -163,15 +237,62 @@ def test_other_models_translate_beside_it(page: Page, name: str) -> None:
     assert said(page, 1) == translated(name, SENTENCE)
 
 
+def test_only_others_between_the_same_languages_stand_beside_it(page: Page) -> None:
+    said(page)
+    box = page.locator(".beside input")
+    expect(box).to_have_count(2)
+    page.get_by_label(OFFERS["toy-bahdanau"][1]).check()
+    expect(page.locator(".translation")).to_have_count(2)
+    page.select_option("#lab-model", "toy-bahdanau")
+    expect(page.locator(".translation")).to_have_count(1)
+    page.get_by_label(OFFERS["toy-transformer"][1]).check()
+    expect(page.locator(".translation")).to_have_count(2)
+    page.select_option("#lab-model", GERMAN)
+    expect(page.get_by_label("A German sentence")).to_be_visible(timeout=20_000)
+    expect(page.locator(".translation")).to_have_count(1, timeout=20_000)
+    expect(box).to_have_count(0)
+    expect(page.locator(".weights thead [lang=de]").first).to_be_visible()
+    expect(page.locator("#lab-sentence")).to_have_attribute("lang", "de")
+    expect(page.get_by_role("button", name="Draw one")).to_be_hidden()
+    page.select_option("#lab-model", "toy-transformer")
+    expect(page.get_by_role("button", name="Draw one")).to_be_visible()
+    expect(page.locator("#lab-sentence")).to_have_attribute("lang", "en")
+    assert said(page) == translated("toy-transformer", SENTENCE)
+
+
+def test_the_model_that_is_chosen_last_wins(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/model.safetensors", lambda route: held.append(route))
+    said(page)
+    page.select_option("#lab-model", GERMAN)
+    expect(page.locator(".told")).to_have_text(f"Loading {GERMAN} …")
+    page.fill("#lab-sentence", "ein zebra")
+    expect(page.locator(".told")).to_have_text(f"Loading {GERMAN} …")
+    page.wait_for_timeout(200)
+    assert said(page) == translated("toy-transformer", SENTENCE)
+    page.select_option("#lab-model", "toy-seq2seq")
+    expect(page.locator(".translation h2")).to_have_text("GRU, no attention")
+    expect(page.locator(".told")).to_contain_text("never seen “ein”, “zebra”")
+    with page.expect_response("**/model.safetensors") as answer:
+        held[0].continue_()
+    answer.value.finished()
+    page.wait_for_timeout(1000)
+    expect(page.locator("#lab-model")).to_have_value("toy-seq2seq")
+    expect(page.locator(".translation h2")).to_have_text("GRU, no attention")
+
+
 def test_the_german_model_is_loaded_on_demand(page: Page) -> None:
     said(page)
-    page.select_option("#lab-model", "multi30k-de-en")
+    page.select_option("#lab-model", GERMAN)
     expect(page.locator(".told")).to_have_text(re.compile("^$|never seen"), timeout=20_000)
     page.fill("#lab-sentence", "ein mann schläft auf einer bank .")
     right = translated("multi30k-de-en", "ein mann schläft auf einer bank .")
     expect(page.locator(".translation p").first).to_have_text(
         re.compile(re.escape(right.replace(" ", "")) + "<eos>"), timeout=20_000
     )
+    page.get_by_role("button", name="beam 8").click()
+    expect(page.locator(".busy")).to_be_visible()
+    expect(page.locator(".busy")).to_be_hidden(timeout=30_000)
 
 
 def test_ones_own_model_is_opened(
@@ -187,6 +308,22 @@ def test_ones_own_model_is_opened(
     expect(page.locator(".told")).to_have_text("There is no model.safetensors among these 1 files.")
 
 
+def test_a_folder_is_dropped_onto_it(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotated_transformer.run.web.toy_corpus", lambda: toy_corpus(300))
+    export_to_web(Run.open(CHECKPOINTS / "toy-seq2seq"), tmp_path / "mine")
+    said(page)
+    data = {"items": [], "files": [str(tmp_path / "mine")], "dragOperationsMask": 1}
+    devtools = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        place = {"x": 300, "y": 300, "type": kind}
+        devtools.send("Input.dispatchDragEvent", place | {"data": data})
+    expect(page.locator(".translation h2")).to_have_text("GRU, no attention")
+    expect(page.locator("#lab-model")).to_have_value("your model")
+    assert said(page) == translated("toy-seq2seq", SENTENCE)
+
+
 def test_a_link_sets_an_experiment_up(browser: Browser, address: str) -> None:
     asked = "sentence=the+cat+sees+the+dog&positions=off&off=decoder.1.cross_attention.0&beam=4"
     with browser.new_page() as page:
@@ -197,11 +334,57 @@ def test_a_link_sets_an_experiment_up(browser: Browser, address: str) -> None:
         expect(page.get_by_role("button", name="beam 4")).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_model_of_another_server_is_refused(browser: Browser, address: str) -> None:
+def test_a_link_puts_models_beside_it(browser: Browser, address: str) -> None:
     with browser.new_page() as page:
-        page.goto(f"{address}index.html?model=https://example.org/x")
+        page.goto(f"{address}index.html?model=toy-bahdanau&beside=toy-seq2seq,{GERMAN}")
+        expect(page.locator(".translation h2")).to_have_text(["Bahdanau", OFFERS["toy-seq2seq"][1]])
+        expect(page.locator("[name=toy-seq2seq]")).to_be_checked()
+        expect(page.locator(".told")).to_have_text(
+            f"There is no “{GERMAN}” that could stand beside this model."
+        )
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("model=nofolder", "could not be loaded."),
+        ("model=https://example.org/x", "https://example.org/x/ is on another server"),
+        ("off=decoder.9.cross_attention.0", "has no head “decoder.9.cross_attention.0”"),
+        ("model=toy-bahdanau&off=attention.0", "has no head “attention.0”"),
+    ],
+)
+def test_what_a_link_asks_in_vain_is_said(
+    browser: Browser, address: str, asked: str, told: str
+) -> None:
+    with browser.new_page() as page:
+        page.goto(f"{address}index.html?{asked}")
         said(page)
+        expect(page.locator(".told")).to_contain_text(told)
+        chosen = "toy-bahdanau" if "bahdanau" in asked else "toy-transformer"
+        expect(page.locator("#lab-model")).to_have_value(chosen)
+        expect(page.locator(".translation")).to_have_count(1)
+        page.fill("#lab-sentence", "the dog")
+        expect(page.locator(".told")).to_have_text("")
+
+
+def test_the_large_model_cannot_be_loaded_from_a_file(browser: Browser, folder: Path) -> None:
+    with browser.new_page() as page:
+        page.goto(f"{folder.as_uri()}/index.html")
+        said(page)
+        page.select_option("#lab-model", GERMAN)
+        expect(page.locator(".told")).to_contain_text("A page that is a file may not load others.")
         expect(page.locator("#lab-model")).to_have_value("toy-transformer")
+        assert said(page) == translated("toy-transformer", SENTENCE)
+
+
+def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -> None:
+    with browser.new_page() as page:
+        page.goto(f"{address}index.html?model={STATIC}/models/{GERMAN}&sentence=zwei+hunde")
+        expect(page.locator(".translation .word").first).to_be_visible(timeout=20_000)
+        right = translated(GERMAN, "zwei hunde")
+        expect(page.locator(".heard")).to_have_text(f"It says: {right}", timeout=20_000)
+        expect(page.locator("#lab-model")).to_have_value(f"{STATIC}/models/{GERMAN}")
+        expect(page.locator("label[for=lab-sentence]")).to_have_text("A sentence")
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -107,12 +107,6 @@ def test_a_model_that_is_too_large_for_a_page_is_refused(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"run"}
 
 
-def test_an_activation_that_the_page_does_not_know_is_refused(tmp_path):
-    run = made(tmp_path / "run", "transformer", SIZES["transformer"] | {"activation": "swish"})
-    with pytest.raises(InputError, match="activation is 'swish', the page can only have 'relu'"):
-        export_to_web(run, tmp_path / "web")
-
-
 def test_nothing_is_written_where_something_is(tmp_path):
     run = made(tmp_path / "run")
     (tmp_path / "full").mkdir()

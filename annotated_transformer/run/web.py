@@ -32,12 +32,9 @@ def export_to_web(run: Run, folder: Path) -> None:
     of every target token, and sentences of the test split with their gold alignments.
 
     Raises:
-        InputError: if there is something in the folder already, no weights yet, too many, or an
-            activation that the page does not compute.
+        InputError: if there is something in the folder already, no weights yet, or too many.
     """
     require_empty(folder)
-    if (activation := run.recipe.sizes.get("activation", "relu")) != "relu":
-        raise InputError(f"activation is {activation!r}, the page can only have 'relu'.")
     model = run.model
     number = sum(tensor.numel() for tensor in model.parameters())
     if number > LARGEST:

@@ -28,10 +28,10 @@ SCRIPTS = (
 """In the order in which they use one another."""
 
 OFFERS = {
-    "toy-transformer": ("script", "Transformer, English → Korean"),
-    "toy-bahdanau": ("script", "Bahdanau, English → Korean"),
-    "toy-seq2seq": ("script", "GRU without attention, English → Korean"),
-    "multi30k-de-en": ("folder", "Transformer, German → English (loads 11 MB)"),
+    "toy-transformer": ("script", "Transformer, English → Korean", ["en", "ko"]),
+    "toy-bahdanau": ("script", "Bahdanau, English → Korean", ["en", "ko"]),
+    "toy-seq2seq": ("script", "GRU without attention, English → Korean", ["en", "ko"]),
+    "multi30k-de-en": ("folder", "Transformer, German → English (loads 11 MB)", ["de", "en"]),
 }
 """The checkpoints: a small one is a script, which also loads where the page is a file."""
 
@@ -64,7 +64,8 @@ class Experiment(ReferenceRole):
 def frame(base: str, sentence: str, small: bool = False) -> str:
     """The frame of a laboratory that begins with a sentence; its scripts stand at ``base``."""
     names = list(OFFERS)[:1] if small else list(OFFERS)
-    offers = [{"name": n, "kind": OFFERS[n][0], "title": OFFERS[n][1]} for n in names]
+    fields = ("name", "kind", "title", "languages")
+    offers = [dict(zip(fields, (name, *OFFERS[name]), strict=True)) for name in names]
     models = escape(json.dumps(offers, ensure_ascii=False))
     scripts = "\n".join(f'<script defer src="{base}/{name}.js"></script>' for name in SCRIPTS)
     return (
@@ -84,7 +85,7 @@ def write_models(app: Sphinx, error: Exception | None) -> None:
 def fill(folder: Path) -> None:
     """Write the models into a folder, each in its form."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, (kind, _) in OFFERS.items():
+    for name, (kind, *_) in OFFERS.items():
         with tempfile.TemporaryDirectory() as scratch:
             made = Path(scratch, name)
             export_to_web(Run.open(CHECKPOINTS / name), made)

@@ -6,6 +6,8 @@
 const KINDS = {
   transformer: "Transformer", bahdanau: "Bahdanau", luong: "Luong", seq2seq: "GRU, no attention",
 };
+const ASKED = { en: "An English sentence", de: "A German sentence" };
+const EXAMPLES = { de: "ein mann schläft auf einer bank ." };
 const SWITCHES = [
   ["positions", "positions are added"],
   ["scale", "scores are divided by √d_k"],
@@ -23,7 +25,10 @@ class Laboratory {
     this.layer = null;
     this.head = -1; // the mean of the heads
     this.position = 0;
+    this.step = null; // up to which the tree is shown: all
     this.turn = 0; // a search that is no longer wanted sees that the turn is another's
+    this.asking = 0; // and so does a model that comes after another was asked for
+    this.isLoading = false;
     this.build();
   }
 
@@ -32,18 +37,21 @@ class Laboratory {
   build() {
     const [first] = this.offers;
     this.input = make("input", {
-      type: "text", id: "lab-sentence", autocomplete: "off", spellcheck: "false", lang: "en",
+      type: "text", id: "lab-sentence", autocomplete: "off", spellcheck: "false",
       "aria-describedby": "lab-told", oninput: () => this.sentenceChanged(),
     });
+    this.label = make("label", { for: "lab-sentence" }, ASKED.en);
+    this.drawOne = make("button", { type: "button", onclick: () => this.draw() }, "Draw one");
     this.told = make("p", { id: "lab-told", class: "told", role: "status" });
+    this.heard = make("p", { class: "heard", role: "status" });
     this.suggested = make("div", { class: "suggested", role: "group", "aria-label": "words" });
     this.results = make("div", { class: "results" });
     this.controls = make("div", { class: "controls" });
     this.root.replaceChildren(
-      make("div", { class: "ask" },
-        make("label", { for: "lab-sentence" }, "An English sentence"), this.input,
-        make("button", { type: "button", onclick: () => this.draw() }, "Draw one")),
-      this.told, this.suggested, this.controls, this.results);
+      make("div", { class: "ask" }, this.label, this.input, this.drawOne),
+      make("div", { class: "lines" }, this.told,
+        make("small", { class: "busy", "aria-hidden": "true" }, "computing …")),
+      this.heard, this.suggested, this.controls, this.results);
     if (!this.isSmall) this.acceptDrops();
     this.begin(first);
   }
@@ -51,25 +59,32 @@ class Laboratory {
   async begin(offer) {
     const asked = new URLSearchParams(this.isSmall ? "" : location.search);
     const other = asked.get("model");
-    const known = this.offers.find(({ name }) => name === other);
-    try {
-      if (other && !known) await this.use(() => openFolder(other), other);
-      else await this.use(() => this.open(known ?? offer), (known ?? offer).name);
-    } catch (error) {
-      this.say(error.message);
-      await this.use(() => this.open(offer), offer.name);
-    }
-    this.follow(asked);
+    const known = this.offers.find(({ name }) => name === other) ?? (other ? null : offer);
+    const problem = await this.use(() => (known ? this.open(known) : openFolder(other)),
+      known?.name ?? other);
+    if (problem === null) return;
+    if (problem && await this.use(() => this.open(offer), offer.name) !== "") return;
+    const told = [problem, ...await this.follow(asked)].filter(Boolean);
+    if (told.length) this.say(told.join(" "));
   }
 
-  open({ name, kind }) {
-    return kind === "folder" ? openFolder(new URL(`models/${name}`, OWN)) : openEmbedded(name);
+  async open(offer) {
+    const { name, kind, languages } = offer;
+    const model = await (kind === "folder"
+      ? openFolder(new URL(`models/${name}`, OWN)) : openEmbedded(name));
+    return withLanguages(model, languages);
   }
 
   // What a link from a chapter asks for: ?sentence=…&off=decoder.1.cross_attention.2&scale=off
-  follow(asked) {
-    for (const name of (asked.get("off") ?? "").split(",").filter(Boolean)) {
-      this.change.headsOff.add(name);
+  // What the model does not have is returned, each in a sentence.
+  async follow(asked) {
+    const listed = (name) => (asked.get(name) ?? "").split(",").filter(Boolean);
+    const missing = [];
+    const heads = this.model.attentions.flatMap(({ name, heads: count }) =>
+      Array.from({ length: count }, (_, head) => `${name}.${head}`));
+    for (const name of listed("off")) {
+      if (this.model.kind === "transformer" && heads.includes(name)) this.change.headsOff.add(name);
+      else missing.push(`The model has no head “${name}” that can be switched off.`);
     }
     for (const [name] of SWITCHES) this.change[name] = asked.get(name) !== "off";
     const [width, temperature] = ["beam", "temperature"].map((name) => Number(asked.get(name)));
@@ -78,22 +93,72 @@ class Laboratory {
     if (this.model.attentions.some(({ name }) => name === asked.get("layer"))) {
       this.layer = asked.get("layer");
     }
-    this.input.value = asked.get("sentence") ?? this.root.dataset.sentence ?? "";
+    for (const name of listed("beside")) {
+      const offer = this.companions().find((each) => each.name === name);
+      if (offer) this.beside.set(name, await this.open(offer));
+      else missing.push(`There is no “${name}” that could stand beside this model.`);
+    }
+    const [language] = this.model.languages;
+    this.input.value = asked.get("sentence") ?? EXAMPLES[language] ?? this.root.dataset.sentence;
     this.showControls();
     this.sentenceChanged();
+    return missing;
   }
 
+  // Open a model and use it. What went wrong is said, and returned; null: another is wanted by now.
   async use(open, name) {
+    const asking = ++this.asking;
+    this.isLoading = true;
     this.say(`Loading ${name} …`);
-    const model = await open();
+    let [model, problem] = [null, ""];
+    try {
+      model = await open();
+    } catch (error) {
+      problem = error.message;
+    }
+    if (asking !== this.asking) return null;
+    this.isLoading = false;
+    if (model) this.take(withLanguages(model), name);
+    this.showControls(); // after a failure, too: the list names the model that is in use
+    if (problem && this.model && this.input.value !== this.read) this.sentenceChanged();
+    this.say(problem);
+    return problem;
+  }
+
+  take(model, name) {
+    const spoken = this.model?.languages[0];
+    const [language] = model.languages;
+    this.turn += 1; // what the model before it is computing is not wanted any more
     this.model = model;
     this.name = name;
     this.change = noChange();
     const cross = model.attentions.filter(({ name: layer }) => !layer.includes("self"));
     this.layer = (cross.at(-1) ?? model.attentions.at(-1))?.name ?? null;
     this.head = -1;
-    this.say("");
-    this.showControls();
+    const others = this.companions().map((offer) => offer.name);
+    for (const beside of this.beside.keys()) {
+      if (!others.includes(beside)) this.beside.delete(beside);
+    }
+    this.label.textContent = ASKED[language] ?? "A sentence";
+    if (language) this.input.lang = language;
+    else this.input.removeAttribute("lang");
+    this.drawOne.hidden = !model.sentences.length;
+    // A sentence in another language would tell nothing; what was typed meanwhile stays.
+    if (spoken && language && language !== spoken && this.input.value === this.read) {
+      this.input.value = EXAMPLES[language] ?? this.root.dataset.sentence;
+    }
+  }
+
+  // Use another model on the same sentence.
+  async exchange(open, name) {
+    if (await this.use(open, name) === "") this.sentenceChanged();
+  }
+
+  // The models that can stand beside this one: small ones between the same languages.
+  companions() {
+    const pair = this.model.languages.join();
+    return this.offers.filter(({ name, kind, languages }) =>
+      name !== this.name && kind !== "folder" && languages.join() === pair);
   }
 
   acceptDrops() {
@@ -104,13 +169,8 @@ class Laboratory {
     });
   }
 
-  async useFiles(files) {
-    try {
-      await this.use(async () => openFiles(await files), "your model");
-      this.sentenceChanged();
-    } catch (error) {
-      this.say(error.message);
-    }
+  useFiles(files) {
+    return this.exchange(async () => openFiles(await files), "your model");
   }
 
   say(sentence) {
@@ -119,7 +179,6 @@ class Laboratory {
 
   draw() {
     const { sentences } = this.model;
-    if (!sentences.length) return;
     const { src } = sentences[Math.floor(Math.random() * sentences.length)];
     this.input.value = src.join(" ");
     this.sentenceChanged();
@@ -128,13 +187,13 @@ class Laboratory {
   // --- the controls ---------------------------------------------------------------------
 
   showControls() {
-    if (this.isSmall) return;
+    if (this.isSmall || !this.model) return;
     const offers = this.offers.map(({ name, title }) => [name, title]);
     if (!this.offers.some(({ name }) => name === this.name)) offers.push([this.name, this.name]);
-    const model = make("select", { id: "lab-model", onchange: async ({ target }) => {
+    const model = make("select", { id: "lab-model", onchange: ({ target }) => {
       const offer = this.offers.find(({ name }) => name === target.value);
-      await this.use(() => this.open(offer), offer.name).catch((error) => this.say(error.message));
-      this.sentenceChanged();
+      if (offer) this.exchange(() => this.open(offer), offer.name);
+      else this.showControls();
     } }, ...offers.map(([value, text]) =>
       make("option", { value, selected: value === this.name }, text)));
     const file = make("input", { type: "file", multiple: true, id: "lab-files",
@@ -145,8 +204,19 @@ class Laboratory {
       this.searchControls(),
     ];
     if (this.model.kind === "transformer") parts.push(this.changeControls());
-    parts.push(this.besideControls());
-    this.controls.replaceChildren(...parts);
+    if (this.companions().length) parts.push(this.besideControls());
+    this.keepPlace(() => this.controls.replaceChildren(...parts));
+  }
+
+  // The focus stays where it was when the controls are made anew.
+  keepPlace(replace) {
+    const key = (element) => [element.id, element.name, element.dataset.head,
+      element.getAttribute("aria-label"), element.matches("button") && element.textContent].join();
+    const { activeElement } = document;
+    const was = this.controls.contains(activeElement) && key(activeElement);
+    replace();
+    [...this.controls.querySelectorAll("button, input, select")].find(
+      (element) => key(element) === was)?.focus();
   }
 
   searchControls() {
@@ -188,29 +258,28 @@ class Laboratory {
   }
 
   besideControls() {
-    const others = this.offers.filter(({ name, kind }) => name !== this.name && kind !== "folder");
     return make("fieldset", { class: "beside" }, make("legend", {}, "Beside it"),
-      ...others.map((offer) => make("label", {},
-        make("input", { type: "checkbox", checked: this.beside.has(offer.name),
-          onchange: async ({ target }) => {
-            if (target.checked) this.beside.set(offer.name, await this.open(offer));
-            else this.beside.delete(offer.name);
-            this.translate();
-          } }), ` ${offer.title}`)));
+      ...this.companions().map((offer) => make("label", {},
+        make("input", { type: "checkbox", name: offer.name, checked: this.beside.has(offer.name),
+          onchange: ({ target }) => this.putBeside(offer, target) }), ` ${offer.title}`)));
+  }
+
+  async putBeside(offer, box) {
+    try {
+      const model = box.checked && await this.open(offer);
+      // While it was loaded, the reader may have changed the box or the model.
+      if (!box.checked) this.beside.delete(offer.name);
+      else if (this.companions().includes(offer)) this.beside.set(offer.name, model);
+      this.translate();
+    } catch (error) {
+      box.checked = false;
+      this.say(error.message);
+    }
   }
 
   set(change) {
     change();
-    const { activeElement } = document;
-    const [label, head] = ["aria-label", "data-head"].map((name) => activeElement?.getAttribute(name));
-    const name = activeElement?.name;
-    const text = activeElement?.textContent;
     this.showControls();
-    // The focus stays where it was: the controls were made anew.
-    [...this.controls.querySelectorAll("button, input, select")].find((element) =>
-      (head && element.dataset.head === head) || (name && element.name === name) ||
-      (!head && !name && element.textContent === text &&
-        element.getAttribute("aria-label") === label))?.focus();
     this.translate();
   }
 
@@ -222,11 +291,14 @@ class Laboratory {
       Object.values(switches).includes(false);
   }
 
+  // While a model is loaded, what is typed waits for it.
   sentenceChanged() {
+    if (this.isLoading) return;
     this.change.weights = {};
     this.position = 0;
     const text = this.input.value;
-    const unknown = this.model.src.unknown(text);
+    this.read = text;
+    const unknown = this.model.src.unknown(asWritten(this.model.src, text));
     this.say(unknown.length
       ? `The model has never seen ${unknown.map((each) => `“${each}”`).join(", ")}.` : "");
     this.suggest(text);
@@ -249,11 +321,13 @@ class Laboratory {
   async translate() {
     const turn = ++this.turn;
     const { model } = this;
-    const ids = model.src.encode(this.input.value);
+    const ids = model.src.encode(asWritten(model.src, this.input.value));
     if (!ids.length) {
       this.results.replaceChildren();
+      this.results.removeAttribute("aria-busy");
       return;
     }
+    this.results.setAttribute("aria-busy", "true");
     try {
       const found = {};
       const changes = { now: this.change, ...(this.isChanged && { before: noChange() }) };
@@ -263,18 +337,24 @@ class Laboratory {
       }
       const others = [];
       for (const [name, other] of this.beside) {
-        const title = this.offers.find((offer) => offer.name === name).title;
-        const ours = other.src.encode(this.input.value);
+        const { title } = this.offers.find((offer) => offer.name === name);
+        const ours = other.src.encode(asWritten(other.src, this.input.value));
         others.push([title, other, await this.search(other, ours, noChange(), turn)]);
         if (turn !== this.turn) return;
       }
       this.found = found;
       this.others = others;
       this.position = Math.min(this.position, found.now.best.tokens.length);
+      this.step = null;
       this.show();
+      this.heard.replaceChildren("It says: ", make("span", { lang: model.languages[1] },
+        model.tgt.decode(found.now.best.tokens)));
     } catch (error) {
+      if (turn !== this.turn) return;
       this.results.replaceChildren();
       this.say(error.message);
+    } finally {
+      if (turn === this.turn) this.results.removeAttribute("aria-busy");
     }
   }
 
@@ -302,7 +382,8 @@ class Laboratory {
 
   // How likely the right translation is, and where the model looks when it has to say it.
   gold(model, source, change) {
-    const pair = model.sentences.find(({ src }) => src.join(" ") === this.input.value.trim());
+    const text = asWritten(model.src, this.input.value);
+    const pair = model.sentences.find(({ src }) => src.join(" ") === text);
     if (!pair) return null;
     const ids = model.tgt.encode(pair.tgt.join(" "));
     const said = forced(model, source, ids, change);
@@ -316,16 +397,12 @@ class Laboratory {
   // --- what is shown of them -----------------------------------------------------------------
 
   show() {
-    const { now } = this.found;
     const parts = [this.translations()];
     if (!this.isSmall) parts.push(this.nextToken());
     const attention = this.attention();
     if (attention) parts.push(attention);
     if (!this.isSmall) {
-      parts.push(make("details", { class: "more", ontoggle: ({ target }) => {
-        this.treeOpen = target.open;
-      }, open: this.treeOpen }, make("summary", {}, "The search, as a tree"),
-      tree(now.steps, this.model.tgt, this.model.gloss, now.best)));
+      parts.push(this.growingTree());
       if (this.model.kind === "transformer") parts.push(this.embeddings());
     }
     this.keepFocus(() => this.results.replaceChildren(...parts));
@@ -333,7 +410,7 @@ class Laboratory {
 
   // Results are made anew; what had the focus is found again by its place among the buttons.
   keepFocus(replace) {
-    const focusable = () => [...this.results.querySelectorAll("button, summary, [tabindex]")];
+    const focusable = () => [...this.results.querySelectorAll("button, input, summary, [tabindex]")];
     const place = focusable().indexOf(document.activeElement);
     const scrolled = [...this.results.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
     replace();
@@ -353,8 +430,8 @@ class Laboratory {
       const tokens = [...model.tgt.tokens(found.best.tokens), ...(chosen ? ["<eos>"] : [])];
       const words = tokens.map((token, t) => (chosen
         ? make("button", { type: "button", "aria-pressed": String(t === this.position),
-          onclick: () => { this.position = t; this.show(); } }, word(token, model.gloss))
-        : word(token, model.gloss)));
+          onclick: () => { this.position = t; this.show(); } }, word(token, model.writing.tgt))
+        : word(token, model.writing.tgt)));
       const told = [make("span", {}, `log p = ${found.best.logProb.toFixed(2)}`)];
       if (found.gold && !this.isSmall) {
         const right = found.gold.pair.tgt.join(" ") === model.tgt.tokens(found.best.tokens).join(" ");
@@ -366,21 +443,19 @@ class Laboratory {
       }
       return make("div", { class: "translation", "data-which": title },
         make("h2", {}, title),
-        make("p", { lang: model.gloss && Object.keys(model.gloss).length ? "ko" : null }, ...words),
+        make("p", {}, ...words),
         ...(this.isSmall ? [] : [make("p", { class: "numbers" }, ...told)]));
     });
-    return make("div", { class: "translations", "aria-live": "polite" }, ...rows);
+    return make("div", { class: "translations" }, ...rows);
   }
 
   // The distribution of the token at the chosen place, when the ones before it are said.
   nextToken() {
     const { now, before } = this.found;
-    const { tgt, gloss } = this.model;
+    const { tgt, writing } = this.model;
     const prefix = now.best.tokens.slice(0, this.position);
-    const likely = (source, change) => logProbs(
-      row(this.model.rate(source, [BOS, ...prefix], change).logits, this.position),
-      change.temperature,
-    ).map(Math.exp);
+    const likely = (source, change) =>
+      nextLogProbs(this.model, source, prefix, change).map(Math.exp);
     const ours = likely(now.source, this.change);
     const unchanged = before && likely(before.source, noChange());
     const chosen = [...now.best.tokens, EOS][this.position];
@@ -391,7 +466,7 @@ class Laboratory {
     }));
     const said = tgt.tokens(prefix).map(printed).join(" ") || "the beginning";
     return make("section", {}, make("h2", {}, "The next token"),
-      bars(entries, gloss, `What may come after: ${said}`, (token) => {
+      bars(entries, writing.tgt, `What may come after: ${said}`, (token) => {
         const id = entries.find((entry) => entry.token === token).id;
         this.sayInstead(id);
       }));
@@ -401,17 +476,15 @@ class Laboratory {
   sayInstead(id) {
     const { now } = this.found;
     const tokens = now.best.tokens.slice(0, this.position);
-    let logProb = 0;
     while (true) {
-      const rated = this.model.rate(now.source, [BOS, ...tokens], this.change);
-      const next = nextLogProbs(rated, this.change);
-      const token = tokens.length === this.position ? id : largest(next, 1)[0];
+      const token = tokens.length === this.position
+        ? id : largest(nextLogProbs(this.model, now.source, tokens, this.change), 1)[0];
       if (token === EOS || tokens.length >= longestTranslation(this.model, now.source)) break;
       tokens.push(token);
     }
     const said = forced(this.model, now.source, tokens, this.change);
-    logProb = said.logProb;
-    this.found = { ...this.found, now: { ...now, said, best: { tokens, logProb, ended: true } } };
+    const best = { tokens, logProb: said.logProb, ended: true };
+    this.found = { ...this.found, now: { ...now, said, best } };
     this.show();
   }
 
@@ -438,11 +511,12 @@ class Laboratory {
       ? now.gold.pair.links : [];
     const id = `${this.layer}.${this.head}`;
     const byHand = this.change.weights[id] ?? {};
-    const { gloss } = this.model;
-    const caption = `${layerName(this.layer)}, ${
-      this.head < 0 ? "mean of the heads" : `head ${this.head + 1}`}: each row shares out 1`;
+    const { src, tgt } = this.model.writing;
+    const shown = this.head < 0 ? "mean of the heads" : `head ${this.head + 1}`;
+    const caption = `${this.isSmall ? "Attention" : `${layerName(this.layer)}, ${shown}`
+    }: each row shares out 1`;
     const table = weightsTable(weights, rows, columns, {
-      gloss: { rows: isEncoder ? {} : gloss, columns: isEncoder || !isSelf ? {} : gloss },
+      writing: { rows: isEncoder ? src : tgt, columns: isEncoder || !isSelf ? src : tgt },
       gold: new Set(links.map(([s, t]) => `${s} ${t}`)),
       shown: isEncoder ? undefined : this.position,
       pick: this.head < 0 || this.isSmall ? null : (t, s) => this.setByHand(id, t, s, columns.length),
@@ -473,19 +547,65 @@ class Laboratory {
     this.translate();
   }
 
+  // The tree of a search up to one of its steps.
+  growingTree() {
+    const { steps, best } = this.found.now;
+    const { tgt, writing } = this.model;
+    const grown = make("div");
+    const told = make("output", { for: "lab-step" });
+    const grow = () => {
+      told.textContent = `${range.value} of ${steps.length}`;
+      grown.replaceChildren(tree(steps.slice(0, Number(range.value)), tgt, writing.tgt, best));
+    };
+    const range = make("input", { type: "range", id: "lab-step", min: 1, max: steps.length,
+      value: this.step ?? steps.length, oninput: () => {
+        this.step = Number(range.value);
+        grow();
+      } });
+    grow();
+    return make("details", { class: "more", open: this.treeOpen, ontoggle: ({ target }) => {
+      this.treeOpen = target.open;
+    } }, make("summary", {}, "The search, as a tree"), make("div", { class: "search" },
+      make("label", { for: "lab-step" }, "step "), range, told), grown);
+  }
+
   embeddings() {
     const { now } = this.found;
     const { ids } = now.source;
     const tokens = this.model.src.tokens(ids);
+    const [lang] = this.model.languages;
     const sum = now.source.embeddings;
-    const alone = this.model.read(ids, { ...this.change, positions: false }).embeddings;
+    const alone = this.model.embed("src", ids, { positions: false });
     const positions = { ...sum, data: sum.data.map((entry, at) => entry - alone.data[at]) };
+    const parts = this.change.positions
+      ? [[alone, "the tokens"], [positions, "their positions"], [sum, "the sum"]]
+      : [[alone, "the tokens, without positions"]];
     return make("details", { class: "more", open: this.vectorsOpen, ontoggle: ({ target }) => {
       this.vectorsOpen = target.open;
     } }, make("summary", {}, "The vectors that the encoder reads"),
-    strips(alone, tokens, "the tokens"), strips(positions, tokens, "their positions"),
-    strips(sum, tokens, "the sum"));
+    ...parts.map(([vectors, label]) => strips(vectors, tokens, lang, label)));
   }
+}
+
+// A model knows how its words are written: in which languages, and what they mean. What is glossed
+// is the toy corpus; of another model that a reader brings, the languages are unknown.
+function withLanguages(model, languages = model.languages) {
+  const toy = Object.keys(model.gloss).length ? ["en", "ko"] : [];
+  const [src, tgt] = languages ?? toy;
+  const writing = { src: { lang: src, gloss: {} }, tgt: { lang: tgt, gloss: model.gloss } };
+  return Object.assign(model, { languages: languages ?? toy, writing });
+}
+
+// A text as a vocabulary of words has it, which may know neither capitals nor the end's full stop.
+function asWritten(vocabulary, text) {
+  if (!vocabulary.words) return text;
+  const words = text.split(/\p{White_Space}+/u).filter(Boolean);
+  return words.map((each, i) => {
+    const bare = i === words.length - 1 ? each.replace(/[.?!]+$/, "") : each;
+    return [each, each.toLowerCase(), bare, bare.toLowerCase()].find(
+      (way) => way === "" || vocabulary.ids.has(way),
+    ) ?? each;
+  }).filter(Boolean).join(" ");
 }
 
 // "decoder.1.cross_attention" as a reader calls it.

@@ -181,7 +181,7 @@ const SETTINGS = {
     num_layers: isSize, num_heads: isSize, num_kv_heads: isSize, d_k: isSize, d_v: isSize,
     d_ff: isSize, max_length: isSize,
     norm: oneOf("layer", "rms"), norm_position: oneOf("post", "pre"),
-    positions: oneOf("sinusoidal", "learned"),
+    activation: oneOf("relu", "swish"), positions: oneOf("sinusoidal", "learned"),
     share_embeddings: isSwitch, tie_output: isSwitch,
   },
   seq2seq: RECURRENT,

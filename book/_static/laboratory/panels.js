@@ -18,9 +18,9 @@ function printed(token) {
   return token.replaceAll(BOUNDARY, "") || BOUNDARY;
 }
 
-// A token, and under it what it means in English, where that is known.
-function word(token, gloss) {
-  const parts = [make("span", {}, printed(token))];
+// A token in its language, and under it what it means in English, where that is known.
+function word(token, { lang, gloss }) {
+  const parts = [make("span", { lang }, printed(token))];
   if (gloss[token]) parts.push(make("small", {}, gloss[token]));
   return make("span", { class: "word" }, ...parts);
 }
@@ -40,11 +40,11 @@ function choice(label, options, chosen, pick) {
 }
 
 // The likeliest next tokens as bars, the unchanged model's beside them where something is changed.
-function bars(entries, gloss, caption, pick) {
+function bars(entries, writing, caption, pick) {
   const list = entries.map(({ token, now, before, chosen }) => make("tr", {},
     make("th", { scope: "row" }, make("button", {
       type: "button", "aria-pressed": String(chosen), onclick: () => pick(token),
-    }, word(token, gloss))),
+    }, word(token, writing))),
     make("td", { class: "bar", style: `--p: ${now}` }, percent(now)),
     ...(before === undefined ? [] : [make("td", { class: "bar pale", style: `--p: ${before}` },
       percent(before))]),
@@ -55,12 +55,12 @@ function bars(entries, gloss, caption, pick) {
     make("tbody", {}, ...list));
 }
 
-// Attention weights as a table: a row for every token that attends. Bold outlines are gold links.
+// Attention weights as a table: a row for every token that attends. Gold links are outlined.
 // `pick(row, column)` is called when a cell is chosen, `shown` is the row that is looked at.
 function weightsTable(weights, rows, columns, options) {
-  const { gloss = {}, gold = new Set(), pick, shown, byHand = {}, caption } = options;
+  const { writing, gold = new Set(), pick, shown, byHand = {}, caption } = options;
   const head = make("tr", {}, make("td"),
-    ...columns.map((token) => make("th", { scope: "col" }, word(token, gloss.columns ?? {}))));
+    ...columns.map((token) => make("th", { scope: "col" }, word(token, writing.columns))));
   const body = rows.map((token, t) => {
     const cells = columns.map((column, s) => {
       const weight = weights.data[t * weights.columns + s];
@@ -75,15 +75,18 @@ function weightsTable(weights, rows, columns, options) {
     });
     const mark = byHand[t] ? " ✎" : "";
     return make("tr", { class: t === shown ? "shown" : null },
-      make("th", { scope: "row" }, word(token, gloss.rows ?? {}), mark), ...cells);
+      make("th", { scope: "row" }, word(token, writing.rows), mark), ...cells);
   });
+  const legend = gold.size
+    ? [". ", make("span", { class: "gold" }, "Outlined"), ": words that belong together"] : [];
   return make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption },
-    make("table", { class: "weights" }, make("caption", {}, caption), make("thead", {}, head),
-      make("tbody", {}, ...body)));
+    make("table", { class: "weights" }, make("caption", {},
+      make("span", {}, caption, ...legend)), make("thead", {}, head), make("tbody", {}, ...body)));
 }
 
 // Vectors as rows of small coloured fields: orange is positive, blue negative, as in the figures.
-function strips(rows, tokens, label) {
+// The style sheet gives a row of the picture the height of its token's name.
+function strips(rows, tokens, lang, label) {
   const { columns: width, data } = rows;
   const height = 9;
   const canvas = make("canvas", { width, height: rows.rows * height, role: "img", "aria-label":
@@ -95,13 +98,13 @@ function strips(rows, tokens, label) {
     context.fillStyle = entry > 0 ? `rgb(213 94 0 / ${strength})` : `rgb(0 114 178 / ${strength})`;
     context.fillRect(at % width, Math.floor(at / width) * height, 1, height - 1);
   });
-  const names = make("ol", {}, ...tokens.map((token) => make("li", {}, printed(token))));
+  const names = make("ol", { lang }, ...tokens.map((token) => make("li", {}, printed(token))));
   return make("figure", { class: "strips" }, make("figcaption", {}, label),
-    make("div", {}, names, canvas));
+    make("div", { style: `--rows: ${rows.rows}` }, names, canvas));
 }
 
 // The tree of all beginnings that a search kept. A leaf that was dropped is pale.
-function tree(steps, vocabulary, gloss, best) {
+function tree(steps, vocabulary, writing, best) {
   const root = { children: new Map() };
   const grow = (tokens, ended, logProb) => {
     let node = root;
@@ -121,7 +124,7 @@ function tree(steps, vocabulary, gloss, best) {
   }
   const draw = (node) => {
     const label = make("span", { class: onBest.has(node) ? "best" : null },
-      word(vocabulary.tokens([node.token])[0], gloss));
+      word(vocabulary.tokens([node.token])[0], writing));
     if (!node.children.size && node.logProb !== undefined) {
       label.append(make("small", { class: "number" }, ` ${node.logProb.toFixed(2)}`));
     }
@@ -131,7 +134,7 @@ function tree(steps, vocabulary, gloss, best) {
     while (last.children.size === 1) {
       [last] = last.children.values();
       const next = make("span", { class: onBest.has(last) ? "best" : null },
-        word(vocabulary.tokens([last.token])[0], gloss));
+        word(vocabulary.tokens([last.token])[0], writing));
       line.append(" ", next);
       if (!last.children.size && last.logProb !== undefined) {
         line.append(make("small", { class: "number" }, ` ${last.logProb.toFixed(2)}`));

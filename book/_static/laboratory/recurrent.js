@@ -117,9 +117,9 @@ class RecurrentModel {
     return times(vector(scores), memory).data;
   }
 
-  // Logits from what a decoder knows at every position.
-  logits(readouts) {
-    const x = this.linear(matrixOf(readouts), "readout");
+  // Logits from what a decoder knows at every position, from one of them on.
+  logits(readouts, from) {
+    const x = this.linear(matrixOf(readouts.slice(from)), "readout");
     return this.linear({ ...x, data: x.data.map(Math.tanh) }, "output");
   }
 }
@@ -132,13 +132,13 @@ class Seq2Seq extends RecurrentModel {
     return { ids, memory: vector(context), embeddings, attention: {} };
   }
 
-  rate(source, ids) {
+  rate(source, ids, _, from = 0) {
     const context = source.memory.data;
     const embeddings = this.embed("tgt", ids);
     const words = ids.map((_, t) => row(embeddings, t));
     const inputs = matrixOf(words.map((word) => join(word, context)));
     const { hidden } = this.walk("decoder.cell", inputs, this.bridge(context));
-    const logits = this.logits(hidden.map((state, t) => join(state, context, words[t])));
+    const logits = this.logits(hidden.map((state, t) => join(state, context, words[t])), from);
     return { logits, embeddings, attention: {} };
   }
 }
@@ -155,7 +155,7 @@ class Bahdanau extends RecurrentModel {
     return { ids, memory, keys, first: this.bridge(right[0]), embeddings, attention: {} };
   }
 
-  rate(source, ids, change = noChange()) {
+  rate(source, ids, change = noChange(), from = 0) {
     const embeddings = this.embed("tgt", ids);
     const [weights, readouts] = [[], []];
     let state = source.first;
@@ -169,7 +169,7 @@ class Bahdanau extends RecurrentModel {
       readouts.push(join(this.hidden(state), context, word));
     }
     const attention = { attention: [matrixOf(weights)] };
-    return { logits: this.logits(readouts), embeddings, attention };
+    return { logits: this.logits(readouts, from), embeddings, attention };
   }
 }
 
@@ -183,7 +183,7 @@ class Luong extends RecurrentModel {
     return { ids, memory, keys, first: state, embeddings, attention: {} };
   }
 
-  rate(source, ids, change = noChange()) {
+  rate(source, ids, change = noChange(), from = 0) {
     const embeddings = this.embed("tgt", ids);
     const { hidden } = this.walk("decoder.cell", embeddings, source.first);
     const weights = [];
@@ -196,6 +196,6 @@ class Luong extends RecurrentModel {
       return join(context, state);
     });
     const attention = { attention: [matrixOf(weights)] };
-    return { logits: this.logits(readouts), embeddings, attention };
+    return { logits: this.logits(readouts, from), embeddings, attention };
   }
 }

@@ -14,9 +14,10 @@ function logProbs(logits, temperature = 1) {
   return Float32Array.from(scaled, (logit) => logit - largest - Math.log(sum));
 }
 
-// What may follow the last token that was rated.
-function nextLogProbs(rated, change) {
-  return logProbs(row(rated.logits, rated.logits.rows - 1), change.temperature);
+// What may follow these tokens.
+function nextLogProbs(model, source, tokens, change) {
+  const { logits } = model.rate(source, [BOS, ...tokens], change, tokens.length);
+  return logProbs(logits.data, change.temperature);
 }
 
 // How many tokens a translation may have, <eos> counted.
@@ -38,21 +39,19 @@ function largest(entries, count) {
   return best;
 }
 
-// The likeliest token at every step. A step is {tokens, logProb, rated, token, ended, done}:
-// `rated` is what the model said before `token` was chosen, so that the last step's tells of all.
+// The likeliest token at every step. A step is {tokens, logProb, token, ended, done}.
 function* greedy(model, source, change = noChange()) {
   const longest = longestTranslation(model, source);
   const tokens = [];
   let logProb = 0;
   for (let length = 1; ; length++) {
-    const rated = model.rate(source, [BOS, ...tokens], change);
-    const next = nextLogProbs(rated, change);
+    const next = nextLogProbs(model, source, tokens, change);
     const [token] = largest(next, 1);
     logProb += next[token];
     const ended = token === EOS;
     if (!ended) tokens.push(token);
     const done = ended || length >= longest;
-    yield { tokens: [...tokens], logProb, rated, token, ended, done };
+    yield { tokens: [...tokens], logProb, token, ended, done };
     if (done) return;
   }
 }
@@ -73,7 +72,7 @@ function* beam(model, source, change = noChange(), { beam: width, alpha } = mode
   for (let step = 0; live.length; step++) {
     const candidates = [];
     for (const [parent, { tokens, logProb }] of live.entries()) {
-      const next = nextLogProbs(model.rate(source, [BOS, ...tokens], change), change);
+      const next = nextLogProbs(model, source, tokens, change);
       for (const token of largest(next, width)) {
         candidates.push({ tokens, token, logProb: logProb + next[token], parent, step });
       }
@@ -101,9 +100,11 @@ function* beam(model, source, change = noChange(), { beam: width, alpha } = mode
 // by token, and what is attended to when each is predicted.
 function forced(model, source, ids, change = noChange()) {
   const rated = model.rate(source, [BOS, ...ids], change);
-  const each = [...ids, EOS].map(
-    (id, i) => logProbs(row(rated.logits, i), change.temperature)[id],
-  );
+  // Without the causal mask the decoder would see the answer while it rates it: each token is rated
+  // by its own beginning, as in a search.
+  const each = [...ids, EOS].map((id, i) => (change.causal
+    ? logProbs(row(rated.logits, i), change.temperature)
+    : nextLogProbs(model, source, ids.slice(0, i), change))[id]);
   return { logProb: each.reduce((a, b) => a + b), logProbs: each, ...rated };
 }
 

@@ -2,7 +2,6 @@
 
 // A Transformer (Vaswani et al. 2017), from the numbers of a sentence's tokens to the logits of
 // the next one, and what a reader may change in it while it runs.
-//
 // A matrix is {rows, columns, data}, its rows one after another in a Float32Array: what is stored
 // has 32 bits, while JavaScript adds up in 64. A sentence is a matrix with one row per token.
 
@@ -23,17 +22,22 @@ function columns(x, start, width) {
 }
 
 function dot(x, y) {
-  let sum = 0;
-  for (let i = 0; i < x.length; i++) sum += x[i] * y[i];
-  return sum;
+  let sum = x.length % 2 ? x[0] * y[0] : 0;
+  let other = 0; // of every second product: neither addition waits for the other
+  for (let i = x.length % 2; i < x.length; i += 2) {
+    sum += x[i] * y[i];
+    other += x[i + 1] * y[i + 1];
+  }
+  return sum + other;
 }
 
 // x yᵀ: every row of x times every row of y.
 function timesTransposed(x, y) {
   const product = matrix(x.rows, y.rows);
+  const rows = Array.from({ length: x.rows }, (_, i) => row(x, i));
   for (let j = 0; j < y.rows; j++) {
     const other = row(y, j);
-    for (let i = 0; i < x.rows; i++) product.data[i * y.rows + j] = dot(row(x, i), other);
+    for (let i = 0; i < x.rows; i++) product.data[i * y.rows + j] = dot(rows[i], other);
   }
   return product;
 }
@@ -62,8 +66,7 @@ function softmax(scores) {
   powers.forEach((power, i) => { scores[i] = power / sum; });
 }
 
-// The weights of one head: softmax(Q Kᵀ / scale), or what `rows` says for some of the queries.
-// Where it is causal, a query sees no later key.
+// A head's weights: softmax(Q Kᵀ / scale), or what `rows` says of a query; causal hides later keys.
 function attentionWeights(query, key, { scale = 1, causal = false, rows = {} }) {
   const weights = timesTransposed(query, key);
   for (let i = 0; i < weights.rows; i++) {
@@ -96,8 +99,7 @@ class Transformer {
   linear(x, name, weight = this.weights[`${name}.weight`]) {
     const product = timesTransposed(x, weight);
     const bias = this.weights[`${name}.bias`].data;
-    product.data.forEach((entry, at) => { product.data[at] = entry + bias[at % bias.length]; });
-    return product;
+    return { ...product, data: product.data.map((entry, at) => entry + bias[at % bias.length]) };
   }
 
   // (x − mean) / √(variance + ε), times a factor, plus a shift; "rms" has neither mean nor shift.
@@ -136,11 +138,12 @@ class Transformer {
     return this.linear(gathered, `${name}.output`);
   }
 
-  // A small network at every position by itself: max(0, x W₁ + b₁) W₂ + b₂.
+  // At every position by itself, f(x W₁ + b₁) W₂ + b₂: f(z) is max(0, z), or z / (1 + e⁻ᶻ), "swish".
   feedForward(name, x) {
-    const inner = this.linear(x, `${name}.inner`);
-    inner.data.forEach((entry, at) => { inner.data[at] = Math.max(0, entry); });
-    return this.linear(inner, `${name}.outer`);
+    const inner = this.linear(x, `${name}.feed_forward.inner`);
+    const isSwish = this.config.activation === "swish";
+    const data = inner.data.map((z) => (isSwish ? z / (1 + Math.exp(-z)) : Math.max(0, z)));
+    return this.linear({ ...inner, data }, `${name}.feed_forward.outer`);
   }
 
   // A shortcut around a sub-layer: Norm(x + Sublayer(x)), or, pre-norm, x + Sublayer(Norm(x)).
@@ -151,9 +154,8 @@ class Transformer {
 
   // The vectors of tokens times √d_model, plus those of their positions.
   embed(side, ids, change) {
-    if (ids.length > this.maxLength) {
-      throw new Error(`The sentence has ${ids.length} tokens, the model takes ${this.maxLength}.`);
-    }
+    const told = `The sentence has ${ids.length} tokens, the model takes ${this.maxLength}.`;
+    if (ids.length > this.maxLength) throw new Error(told);
     const name = this.config.share_embeddings ? "tgt_embedding" : `${side}_embedding`;
     const table = this.weights[`${name}.tokens.weight`];
     const x = matrix(ids.length, table.columns);
@@ -170,16 +172,15 @@ class Transformer {
       const name = `encoder.${layer}`;
       x = this.residual(`${name}.residual_1`, x, (y) =>
         this.multiHeadAttention(`${name}.self_attention`, y, y, false, change, attention));
-      x = this.residual(`${name}.residual_2`, x, (y) =>
-        this.feedForward(`${name}.feed_forward`, y));
+      x = this.residual(`${name}.residual_2`, x, (y) => this.feedForward(name, y));
     }
     if (this.config.norm_position === "pre") x = this.norm(x, "encoder_norm");
     return { ids, memory: x, embeddings, attention };
   }
 
-  // The decoder rates, after every token of a translation (which begins with <bos>), all tokens
-  // that may come next. Nothing is kept between two calls: the whole beginning is read anew.
-  rate(source, ids, change = noChange()) {
+  // The decoder rates, after a translation's tokens (of which <bos> is the first) from number `from`
+  // on, all that may come next. Nothing is kept: every call reads the whole beginning anew.
+  rate({ memory }, ids, change = noChange(), from = 0) {
     const [attention, embeddings] = [{}, this.embed("tgt", ids, change)];
     let x = embeddings;
     for (let layer = 0; layer < this.config.num_layers; layer++) {
@@ -187,14 +188,13 @@ class Transformer {
       x = this.residual(`${name}.residual_1`, x, (y) =>
         this.multiHeadAttention(`${name}.self_attention`, y, y, change.causal, change, attention));
       x = this.residual(`${name}.residual_2`, x, (y) =>
-        this.multiHeadAttention(
-          `${name}.cross_attention`, y, source.memory, false, change, attention));
-      x = this.residual(`${name}.residual_3`, x, (y) =>
-        this.feedForward(`${name}.feed_forward`, y));
+        this.multiHeadAttention(`${name}.cross_attention`, y, memory, false, change, attention));
+      x = this.residual(`${name}.residual_3`, x, (y) => this.feedForward(name, y));
     }
     if (this.config.norm_position === "pre") x = this.norm(x, "decoder_norm");
     const name = this.config.tie_output ? "tgt_embedding.tokens" : "output";
-    const logits = this.linear(x, "output", this.weights[`${name}.weight`]);
+    const asked = { ...x, rows: x.rows - from, data: x.data.subarray(from * x.columns) };
+    const logits = this.linear(asked, "output", this.weights[`${name}.weight`]);
     return { logits, embeddings, attention };
   }
 }
