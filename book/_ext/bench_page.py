@@ -113,7 +113,7 @@ class BenchTable(BenchDirective):
         widths = dict.fromkeys(names, (100 - 28) // (len(names) - 1)) | {names[0]: 28}
         cells = [[[nodes.Text(text)] for text in row] for row in body]
         about = nodes.Text(how_made(rows, self.made(self.arguments[0])))
-        return [table(widths, cells), nodes.paragraph("", "", about)]
+        return [table(widths, cells, "numbers"), nodes.paragraph("", "", about)]
 
 
 class BenchWishes(BenchDirective):
