@@ -148,7 +148,7 @@ def test_the_dozen_modules_that_are_taught_have_equations() -> None:
 
 def test_an_equation_ends_where_its_words_end() -> None:
     equations = {"d_k": "d_k", "a b": "a_b"}
-    assert with_formulas("id_k, d_k2: d_k.", equations) == "id_k, d_k2: :math:`d_k`."
+    assert with_formulas("id_k, d_k2: d_k.", equations) == "id_k, d_k2: :math:`d_k.`"
     assert with_formulas("If a\nb is.", equations) == "If :math:`a_b` is."
 
 

@@ -122,8 +122,9 @@ class BenchWishes(BenchDirective):
     def run(self) -> list[nodes.Node]:
         """Return the table."""
         body = [outcome(wish, self.rows(wish.contest)) for wish in WISHES]
+        cells = [[[nodes.Text(text)] for text in row] for row in body]
         widths = {"contest": 34, "wished": 28, "found": 14, "so it was": 24}
-        return [table(widths, [[[nodes.Text(text)] for text in row] for row in body])]
+        return [table(widths, cells, "numbers")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -34,10 +34,11 @@ def with_formulas(text: str, equations: dict[str, str]) -> str:
     ordered = sorted(equations, key=len, reverse=True)
 
     def formula(found: re.Match[str]) -> str:
-        return f":math:`{equations[' '.join(found.group().split())]}`"
+        return f":math:`{equations[' '.join(found[1].split())]}{found[2]}`"
 
-    text = re.sub("|".join(map(pattern, ordered)), formula, text)
-    return re.sub(r"(?:\A|(?<=\n\n)):math:`([^`]*)`(\.?)(?=\n\n|\n?\Z)", r".. math:: \1\2", text)
+    # A comma after a formula belongs to it: else a line may begin with it.
+    text = re.sub(rf"({'|'.join(map(pattern, ordered))})([,;.]?)", formula, text)
+    return re.sub(r"(?:\A|(?<=\n\n)):math:`([^`]*)`(?=\n\n|\n?\Z)", r".. math:: \1", text)
 
 
 def write_equations(
