@@ -188,7 +188,7 @@ def test_pre_commit_has_the_ruff_of_the_lock() -> None:
     assert version("ruff") == locked("ruff")
 
 
-def steps(workflow: dict[str, Any]) -> Iterator[dict[str, str]]:
+def steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Go through the steps of all jobs of a workflow."""
     for job in workflow["jobs"].values():
         yield from job["steps"]
@@ -236,6 +236,15 @@ def test_a_workflow_may_little_and_runs_once_at_a_time(path: Path) -> None:
     assert writing == ({"publish"} if path.stem in {"release", "site"} else set())
     for step in steps(workflow):
         assert re.fullmatch(r"actions/[\w-]+@v\d+", step.get("uses", "actions/x@v1"))
+
+
+def test_a_picture_of_every_page_is_kept() -> None:
+    """What `make pictures` writes, and nothing else under the same name, is what is kept."""
+    todo = list(steps(yaml.safe_load(text(".github/workflows/checks.yml"))))
+    made = [number for number, step in enumerate(todo) if step.get("run") == "make pictures"]
+    (kept,) = [step for step in todo if "upload-artifact" in step.get("uses", "")]
+    assert todo[made[0] + 1] == kept
+    assert f"screenshots.py _build/html {kept['with']['path']}\n" in text("Makefile")
 
 
 def test_the_oldest_python_that_the_package_allows_is_checked() -> None:

@@ -1,10 +1,12 @@
 """The pages made from committed files: status, citation, changelog, records; and their rules."""
 
 import csv
+import inspect
 import re
 import shutil
 from importlib.metadata import PathDistribution
 from pathlib import Path
+from pkgutil import resolve_name
 
 import cite_page
 import licences_page
@@ -15,6 +17,8 @@ import status_page
 import yaml
 from api_page import modules_of
 from bs4 import BeautifulSoup
+from equations import EQUATIONS, pattern, with_formulas
+from formulas import mathml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from packaging.utils import canonicalize_name
 
@@ -123,6 +127,29 @@ def test_a_chapter_leads_to_the_modules_that_it_builds() -> None:
     chapters = {path.stem for path in (ROOT / "book").glob("[0-9]*.ipynb")}
     led = [name for chapter in chapters for name in modules_of(f"book/{chapter}")]
     assert sorted(led) == sorted(name for name, chapter in MODULES.items() if chapter)
+
+
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_the_equations_of_a_docstring_are_written_in_tex_too(name: str) -> None:
+    docstring = inspect.getdoc(resolve_name(f"annotated_transformer.{name}"))
+    for equation, tex in EQUATIONS[name].items():
+        assert re.search(pattern(equation), docstring), equation
+        assert mathml(tex, display=False).startswith("<math>")
+    assert "math" in with_formulas(docstring, EQUATIONS[name])
+
+
+def test_the_dozen_modules_that_are_taught_have_equations() -> None:
+    """Those of the chapters on attention, the Transformer and its training."""
+    assert {name.partition(".")[0] for name in EQUATIONS} >= {
+        "loss", "recurrent", "seq2seq", "soft_lookup", "bahdanau", "luong", "attention",
+        "multi_head_attention", "positional_encoding", "layers", "transformer", "schedule",
+    }  # fmt: skip
+
+
+def test_an_equation_ends_where_its_words_end() -> None:
+    equations = {"d_k": "d_k", "a b": "a_b"}
+    assert with_formulas("id_k, d_k2: d_k.", equations) == "id_k, d_k2: :math:`d_k.`"
+    assert with_formulas("If a\nb is.", equations) == "If :math:`a_b` is."
 
 
 def test_every_locked_library_is_listed_with_a_licence() -> None:

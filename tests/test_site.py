@@ -4,17 +4,19 @@ import gzip
 import importlib
 import json
 import re
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 
 import pytest
 from bs4 import BeautifulSoup
 from course_site import MOVED
+from equations import EQUATIONS
 from playwright.sync_api import Browser, expect
 from reading_time import reading
 
 from annotated_transformer import MODULES
-from browser import serve
+from browser import SETTLED, serve
 from every_page import leads_to
 
 pytestmark = pytest.mark.slow
@@ -108,6 +110,16 @@ def test_no_page_is_heavy(site: Path) -> None:
     assert chapter == {".html", ".css", ".js", ".svg", ".woff2"}
 
 
+def test_the_model_of_the_front_page_is_small(site: Path) -> None:
+    """What a laboratory computes with is its figure: loaded behind the page, weighed apart."""
+    html = (site / "book" / "index.html").read_text(encoding="utf-8")
+    laboratory = BeautifulSoup(html, "lxml").select_one(".laboratory[data-small]")
+    (model,) = json.loads(str(laboratory["data-models"]))
+    file = site / "_static" / "laboratory" / "models" / f"{model['name']}.js"
+    assert file not in own_files(site / "book" / "index.html")
+    assert 100_000 < file.stat().st_size < 1_000_000
+
+
 def test_every_page_has_a_description_of_its_own(site: Path) -> None:
     found: dict[str, Path] = {}
     for page in (site / "book").rglob("*.html"):
@@ -163,6 +175,50 @@ def test_the_page_of_the_package_has_all_that_is_public(site: Path) -> None:
             own = getattr(thing, "__module__", "") == module.__name__ and public[0] != "_"
             if own and isinstance(thing, type | FunctionType):
                 assert f'id="{module.__name__}.{public}"' in html, public
+
+
+def test_the_equations_of_the_docstrings_are_formulas(site: Path) -> None:
+    html = (site / "book" / "api.html").read_text(encoding="utf-8")
+    page = BeautifulSoup(html, "lxml")
+    for name, equations in EQUATIONS.items():
+        described = page.find(id=f"{PACKAGE}.{name}").find_next_sibling("dd")
+        written = {tag.get_text() for tag in described.select("math annotation")}
+        assert len(written) >= len(equations), name
+    for tag in page.select("article :is(.math, code, pre, .sig)"):
+        tag.decompose()
+    assert re.findall(r".*(?:[√Σᵀ⊙₋∞]|\b[A-Z]_\w\b).*", page.select_one("article").get_text()) == []
+
+
+# In Debian's fonts, at the width of an ordinary window.
+TALLEST = 20_000
+
+
+def test_no_lesson_is_endless(site: Path, browser: Browser) -> None:
+    lessons = sorted((site / "book").glob("[0-9]*.html"))
+    lessons = [lesson for lesson in lessons if leads_to(lesson) is None]
+    assert len(lessons) >= 17
+    heights = {}
+    with browser.new_page(viewport={"width": 1400, "height": 900}) as page:
+        for lesson in lessons:
+            page.goto(lesson.as_uri())
+            page.evaluate(SETTLED)
+            heights[lesson.stem] = page.evaluate("document.documentElement.scrollHeight")
+    assert {name: height for name, height in heights.items() if height > TALLEST} == {}
+
+
+@pytest.mark.parametrize(("hand", "which"), [("mouse", 0), ("keyboard", 1)])
+def test_a_fold_opens(site: Path, browser: Browser, hand: str, which: int) -> None:
+    with browser.new_page() as page:
+        page.goto((site / "book" / "05_self_attention.html").as_uri())
+        folds = page.locator("article details", has=page.locator("div.highlight"))
+        summary = folds.nth(which).locator("summary")
+        code = folds.nth(which).locator("div.highlight").first
+        turn = summary.click if hand == "mouse" else partial(summary.press, "Enter")
+        expect(code).to_be_hidden()
+        turn()
+        expect(code).to_be_visible()
+        turn()
+        expect(code).to_be_hidden()
 
 
 def test_the_front_page_is_one_screen(site: Path, browser: Browser) -> None:

@@ -124,7 +124,7 @@ class BenchTable(BenchDirective):
         widths = dict.fromkeys(names, (100 - 28) // (len(names) - 1)) | {names[0]: 28}
         cells = [[[nodes.Text(text)] for text in row] for row in body]
         about = nodes.Text(how_made(rows, self.made(self.arguments[0])))
-        return [table(widths, cells), nodes.paragraph("", "", about)]
+        return [table(widths, cells, "numbers"), nodes.paragraph("", "", about)]
 
 
 class BenchWishes(BenchDirective):
@@ -133,8 +133,9 @@ class BenchWishes(BenchDirective):
     def run(self) -> list[nodes.Node]:
         """Return the table."""
         body = [outcome(wish, self.rows(wish.contest)) for wish in WISHES]
+        cells = [[[nodes.Text(text)] for text in row] for row in body]
         widths = {"contest": 34, "wished": 28, "found": 14, "so it was": 24}
-        return [table(widths, [[[nodes.Text(text)] for text in row] for row in body])]
+        return [table(widths, cells, "numbers")]
 
 
 class BenchInferred(BenchDirective):

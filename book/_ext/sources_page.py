@@ -66,7 +66,7 @@ class SourcesCounts(SourcesDirective):
         body = [[part, *(counts[part, kind] for kind in kinds)] for part in PARTS]
         body.append(["all", *(sum(column) for column in list(zip(*body, strict=True))[1:])])
         cells = ([[nodes.Text(str(entry))] for entry in (*row, sum(row[1:]))] for row in body)
-        return [table({"part": 10, **dict.fromkeys(kinds, 19), "all": 14}, cells)]
+        return [table({"part": 10, **dict.fromkeys(kinds, 19), "all": 14}, cells, "numbers")]
 
 
 class SourcesTable(SourcesDirective):
