@@ -79,17 +79,6 @@ def load_progress(path: Path) -> dict[str, Any]:
         return _progress(file)
 
 
-def load_weights(path: Path, model: nn.Module) -> None:
-    """Give a model the weights in a file.
-
-    Raises:
-        InputError: if there is no such file, or it holds those of another model.
-    """
-    tensors, _ = load_checkpoint(path)
-    require_fit(tensors, model, path)
-    model.load_state_dict(tensors, strict=False)  # shared weights stand under one name only
-
-
 def require_fit(tensors: Mapping[str, Tensor], model: nn.Module, path: Path) -> None:
     """Make sure that weights are those of a model.
 
