@@ -180,9 +180,10 @@ def test_every_byte_of_the_weights_counts(path):
         load_checkpoint(path)
 
 
-def test_a_checkpoint_of_the_first_version_has_no_checksum(path):
+def test_a_checkpoint_without_a_checksum_is_refused(path):
     save_file({"a": torch.ones(1)}, path, metadata={"progress": '{"steps": 3}'})
-    assert load_checkpoint(path) == ({"a": torch.ones(1)}, {"steps": 3})
+    with pytest.raises(InputError, match=r"has no SHA-256 of its weights: it is older than 0\.2"):
+        load_checkpoint(path)
 
 
 def test_no_checkpoint(tmp_path):

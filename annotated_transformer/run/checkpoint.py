@@ -58,13 +58,14 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what :func:`save_checkpoint` wrote.
 
     Raises:
-        InputError: if there is no such file, it is no checkpoint, or its checksum is wrong.
+        InputError: if there is no such file, it is no checkpoint, or its checksum is wrong or missing.
     """
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         header, progress = file.metadata(), _progress(file)
-    # Version 0.1 wrote none.
-    if header.get("sha256") not in (None, checksum(tensors, header["progress"])):
+    if "sha256" not in header:
+        raise InputError(f"{path} has no SHA-256 of its weights: it is older than 0.2, or damaged.")
+    if header["sha256"] != checksum(tensors, header["progress"]):
         raise InputError(f"{path} is damaged: the SHA-256 of its weights is not the one in it.")
     return tensors, progress
 
