@@ -11,16 +11,13 @@ from itertools import zip_longest
 from pathlib import Path
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import with_short_words
 from annotated_transformer.multi30k import multi30k_folder
 from annotated_transformer.tokens import TextPair
 from annotated_transformer.toy import toy_corpus
 
 Links = frozenset[tuple[int, int]]
 """Links between words (source position, target position), both from 0."""
-
-
-LONGEST_WORD = 10_000
-"""Characters: the time to learn subwords from a word grows with the square of its length."""
 
 
 @dataclass(frozen=True)
@@ -215,13 +212,7 @@ def _lines(path: Path) -> Iterator[str]:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file):
                 text = (line.removeprefix(BOM_UTF8) if not number else line).decode().strip()
-                longest = len(text) if len(text) <= LONGEST_WORD else max(map(len, text.split()))
-                if longest > LONGEST_WORD:
-                    raise InputError(
-                        f"{path}, line {number + 1}: a word has {longest:,} characters, it may "
-                        f"have {LONGEST_WORD:,}: is this text?"
-                    )
-                yield text
+                yield with_short_words(text, f"{path}, line {number + 1}: ")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as UTF-8 text ({error}).") from error
 

@@ -3,7 +3,7 @@
 Each check is made once, where a tensor or a list comes in; what is inside does not look again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,37 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.settings import BRIEF
 
 LARGEST_ID = 2**31 - 1
+
+LONGEST_WORD = 10_000
+"""Characters: the time to learn subwords from a word grows with the square of its length."""
+
+
+def each_text(texts: Iterable[str]) -> Iterator[str]:
+    """The texts one by one; a single text is refused, whose characters would be taken for texts.
+
+    Raises:
+        InputError: if it is a text, no list at all, or holds anything but texts.
+    """
+    if isinstance(texts, str) or not hasattr(texts, "__iter__"):
+        raise InputError(f"texts is {BRIEF.repr(texts)}, it must be a list of texts.")
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(f"a text is {BRIEF.repr(text)}, it must be a str.")
+        yield text
+
+
+def with_short_words(text: str, where: str = "") -> str:
+    """The same text, if subwords can be learned from its words in reasonable time.
+
+    Raises:
+        InputError: if a word is too long; it begins with ``where`` the text stands.
+    """
+    longest = len(text) if len(text) <= LONGEST_WORD else max(map(len, text.split()), default=0)
+    if longest > LONGEST_WORD:
+        raise InputError(
+            f"{where}a word has {longest:,} characters, it may have {LONGEST_WORD:,}: is this text?"
+        )
+    return text
 
 
 def require_sentences(sentences: Sequence[Any]) -> None:

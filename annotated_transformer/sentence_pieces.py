@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotated_transformer.errors import InputError, require_library
+from annotated_transformer.inputs import each_text
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 KIND = "SentencePiece"
@@ -64,7 +65,7 @@ class SentencePieces(Vocabulary):
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Cut texts into tokens and give their ids; a piece that has none is unknown."""
-        parts = [self._language_and_text(text) for text in texts]
+        parts = [self._language_and_text(text) for text in each_text(texts)]
         cut = self._processor.encode([text for _, text in parts], out_type=str)
         return [
             [self._ids.get(token, UNK) for token in [*language, *pieces]]

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 from annotated_transformer.bitext import Example
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import each_text, with_short_words
 
 TextPair = tuple[str, str]
 """A sentence and its translation."""
@@ -54,7 +55,7 @@ class Vocabulary:
             vocab_size=2**31, special_tokens=list(SPECIALS), show_progress=False
         )
         # A special token spelled out in a text would be learned a second time.
-        words = (" ".join(w for w in text.split() if w not in SPECIALS) for text in texts)
+        words = (" ".join(w for w in text.split() if w not in SPECIALS) for text in each_text(texts))
         tokenizer.train_from_iterator(words, trainer)
         return cls(tokenizer)
 
@@ -71,7 +72,8 @@ class Vocabulary:
         Source: Sennrich et al. 2016, section 3.2.
 
         Raises:
-            InputError: if ``size`` leaves no room for anything but the special tokens.
+            InputError: if ``size`` leaves no room for anything but the special tokens, or a word has more
+                than 10,000 characters.
         """
         if size <= len(SPECIALS):
             raise InputError(f"size is {size}, it must be larger than {len(SPECIALS)}.")
@@ -84,7 +86,7 @@ class Vocabulary:
         trainer = trainers.BpeTrainer(
             vocab_size=size, special_tokens=list(SPECIALS), show_progress=False
         )
-        tokenizer.train_from_iterator(texts, trainer)
+        tokenizer.train_from_iterator(map(with_short_words, each_text(texts)), trainer)
         return cls(tokenizer)
 
     @classmethod
@@ -121,7 +123,7 @@ class Vocabulary:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """:meth:`encode` for many texts at once, much faster."""
-        encodings = self._tokenizer.encode_batch_fast(list(texts))
+        encodings = self._tokenizer.encode_batch_fast([*each_text(texts)])
         return [[i if i > EOS else UNK for i in encoding.ids] for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:

@@ -51,7 +51,7 @@ class TransformerConfig:
     norm: Annotated[str, one_of(NORMS)] = "layer"  # LayerNorm, as in the paper, or RMSNorm
     norm_position: Annotated[str, one_of(NORM_POSITIONS)] = "post"  # after the sum, as in the paper
     positions: Annotated[str, one_of(ENCODINGS)] = "sinusoidal"
-    max_length: Size = 1024  # positions that the model knows
+    max_length: Annotated[Size, Field(le=10**5)] = 1024  # positions that the model knows
     share_embeddings: bool = False  # one matrix for source and target, of one vocabulary
     tie_output: bool = True  # the target embeddings are the matrix before the softmax, too
 

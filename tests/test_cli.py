@@ -198,6 +198,8 @@ def test_standard_input_may_begin_with_a_mark_and_have_blank_lines(trained):
     assert len(plain.stdout.splitlines()) == 6
     assert plain.stdout.splitlines()[2:4] == ["", ""]
     assert plain.stderr == marked.stderr == ""
+    one, same = (call("translate", trained, mark + "eins").stdout for mark in ("", "\ufeff"))
+    assert one == same == call("translate", trained, stdin=b"\xef\xbb\xbfeins").stdout
 
 
 def test_recipes_are_listed_and_printed():

@@ -153,6 +153,10 @@ def test_a_recipe_that_cannot_be_trained_is_refused_in_one_sentence(changes, mes
             {"num_layers": 10**7},
             "num_layers is 10000000, it must be a whole number, at least 1 and at most 1,000",
         ),
+        (
+            {"max_length": 10**9},
+            "max_length is 1000000000, it must be a whole number, at least 1 and at most 100,000",
+        ),
         ({"share_embeddings": True}, "share_embeddings is set and subwords is 0"),
     ],
 )

@@ -437,6 +437,28 @@ def test_a_checkpoint_of_another_model(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("sizes", "translates", "trains"),
+    [
+        ({"d_model": 10**9}, "does not fit", "this training needs at least"),
+        ({"d_model": 10**9, "num_heads": 8, "d_k": 10**9}, "cannot be built", "cannot be built"),
+    ],
+)
+def test_sizes_written_by_hand_are_refused_before_anything_is_built(
+    tmp_path, sizes, translates, trains
+):
+    run = begin(tmp_path / "run", "transformer")
+    train(run, CORPUS)
+    path = run.folder / "recipe.json"
+    settings = json.loads(path.read_text())
+    settings["sizes"] |= sizes
+    path.write_text(json.dumps(settings))
+    with pytest.raises(InputError, match=translates):
+        _ = Run.open(run.folder).model
+    with pytest.raises(InputError, match=trains):
+        train(Run.open(run.folder), CORPUS)
+
+
+@pytest.mark.parametrize(
     ("model", "changes", "longest"),
     [("seq2seq", {"batch_tokens": 6}, 5), ("transformer", {"sizes": "max_length"}, 5)],
 )
@@ -582,6 +604,9 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
         ({"steps": "many"}, "steps is 'many', it must be a whole number"),
         ({"corpus_checksum": 3}, "corpus_checksum is 3, it must be a text"),
         ({"format": 2, "version": "9.9"}, r"format 2, written by version 9\.9; .* install a newer"),
+        ({"format": -1}, "format is -1, it must be a whole number, at least 1"),
+        ({"format": True}, "format is True, it must be a whole number, at least 1"),
+        ({"format": "1"}, "format is '1', it must be a whole number, at least 1"),
         ({"format": None}, "recipe.json has no format: it is not that of a run, or older than"),
     ],
 )
@@ -628,6 +653,10 @@ def test_a_checkpoint_that_lacks_a_tensor_or_has_another_is_refused(tmp_path, na
             r"losses is \[1, 'x'\], it must be a list, of which each is a number",
         ),
         ({"best": "low"}, "best is 'low', it must be a number"),
+        ({"best": float("nan")}, "best is nan, it must be a number, at least"),
+        ({"norms": [float("nan")]}, r"norms is \[nan\], it must be a list, of which each is"),
+        ({"losses": [float("inf")]}, r"losses is \[inf\], it must be a list, of which each is"),
+        ({"seconds": 1e308}, r"seconds is 1e\+308, it must be a number, at least 0 and at most"),
         ({"waited": None}, "waited is None, it must be a whole number"),
         ({"setps": 7}, "there is no setting 'setps': did you mean steps"),
     ],
@@ -638,6 +667,17 @@ def test_progress_that_no_training_can_have_is_refused(tmp_path, change, message
     tensors, progress = load_checkpoint(run.checkpoint)
     save_checkpoint(run.checkpoint, tensors, progress | change)
     with pytest.raises(InputError, match=rf"is not that of a run \({message}"):
+        train(run, CORPUS)
+
+
+def test_a_random_state_that_is_none_is_refused(tmp_path):
+    run = begin(tmp_path / "run")
+    train(run, CORPUS)
+    tensors, progress = load_checkpoint(run.checkpoint)
+    noise = torch.full_like(tensors["random"], 255)
+    save_checkpoint(run.checkpoint, tensors | {"random": noise}, progress)
+    message = r"checkpoint\.safetensors is damaged: its random numbers cannot go on \(Invalid"
+    with pytest.raises(InputError, match=message):
         train(run, CORPUS)
 
 

@@ -255,3 +255,26 @@ def test_a_vocabulary_at_which_the_library_panics_is_refused():
     ids[""] = ids.pop(joined)
     with pytest.raises(InputError, match="this is not the JSON of a vocabulary"):
         Vocabulary.from_json(json.dumps(described))
+
+
+@pytest.mark.usefixtures("as_readers_do")
+@both
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("abc", "texts is 'abc', it must be a list of texts"),
+        (None, "texts is None, it must be a list of texts"),
+        (["a", 5], "a text is 5, it must be a str"),
+    ],
+)
+def test_a_single_text_is_no_list_of_texts(learn, texts, message):
+    with pytest.raises(InputError, match=message):
+        learn(texts)
+    with pytest.raises(InputError, match=message):
+        learn(["a"]).encode_all(texts)
+
+
+def test_subwords_are_not_learned_from_a_word_without_an_end():
+    Vocabulary.subwords(["a" * 10_000])
+    with pytest.raises(InputError, match="a word has 10,001 characters, it may have 10,000: is"):
+        Vocabulary.subwords(["a", "b " + "a" * 10_001])

@@ -1,10 +1,8 @@
 """The commands that use a trained model: translate, evaluate."""
 
 import sys
-from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, islice
 from typing import Annotated, Any
 
 import typer
@@ -101,11 +99,10 @@ def translate_stream(
     translator: LineTranslator, lines: Iterator[bytes], workers: int | None
 ) -> None:
     """Translate line by line; what is wrong with a line is told beside it."""
-    marked = (line.removeprefix(BOM_UTF8) for line in islice(lines, 1))
     # On a terminal alone, and not among the translations.
     hidden = True if sys.stdout.isatty() else None
     with tqdm(unit=" lines", disable=hidden, dynamic_ncols=True) as bar:
-        for number, line in enumerate(translator.translate(chain(marked, lines), workers), 1):
+        for number, line in enumerate(translator.translate(lines, workers), 1):
             if line.fault:
                 with bar.external_write_mode(file=sys.stderr):
                     typer.echo(f"Line {number} {line.fault}; its translation is empty.", err=True)

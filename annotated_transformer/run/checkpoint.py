@@ -58,13 +58,14 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what :func:`save_checkpoint` wrote.
 
     Raises:
-        InputError: if there is no such file, it is no checkpoint, or its checksum is wrong.
+        InputError: if there is no such file, it is no checkpoint, or its checksum is wrong or missing.
     """
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         header, progress = file.metadata(), _progress(file)
-    # Version 0.1 wrote none.
-    if header.get("sha256") not in (None, checksum(tensors, header["progress"])):
+    if "sha256" not in header:
+        raise InputError(f"{path} has no SHA-256 of its weights: it is older than 0.2, or damaged.")
+    if header["sha256"] != checksum(tensors, header["progress"]):
         raise InputError(f"{path} is damaged: the SHA-256 of its weights is not the one in it.")
     return tensors, progress
 
@@ -77,17 +78,6 @@ def load_progress(path: Path) -> dict[str, Any]:
     """
     with _opened(path) as file:
         return _progress(file)
-
-
-def load_weights(path: Path, model: nn.Module) -> None:
-    """Give a model the weights in a file.
-
-    Raises:
-        InputError: if there is no such file, or it holds those of another model.
-    """
-    tensors, _ = load_checkpoint(path)
-    require_fit(tensors, model, path)
-    model.load_state_dict(tensors, strict=False)  # shared weights stand under one name only
 
 
 def require_fit(tensors: Mapping[str, Tensor], model: nn.Module, path: Path) -> None:

@@ -9,6 +9,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.files import write_atomically
 from annotated_transformer.run.encoded import read_vocabularies, write_vocabularies
 from annotated_transformer.run.recipe import Recipe
+from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import Vocabularies
 
 FORMAT = 1
@@ -49,10 +50,12 @@ def read_description(folder: Path) -> tuple[Recipe, str, Vocabularies]:
 
 
 def _read_recipe(described: Any) -> tuple[Recipe, str]:
-    if not isinstance(described, dict) or not isinstance(described.get("format"), int):
+    if not isinstance(described, dict) or described.get("format") is None:
         raise InputError("recipe.json has no format: it is not that of a run, or older than 0.2")
     settings = dict(described)
     number, version = settings.pop("format"), settings.pop("version", "unknown")
+    if type(number) is not int or number < 1:  # JSON's true is an int, too
+        raise InputError(f"format is {BRIEF.repr(number)}, it must be a whole number, at least 1")
     if number > FORMAT:
         raise InputError(
             f"recipe.json has format {number}, written by version {version}; version "

@@ -15,8 +15,9 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
 from annotated_transformer.files import fill_folder, locked, quoted, require_empty
 from annotated_transformer.run.checkpoint import (
+    load_checkpoint,
     load_progress,
-    load_weights,
+    require_fit,
     save_checkpoint,
     save_halved,
 )
@@ -72,11 +73,7 @@ class Run:
         require_empty(folder, f", or go on with `annotated-transformer resume {quoted(folder)}`")
         device = device or torch.get_default_device()
         checksum, vocabularies = corpus.checksum, learned_vocabularies(corpus, recipe.subwords)
-        try:
-            with torch.device("meta"):
-                sketch = recipe.make_model(vocabularies)
-        except RuntimeError as error:  # numbers of numbers that no number can hold
-            raise InputError(f"a model of these sizes cannot be built ({error}).") from error
+        sketch = recipe.sketch_model(vocabularies)
         require_memory(sketch, recipe.batch_tokens, len(vocabularies.tgt), device)
         require_positions(sketch, Bitext.of(vocabularies.encode(corpus.split("val"))).lengths)
         kept, left_out = training_pairs(corpus, vocabularies, recipe.longest)
@@ -102,8 +99,7 @@ class Run:
         """
         require_empty(folder)
         run = cls(folder, recipe, "", vocabularies)
-        with torch.device("meta"):
-            sketch = recipe.make_model(vocabularies)
+        sketch = recipe.sketch_model(vocabularies)
         wanted = {name: tuple(parameter.shape) for name, parameter in sketch.named_parameters()}
         given = {name: tuple(weight.shape) for name, weight in weights.items()}
         for name in sorted(wanted.keys() | given.keys()):
@@ -203,9 +199,12 @@ class Run:
         Raises:
             InputError: if there are no weights yet, or they do not belong to the recipe.
         """
+        weights, _ = load_checkpoint(self.weights)
+        # The recipe may say any size: what the file holds has room, and nothing else is built.
+        require_fit(weights, self.recipe.sketch_model(self.vocabularies), self.weights)
         with torch.random.fork_rng(devices=[]):  # its fresh weights are of no interest
             model = self.recipe.make_model(self.vocabularies)
-        load_weights(self.weights, model)
+        model.load_state_dict(weights, strict=False)  # shared weights stand under one name only
         return move(model.eval(), self.device)
 
     def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:

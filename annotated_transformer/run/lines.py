@@ -2,6 +2,7 @@
 
 import os
 import signal
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -139,9 +140,9 @@ class LineTranslator:
 
 
 def text_of(line: bytes) -> str | None:
-    """The text of a line, without white space around it; nothing if it is not UTF-8."""
+    """The text of a line, without white space and a byte-order mark; nothing if not UTF-8."""
     try:
-        return line.decode("utf-8").strip()
+        return line.removeprefix(BOM_UTF8).decode().strip()
     except UnicodeDecodeError:
         return None
 

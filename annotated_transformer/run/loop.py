@@ -21,6 +21,7 @@ from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.run.checkpoint import load_checkpoint, require_state, save_checkpoint
 from annotated_transformer.run.encoded import training_pairs
 from annotated_transformer.run.folder import Run
+from annotated_transformer.run.footprint import require_memory
 from annotated_transformer.run.interruption import asked_to_stop
 from annotated_transformer.run.learning_curve import LearningCurve
 from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
@@ -28,16 +29,18 @@ from annotated_transformer.settings import Size, build
 from annotated_transformer.training import Trainer, endless_batches
 from annotated_transformer.transformer import Transformer
 
+Finite = Annotated[float, Field(ge=-sys.float_info.max, le=sys.float_info.max)]
+
 
 @dataclass
 class Progress:
     """Where a training stands, beside its tensors."""
 
     steps: Annotated[int, Field(ge=0, le=10**9)] = 0
-    seconds: Annotated[float, Field(ge=0)] = 0.0
-    losses: list[float] = field(default_factory=list)  # since the last validation
-    norms: list[float] = field(default_factory=list)
-    best: float | None = None  # the lowest validation perplexity so far
+    seconds: Annotated[float, Field(ge=0, le=10**10)] = 0.0
+    losses: list[Finite] = field(default_factory=list)  # since the last validation
+    norms: list[Finite] = field(default_factory=list)
+    best: Finite | None = None  # the lowest validation perplexity so far
     waited: Annotated[int, Field(ge=0)] = 0  # validations since then
     processes: Size = 1  # that train it together
 
@@ -124,6 +127,8 @@ class Session:
                 f"have more than {recipe.longest:,} tokens on a side.",
                 file=sys.stderr,
             )
+        sketch = recipe.sketch_model(run.vocabularies)
+        require_memory(sketch, recipe.batch_tokens, len(run.vocabularies.tgt), run.device)
         self.val = run.vocabularies.encode(corpus.split("val"))
         self.average = move(recipe.make_model(run.vocabularies), run.device)
         self.trainer, self.progress = new_trainer(run), Progress(processes=processes.number)
@@ -141,7 +146,12 @@ class Session:
                     f"on with {processes.number}: each has random numbers of its own."
                 )
             require_state(tensors, self.trainer, run.checkpoint)
-            self.trainer.load(tensors, self.progress.steps)
+            try:
+                self.trainer.load(tensors, self.progress.steps)
+            except (RuntimeError, TypeError) as error:  # all shapes fit: it is a generator's state
+                raise InputError(
+                    f"{run.checkpoint} is damaged: its random numbers cannot go on ({error})."
+                ) from error
             if not self.patient and self.progress.steps < recipe.steps:
                 raise InputError(
                     f"{run.folder} stopped early, at step {self.progress.steps}: it waited for "

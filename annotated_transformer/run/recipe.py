@@ -152,6 +152,19 @@ class Recipe:
         torch.manual_seed(self.seed)
         return make_model(self.model, self.make_config(*map(len, vocabularies)))
 
+    def sketch_model(self, vocabularies: Vocabularies) -> Translator:
+        """The model without weights, its shapes alone: it takes no memory, whatever its sizes.
+
+        Raises:
+            InputError: if it cannot be built.
+        """
+        try:
+            # Making a model seeds the generator, which is of no interest here.
+            with torch.device("meta"), torch.random.fork_rng(devices=[]):
+                return self.make_model(vocabularies)
+        except RuntimeError as error:  # numbers of numbers that no number can hold
+            raise InputError(f"a model of these sizes cannot be built ({error}).") from error
+
     @property
     def longest(self) -> int:
         """How many tokens a side of a training pair may have, without ``EOS``."""

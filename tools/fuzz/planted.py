@@ -33,7 +33,7 @@ FAULTS = [
     Fault(
         "weights",
         "run/checkpoint.py",
-        'not in (None, checksum(tensors, header["progress"]))',
+        '!= checksum(tensors, header["progress"])',
         "is False",
     ),
     Fault("learning curve", "run/learning_curve.py", " and row[0].isdecimal()", ""),
