@@ -79,8 +79,9 @@ def batches_by_tokens(
 
     Positions are counted as the model sees them, padding and special tokens included, on the
     longer side. Grouping by length keeps the padding small; counting tokens rather than sentences
-    makes every batch about equally expensive. With a ``seed``, sentences of equal length and
-    then the groups are shuffled; without, they come shortest first.
+    makes every batch about equally expensive. Sorted by the target's length, then by the source's,
+    the pairs fill one group after the other. With a ``seed``, pairs of equal lengths and then the
+    groups are shuffled; without, the shortest come first.
 
     Returns:
         The numbers of the examples of every group.

@@ -33,7 +33,7 @@ from annotated_transformer.own import (
 )
 from annotated_transformer.own.bench import STOPPED
 from annotated_transformer.own.checks import CHECKS
-from annotated_transformer.own.judging import judge, slips, subjects_of
+from annotated_transformer.own.judging import Finding, judged, loaded, slips, subjects_of
 from annotated_transformer.own.loading import stand_in
 from annotated_transformer.own.skeleton import GIVEN, skeleton, source_of
 from annotated_transformer.own.teaching import CHAPTERS, chapter_of
@@ -93,6 +93,17 @@ def test_what_nothing_is_written_of_is_refused(what: str) -> None:
         asked_for(what)
 
 
+@pytest.mark.parametrize("number", sorted({chapter_of(module) for module in WRITTEN}))
+def test_a_chapter_ends_with_what_is_now_to_be_written(number: int) -> None:
+    (page,) = (ROOT / "book").glob(f"{number:02}_*.ipynb")
+    cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
+    *_, last = ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    assert "**Now yours" in last
+    assert "](your_own_package.md)" in last
+    assert f"check FOLDER {number:02}`" in last
+    assert all(f"`{module}.py`" in last for module in asked_for(str(number)))
+
+
 # --- the empty package ---------------------------------------------------------------------------
 
 
@@ -124,6 +135,13 @@ def test_constructors_name_the_parts_that_weights_need() -> None:
     names = re.findall(r"(\w+) \(nn\.Linear\)", re.sub(r"\n\s*#", "", comment))
     ours = import_module("annotated_transformer.multi_head_attention").MultiHeadAttention(4, 2)
     assert {name.partition(".")[0] for name in ours.state_dict()} == set(names)
+
+
+def test_constructors_say_which_parts_have_no_bias() -> None:
+    for module, parts in (("attention", 3), ("luong", 1), ("bahdanau", 3)):
+        text = re.sub(r"\n\s*#", "", skeleton(source_of(module), 5))
+        assert text.count(" (nn.Linear, bias=False)") == parts
+    assert "backwards (RecurrentLayer, backward=True)" in text
 
 
 def test_the_empty_package_is_imported_and_says_what_is_missing(
@@ -186,6 +204,12 @@ def mine(bare: Path, tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
+def judge(folder: Path, module: str) -> Iterator[Finding]:
+    """What is said of every subject of a module."""
+    theirs = loaded(folder, module)
+    return (judged(theirs, module, subject) for subject in subjects_of(module))
+
+
 def write(folder: Path, module: str, source: str) -> None:
     (folder / PACKAGE / f"{module}.py").write_text(source, encoding="utf-8")
 
@@ -210,7 +234,10 @@ def test_our_own_source_is_right_and_an_empty_one_is_not_written(mine: Path, mod
     assert {finding.state for finding in judge(mine, module)} == {"right"}
 
 
-MISTAKES = tomllib.loads((ROOT / "tests" / "own_mistakes.toml").read_text(encoding="utf-8"))
+MISTAKES, LATER = (
+    tomllib.loads((ROOT / "tests" / f"own_mistakes{later}.toml").read_text(encoding="utf-8"))
+    for later in ("", "_later")
+)
 
 
 def said_of(folder: Path, module: str, right: str, wrong: str) -> list[str]:
@@ -250,6 +277,50 @@ def test_mistakes_that_the_catalogue_was_not_made_of_are_told(mine: Path, module
     )
 
 
+@EVERY_MODULE
+def test_mistakes_that_only_measure_are_told(mine: Path, module: str) -> None:
+    for what, change in LATER.get(module, {}).items():
+        told = said_of(mine, module, *change)
+        assert all([told, *told]), what
+
+
+IN_PLACE = "it changes its arguments in place; return a new result."
+
+
+@pytest.mark.parametrize(
+    ("module", "right", "wrong"),
+    [
+        ("loss", "    log_probs =", "    logits[..., PAD] = -1e4\n    log_probs ="),
+        ("soft_lookup", "scores.masked_fill(", "scores.masked_fill_("),
+        ("positional_encoding", "return x + self", "x += self.table[start:end]; return x; self"),
+        ("batches", "    rows = [", "    sequences[-1].append(PAD)\n    rows = ["),
+        ("decoding", "copy=True)", "copy=False)"),
+    ],
+)
+def test_code_that_works_in_place_is_told_and_spoils_no_question(
+    mine: Path, module: str, right: str, wrong: str
+) -> None:
+    said = said_of(mine, module, right, wrong)
+    assert any(sentence.endswith(IN_PLACE) for sentence in said)
+    assert not any("Failure" in sentence for sentence in said)
+    write(mine, module, OURS[module])
+    assert {finding.state for finding in judge(mine, module)} == {"right"}
+
+
+def test_only_the_readers_own_line_says_that_something_is_not_written(mine: Path) -> None:
+    triangle = "return everything.tril(diagonal=start)"
+    added = "return torch.where(everything.tril(diagonal=start), 0.0, -torch.inf)"
+    write(mine, "masking", OURS["masking"].replace(triangle, added))
+    first, *others = judge(mine, "masking")
+    assert first.state == "right"
+    sentence = "the mask holds 0 and −∞, to be added; True and False are asked for."
+    assert [(f.state, f.sentence) for f in others] == [("wrong", sentence)] * 2
+    write(mine, "masking", OURS["masking"].replace(triangle, "raise NotImplementedError"))
+    first, *others = judge(mine, "masking")
+    assert [f.state for f in (first, *others)] == ["right", "not written", "not written"]
+    assert others[0].sentence == "not written yet: causal_mask: chapter 8."
+
+
 ANOTHER_WAY = """
 import torch
 
@@ -262,7 +333,8 @@ def causal_mask(length, start=0, device=None):
     return (columns {sign} rows).view(1, 1, length - start, length)
 
 def target_mask(tgt_in, start=0):
-    return torch.logical_{join}(causal_mask(tgt_in.shape[1], start), padding_mask(tgt_in))
+    causal = causal_mask(tgt_in.shape[1], start, tgt_in.device)
+    return torch.logical_{join}(causal, padding_mask(tgt_in))
 """
 
 
@@ -325,6 +397,14 @@ def test_whatever_the_code_does_the_next_module_is_judged(
     assert first.sentence == f"padding_mask(torch.tensor([[5, 6], [8, 0]])): {said}"
     assert third.sentence.endswith(said)
     assert second.state == "right"
+
+
+@pytest.mark.parametrize("end", ["os._exit(3)", "raise KeyboardInterrupt"])
+def test_what_ends_the_process_is_blamed_on_what_was_asked(mine: Path, end: str) -> None:
+    ended = f"    import os\n    {end}\n    return (tokens"
+    write(mine, "masking", OURS["masking"].replace("    return (tokens", ended))
+    first, second, third = findings(mine, ("masking",))
+    assert (first.sentence, second.state, third.sentence) == (STOPPED, "right", STOPPED)
 
 
 def test_what_cannot_be_interrupted_is_stopped_from_outside(
@@ -424,6 +504,9 @@ def ours(*arguments: object) -> Result:
     return CliRunner().invoke(app, list(map(str, arguments)))
 
 
+SIZES = ["--set", "d_model=8", "--set", "d_ff=8", "--seed", 3]
+
+
 @pytest.mark.slow
 def test_a_half_finished_package_trains_with_what_is_right_of_it(
     mine: Path, tmp_path: Path
@@ -431,7 +514,7 @@ def test_a_half_finished_package_trains_with_what_is_right_of_it(
     noisy = "import sys\nsys.stderr.write('their heads ')\n"
     write(mine, "multi_head_attention", noisy + OURS["multi_head_attention"])
     write(mine, "loss", "import sys\nsys.exit('their loss')\n" + OURS["loss"])
-    sizes = ["--set", "d_model=8", "--set", "d_ff=8", "--steps", 2, "--seed", 3]
+    sizes = [*SIZES, "--steps", 2]
     told = run("train", *sizes, "--out", tmp_path / "theirs", "--package", mine)
     assert told.returncode == 0, told.stderr
     assert "Yours: multi_head_attention.\nOurs, until yours are right: tokens, " in told.stderr
@@ -441,6 +524,41 @@ def test_a_half_finished_package_trains_with_what_is_right_of_it(
     mixed, right = (load_file(tmp_path / name / "model.safetensors") for name in ("theirs", "ours"))
     assert mixed.keys() == right.keys()
     assert all(torch.equal(mixed[name], right[name]) for name in right)
+
+
+@pytest.mark.slow
+def test_what_the_readers_code_raises_in_a_program_is_one_sentence(
+    mine: Path, tmp_path: Path
+) -> None:
+    steps = "        self.steps += 1\n"
+    source = OURS["training"].replace(steps, steps + "        1 / (5 - self.steps)\n")
+    write(mine, "training", source)
+    told = run("train", *SIZES, "--steps", 6, "--out", tmp_path / "run", "--package", mine)
+    assert told.returncode == 1
+    line = source[: source.index("1 / (5")].count("\n") + 1
+    assert told.stderr.splitlines()[-1] == (
+        f"Error: {Path(PACKAGE, 'training.py')}, line {line}: ZeroDivisionError: division by zero"
+    )
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.slow
+def test_a_complete_package_learns_what_ours_learns_and_is_exported(
+    mine: Path, tmp_path: Path
+) -> None:
+    for module in WRITTEN:
+        write(mine, module, OURS[module])
+    for name, package in (("theirs", ["--package", mine]), ("ours", [])):
+        told = run("train", *SIZES, "--steps", 3, "--out", tmp_path / name, *package)
+        assert told.returncode == 0, told.stderr
+        told = run("resume", tmp_path / name, "--steps", 5, *package)
+        assert told.returncode == 0, told.stderr
+        assert (f"Yours: {', '.join(asked_for(None))}.\n" in told.stderr) == bool(package)
+        told = run("export", tmp_path / name, tmp_path / "web" / name, "--to", "web")
+        assert told.returncode == 0, told.stderr
+    for file in ("{}/model.safetensors", "web/{}/model.safetensors", "web/{}/model.json"):
+        theirs, right = ((tmp_path / file.format(n)).read_bytes() for n in ("theirs", "ours"))
+        assert theirs == right
 
 
 @pytest.mark.slow

@@ -144,8 +144,11 @@ def resume(
         str | None, typer.Option(help="Where the corpus is now, if it was moved.")
     ] = None,
     device: DeviceOption = "auto",
+    package: PackageOption = None,
 ) -> None:
     """Go on with a run that was interrupted, or that should be trained longer."""
+    if handed_over(package, resume, locals()):
+        return
     with one_sentence(), joined(device) as processes:
         opened = Run.open(run, choose_device(device))
         opened.require_trainable()

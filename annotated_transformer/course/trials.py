@@ -30,6 +30,9 @@ NOT_THE_READERS = (
 """Where this package, the installed ones and those of Python have their files."""
 
 
+IN_PLACE = "it changes its arguments in place; return a new result"
+
+
 class Unfit(ValueError):
     """What was written cannot be put to a case; the message says why, and is told as it is."""
 
@@ -76,7 +79,7 @@ def attempt(
         result = Failure(f"it raises {_tell(error)}", _place(error))
     else:
         if not equal(given, case):
-            result = Failure("it changes its arguments in place; return a new result")
+            result = Failure(IN_PLACE)
     changed = tuple(name for name, pair in copies.items() if not equal(*pair))
     return Trial(result, printed.getvalue(), changed)
 

@@ -6,13 +6,15 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 from typing import Any
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.own.judging import Finding, judge, subjects_of
+from annotated_transformer.own.judging import Finding, judged, loaded, subjects_of
 from annotated_transformer.own.loading import file_of, stand_in
 
 PATIENCE = 60.0
@@ -34,27 +36,34 @@ def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -
         file_of(folder, module)
     left = [(module, subject) for module in modules for subject in subjects_of(module)]
     while left:
-        for finding in _told(folder, list(dict.fromkeys(module for module, _ in left)), patience):
-            if (finding.module, finding.subject) in left:
-                left.remove((finding.module, finding.subject))
-                yield finding
-        if left:  # the process has come to an end too early, in the first module that is left
-            hung = left[0][0]
-            for module, subject in [pair for pair in left if pair[0] == hung]:
-                left.remove((module, subject))
-                yield Finding(module, subject, "wrong", STOPPED)
+        loaded = ""
+        for told in _told(folder, left, patience):
+            if isinstance(told, str):
+                loaded = told
+            elif (told.module, told.subject) in left:
+                left.remove((told.module, told.subject))
+                yield told
+        if left:  # the process has come to an end too early, at the first subject that is left
+            hung, first = left[0]
+            blamed = [first] if hung == loaded else [s for module, s in left if module == hung]
+            for subject in blamed:
+                left.remove((hung, subject))
+                yield Finding(hung, subject, "wrong", STOPPED)
 
 
 STOPPED = "the check ended here: this code does not come to an end, or ends the whole process."
 
 
-def _told(folder: Path, modules: list[str], patience: float) -> Iterator[Finding]:
-    """What a process says until it ends, or says nothing for too long."""
+def _told(folder: Path, left: list[tuple[str, str]], patience: float) -> Iterator[Finding | str]:
+    """What a process says until it ends, or says nothing for too long.
+
+    A finding, or the name of a module that has been loaded.
+    """
     # A folder of the reader's is the first place where Python looks for modules with -c: not here.
     environment = os.environ | {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(folder), *modules],
+        [sys.executable, "-c", PROGRAM, str(folder), json.dumps(left)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -75,7 +84,8 @@ def _told(folder: Path, modules: list[str], patience: float) -> Iterator[Finding
         if not _next(lines, 10 * PATIENCE):
             raise InputError("the process that checks could not be started: is memory short?")
         while line := _next(lines, patience):
-            yield Finding(**json.loads(line))
+            told = json.loads(line)
+            yield told if isinstance(told, str) else Finding(**told)
     finally:
         process.kill()
         process.wait()
@@ -92,17 +102,19 @@ def _next(lines: "Queue[str]", patience: float) -> str:
 
 
 def serve(arguments: list[str]) -> None:
-    """Judge the modules that are named after the folder, and print what is found."""
+    """Judge what is named after the folder, and print what is found, as soon as it is."""
     told = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the reader's code prints goes nowhere
 
-    def tell(entry: dict[str, Any]) -> None:
+    def tell(entry: Any) -> None:
         print(json.dumps(entry), file=told, flush=True)
 
-    folder, modules = Path(arguments[0]), arguments[1:]
+    folder, subjects = Path(arguments[0]), json.loads(arguments[1])
     stand_in(folder)
-    tell({})
-    for module in modules:
-        for finding in judge(folder, module):
-            tell(asdict(finding))
+    tell("")
+    for module, pairs in groupby(subjects, key=itemgetter(0)):
+        theirs = loaded(folder, module)
+        tell(module)
+        for _, subject in pairs:
+            tell(asdict(judged(theirs, module, subject)))
         stand_in(folder)

@@ -1,7 +1,8 @@
 """Judging: what a module of the reader's is, right, not written or wrong, and in which way."""
 
+import linecache
+import re
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -9,19 +10,21 @@ from types import ModuleType
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from annotated_transformer.course.comparing import Failure, difference, equal
+from annotated_transformer.course.copying import copied
 from annotated_transformer.course.relations import relation
-from annotated_transformer.course.trials import Trial, attempt
+from annotated_transformer.course.trials import IN_PLACE, Trial, attempt
 from annotated_transformer.own.checks import CHECKS, Check
 from annotated_transformer.own.loading import file_of, run_source
 from annotated_transformer.own.skeleton import source_of
-from annotated_transformer.own.teaching import PACKAGE
+from annotated_transformer.own.teaching import PACKAGE, chapter_of
 
 SECONDS = 5.0
 """How long the reader's code may take to answer one question."""
 
-NOT_WRITTEN = "it raises NotImplementedError: "
+NOT_WRITTEN = "it raises NotImplementedError"
 
 
 @dataclass(frozen=True)
@@ -47,18 +50,6 @@ def subjects_of(module: str) -> list[str]:
     return list(dict.fromkeys(check.subject for check in CHECKS[module]))
 
 
-def judge(folder: Path, module: str) -> Iterator[Finding]:
-    """Say of every subject of a module what it is. Our modules stand in for the others.
-
-    A mistake is named if simulating it gives the reader's answers to all questions about the
-    subject; otherwise the first answer that is wrong is shown. The questions come in an order of
-    size, so that is the smallest.
-    """
-    theirs = loaded(folder, module)
-    for subject in subjects_of(module):
-        yield judged(theirs, module, subject)
-
-
 def loaded(folder: Path, module: str) -> ModuleType | Failure:
     """The module of the reader's, or why there is none."""
     file = file_of(folder, module)
@@ -66,11 +57,17 @@ def loaded(folder: Path, module: str) -> ModuleType | Failure:
         source = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         return Failure(f"it cannot be read: {error}")
+    linecache.checkcache(str(file))  # it may have been told of before
     return attempt(lambda: run_source(source, PACKAGE, module, str(file)), (), SECONDS).result
 
 
 def judged(theirs: ModuleType | Failure, module: str, subject: str) -> Finding:
-    """Say of one subject of a module what it is."""
+    """Say of one subject of a module what it is.
+
+    A mistake is named if simulating it gives the reader's answers to all questions about the
+    subject; otherwise the first answer that is wrong is shown. The questions come in an order of
+    size, so that is the smallest.
+    """
     if isinstance(theirs, Failure):
         return Finding(module, subject, "wrong", f"{module}.py cannot be used: {theirs.sentence}")
     checks = [check for check in CHECKS[module] if check.subject == subject]
@@ -80,8 +77,9 @@ def judged(theirs: ModuleType | Failure, module: str, subject: str) -> Finding:
         given = trial.result
         if trial.endless:  # each further question may take as long
             return Finding(module, subject, "wrong", f"{check.claim}: {given.sentence}")
-        if isinstance(given, Failure) and given.error.startswith(NOT_WRITTEN):
-            what = given.error.removeprefix(NOT_WRITTEN)
+        if isinstance(given, Failure) and _is_not_written(given):
+            what = given.error.removeprefix(NOT_WRITTEN).removeprefix(": ")
+            what = what or f"{subject}: chapter {chapter_of(module)}"
             return Finding(module, subject, "not written", f"not written yet: {what}.")
         answers.append(given)
     right = [wanted(check) for check in checks]
@@ -99,14 +97,33 @@ def judged(theirs: ModuleType | Failure, module: str, subject: str) -> Finding:
     return Finding(module, subject, "wrong", said)
 
 
+def _is_not_written(given: Failure) -> bool:
+    """Whether it is the reader's code that raises this; PyTorch does for types it does not know."""
+    return given.error.partition(": ")[0] == NOT_WRITTEN and bool(
+        re.search(r"\braise\b", given.place)
+    )
+
+
 def asked(check: Check, module: ModuleType) -> Trial:
-    """What a module answers to a question, or a Failure."""
+    """What a module answers to a question, or a Failure. The question stays as it is."""
 
     def ask() -> Any:
         torch.manual_seed(0)
         return check.ask(module)
 
-    return attempt(ask, (), SECONDS)
+    inputs: list[Any] = [x for x in check.ask.__globals__.values() if isinstance(x, Tensor | list)]
+    before = copied(inputs)
+    trial = attempt(ask, (), SECONDS)
+    if equal(inputs, before):
+        return trial
+    for given, kept in zip(inputs, before, strict=True):
+        if isinstance(given, Tensor):
+            given.data = kept
+            if given.requires_grad:  # as what a parameter was added to does
+                given.detach_()
+        else:
+            given[:] = kept
+    return trial if isinstance(trial.result, Failure) else Trial(Failure(IN_PLACE))
 
 
 @cache

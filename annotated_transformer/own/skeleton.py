@@ -97,8 +97,10 @@ def _parts(node: ast.FunctionDef) -> list[str]:
 
 
 def _made_by(value: ast.expr) -> str:
-    made = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
-    return f" ({made})" if re.fullmatch(r"[\w.]+", made) else ""
+    if not isinstance(value, ast.Call) or not re.fullmatch(r"[\w.]+", ast.unparse(value.func)):
+        return ""
+    fixed = [ast.unparse(word) for word in value.keywords if isinstance(word.value, ast.Constant)]
+    return f" ({', '.join([ast.unparse(value.func), *fixed])})"
 
 
 def _wrapped(comment: str, indent: str) -> list[str]:

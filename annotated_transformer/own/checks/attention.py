@@ -5,8 +5,17 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from annotated_transformer.own.checks.check import Check, drawn, filled, linear, parts, refusal
+from annotated_transformer.own.checks.check import (
+    Check,
+    drawn,
+    filled,
+    gradient,
+    linear,
+    parts,
+    refusal,
+)
 from annotated_transformer.own.checks.soft_lookup import (
     EVERY,
     MASK,
@@ -21,11 +30,19 @@ X = drawn("x", 2, 4, 8)
 CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()[None]
 
 
+def _projected(x: Tensor) -> list[Tensor]:
+    widths = (("query", 3), ("key", 3), ("value", 5))
+    return [linear(name, x, width, bias=False) for name, width in widths]
+
+
 def _self_attention_by_hand() -> Tensor:
-    query, key, value = (
-        linear(n, X, d, bias=False) for n, d in (("query", 3), ("key", 3), ("value", 5))
-    )
+    query, key, value = _projected(X)
     return weights_by_hand(query @ key.mT / math.sqrt(3), CAUSAL) @ value
+
+
+def _self_attention_by_torch(x: Tensor) -> Tensor:
+    query, key, value = _projected(x)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=CAUSAL)
 
 
 ATTENTION = (
@@ -70,6 +87,12 @@ ATTENTION = (
         "SelfAttention(8, 3, 5) of (2, 4, 8) with a causal mask, beside a loop",
         lambda m: filled(m.SelfAttention(8, 3, 5))(X, CAUSAL).detach(),
         _self_attention_by_hand,
+    ),
+    Check(
+        "SelfAttention",
+        "the gradient of SelfAttention(8, 3, 5) by its sentence, beside torch.nn",
+        lambda m: gradient(lambda x: filled(m.SelfAttention(8, 3, 5))(x, CAUSAL), X),
+        lambda: gradient(_self_attention_by_torch, X),
     ),
 )
 
@@ -139,6 +162,12 @@ POSITIONAL_ENCODING = (
         "the names and shapes of the weights of SinusoidalPositionalEncoding(9, 8): none",
         lambda m: parts(m.SinusoidalPositionalEncoding(9, 8)),
         dict,
+    ),
+    Check(
+        "SinusoidalPositionalEncoding",
+        "the names of the buffers of SinusoidalPositionalEncoding(9, 8)",
+        lambda m: [name for name, _ in m.SinusoidalPositionalEncoding(9, 8).named_buffers()],
+        lambda: ["table"],
     ),
     Check(
         "LearnedPositionalEncoding",

@@ -5,9 +5,12 @@ from typing import Any
 import torch
 
 from annotated_transformer.bitext import Example
+from annotated_transformer.devices import CPU
 from annotated_transformer.own.checks.check import Check, refusal
+from annotated_transformer.own.checks.places import has_its_device
 
 LENGTHS = [(3, 2), (1, 1), (6, 5), (2, 3), (4, 4), (5, 6), (9, 1), (1, 12)]
+ROWS, PAIRS = [[5, 6, 7], [8]], [([7, 8], [9]), ([7], [5, 6])]
 EXAMPLES: list[Example] = [([7] * n, [5] * m) for n, m in LENGTHS]
 
 
@@ -21,7 +24,7 @@ BATCHES = (
     Check(
         "pad",
         "pad([[5, 6, 7], [8]])",
-        lambda m: m.pad([[5, 6, 7], [8]]),
+        lambda m: m.pad(ROWS),
         lambda: torch.tensor([[5, 6, 7], [8, 0, 0]]),
     ),
     Check(
@@ -31,18 +34,31 @@ BATCHES = (
         lambda: "torch.int64",
     ),
     Check(
+        "pad",
+        "whether pad makes its tensor on the device that is given",
+        lambda m: has_its_device(lambda: m.pad(ROWS, CPU)),
+        lambda: True,
+    ),
+    Check(
         "pad", "the error for pad([])", lambda m: refusal(lambda: m.pad([])), lambda: "InputError"
     ),
     Check(
         "Batch.of",
         "src, tgt_in and tgt_out of Batch.of([([7, 8], [9]), ([7], [5, 6])])",
-        lambda m: (lambda b: [b.src, b.tgt_in, b.tgt_out])(
-            m.Batch.of([([7, 8], [9]), ([7], [5, 6])])
-        ),
+        lambda m: (lambda b: [b.src, b.tgt_in, b.tgt_out])(m.Batch.of(PAIRS)),
         lambda: [
             torch.tensor(rows)
             for rows in ([[7, 8, 2], [7, 2, 0]], [[1, 9, 0], [1, 5, 6]], [[9, 2, 0], [5, 6, 2]])
         ],
+    ),
+    Check(
+        "Batch.of",
+        "whether Batch.of makes src, tgt_in and tgt_out on the device that is given",
+        lambda m: [
+            has_its_device(lambda n=name: getattr(m.Batch.of(PAIRS, CPU), n))  # type: ignore[misc]
+            for name in ("src", "tgt_in", "tgt_out")
+        ],
+        lambda: [True] * 3,
     ),
     Check(
         "Batch.num_tokens",

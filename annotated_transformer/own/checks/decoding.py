@@ -18,6 +18,7 @@ from annotated_transformer.own.checks.searches import (
 )
 from annotated_transformer.search import Search
 
+EVEN = torch.zeros(1, 6, device=CPU)
 ANOTHER = [3, 4, 5, 2]
 """A source for which it matters that what is finished keeps its place, and how lengths count."""
 SOURCES = [[4, 2], [5, 3, 2], [4, 4, 2]]
@@ -75,7 +76,7 @@ DECODING = (
     Check(
         "next_log_probs",
         "next_log_probs(torch.zeros(1, 6))",
-        lambda m: m.next_log_probs(torch.zeros(1, 6)),
+        lambda m: m.next_log_probs(EVEN),
         lambda: torch.tensor([[-math.inf] * 2 + [-math.log(4)] * 4]),
     ),
     Check(

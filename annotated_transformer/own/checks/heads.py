@@ -8,7 +8,15 @@ from torch import Tensor, nn
 
 from annotated_transformer.devices import CPU
 from annotated_transformer.own.checks.attention import CAUSAL, X
-from annotated_transformer.own.checks.check import Check, drawn, filled, linear, parts, refusal
+from annotated_transformer.own.checks.check import (
+    Check,
+    drawn,
+    filled,
+    gradient,
+    linear,
+    parts,
+    refusal,
+)
 from annotated_transformer.own.checks.soft_lookup import weights_by_hand
 
 Y = drawn("y", 2, 3, 8)
@@ -66,10 +74,15 @@ def _placed(m: Any) -> Tensor:
     return layer(Y, mask=KEYS, seen=layer.project(X, X, 3), start=5)
 
 
-def _placed_by_hand() -> Tensor:
+@torch.no_grad()
+def _placed_at_once(m: Any) -> Tensor:
+    return filled(placing(m.MultiHeadAttention)(8, 4))(Y, X, X, KEYS, start=5)
+
+
+def _placed_by_hand(keys_from: int) -> Tensor:
     split = [linear(n, x, 8) for n, x in (("query", Y), ("key", X), ("value", X))]
     query, key, value = (torch.stack(x.chunk(4, dim=-1), dim=1) for x in split)
-    scores = at(query, 5) @ at(key, 3).mT / math.sqrt(2)
+    scores = at(query, 5) @ at(key, keys_from).mT / math.sqrt(2)
     return linear("output", torch.cat((weights_by_hand(scores, KEYS) @ value).unbind(1), -1), 8)
 
 
@@ -142,7 +155,22 @@ MULTI_HEAD_ATTENTION = (
         "MultiHeadAttention",
         "a MultiHeadAttention(8, 4) whose place enlarges later heads; keys from 3, queries from 5",
         _placed,
-        _placed_by_hand,
+        lambda: _placed_by_hand(3),
+    ),
+    Check(
+        "MultiHeadAttention",
+        "the same, of keys that are given as they are: from 0, queries from 5",
+        _placed_at_once,
+        lambda: _placed_by_hand(0),
+    ),
+    Check(
+        "MultiHeadAttention",
+        "the gradient of MultiHeadAttention(8, 4) by what it attends to, beside torch.nn",
+        lambda m: gradient(lambda x: filled(m.MultiHeadAttention(8, 4))(Y, x, x, KEYS), X),
+        lambda: gradient(
+            lambda x: of_torch()(Y, x, x, key_padding_mask=~KEYS[:, 0, 0])[0],
+            X,
+        ),
     ),
     Check(
         "MultiHeadAttention",

@@ -15,6 +15,7 @@ from annotated_transformer.own.checks.check import (
     Check,
     drawn,
     filled,
+    gradient,
     linear,
     of_words,
     refusal,
@@ -106,6 +107,11 @@ def _decoder_by_torch(position: str) -> Tensor:
     return of_words(theirs(X, MEMORY, tgt_mask=~causal_mask(4)[0, 0], **hidden))
 
 
+def _encoder_gradient_by_torch(position: str) -> Tensor:
+    theirs = put_in(layer_of_torch(nn.TransformerEncoderLayer, position), "")
+    return gradient(lambda x: theirs(x, src_key_padding_mask=SRC == 0)[SRC != 0], MEMORY)
+
+
 def _feed_forward_by_hand() -> Tensor:
     return linear("outer", linear("inner", X, 12).clamp(min=0), 8)
 
@@ -167,6 +173,17 @@ LAYERS = (
                 MEMORY, padding_mask(SRC)
             )[SRC != 0].detach(),
             lambda p=position: _encoder_by_torch(p),  # type: ignore[misc]
+        )
+        for position in POSITIONS
+    ),
+    *(
+        Check(
+            "EncoderLayer",
+            f"the gradient of a {position}-norm EncoderLayer by what it reads, beside torch.nn",
+            lambda m, p=position: gradient(  # type: ignore[misc]
+                lambda x: _layer(m, "EncoderLayer", p)(x, padding_mask(SRC))[SRC != 0], MEMORY
+            ),
+            lambda p=position: _encoder_gradient_by_torch(p),  # type: ignore[misc]
         )
         for position in POSITIONS
     ),

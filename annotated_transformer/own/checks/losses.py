@@ -4,14 +4,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.own.checks.check import TGT, Check, drawn, refusal
+from annotated_transformer.devices import CPU
+from annotated_transformer.own.checks.check import TGT, Check, drawn, gradient, refusal
+from annotated_transformer.own.checks.places import has_its_device
 
 LOGITS, TARGET = drawn("logits", 3, 4, 11), torch.where(TGT == 3, 2, TGT)  # with an EOS
 
 
-def _of_torch(smoothing: float) -> Tensor:
+def _of_torch(smoothing: float, logits: Tensor = LOGITS) -> Tensor:
     return F.cross_entropy(
-        LOGITS.flatten(0, 1),
+        logits.flatten(0, 1),
         TARGET.flatten(),
         ignore_index=0,
         reduction="sum",
@@ -31,6 +33,27 @@ LOSS = (
         "smoothed_cross_entropy with smoothing=0.3, beside torch.nn",
         lambda m: m.smoothed_cross_entropy(LOGITS, TARGET, 0.3),
         lambda: _of_torch(0.3),
+    ),
+    Check(
+        "smoothed_cross_entropy",
+        "smoothed_cross_entropy of logits around 1000 and -1000, beside torch.nn",
+        lambda m: m.smoothed_cross_entropy(1000 * LOGITS, TARGET),
+        lambda: _of_torch(0.0, 1000 * LOGITS),
+    ),
+    Check(
+        "smoothed_cross_entropy",
+        "the gradient by the logits of the square of the loss with smoothing=0.3, beside torch.nn",
+        lambda m: gradient(lambda x: m.smoothed_cross_entropy(x, TARGET, 0.3), LOGITS),
+        lambda: gradient(lambda x: _of_torch(0.3, x), LOGITS),
+    ),
+    Check(
+        "smoothed_cross_entropy",
+        "the errors for targets (3, 3) of logits (3, 4, 11), and for an id of 11",
+        lambda m: [
+            refusal(lambda t=t: m.smoothed_cross_entropy(LOGITS, t))  # type: ignore[misc]
+            for t in (TARGET[:, :3], TARGET + 11)
+        ],
+        lambda: ["InputError"] * 2,
     ),
     Check(
         "smoothed_cross_entropy",
@@ -58,11 +81,15 @@ def _both(ids: list[list[int]], start: int = 0) -> Tensor:
     )
 
 
+IDS, LONGER, ONE = (
+    torch.tensor(rows) for rows in ([[5, 6], [8, 0]], [[1, 7, 0], [1, 7, 8]], [[1, 7, 0]])
+)
+
 MASKING = (
     Check(
         "padding_mask",
         "padding_mask(torch.tensor([[5, 6], [8, 0]]))",
-        lambda m: m.padding_mask(torch.tensor([[5, 6], [8, 0]])),
+        lambda m: m.padding_mask(IDS),
         lambda: torch.tensor([[[[True, True]]], [[[True, False]]]]),
     ),
     Check("causal_mask", "causal_mask(3)", lambda m: m.causal_mask(3), lambda: _causal(3)),
@@ -73,15 +100,27 @@ MASKING = (
         lambda: _causal(4, 2),
     ),
     Check(
+        "causal_mask",
+        "whether causal_mask makes its mask on the device that is given",
+        lambda m: has_its_device(lambda: m.causal_mask(3, device=CPU)),
+        lambda: True,
+    ),
+    Check(
         "target_mask",
         "target_mask(torch.tensor([[1, 7, 0], [1, 7, 8]]))",
-        lambda m: m.target_mask(torch.tensor([[1, 7, 0], [1, 7, 8]])),
+        lambda m: m.target_mask(LONGER),
         lambda: _both([[1, 7, 0], [1, 7, 8]]),
     ),
     Check(
         "target_mask",
         "target_mask(torch.tensor([[1, 7, 0]]), start=1)",
-        lambda m: m.target_mask(torch.tensor([[1, 7, 0]]), start=1),
+        lambda m: m.target_mask(ONE, start=1),
         lambda: _both([[1, 7, 0]], 1),
+    ),
+    Check(
+        "target_mask",
+        "whether target_mask makes its mask on the device of its tokens",
+        lambda m: has_its_device(lambda: m.target_mask(LONGER)),
+        lambda: True,
     ),
 )

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.own.checks.check import Check, drawn, filled, refusal
 
-STEPS = (1, 2, 4, 9, 16, 64)
+STEPS = (1, 2, 4, 5, 9, 16, 64)
 
 
 def _rates(make: Callable[[Any], Callable[[int], float]]) -> Callable[[Any], list[float]]:
@@ -32,7 +32,7 @@ SCHEDULE = (
         "linear_schedule",
         f"the rates at steps {STEPS} of linear_schedule(peak=0.5, total=16, warmup=4)",
         _rates(lambda m: m.linear_schedule(0.5, 16, 4)),
-        lambda: [0.125, 0.25, 0.5, 7 / 24, 0.0, 0.0],
+        lambda: [0.125, 0.25, 0.5, 11 / 24, 7 / 24, 0.0, 0.0],
     ),
     Check(
         "linear_schedule",

@@ -28,11 +28,14 @@ class Bigrams(nn.Module):
         return self.table[tgt_in]
 
 
-PARTS = [
-    Batch.of([([5, 6], [7, 8, 9]), ([6], [4])]),
-    Batch.of([([9, 9, 8], [5])]),
-]
-WHOLE = [Batch.of([([5, 6], [7, 8, 9]), ([6], [4]), ([9, 9, 8], [5])])]
+def whole() -> list[Batch]:
+    """Three sentence pairs in one batch; it is new each time, as a trainer might change it."""
+    return [Batch.of([([5, 6], [7, 8, 9]), ([6], [4]), ([9, 9, 8], [5])])]
+
+
+def halves() -> list[Batch]:
+    """The same in two parts that are not equal."""
+    return [Batch.of([([5, 6], [7, 8, 9]), ([6], [4])]), Batch.of([([9, 9, 8], [5])])]
 
 
 STEEP = 9.0
@@ -52,7 +55,7 @@ def _trained(m: Any, updates: list[list[Batch]], **options: Any) -> list[Any]:
 
 def _trained_by_hand(updates: int, clip: float | None) -> list[Any]:
     """The same by torch.optim, on the whole batch."""
-    table, batch, told = nn.Parameter(drawn("table", 11, 11)), WHOLE[0], []
+    table, batch, told = nn.Parameter(drawn("table", 11, 11)), whole()[0], []
     optimizer = torch.optim.Adam([table], betas=(0.9, 0.98), eps=1e-9)
     for step in range(1, updates + 1):
         loss = STEEP * F.cross_entropy(
@@ -69,20 +72,24 @@ def _trained_by_hand(updates: int, clip: float | None) -> list[Any]:
 
 def _options(m: Any) -> dict[str, Any]:
     group = m.paper_adam(nn.Linear(1, 1)).param_groups[0]
-    return {"betas": group["betas"], "eps": f"{group['eps']:g}"}
+    return {
+        "betas": group["betas"],
+        "eps": f"{group['eps']:g}",
+        "weight_decay": group["weight_decay"],
+    }
 
 
 def _mode(m: Any) -> list[bool]:
     model = Bigrams().eval()
-    m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1).update(PARTS)
+    m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1).update(halves())
     return model.trains
 
 
 def _average(m: Any) -> Tensor:
     model = Bigrams()
     trainer = m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1)
-    trainer.update(WHOLE)
-    trainer.update(WHOLE)
+    trainer.update(whole())
+    trainer.update(whole())
     return (trainer.average.weights["table"] - model.table.detach()).abs().max()
 
 
@@ -91,7 +98,7 @@ def _broken(m: Any) -> str:
     with torch.no_grad():
         model.table[1, 1] = float("nan")
     trainer = m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1)
-    return refusal(lambda: trainer.update(WHOLE))
+    return refusal(lambda: trainer.update(whole()))
 
 
 def _nothing(m: Any) -> str:
@@ -101,7 +108,7 @@ def _nothing(m: Any) -> str:
 
 def _logits(m: Any) -> Tensor:
     trainer = m.Trainer(Bigrams(), smoothed_cross_entropy, lambda step: 0.1)
-    return trainer.logits(WHOLE[0]).detach()
+    return trainer.logits(whole()[0]).detach()
 
 
 EXAMPLES = [([7] * n, [5] * n) for n in range(1, 7)]
@@ -143,32 +150,32 @@ TRAINING = (
     ),
     Check(
         "paper_adam",
-        "the betas and eps of paper_adam",
+        "betas, eps and weight_decay of paper_adam",
         _options,
-        lambda: {"betas": (0.9, 0.98), "eps": "1e-09"},
+        lambda: {"betas": (0.9, 0.98), "eps": "1e-09", "weight_decay": 0},
     ),
     Check(
         "Trainer.logits",
         "what Trainer.logits says of a batch",
         _logits,
-        lambda: drawn("table", 11, 11)[WHOLE[0].tgt_in],
+        lambda: drawn("table", 11, 11)[whole()[0].tgt_in],
     ),
     Check(
         "Trainer.update",
         "weights, losses and norms of two updates with a whole batch, beside torch.optim",
-        lambda m: _trained(m, [WHOLE, WHOLE], clip=None),
+        lambda m: _trained(m, [whole(), whole()], clip=None),
         lambda: _trained_by_hand(2, None),
     ),
     Check(
         "Trainer.update",
         "weights, losses and norms of two updates with the same batch in two unequal parts",
-        lambda m: _trained(m, [PARTS, PARTS], clip=None),
+        lambda m: _trained(m, [halves(), halves()], clip=None),
         lambda: _trained_by_hand(2, None),
     ),
     Check(
         "Trainer.update",
         "weights, losses and norms of two updates with clip=0.01",
-        lambda m: _trained(m, [PARTS, WHOLE], clip=0.01),
+        lambda m: _trained(m, [halves(), whole()], clip=0.01),
         lambda: _trained_by_hand(2, 0.01),
     ),
     Check(
