@@ -5,6 +5,7 @@ import csv
 import inspect
 import itertools
 import json
+import math
 import pkgutil
 import re
 import subprocess
@@ -437,6 +438,15 @@ def test_ids_written_into_the_answer_are_told() -> None:
         return decode_with_lists(next_logits, 1, 2, limit)
 
     assert "bos=6" in exercises.greedy_decode(always_two).mistake
+
+
+def test_a_division_without_a_rest_is_not_told_as_another_step() -> None:
+    def whole_subwords(perplexity: float, tokens: int, words: int) -> tuple[float, ...]:
+        loss = math.log(perplexity)
+        share = loss * (tokens // words)
+        return loss, loss * tokens, share, math.exp(share)
+
+    assert "step 3 is wrong" in exercises.perplexity_per_word(whole_subwords).mistake
 
 
 # --- mutants -------------------------------------------------------------------------------------
