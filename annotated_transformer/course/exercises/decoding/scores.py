@@ -44,9 +44,9 @@ class NeverEmpty(RandomModel):
 
     def __call__(self, tokens: Iterable[Any]) -> Tensor:
         """The log-probabilities of the next token; BOS is never said, nor EOS after it."""
-        said = list(tokens)
+        said = [int(token) for token in tokens]
         log_probs = super().__call__(said)
-        if len(said) == 1:
+        if said == [self.bos]:
             log_probs[self.eos] = -torch.inf
         return log_probs.log_softmax(dim=-1)
 
