@@ -6,9 +6,12 @@ import random
 import re
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -316,34 +319,34 @@ def test_an_interruption_does_not_spoil_what_is_remembered() -> None:
 
 
 def test_the_right_results_are_found_once_for_all_answers() -> None:
-    called = []
+    called = SimpleNamespace(times=0)  # of a list, a copy would be changed
 
     def product(x: float, y: float) -> float:
         """Multiply."""
-        called.append(x)
+        called.times += 1
         return x * y
 
     cases = [(2.5, 3.5), (4.5, 1.5), (0.5, 7.5)]
     asked = Exercise(product, {"you add them.": lambda x, y: x + y}, cases)
     first = asked.check(lambda x, y: x**3 + y).mistake
-    assert called
-    called.clear()
+    assert called.times
+    called.times = 0
     assert asked.check(lambda x, y: x**3 + y).mistake == first
     seeds = 3  # asked again only: does the right result depend on random numbers?
-    assert len(called) <= seeds
+    assert called.times <= seeds
 
 
 def test_a_mistake_is_tried_in_one_case_if_it_differs_there() -> None:
-    called = []
+    called = SimpleNamespace(for_numbers=[])
 
     def adds(numbers: list[float]) -> float:
-        called.append(numbers)
+        called.for_numbers.append(numbers)
         return -9.0
 
     cases = [([0.5, 1.0],), ([2.0, 4.0, 8.0],), ([1.0],)]
     asked = Exercise(sum, {"it is always the same.": adds}, cases)
     asked.check(lambda numbers: sum(numbers) * numbers[0] + 3)
-    assert called == [[0.5, 1.0]]
+    assert called.for_numbers == [[0.5, 1.0]]
 
 
 def test_a_copy_shares_nothing_but_what_was_shared() -> None:
@@ -358,7 +361,10 @@ def test_a_copy_shares_nothing_but_what_was_shared() -> None:
     assert x.sum() == 15
 
 
-NOTEBOOK: dict[str, Any] = {"torch": torch, "random": random}
+NOTEBOOK: dict[str, Any] = {
+    **{"__name__": "__main__", "torch": torch, "random": random},
+    **{"deque": deque, "partial": partial},
+}
 """What is defined in the notebook of a reader."""
 exec(
     """
@@ -377,6 +383,59 @@ def meddles(x):
     torch.manual_seed(0)
     random.seed(0)
     return helper(x) + torch.rand(1) * 0 + 1
+
+def wrong(x):
+    return x.mean(-1) + 1
+
+def closes(kept):
+    def answer(x):
+        kept.append(1)
+        return wrong(x)
+    return answer, kept
+
+by_closure, of_closure = closes([])
+
+def by_default(x, kept=[]):
+    kept.append(1)
+    return wrong(x)
+
+of_default, = by_default.__defaults__
+
+def by_keyword(x, *, kept=[]):
+    kept.append(1)
+    return wrong(x)
+
+of_keyword = by_keyword.__kwdefaults__["kept"]
+
+def first_kept(kept, x):
+    kept.append(1)
+    return wrong(x)
+
+of_partial = []
+by_partial = partial(first_kept, of_partial)
+
+def by_partial_inside(x):
+    return by_partial(x)
+
+of_deque = deque()
+
+def by_deque(x):
+    of_deque.append(1)
+    return wrong(x)
+
+of_class = []
+
+class Base:
+    def mean(self, x):
+        of_class.append(1)
+        return wrong(x)
+
+class Layer(Base):
+    def __call__(self, x):
+        return self.mean(x)
+
+def by_class(x):
+    return Layer()(x)
 """,
     NOTEBOOK,
 )
@@ -394,11 +453,56 @@ def test_nothing_of_the_notebook_is_changed_by_the_check() -> None:
     assert re.search(r"It changes `(seen|table|model)`, outside it; work on a copy\.$", told)
 
 
-def test_the_generator_of_python_is_put_back() -> None:
-    state = random.getstate()
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("by_closure", "of_closure"),
+        ("by_default", "of_default"),
+        ("by_keyword", "of_keyword"),
+        ("by_partial", "of_partial"),
+        ("by_partial_inside", "of_partial"),
+        ("by_deque", "of_deque"),
+        ("by_class", "of_class"),
+    ],
+)
+def test_what_a_function_holds_or_reaches_is_not_changed(answer: str, kept: str) -> None:
+    told = SUM(NOTEBOOK[answer]).mistake
+    assert not NOTEBOOK[kept]
+    assert "outside it; work on a copy." in told
+    NOTEBOOK[answer](torch.ones(2))
+    assert len(NOTEBOOK[kept]) == 1  # it is the same object as before
+    NOTEBOOK[kept].clear()
+
+
+def test_a_class_is_asked_for_without_a_change_of_what_its_methods_read() -> None:
+    def ask(kind: Any, x: Tensor) -> Any:
+        return kind()(x)
+
+    cases = [(torch.tensor([1.0, 2.0]),), (torch.tensor([3.0, 5.0]),)]
+    told = Exercise(Total, {}, cases, ask=ask)(NOTEBOOK["Layer"]).mistake
+    assert NOTEBOOK["of_class"] == []
+    assert told.endswith("It changes `of_class`, outside it; work on a copy.")
+
+
+class Total:
+    """What all numbers add up to."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x.sum(-1)
+
+
+def test_random_numbers_and_gradients_are_put_back() -> None:
+    states = random.getstate(), torch.get_rng_state()
+    of_numpy = np.random.get_state()[1].tolist()  # noqa: NPY002
     with settings_put_back():
         random.seed(0)
-    assert random.getstate() == state
+        torch.manual_seed(0)
+        np.random.seed(0)  # noqa: NPY002
+        torch.set_grad_enabled(False)
+    assert torch.is_grad_enabled()
+    assert random.getstate() == states[0]
+    assert torch.equal(torch.get_rng_state(), states[1])
+    assert np.random.get_state()[1].tolist() == of_numpy  # noqa: NPY002
 
 
 def test_a_function_that_calls_itself_is_tried_alone() -> None:
@@ -459,7 +563,8 @@ IDS = Exercise(_ids, {}, [(2,), (3,)], whole=True)
 def test_ids_are_whole_numbers() -> None:
     assert IDS(lambda n: torch.arange(n, dtype=torch.int32)).passed
     assert IDS(lambda n: torch.arange(float(n))).mistake == (
-        "for 2 it gives a tensor of shape (2,) of floats; a tensor of shape (2,) is asked for."
+        "for 2 it gives a tensor of shape (2,) of floats; "
+        "a tensor of shape (2,) of whole numbers is asked for."
     )
 
 
@@ -696,7 +801,8 @@ ASKED = "a tensor of shape (2,) is asked for."
         ([1, 2], torch.ones(2), f"a list of length 2; {ASKED}"),
         ([[1, 1]], [torch.ones(2)], f"a list of length 2 at [0]; {ASKED}"),
         (torch.ones(2), 1.0, "a tensor of shape (2,); a number is asked for."),
-        (True, 1.0, "something of type bool; a number is asked for."),
+        (True, 1.0, "True or False; a number is asked for."),
+        (torch.tensor(True), np.False_, "True; right is False."),
         ([1, 2], [1], "[1, 2]; right is [1]."),
         ([8] * 99, [8] * 98, "a list of length 99; a list of length 98 is asked for."),
         (torch.tensor([math.nan]), torch.ones(1), "[nan]; right is [1]."),
@@ -726,6 +832,10 @@ def test_long_arguments_are_told_by_the_name_under_which_they_can_be_had() -> No
         (1, 1.0, True),
         (1, True, False),
         (1, torch.tensor(True), False),
+        (True, torch.tensor(True), True),
+        (True, torch.tensor([True]), False),
+        (True, np.True_, True),
+        (True, np.False_, False),
         (10**6, 10**6 + 1, False),
         (torch.tensor([10**6]), torch.tensor([10**6 + 1]), False),
         (torch.tensor([10**6]), torch.tensor([1e6]), True),

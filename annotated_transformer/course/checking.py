@@ -142,6 +142,8 @@ class Exercise(Task):
     ) -> str:
         """What is said of a wrong answer without the catalogue."""
         diagnosis, case = self._diagnosis, self._arguments(told)
+        if same := always_the_same(answers, right):
+            return f"it gives {same} in every case; for {case} right is {brief(right[told])}."
         if said := diagnosis.by_chance(answer, told) or self.related(answers, right):
             return said
         if said := diagnosis.wrong_axes(answers, right) or self._mended(answers):
@@ -151,8 +153,6 @@ class Exercise(Task):
         none, some = diagnosis.dependent(answer, told)
         if some:
             return none or f"for {case} {some}"
-        if same := always_the_same(answers, right):
-            return f"it gives {same} in every case; for {case} right is {brief(right[told])}."
         if isinstance(answers[told], Failure):
             return f"for {case} {diagnosis.failed(answers[told], told)}"
         if (said := diagnosis.circumstance(answer, answers, right)).endswith("."):

@@ -32,8 +32,9 @@ class Failure:
 def equal(got: Any, want: Any, whole: bool = False) -> bool:
     """Whether a result is the one that is wanted, up to rounding.
 
-    For a list or a tuple, any sequence will do, and for a number a tensor that holds just it. If
-    the numbers have to be ``whole``, 2.0 is not 2. What cannot be compared is not the same.
+    For a list or a tuple, any sequence will do, and for a number, or for True, a tensor that holds
+    just it. If the numbers have to be ``whole``, 2.0 is not 2. What cannot be compared is not the
+    same.
     """
     try:
         return _equal(got, want, whole)
@@ -51,6 +52,8 @@ def all_equal(got: Iterable[Any], want: Iterable[Any], whole: bool = False) -> b
 def _equal(got: Any, want: Any, whole: bool) -> bool:
     if _is_plainly_other(got, want):
         return False
+    if is_truth(got) and is_truth(want):
+        return bool(got) == bool(want)
     if is_number(got) and is_number(want):
         got, want = torch.as_tensor(got), torch.as_tensor(want)
     if isinstance(got, Tensor) and isinstance(want, Tensor):
@@ -82,6 +85,13 @@ def is_number(value: Any) -> bool:
     if isinstance(value, Tensor):
         return not value.dim() and not value.is_complex() and value.dtype != torch.bool
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_truth(value: Any) -> bool:
+    """Whether this is True or False, be it in a tensor without axes."""
+    if isinstance(value, Tensor):
+        return not value.dim() and value.dtype == torch.bool
+    return isinstance(value, bool | np.bool_)
 
 
 def _is_sequence(value: Any) -> bool:
@@ -127,7 +137,10 @@ def _difference(got: Any, want: Any, whole: bool) -> str:
     if got is None:
         return f"it gives None{at}; {form(want)} is asked for."
     if form(got, whole) != form(want, whole):
-        return f"it gives {form(got, whole)}{at}; {form(want, whole)} is asked for."
+        asked = form(want, whole)
+        if form(got) == form(want):  # the numbers alone are of another kind
+            asked = "a whole number" if is_number(want) else f"{asked} of whole numbers"
+        return f"it gives {form(got, whole)}{at}; {asked} is asked for."
     digits = 4 if show(got) != show(want) else 10
     return f"it gives {brief(got, digits)}{at}; right is {brief(want, digits)}."
 
@@ -157,6 +170,8 @@ def form(value: Any, whole: bool = False) -> str:
         return f"a tensor of shape {tuple(value.shape)}" + f" of {numbers}" * (numbers != "numbers")
     if is_number(value):
         return "a float" if whole and torch.as_tensor(value).is_floating_point() else "a number"
+    if is_truth(value):
+        return "True or False"
     if isinstance(value, Tensor):
         return f"a tensor of shape () of {_numbers(value)}"
     if isinstance(value, list | tuple):
@@ -172,7 +187,7 @@ def show(value: Any, digits: int = 4) -> str:
     >>> show((torch.tensor([[0.5, 1 / 3]]), {2, 1}, [7]))
     '([[0.5, 0.3333]], {1, 2}, [7])'
     """
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor | np.bool_):
         return show(value.tolist(), digits)
     if isinstance(value, float):
         return f"{value:.{digits}g}"

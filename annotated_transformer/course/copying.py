@@ -12,8 +12,10 @@ CONSTANT = frozenset({bool, int, float, str, bytes, type(None)})
 """What cannot be changed and need not be copied."""
 
 
-def copied(value: T) -> T:
+def copied(value: T, known: dict[int, Any] | None = None) -> T:
     """A deep copy, in which what was the same object twice is so again.
+
+    ``known`` says what has a copy already, by its ``id``.
 
     ``copy.deepcopy`` takes some ten times as long for a tensor, and is asked for all others.
 
@@ -22,7 +24,7 @@ def copied(value: T) -> T:
     >>> first is second, first is row
     (True, False)
     """
-    return _copied(value, {})
+    return _copied(value, {} if known is None else known)
 
 
 def _copied(value: Any, known: dict[int, Any]) -> Any:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.course.changes import ASKED_FOR, RELATIONS, is_sequence
-from annotated_transformer.course.comparing import brief, equal, is_number, show
+from annotated_transformer.course.comparing import brief, equal, is_number, is_truth, show
 from annotated_transformer.course.quantities import flat
 
 Results = Sequence[Any]
@@ -25,6 +25,8 @@ def relation(answers: Results, right: Results, whole: bool = False) -> str:
     """
     if len(right) < 2:
         return ""
+    if same := always_the_same(answers, right):
+        return f"this is {same} in every case."
     for sentence, change in RELATIONS.items():
         if holds(answers, right, change, whole):
             return sentence
@@ -144,12 +146,26 @@ def _size(result: Any) -> int:
 
 
 def always_the_same(answers: Results, right: Results) -> str:
-    """The one number or word that is given in every case, if it should not be."""
+    """What is given in every case, if it should not be: a value, or one number everywhere.
+
+    Whatever else this is of the right results, as what they are when rounded, it is by chance.
+
+    >>> always_the_same([[], []], [[3], [4, 5]])
+    '[]'
+    >>> always_the_same([torch.zeros(2), torch.zeros(3)], [torch.rand(2), torch.rand(3)])
+    '0 everywhere'
+    """
     first = answers[0]
-    plain = isinstance(first, bool | str) or is_number(first)
-    if len(answers) == 1 or not plain or equal([right[0]] * len(right), right):
+    if len(answers) == 1 or equal([right[0]] * len(right), right):
         return ""
-    return brief(first) if equal([first] * len(answers), answers) else ""
+    plain = isinstance(first, str | list | tuple) or is_number(first) or is_truth(first)
+    try:
+        if plain and len({show(result, 12) for result in answers}) == 1:
+            return brief(first)  # what is equal up to rounding need not be the same
+        numbers = torch.cat([flat(result) for result in answers])
+        return f"{show(float(numbers[0]))} everywhere" if len(numbers.unique()) == 1 else ""
+    except Exception:  # they are no numbers, or a reader's objects, which may raise at anything
+        return ""
 
 
 def _is_continuous(result: Any) -> bool:

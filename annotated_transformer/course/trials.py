@@ -8,16 +8,15 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 from annotated_transformer.course.comparing import Failure, equal
 from annotated_transformer.course.copying import copied
 from annotated_transformer.course.overtime import OutOfTime, within
+from annotated_transformer.course.surroundings import surroundings_put_back
 
 SECONDS = 10.0
 """How long a reader's function may take for one case."""
@@ -62,10 +61,14 @@ def attempt(
     what it prints is caught. Only an interruption from the keyboard goes through.
     """
     given, printed = copied(case), io.StringIO()
-    alone, copies = isolated(function)
+    copies: dict[str, tuple[Any, Any]] = {}
     try:
-        with settings_put_back(), contextlib.redirect_stdout(printed):
-            result = within(seconds, lambda: ask(alone, *given) if ask else alone(*given))
+        with (
+            surroundings_put_back(function) as copies,
+            settings_put_back(),
+            contextlib.redirect_stdout(printed),
+        ):
+            result = within(seconds, lambda: ask(function, *given) if ask else function(*given))
     except KeyboardInterrupt:
         raise
     except OutOfTime:
@@ -97,59 +100,20 @@ def calculate(
 
 @contextlib.contextmanager
 def settings_put_back() -> Iterator[None]:
-    """Leave the random numbers of Python and PyTorch, and its precision, as they were.
+    """Leave the random numbers of Python, NumPy and PyTorch as they were, and its settings.
 
     Inside, the precision is double: what is drawn does not depend on a notebook's own.
     """
     state, precision = random.getstate(), torch.get_default_dtype()
+    of_numpy = np.random.get_state()  # noqa: NPY002  (a reader may use it)
     torch.set_default_dtype(torch.float64)
     try:
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), torch.set_grad_enabled(torch.is_grad_enabled()):
             yield
     finally:
         random.setstate(state)
+        np.random.set_state(of_numpy)  # noqa: NPY002
         torch.set_default_dtype(precision)
-
-
-DATA = (Tensor, nn.Module, np.ndarray, list, dict, set)
-
-
-def isolated(
-    function: Callable[..., Any],
-) -> tuple[Callable[..., Any], dict[str, tuple[Any, Any]]]:
-    """A function that reads copies of the data around it, and each copy beside its original.
-
-    So do the functions of the same notebook that it calls. What is no plain function, a class or
-    a partial, stays as it is.
-    """
-    copies: dict[str, tuple[Any, Any]] = {}
-    if not isinstance(function, FunctionType):
-        return function, copies
-    outside, world, done = function.__globals__, dict(function.__globals__), set[str]()
-
-    def alone(f: FunctionType) -> FunctionType:
-        for name in (_names(f.__code__) & outside.keys()) - done:
-            done.add(name)
-            value = outside[name]
-            if isinstance(value, FunctionType) and value.__globals__ is outside:
-                world[name] = alone(value)
-            elif isinstance(value, DATA):
-                with contextlib.suppress(Exception):  # a tensor with a history has no copy
-                    world[name] = copied(value)
-                    copies[name] = world[name], value
-        copy = FunctionType(f.__code__, world, f.__name__, f.__defaults__, f.__closure__)
-        copy.__kwdefaults__ = f.__kwdefaults__
-        return copy
-
-    alone_function = alone(function)
-    comparable = {name: pair for name, pair in copies.items() if equal(*pair)}
-    return alone_function, comparable
-
-
-def _names(code: CodeType) -> set[str]:
-    """The names that a piece of code, and the code inside it, may read outside."""
-    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*map(_names, inner))
 
 
 def _tell(error: BaseException) -> str:

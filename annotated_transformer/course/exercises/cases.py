@@ -42,6 +42,12 @@ def random_cases(*shapes: str) -> list[tuple[Tensor, ...]]:
     return cases
 
 
+def numbers_for(model: nn.Module, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+    """Numbers for all parameters of a model, by their names."""
+    likes = enumerate(model.named_parameters())
+    return {name: normal(*like.shape, seed=i, dtype=dtype) for i, (name, like) in likes}
+
+
 def loaded(layer: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module | None:
     """A reader's layer with given weights; nothing while it has no parameters.
 

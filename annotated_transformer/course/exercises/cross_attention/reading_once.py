@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import normal
+from annotated_transformer.course.exercises.cases import loaded, normal
 from annotated_transformer.course.exercises.cross_attention.faulty_readers import (
     SourceReader,
     add_the_mask,
@@ -32,29 +32,48 @@ def _source_reader(d_model: int, num_heads: int) -> nn.Module:
     return SourceReader(d_model, num_heads)
 
 
+Weights = dict[str, Tensor]
+Read = tuple[Tensor, Tensor, Tensor, Tensor]
+"""A memory, its mask, and the positions that ask it, in two parts."""
+
+
 def _translate(
-    kind: Callable[[int, int], Any], d_model: int, num_heads: int
+    kind: Callable[[int, int], Any], num_heads: int, first: Read, second: Read, weights: Weights
 ) -> dict[str, Any] | None:
     """Let a layer read two memories, and ask it some positions at a time."""
-    layer = kind(d_model, num_heads).double()
-    parts = ("query", "key", "value", "output")
-    asked = sorted(f"{part}.{name}" for part in parts for name in ("weight", "bias"))
-    own = layer.state_dict()
-    if sorted(own) != asked:
-        raise ValueError(f"the parameters must be {asked}, here they are {sorted(own)}")
-    layer.load_state_dict({name: normal(*own[name].shape, seed=i) for i, name in enumerate(asked)})
+    layer = loaded(kind(first[0].size(-1), num_heads), weights)
+    if layer is None:
+        return None
     projected: list[int] = []
     for part in (layer.key, layer.value):
-        part.register_forward_hook(lambda *_: projected.append(1))
+        part.register_forward_hook(lambda *_: projected.append(1))  # type: ignore[union-attr]
     outputs = []
-    for lengths, positions in (((5, 4, 2), (1, 1)), ((3, 5, 4), (2, 4))):
-        mask = torch.arange(5) < torch.tensor(lengths)[:, None]
-        layer.read(normal(3, 5, d_model, seed=lengths[0]), mask[:, None, None])
-        for seed, tgt in enumerate(positions):
-            outputs.append(layer(normal(3, tgt, d_model, seed=20 + seed)))
+    for memory, mask, *parts in (first, second):
+        layer.read(memory, mask)  # type: ignore[operator]
+        outputs += [layer(x) for x in parts]
     if any(output is None for output in outputs):
         return None
     return {"outputs": outputs, "memory projected once": len(projected) <= 4}
+
+
+def _case(d_model: int, num_heads: int, dtype: torch.dtype = torch.float64) -> tuple[Any, ...]:
+    """Two memories of three sentences each, and weights for a layer that reads them."""
+
+    def numbers(*axes: int, seed: int) -> Tensor:
+        return normal(*axes, seed=seed, dtype=dtype)
+
+    def read(lengths: tuple[int, ...], positions: tuple[int, int]) -> Read:
+        mask = torch.arange(5) < torch.tensor(lengths)[:, None]
+        first, second = (numbers(3, tgt, d_model, seed=20 + i) for i, tgt in enumerate(positions))
+        return numbers(3, 5, d_model, seed=lengths[0]), mask[:, None, None], first, second
+
+    shapes = {
+        f"{part}.{name}": shape
+        for part in ("key", "output", "query", "value")
+        for name, shape in (("bias", (d_model,)), ("weight", (d_model, d_model)))
+    }
+    weights = {name: numbers(*shape, seed=i) for i, (name, shape) in enumerate(shapes.items())}
+    return num_heads, read((5, 4, 2), (1, 1)), read((3, 5, 4), (2, 4)), weights
 
 
 source_reader = Exercise(
@@ -158,6 +177,6 @@ source_reader = Exercise(
             )
         ),
     },
-    cases=[(8, 2), (6, 3), (12, 4)],
+    cases=[_case(8, 2), _case(6, 3, dtype=torch.float32), _case(12, 4)],
     ask=_translate,
 )

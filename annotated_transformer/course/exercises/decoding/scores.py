@@ -36,6 +36,21 @@ class RandomModel:
         return logits.double().log_softmax(dim=-1)
 
 
+@dataclass(frozen=True)
+class NeverEmpty(RandomModel):
+    """The same, but no sentence of it is empty: EOS is never said first."""
+
+    eos: int = 0
+
+    def __call__(self, tokens: Iterable[Any]) -> Tensor:
+        """The log-probabilities of the next token; BOS is never said, nor EOS after it."""
+        said = [int(token) for token in tokens]
+        log_probs = super().__call__(said)
+        if said == [self.bos]:
+            log_probs[self.eos] = -torch.inf
+        return log_probs.log_softmax(dim=-1)
+
+
 NextLogProbs = Callable[[list[int]], Tensor]
 
 
@@ -170,6 +185,7 @@ exact_search = Exercise(
         (RandomModel(2, vocab=7, bos=6), 6, 3),
         (RandomModel(10, vocab=6, bos=0), 0, 4),
         (RandomModel(110, vocab=7, bos=6), 6, 3),
+        (NeverEmpty(27, vocab=5, bos=1, eos=2), 1, 2),
     ],
     whole=True,
     seconds=5.0,

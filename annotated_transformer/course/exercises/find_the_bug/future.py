@@ -27,8 +27,9 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     leak,
     put_to_test,
     read_at_once,
+    turn_last,
+    turned_round,
     very_tolerant,
-    wrong_answers,
 )
 from annotated_transformer.course.exercises.find_the_bug.healthy import (
     COUNTING,
@@ -77,6 +78,11 @@ def _nearest(model: Transformer) -> bool:
     return all(torch.allclose(before[i, :, i], after[i, :, i]) for i in range(len(PLACES)))
 
 
+def _never_the_last(model: Transformer) -> bool:
+    before, after = _before_and_after(model.eval())
+    return torch.allclose(before[:-1], after[:-1])
+
+
 def _up_to(end: Callable[[int], int]) -> Test:
     """The test that compares more than the positions before the changed word."""
 
@@ -98,6 +104,11 @@ def _leak_faintly(src: Tensor, logits: Tensor) -> Tensor:
     return logits + 1e-3 * torch.cat([logits[:, 1:], 0 * logits[:, :1]], dim=1)
 
 
+def _leak_last(src: Tensor, logits: Tensor) -> Tensor:
+    """The last word's logit is that of the next position."""
+    return turn_last(-1, lambda last: last.roll(-1, 1))(logits)
+
+
 hides_the_future = Exercise(
     ask=put_to_test,
     reference=_hides_the_future,
@@ -108,6 +119,7 @@ hides_the_future = Exercise(
             _last_change
         ),
         "only the position before the changed word decides; a leak may reach farther.": _nearest,
+        "the last word is never changed; it is the future of all others.": _never_the_last,
         "the changed position is compared, too; only those before it do not see the new word.": (
             _up_to(lambda t: t + 1)
         ),
@@ -117,7 +129,7 @@ hides_the_future = Exercise(
         "the source is changed; each word may depend on that, but not on later target words.": (
             _source_does_not_matter
         ),
-        **wrong_answers(_hides_the_future),
+        **turned_round(_hides_the_future),
     },
     cases=[
         (HEALTHY,),
@@ -130,9 +142,11 @@ hides_the_future = Exercise(
         (EARLY_LEAK,),
         (LEAK,),
         (Model("a model whose second position sees the last", layers=1, change=leak(1, 4)),),
+        (Model("a model whose fourth position sees the last", layers=1, change=leak(3, 4)),),
         (LONG_LEAK,),
         (SHORT_LEAK,),
         (Model("a model with a small leak", change=read_at_once(_leak_faintly)),),
+        (Model("a model with a leak into its last logit", change=read_at_once(_leak_last)),),
         *((model,) for model in (DEAF, COUNTING, LATE, STEADY)),
     ],
 )

@@ -32,8 +32,9 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     put_to_test,
     read_at_once,
     to_the_last_digit,
+    turn_last,
+    turned_round,
     very_tolerant,
-    wrong_answers,
 )
 from annotated_transformer.course.exercises.find_the_bug.healthy import DEAF, STEADY, UNORDERED
 from annotated_transformer.tokens import BOS
@@ -127,6 +128,8 @@ FAULTY: dict[str, Change] = {
     "a model that sees every word of the target": _see_everything,
     "a model whose logits are a little larger beside padding": _if_longer(lambda x: 1.01 * x),
     "a model whose logits change places beside padding": _if_longer(lambda x: x.flip(-1)),
+    "a model whose last logit changes beside padding": _if_longer(turn_last(-1, torch.neg)),
+    "a model whose logits move by 0.005 beside padding": _if_longer(lambda x: x + 0.005),
 }
 
 ignores_padding = Exercise(
@@ -137,6 +140,9 @@ ignores_padding = Exercise(
         **very_tolerant(_longer_and_not),
         **only_sums(_longer_and_not),
         **to_the_last_digit(_ignores_padding),
+        "the tolerance is so large that some thousandths are within it.": (
+            lambda model: torch.allclose(*_longer_and_not(model.eval()), atol=0.01)
+        ),
         "only the encoder's output is compared; the decoder may read the padding.": (
             _memory_ignores_padding
         ),
@@ -150,7 +156,7 @@ ignores_padding = Exercise(
             _with_source(F.pad(SRC, (0, 3), value=BOS))
         ),
         "only one position of one sentence decides.": _one_place,
-        **wrong_answers(_ignores_padding),
+        **turned_round(_ignores_padding),
     },
     cases=[
         *((model,) for model in (HEALTHY, TRAINING, PADDING, HEADS, DEAF, UNORDERED, STEADY)),

@@ -26,9 +26,11 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     coarse_answers,
     only_sums,
     put_to_test,
+    read_at_once,
     to_the_last_digit,
+    turn_last,
     turn_third,
-    wrong_answers,
+    turned_round,
 )
 from annotated_transformer.course.exercises.find_the_bug.healthy import (
     COUNTING,
@@ -80,6 +82,11 @@ def _first_two(model: Transformer) -> bool:
     return torch.allclose(one_by_one[:, :2], at_once[:, :2])
 
 
+def _all_but_the_last(model: Transformer) -> bool:
+    one_by_one, at_once = _both_ways(model.eval())
+    return torch.allclose(one_by_one[:, :-1], at_once[:, :-1])
+
+
 steps_agree = Exercise(
     ask=put_to_test,
     reference=_steps_agree,
@@ -87,6 +94,7 @@ steps_agree = Exercise(
         **coarse_answers(_both_ways),
         "only the first two steps decide; go on to the end.": _first_two,
         "one step that agrees is enough here; all have to.": _any_step,
+        "the last step is left out; it has to agree, too.": _all_but_the_last,
         "the steps do not begin with BOS: feed every column of `tgt_in`, from 0 on.": (
             _other(PLACES[1:], PLACES[1:])
         ),
@@ -98,7 +106,7 @@ steps_agree = Exercise(
         ),
         **only_sums(_both_ways),
         **to_the_last_digit(_steps_agree),
-        **wrong_answers(_steps_agree),
+        **turned_round(_steps_agree),
     },
     cases=[
         (HEALTHY,),
@@ -117,6 +125,18 @@ steps_agree = Exercise(
             Model(
                 "a model whose third logits are in reverse order",
                 change=turn_third(lambda logits: logits.flip(-1)),
+            ),
+        ),
+        (
+            Model(
+                "a model whose last logits are turned round",
+                change=read_at_once(lambda src, logits: turn_last(1, torch.neg)(logits)),
+            ),
+        ),
+        (
+            Model(
+                "a model whose third logits differ in the last word",
+                change=turn_third(turn_last(-1, torch.neg)),
             ),
         ),
         (

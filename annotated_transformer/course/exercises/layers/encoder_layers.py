@@ -4,24 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.cases import loaded, normal
-
-
-def give_numbers(model: nn.Module, right: nn.Module) -> nn.Module:
-    """Give a model numbers for the parameters that the right one has.
-
-    Raises:
-        ValueError: if its parameters have other names or shapes.
-    """
-    likes = enumerate(right.named_parameters())
-    layer = loaded(model, {name: normal(*like.shape, seed=i) for i, (name, like) in likes})
-    if layer is None:
-        raise ValueError("there are no parameters")
-    return layer.eval()
+from annotated_transformer.course.exercises.cases import loaded, normal, numbers_for
 
 
 class _Layer(nn.Module):
@@ -89,19 +77,34 @@ def _encoder_layer(d_model: int, num_heads: int, d_ff: int, norm_first: bool) ->
     return _Theirs(d_model, num_heads, d_ff, batch_first=True, norm_first=norm_first)
 
 
-def _ask(kind: Callable[..., nn.Module], *sizes: Any) -> Any:
-    """Build the layer, give it numbers, and send a few sentences through it.
-
-    The widest reads as many sentences as words, so that what mixes them up runs in one case.
-    """
-    layer = kind(*sizes)
-    if not any(True for _ in layer.parameters()):
+def _ask(
+    kind: Callable[..., nn.Module],
+    x: Float[Tensor, "batch time d_model"],
+    hidden: Bool[Tensor, "batch time"],
+    num_heads: int,
+    norm_first: bool,
+    weights: dict[str, Tensor],
+) -> Any:
+    """Build the layer, give it numbers, and send a few sentences through it."""
+    layer = loaded(kind(x.size(-1), num_heads, len(weights["linear1.bias"]), norm_first), weights)
+    if layer is None:
         return None
-    lengths = [5, 3, 4, 2, 1] if sizes[0] == 8 else [5, 3]
-    hidden = torch.arange(5) >= torch.tensor(lengths)[:, None]
-    x = normal(len(lengths), 5, sizes[0], seed=100)
-    out = give_numbers(layer, _encoder_layer(*sizes))(x, hidden)
+    out = layer.eval()(x, hidden)
     return out[~hidden] if isinstance(out, Tensor) and out.shape[:2] == hidden.shape else out
+
+
+def _case(
+    lengths: list[int],
+    *sizes: Any,
+    dtype: torch.dtype = torch.float64,
+) -> tuple[Any, ...]:
+    """Sentences of up to five words, and numbers for a layer that reads them."""
+    d_model, num_heads, _, norm_first = sizes
+    hidden = torch.arange(5) >= torch.tensor(lengths)[:, None]
+    with torch.device("meta"):  # its shapes alone are needed
+        like = _encoder_layer(*sizes)
+    x = normal(*hidden.shape, d_model, seed=100, dtype=dtype)
+    return x, hidden, num_heads, norm_first, numbers_for(like, dtype)
 
 
 encoder_layer = Exercise(
@@ -186,5 +189,9 @@ encoder_layer = Exercise(
         "this is a GELU; a ReLU is asked for.": _faulty(bend=F.gelu),
         "the attention has one head; `num_heads` asks for more.": _faulty(heads=1),
     },
-    cases=[(8, 2, 20, False), (6, 3, 10, True), (4, 2, 9, True)],
+    cases=[
+        _case([5, 3, 4, 2, 1], 8, 2, 20, False),  # what mixes up sentences and words runs here
+        _case([5, 3], 6, 3, 10, True, dtype=torch.float32),
+        _case([5, 3], 4, 2, 9, True),
+    ],
 )

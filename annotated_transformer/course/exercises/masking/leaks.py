@@ -101,9 +101,6 @@ sees_the_future = Exercise(
         "it is the other way round: True means that the future is seen.": (
             lambda logits, ids: not _sees_the_future(logits, ids)
         ),
-        "right, but as a tensor; bool(…) makes it True or False.": (
-            lambda logits, ids: torch.tensor(_sees_the_future(logits, ids))
-        ),
         "the tokens become PAD; where a token is PAD already, nothing changes.": (
             _test(other=lambda token: PAD)
         ),

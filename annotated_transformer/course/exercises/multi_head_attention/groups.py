@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.course.checking import Exercise
@@ -95,19 +96,33 @@ def _grouped_attention(d_model: int, num_heads: int, num_groups: int) -> nn.Modu
     return _OfThePackage(d_model, num_heads, num_kv_heads=num_groups)
 
 
+Weights = dict[str, Tensor]
+
+
 def _put_to_work(
-    kind: Callable[..., nn.Module], d_model: int, num_heads: int, num_groups: int
+    kind: Callable[..., nn.Module],
+    x: Float[Tensor, "batch time d_model"],
+    num_heads: int,
+    num_groups: int,
+    weights: Weights,
 ) -> Any:
     """Build a layer, give it weights, and let two sentences pass through it."""
+    layer = loaded(kind(x.size(-1), num_heads, num_groups), weights)
+    with torch.no_grad():
+        return None if layer is None else layer(x)
+
+
+def _case(
+    d_model: int, num_heads: int, num_groups: int, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, int, int, Weights]:
+    """Two sentences, and weights for a layer that reads them."""
     narrow = num_groups * (d_model // num_heads)
     widths = {"query": d_model, "key": narrow, "value": narrow, "output": d_model}
     weights = {}
     for seed, (name, width) in enumerate(widths.items()):
-        weights[f"{name}.weight"] = normal(width, d_model, seed=seed)
-        weights[f"{name}.bias"] = normal(width, seed=10 + seed)
-    layer = loaded(kind(d_model, num_heads, num_groups), weights)
-    with torch.no_grad():
-        return None if layer is None else layer(normal(2, WORDS, d_model, seed=20))
+        weights[f"{name}.weight"] = normal(width, d_model, seed=seed, dtype=dtype)
+        weights[f"{name}.bias"] = normal(width, seed=10 + seed, dtype=dtype)
+    return normal(2, WORDS, d_model, seed=20, dtype=dtype), num_heads, num_groups, weights
 
 
 DIVISORS: dict[str, Callable[[int, int], float]] = {
@@ -182,6 +197,6 @@ grouped_attention = Exercise(
             _faulty(share=lambda x, times: x[:, -1:].expand(-1, x.size(1) * times, -1, -1))
         ),
     },
-    cases=[(8, 4, 2), (12, 6, 3), (6, 3, 1)],
+    cases=[_case(8, 4, 2), _case(12, 6, 3, dtype=torch.float32), _case(6, 3, 1)],
     ask=_put_to_work,
 )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -67,20 +68,29 @@ def _looked_up(look: Lookup) -> type[nn.Module]:
 _right = _by_hand()
 
 
-AXES = {6: (4,), 7: (2, 5), 8: (3, 2, 4)}
-"""The axes before the last one of X, by its d_model: of one sentence, a batch, several."""
+Weights = dict[str, Tensor]
 
 
-def _put_to_work(kind: Callable[..., nn.Module], d_model: int, d_k: int, d_v: int) -> Any:
+def _put_to_work(
+    kind: Callable[..., nn.Module], x: Float[Tensor, "*batch time d_model"], weights: Weights
+) -> Any:
     """Build a layer, give it weights, and let sentences pass through it."""
+    d_k, d_v = (len(weights[f"{name}.weight"]) for name in ("key", "value"))
+    layer = loaded(kind(x.size(-1), d_k, d_v), weights)
+    with torch.no_grad():
+        return None if layer is None else layer(x)
+
+
+def _case(
+    *axes: int, d_k: int, d_v: int, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Weights]:
+    """Sentences, and weights for a layer that reads them."""
     widths = {"query": d_k, "key": d_k, "value": d_v}
     weights = {
-        f"{name}.weight": normal(width, d_model, seed=seed)
+        f"{name}.weight": normal(width, axes[-1], seed=seed, dtype=dtype)
         for seed, (name, width) in enumerate(widths.items())
     }
-    layer = loaded(kind(d_model, d_k, d_v), weights)
-    with torch.no_grad():
-        return None if layer is None else layer(normal(*AXES[d_model], d_model, seed=10))
+    return normal(*axes, seed=10, dtype=dtype), weights
 
 
 self_attention_layer = Exercise(
@@ -159,6 +169,10 @@ self_attention_layer = Exercise(
             )
         ),
     },
-    cases=[(6, 3, 5), (7, 4, 3), (8, 5, 2)],
+    cases=[
+        _case(4, 6, d_k=3, d_v=5),
+        _case(2, 5, 7, d_k=4, d_v=3, dtype=torch.float32),
+        _case(3, 2, 4, 8, d_k=5, d_v=6),
+    ],
     ask=_put_to_work,
 )

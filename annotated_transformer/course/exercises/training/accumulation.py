@@ -133,7 +133,7 @@ accumulate = Exercise(
         "where nothing is left over there is one step more, of zeros.": (
             lambda s, n, k: _accumulate(s, n, k) + [torch.zeros_like(s[0])] * (len(s) % k == 0)
         ),
-        "all steps are one tensor, set to 0 at the end: keep a copy of each.": (
+        "every step is 0; if all are one tensor that is set to 0, keep a copy of each.": (
             lambda s, n, k: [torch.zeros_like(s[0])] * len(_accumulate(s, n, k))
         ),
         "every part makes a step of its own; collect `every` of them first.": (

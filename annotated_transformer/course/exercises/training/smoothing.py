@@ -103,5 +103,6 @@ smoothed_targets = Exercise(
         (torch.tensor([2, 0, 4]), 5, 0.1),
         (torch.tensor([1, 1, 6]), 8, 0.4),
         (torch.tensor([5, 3, 0]), 6, 0.25),
+        (torch.tensor([0, 2, 1]), 4, 0.0),
     ],
 )
