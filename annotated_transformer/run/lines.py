@@ -113,7 +113,8 @@ class LineTranslator:
             first = list(islice(chunks, MANY // CHUNK))
             workers = 2 if sum(map(len, first)) >= MANY else 1
             chunks = chain(first, chunks)
-        found = self.by_processes(chunks, workers) if (workers or 1) > 1 else map(self, chunks)
+        number = workers or 1
+        found = self.by_processes(chunks, number) if number > 1 else map(self, chunks)
         return chain.from_iterable(found)
 
     def by_processes(

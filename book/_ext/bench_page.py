@@ -45,6 +45,9 @@ WISHES = (
     Wish("older", "ours, fast", "nn.Transformer", 1.5),
 )
 
+FIRST = {"greedy": (117, 132, 1.4), "beam": (40, 40, 1.35)}
+"""Sentences a second of the first edition and of Marian beside it, and the speed wished for."""
+
 
 def read(folder: Path, contest: str) -> list[Row]:
     """The rows of a record of the bench."""
@@ -82,6 +85,14 @@ def outcome(wish: Wish, rows: Sequence[Row]) -> list[str]:
         return [*told, "", NOT_RUN]
     found = float(row["times_as_fast_cpu"])
     return [*told, f"{found} ×", "reached" if found >= wish.times else "missed"]
+
+
+def inferred(contest: str, rows: Sequence[Row]) -> list[str]:
+    """How much faster than the first edition a search is, if Hugging Face is as fast as then."""
+    first, theirs, wished = FIRST[contest]
+    row = next(row for row in rows if row["contestant"] == "Hugging Face")
+    then, now = first / theirs, 1 / float(row["times_as_fast"])
+    return [contest, f"{then:.2f} ×", f"{now:.2f} ×", f"{now / then:.1f} ×", f"{wished} ×"]
 
 
 class BenchDirective(SphinxDirective):
@@ -126,8 +137,19 @@ class BenchWishes(BenchDirective):
         return [table(widths, [[[nodes.Text(text)] for text in row] for row in body])]
 
 
+class BenchInferred(BenchDirective):
+    """The speed of the first edition's searches, as far as it can be inferred."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        body = [inferred(contest, self.rows(contest)) for contest in FIRST]
+        widths = {"search": 20, "first edition": 20, "now": 20, "inferred gain": 20, "wished": 20}
+        return [table(widths, [[[nodes.Text(text)] for text in row] for row in body])]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.add_directive("bench-table", BenchTable)
     app.add_directive("bench-wishes", BenchWishes)
+    app.add_directive("bench-inferred", BenchInferred)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
