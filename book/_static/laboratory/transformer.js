@@ -22,13 +22,13 @@ function columns(x, start, width) {
 }
 
 function dot(x, y) {
-  let sum = x.length % 2 ? x[0] * y[0] : 0;
-  let other = 0; // of every second product: neither addition waits for the other
-  for (let i = x.length % 2; i < x.length; i += 2) {
-    sum += x[i] * y[i];
-    other += x[i + 1] * y[i + 1];
+  let even = 0;
+  let odd = 0; // a sum of its own: neither addition waits for the other
+  for (let i = 1; i < x.length; i += 2) {
+    even += x[i - 1] * y[i - 1];
+    odd += x[i] * y[i];
   }
-  return sum + other;
+  return even + odd + (x.length % 2 ? x.at(-1) * y.at(-1) : 0);
 }
 
 // x yᵀ: every row of x times every row of y.
