@@ -239,7 +239,9 @@ def test_pairs_that_are_too_long_are_left_out_or_refused(tmp_path):
                "--set", "batch_tokens=500"]  # fmt: skip
     strict = call(*options, "--strict", "--out", "strict")
     assert strict.exit_code == 2
-    assert "3 training pairs have more than 499 tokens on a side" in strict.stderr
+    assert "3 training pairs have more than 499 tokens on a side, pair " in strict.stderr
+    shorter = sum(source.startswith("eins") for source, _ in corpora.read_tsv(path).split("train"))
+    assert f"pair {shorter + 1} (blank lines not counted) is the first: " in strict.stderr
     assert not Path("strict").exists()
     shown = call(*options, "--out", "run")
     assert shown.exit_code == 0
