@@ -395,13 +395,6 @@ def test_an_error_is_one_sentence(trained, tmp_path, arguments, message):
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("arguments", [["train", "--steps", "x"], ["translate"], ["fly"]])
-def test_a_wrong_call(arguments):
-    result = call(*arguments)
-    assert result.exit_code == 2
-    assert "Usage:" in result.stderr
-
-
 BAD_LINES = {
     "not UTF-8": (b"f\xfcnf eins", "is not UTF-8 text"),
     "white space": (b" \t", "has nothing but white space"),
@@ -631,3 +624,20 @@ def test_closed_streams_are_as_good_as_empty_ones(trained, closed):
     assert resumed.returncode == 0
     assert "Trained." in resumed.stdout
     assert started(["translate", "none"], closed).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["translate"], "RUN"),
+        (["translate", "run", "x", "--beam", "abc"], "--beam"),
+        (["translate", "run", "--workers", "65"], "--workers"),
+        (["translate", "run", "--nope"], "--nope"),
+        (["--nope"], "--nope"),
+        (["nope"], "nope"),
+    ],
+)
+def test_a_wrong_use_is_told_in_one_sentence(arguments, names):
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert re.fullmatch(rf"Error: [^\n]*{names}[^\n]*\n", result.stderr)

@@ -61,6 +61,7 @@ def translate(
         int | None,
         typer.Option(
             min=1,
+            max=64,
             help="Processes that translate standard input; if not given, 2 for thousands of lines "
             "on a processor.",
         ),
