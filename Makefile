@@ -56,6 +56,7 @@ bench: $(BENCH)/.installed
 ## portability: run the notebooks as on an older processor, and with two threads
 portability: $(INSTALLED)
 	ATEN_CPU_CAPABILITY=default $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
+	ATEN_CPU_CAPABILITY=avx2 $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
 	ANNOTATED_TRANSFORMER_THREADS=2 $(BIN)/pytest --nbval --nbval-current-env book
 
 ## scale: begin to train on five million pairs, twice: time and memory (20 minutes, 10 GB of disk)

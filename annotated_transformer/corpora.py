@@ -109,9 +109,11 @@ def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
             {name: [pair.alignment for pair in pairs] for name, pairs in splits.items()},
         )
     if corpus == "multi30k":
-        return read_folder(multi30k_folder(), languages or "de-en", "multi30k")
+        return read_folder(
+            multi30k_folder(), "de-en" if languages is None else languages, "multi30k"
+        )
     path = Path(corpus)
-    if path.is_dir():
+    if corpus and path.is_dir():  # no text would be the folder that we are in
         return read_folder(path, languages)
     if path.is_file():
         return read_tsv(path, languages)
@@ -137,7 +139,7 @@ def read_folder(folder: Path, languages: str | None = None, name: str | None = N
                 )
             files[split][language] = path
     found = tuple(sorted(files.get("train", {})))
-    asked = (languages or "-".join(found)).split("-")
+    asked = ("-".join(found) if languages is None else languages).split("-")
     ways = [("-".join(asked[:i]), "-".join(asked[i:])) for i in range(1, len(asked))]
     source, target = next((way for way in ways if {*way} <= set(found)), ("", ""))
     if (len(found) != 2 and languages is None) or not {source, target} <= set(found):
@@ -145,6 +147,7 @@ def read_folder(folder: Path, languages: str | None = None, name: str | None = N
             f"{folder} has training text in {', '.join(found) or 'no language'}: it needs "
             f"train.SRC and train.TGT, and languages (here {languages!r}) as SRC-TGT."
         )
+    _require_two(source, target)
     splits = {
         split: PairedFiles(paths[source], paths[target])
         for split, paths in files.items()
@@ -217,6 +220,13 @@ def _lines(path: Path) -> Iterator[str]:
         raise InputError(f"{path} cannot be read as UTF-8 text ({error}).") from error
 
 
+def _require_two(source: str, target: str) -> None:
+    if source == target:
+        raise InputError(
+            f"languages is '{source}-{target}', source and target must be two different ones."
+        )
+
+
 def read_tsv(path: Path, languages: str | None = None) -> Corpus:
     """Read a two-column, tab-separated UTF-8 file; blank lines are left out.
 
@@ -226,8 +236,9 @@ def read_tsv(path: Path, languages: str | None = None) -> Corpus:
     Raises:
         InputError: if the languages are not two.
     """
-    source, _, target = (languages or "src-tgt").partition("-")
+    source, _, target = ("src-tgt" if languages is None else languages).partition("-")
     if not (source and target):
         raise InputError(f"languages is {languages!r}, it must be SRC-TGT, for example de-en.")
+    _require_two(source, target)
     splits = {name: TsvSplit(path, name) for name in ("train", "val", "test")}
     return Corpus(str(path.resolve()), (source, target), splits)

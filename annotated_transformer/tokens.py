@@ -55,7 +55,9 @@ class Vocabulary:
             vocab_size=2**31, special_tokens=list(SPECIALS), show_progress=False
         )
         # A special token spelled out in a text would be learned a second time.
-        words = (" ".join(w for w in text.split() if w not in SPECIALS) for text in each_text(texts))
+        words = (
+            " ".join(w for w in text.split() if w not in SPECIALS) for text in each_text(texts)
+        )
         tokenizer.train_from_iterator(words, trainer)
         return cls(tokenizer)
 
@@ -72,8 +74,8 @@ class Vocabulary:
         Source: Sennrich et al. 2016, section 3.2.
 
         Raises:
-            InputError: if ``size`` leaves no room for anything but the special tokens, or a word has more
-                than 10,000 characters.
+            InputError: if ``size`` leaves no room for anything but the special tokens, or a word
+                has more than 10,000 characters.
         """
         if size <= len(SPECIALS):
             raise InputError(f"size is {size}, it must be larger than {len(SPECIALS)}.")

@@ -108,8 +108,10 @@ def evaluating(model: nn.Module) -> Iterator[None]:
         model.train(was_training)
 
 
-def require_positions(model: Translator, lengths: Int[np.ndarray, "pairs 2"]) -> None:
+def require_positions(model: Translator, lengths: Int[np.ndarray, "pairs 2"], of: str = "") -> None:
     """Refuse sentence pairs, given by their lengths (pairs, 2), that the model cannot read.
+
+    ``of`` says in the message whose sentences they are.
 
     Raises:
         InputError: if one has more tokens, ``EOS`` counted, than the model has positions.
@@ -118,6 +120,6 @@ def require_positions(model: Translator, lengths: Int[np.ndarray, "pairs 2"]) ->
     if model.max_length is not None and (longer > model.max_length).any():
         number = int((longer > model.max_length).argmax())
         raise InputError(
-            f"sentence {number + 1} has {longer[number]} tokens with its end symbol, "
+            f"sentence {number + 1}{of} has {longer[number]} tokens with its end symbol, "
             f"the model takes {model.max_length}: shorten it, or train with a larger max_length."
         )

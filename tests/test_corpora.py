@@ -74,7 +74,7 @@ def test_languages_are_chosen_among_several(tmp_path):
         read_folder(folder)
 
 
-@pytest.mark.parametrize("languages", ["de-fr", "de", "deen"])
+@pytest.mark.parametrize("languages", ["de-fr", "de", "deen", ""])
 def test_wrong_languages(tmp_path, languages):
     with pytest.raises(InputError, match=rf"text in de, en: .* \(here '{languages}'\) as SRC-TGT"):
         read_folder(write(tmp_path, TEXT), languages)
@@ -89,7 +89,16 @@ def test_a_file_beside_its_archive_is_refused(tmp_path):
         read_folder(tmp_path)
 
 
-@pytest.mark.parametrize("languages", ["nonsense", "de-", "-en", "-"])
+def test_a_language_is_not_translated_into_itself(tmp_path):
+    message = "languages is 'de-de', source and target must be two different ones"
+    with pytest.raises(InputError, match=message):
+        read_folder(write(tmp_path, TEXT), "de-de")
+    (tmp_path / "pairs.tsv").write_text("a\tb\n")
+    with pytest.raises(InputError, match=message):
+        load_corpus(str(tmp_path / "pairs.tsv"), "de-de")
+
+
+@pytest.mark.parametrize("languages", ["nonsense", "de-", "-en", "-", ""])
 def test_the_languages_of_a_tsv_file_are_two(tmp_path, languages):
     (tmp_path / "pairs.tsv").write_text("a\tb\n")
     with pytest.raises(InputError, match=f"languages is '{languages}', it must be SRC-TGT"):

@@ -491,7 +491,10 @@ def test_training_pairs_that_are_too_long_are_left_out_and_counted(
 def test_a_validation_sentence_is_never_left_out(tmp_path):
     """A model that cannot read it refuses in one sentence, before anything is written."""
     sizes = SIZES["transformer"] | {"max_length": 6}
-    with pytest.raises(InputError, match=r"sentence \d+ has 7 tokens .* the model takes 6"):
+    with pytest.raises(
+        InputError,
+        match=r"sentence \d+ of val \(blank lines not counted\) has 7 tokens .* the model takes 6",
+    ):
         begin(tmp_path / "run", "transformer", sizes=sizes)
     assert not (tmp_path / "run").exists()
     run = begin(tmp_path / "recurrent", "seq2seq", batch_tokens=6)  # reads any length

@@ -153,7 +153,9 @@ def resume(
         opened = Run.open(run, choose_device(device))
         opened.require_trainable()
         changes: dict[str, Any] = {} if steps is None else {"steps": steps}
-        data = load_corpus(corpus or opened.recipe.corpus, opened.recipe.languages)
+        data = load_corpus(
+            opened.recipe.corpus if corpus is None else corpus, opened.recipe.languages
+        )
         if corpus is not None:
             opened.require_corpus(data)
             changes["corpus"] = data.name

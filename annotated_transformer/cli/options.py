@@ -2,21 +2,50 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from annotated_transformer import __version__
 from annotated_transformer.devices import DEVICES
 from annotated_transformer.errors import DivergedError, InputError
 
+
+class Program(TyperGroup):
+    """The program; where it is called in a wrong way, one sentence says so."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As it is, for the options before the command; without any, the help is shown."""
+        with without_usage() if args else nullcontext():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """As it is, for the command and its options."""
+        with without_usage():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def without_usage() -> Iterator[None]:
+    """Let an error in the use of the program be shown without the usage before its sentence."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "ctx"):  # Click's; the usage is that of the context
+            error.ctx = None
+        raise
+
+
 app = typer.Typer(
+    cls=Program,
     help="Train translation models from RNN to Transformer, and use them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 CorpusOption = Annotated[

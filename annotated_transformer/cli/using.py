@@ -61,6 +61,7 @@ def translate(
         int | None,
         typer.Option(
             min=1,
+            max=64,
             help="Processes that translate standard input. If not given, 2 on a processor for "
             "4,000 lines or more; so many are read before the first is translated.",
         ),
@@ -141,8 +142,10 @@ def evaluate(
     with one_sentence():
         opened = Run.open(run, choose_device(device))
         search = searching(opened.recipe.search, beam=beam, alpha=alpha)
-        data = load_corpus(corpus or opened.recipe.corpus, opened.recipe.languages)
-        name = split or data.test_split
+        data = load_corpus(
+            opened.recipe.corpus if corpus is None else corpus, opened.recipe.languages
+        )
+        name = data.test_split if split is None else split
         with computing_in(precision, opened.device):
             scores = opened.evaluate(data, name, search)
         number = len(data.sides(name)[0])

@@ -58,7 +58,7 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what :func:`save_checkpoint` wrote.
 
     Raises:
-        InputError: if there is no such file, it is no checkpoint, or its checksum is wrong or missing.
+        InputError: if there is no such file, it is no checkpoint, or its checksum is not right.
     """
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

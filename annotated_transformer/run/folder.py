@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -75,12 +76,15 @@ class Run:
         checksum, vocabularies = corpus.checksum, learned_vocabularies(corpus, recipe.subwords)
         sketch = recipe.sketch_model(vocabularies)
         require_memory(sketch, recipe.batch_tokens, len(vocabularies.tgt), device)
-        require_positions(sketch, Bitext.of(vocabularies.encode(corpus.split("val"))).lengths)
+        val = Bitext.of(vocabularies.encode(corpus.split("val")))
+        require_positions(sketch, val.lengths, " of val (blank lines not counted)")
         kept, left_out = training_pairs(corpus, vocabularies, recipe.longest)
         if left_out and (strict or not kept):
+            first = int((kept.rows == np.arange(len(kept))).sum())  # so many before it were kept
             raise InputError(
-                f"{left_out:,} training pairs have more than {recipe.longest:,} tokens on a side: "
-                "shorten them, or take a larger batch_tokens or max_length."
+                f"{left_out:,} training pairs have more than {recipe.longest:,} tokens on a side, "
+                f"pair {first + 1:,} (blank lines not counted) is the first: shorten them, or take "
+                "a larger batch_tokens or max_length."
             )
         fill_folder(folder, lambda path: write_description(path, recipe, checksum, vocabularies))
         return cls(folder, recipe, checksum, vocabularies, device)

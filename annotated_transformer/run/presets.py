@@ -86,17 +86,15 @@ def recipe_of(name: str | None, model: str | None, corpus: str | None) -> Recipe
         InputError: if there is neither, or the file holds no settings.
     """
     if name is None or name in PRESETS or not Path(name).is_file():
-        return preset(model or "transformer", corpus or "toy", name)
+        return preset(model or "transformer", "toy" if corpus is None else corpus, name)
     try:
         settings = json.loads(Path(name).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is not a JSON file of settings ({error}).") from error
     if not isinstance(settings, dict):
         raise InputError(f"{name} is not a JSON file of settings: it holds no names.")
-    kind, text = (
-        model or settings.get("model", "transformer"),
-        corpus or settings.get("corpus", "toy"),
-    )
+    kind = model or settings.get("model", "transformer")
+    text = settings.get("corpus", "toy") if corpus is None else corpus
     description = ("format", "version", "corpus_checksum")  # of the recipe.json of a run
     own = {key: value for key, value in settings.items() if key not in description}
     return Recipe.of_settings(own | {"model": kind, "corpus": text})
