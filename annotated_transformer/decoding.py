@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.errors import DivergedError
+from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.limits import Limits
 from annotated_transformer.sampling import draw, random_draws
 from annotated_transformer.search import GREEDY, Search
@@ -59,8 +59,11 @@ def greedy(
     leaves the batch. Where ``search.sample`` is set, the token is drawn instead, with :func:`draw`.
 
     Raises:
-        InputError: if the prefixes, with which translations have to begin, cannot be continued.
+        InputError: if the prefixes, with which translations have to begin, cannot be continued, or
+            the search has a beam.
     """
+    if search.beam > 1:
+        raise InputError(f"beam is {search.beam}, greedy search has 1: take decode.")
     limits = Limits(model, src, search.extra_length, prefixes)
     tokens: list[list[int]] = [[] for _ in src]
     log_probs = [0.0] * len(src)

@@ -64,10 +64,21 @@ def require_sentences(sentences: Sequence[Any]) -> None:
         if isinstance(sentence, str) or not hasattr(sentence, "__iter__"):
             raise InputError(f"a sequence is {BRIEF.repr(sentence)}, it must be a list of ids.")
         for i in sentence:
-            if not (isinstance(i, (int, np.integer)) and 0 <= i <= LARGEST_ID):
+            whole = isinstance(i, (int, np.integer)) and not isinstance(i, bool)
+            if not (whole and 0 <= i <= LARGEST_ID):
                 raise InputError(
                     f"an id is {BRIEF.repr(i)}, it must be a whole number from 0 to {LARGEST_ID}."
                 )
+
+
+def require_rate(peak: float) -> None:
+    """Refuse the highest rate of a schedule if no training can have it.
+
+    Raises:
+        InputError: if it is negative, infinite, or not a number.
+    """
+    if not 0 <= peak < float("inf"):
+        raise InputError(f"peak is {peak}, it must be at least 0 and finite.")
 
 
 def require_ids(name: str, tokens: Any, size: int | None) -> None:

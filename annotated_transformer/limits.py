@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_ids
+from annotated_transformer.inputs import require_ids, require_sentences
 from annotated_transformer.tokens import EOS, PAD, UNK
 from annotated_transformer.translator import Translator
 
@@ -37,12 +37,13 @@ class Limits:
         prefixes = [[]] * len(src) if prefixes is None else prefixes
         if len(prefixes) != len(src):
             raise InputError(f"there are {len(prefixes)} prefixes for {len(src)} sentences.")
+        require_sentences(prefixes)
         for prefix, limit in zip(prefixes, self.longest.tolist(), strict=True):
             if min(prefix, default=UNK) <= EOS or len(prefix) > limit:
                 raise InputError(
                     f"a prefix is {list(prefix)}: it may have {limit} tokens, and no special one."
                 )
-        width = max(map(len, prefixes), default=0)
+        width = max(map(len, prefixes))
         rows = [[*prefix, *[PAD] * (width - len(prefix))] for prefix in prefixes]
         self.prefixes = src.new_tensor(rows).view(len(src), width)
 

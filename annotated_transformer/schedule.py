@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_rate
 
 Schedule = Callable[[int], float]
 
@@ -17,8 +18,9 @@ def inverse_sqrt_schedule(peak: float, warmup: int) -> Schedule:
     [0.25, 0.5, 1.0, 0.5, 0.25]
 
     Raises:
-        InputError: if warmup is not positive.
+        InputError: if warmup is not positive, or the peak is negative or not finite.
     """
+    require_rate(peak)
     if warmup < 1:
         raise InputError(f"warmup={warmup} must be at least 1.")
 
@@ -55,8 +57,9 @@ def linear_schedule(peak: float, total: int, warmup: int = 0) -> Schedule:
     [0.5, 1.0, 0.5, 0.0]
 
     Raises:
-        InputError: if ``warmup`` is not below ``total``.
+        InputError: if ``warmup`` is not below ``total``, or the peak is negative or not finite.
     """
+    require_rate(peak)
     if not 0 <= warmup < total:
         raise InputError(f"warmup={warmup} must be at least 0 and below total={total}.")
 

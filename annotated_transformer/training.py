@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from annotated_transformer.averaging import WeightAverage
 from annotated_transformer.batches import Batch, batches_by_tokens
 from annotated_transformer.bitext import Bitext, Example
-from annotated_transformer.devices import computing_in, device_of
-from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.devices import PRECISIONS, computing_in, device_of
+from annotated_transformer.errors import DivergedError, InputError, require_choice
 from annotated_transformer.loss import Loss
 from annotated_transformer.schedule import Schedule
 
@@ -73,6 +73,14 @@ class Trainer:
         average_decay: float = 0.0,
         precision: str = "float32",
     ) -> None:
+        """Begin at step 0, with the weights as they are.
+
+        Raises:
+            InputError: if there is no such precision, or clip or average_decay is out of its range.
+        """
+        require_choice("precision", precision, PRECISIONS)
+        if clip is not None and not clip > 0:
+            raise InputError(f"clip is {clip}, it must be above 0, or None.")
         self.model, self.loss, self.schedule, self.clip = model, loss, schedule, clip
         self.optimizer = optimizer or paper_adam(model)
         self.precision = precision

@@ -21,10 +21,13 @@ from annotated_transformer.evaluation import perplexity
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import sinusoidal_encoding
+from annotated_transformer.schedule import inverse_sqrt_schedule, linear_schedule
 from annotated_transformer.search import Search
 from annotated_transformer.soft_lookup import masked_softmax
-from annotated_transformer.tokens import Vocabulary
+from annotated_transformer.tokens import Vocabularies, Vocabulary
+from annotated_transformer.training import Trainer
 from annotated_transformer.transformer import TransformerConfig
+from annotated_transformer.translation import translate
 from small_models import small_model
 
 TABLE = Path(__file__).parent.parent / "book" / "bad_input.csv"
@@ -35,7 +38,7 @@ FUNCTIONS = {
     for f in (
         pad, Bitext, batches_by_tokens, Vocabulary, smoothed_cross_entropy, masked_softmax,
         sinusoidal_encoding, MultiHeadAttention, TransformerConfig, greedy, beam_search, decode,
-        Search, perplexity, load_corpus,
+        Search, perplexity, load_corpus, inverse_sqrt_schedule, linear_schedule, Trainer, translate,
     )
 }  # fmt: skip
 NO_VALUES = {"--help", "--strict", "--sample", "--json"}
@@ -81,7 +84,8 @@ def test_a_command_says_one_sentence_and_writes_nothing(row, place, monkeypatch)
 def test_a_function_says_one_sentence(row):
     names = FUNCTIONS | {
         "torch": torch, "model": small_model("transformer"), "attention":
-        ScaledDotProductAttention(), "x": torch.zeros(2, 3, 4),
+        ScaledDotProductAttention(), "vocabularies": Vocabularies.learn([("a", "b")], 0),
+        "x": torch.zeros(2, 3, 4),
         "src": torch.tensor([[4, 5, 2], [6, 2, 0]]),
     }  # fmt: skip
     with pytest.raises(InputError, match=f"^{re.escape(row['says'])}$"):

@@ -107,8 +107,9 @@ def read_corpus(path: Path) -> None:
 
 
 def open_run(folder: Path) -> None:
-    """Open a run, and use its vocabularies."""
+    """Open a run, load its model, and use its vocabularies."""
     run = Run.open(folder / "run")
+    assert not run.model.training
     for vocabulary in run.vocabularies:
         ids = vocabulary.encode(TEXT)
         assert all(0 <= number < len(vocabulary) for number in ids), ids
