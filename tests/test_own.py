@@ -234,10 +234,7 @@ def test_our_own_source_is_right_and_an_empty_one_is_not_written(mine: Path, mod
     assert {finding.state for finding in judge(mine, module)} == {"right"}
 
 
-MISTAKES, LATER = (
-    tomllib.loads((ROOT / "tests" / f"own_mistakes{later}.toml").read_text(encoding="utf-8"))
-    for later in ("", "_later")
-)
+MISTAKES = tomllib.loads((ROOT / "tests" / "own_mistakes.toml").read_text(encoding="utf-8"))
 
 
 def said_of(folder: Path, module: str, right: str, wrong: str) -> list[str]:
@@ -275,13 +272,6 @@ def test_mistakes_that_the_catalogue_was_not_made_of_are_told(mine: Path, module
     assert sum(not slips()[module].keys().isdisjoint(told) for told in said.values()) >= (
         0.9 * len(said)
     )
-
-
-@EVERY_MODULE
-def test_mistakes_that_only_measure_are_told(mine: Path, module: str) -> None:
-    for what, change in LATER.get(module, {}).items():
-        told = said_of(mine, module, *change)
-        assert all([told, *told]), what
 
 
 IN_PLACE = "it changes its arguments in place; return a new result."
