@@ -163,7 +163,8 @@ def always_the_same(answers: Results, right: Results) -> str:
         if plain and len({show(result, 12) for result in answers}) == 1:
             return brief(first)  # what is equal up to rounding need not be the same
         numbers = torch.cat([flat(result) for result in answers])
-        return f"{show(float(numbers[0]))} everywhere" if len(numbers.unique()) == 1 else ""
+        first = float(numbers[0])
+        return f"{show(first)} everywhere" if (numbers == first).all() else ""
     except Exception:  # they are no numbers, or a reader's objects, which may raise at anything
         return ""
 

@@ -59,10 +59,8 @@ def _outside(part: Any, home: str | None, seen: set[Any]) -> Iterator[Place]:
     """The places that a function reads, or a class or a partial, if they are at home there."""
     part = getattr(part, "__func__", part)  # of a method
     if isinstance(part, partial):
-        given = part.args, part.keywords
-        yield Place(
-            part, "partial", given, lambda x: part.__setstate__((part.func, *x, part.__dict__))
-        )
+        given, state = (part.args, part.keywords), getattr(part, "__setstate__")  # noqa: B009
+        yield Place(part, "partial", given, lambda x: state((part.func, *x, part.__dict__)))
         yield from _outside(part.func, home, seen)
     if getattr(part, "__module__", None) != home or id(part) in seen:
         return

@@ -165,8 +165,8 @@ def turn_last(axis: int, turn: Callable[[Tensor], Tensor]) -> Callable[[Tensor],
     """Change what stands at the end of an axis."""
 
     def change(logits: Tensor) -> Tensor:
-        *others, last = logits.split(1, axis)
-        return torch.cat([*others, turn(last)], axis)
+        others = logits.narrow(axis, 0, logits.size(axis) - 1)
+        return torch.cat([others, turn(logits.narrow(axis, -1, 1))], axis)
 
     return change
 
