@@ -145,17 +145,8 @@ class BenchInferred(BenchDirective):
         """Return the table."""
         body = [inferred(contest, self.rows(contest)) for contest in FIRST]
         widths = {"search": 20, "first edition": 20, "now": 20, "inferred gain": 20, "wished": 20}
-        return [table(widths, [[[nodes.Text(text)] for text in row] for row in body])]
-
-
-class BenchInferred(BenchDirective):
-    """The speed of the first edition's searches, as far as it can be inferred."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return the table."""
-        body = [inferred(contest, self.rows(contest)) for contest in FIRST]
-        widths = {"search": 20, "first edition": 20, "now": 20, "inferred gain": 20, "wished": 20}
-        return [table(widths, [[[nodes.Text(text)] for text in row] for row in body])]
+        cells = [[[nodes.Text(text)] for text in row] for row in body]
+        return [table(widths, cells, "numbers")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
