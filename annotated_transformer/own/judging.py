@@ -3,6 +3,7 @@
 import linecache
 import re
 import tomllib
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,6 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.course.comparing import Failure, difference, equal
-from annotated_transformer.course.copying import copied
 from annotated_transformer.course.relations import relation
 from annotated_transformer.course.trials import IN_PLACE, Trial, attempt
 from annotated_transformer.own.checks import CHECKS, Check
@@ -112,7 +112,7 @@ def asked(check: Check, module: ModuleType) -> Trial:
         return check.ask(module)
 
     inputs: list[Any] = [x for x in check.ask.__globals__.values() if isinstance(x, Tensor | list)]
-    before = copied(inputs)
+    before = [x.clone() if isinstance(x, Tensor) else deepcopy(x) for x in inputs]
     trial = attempt(ask, (), SECONDS)
     if equal(inputs, before):
         return trial

@@ -7,6 +7,7 @@ from annotated_transformer.own.checks.attention import ATTENTION, POSITIONAL_ENC
 from annotated_transformer.own.checks.batches import BATCHES
 from annotated_transformer.own.checks.check import Check
 from annotated_transformer.own.checks.decoding import DECODING
+from annotated_transformer.own.checks.gradients import GRADIENTS
 from annotated_transformer.own.checks.heads import MULTI_HEAD_ATTENTION
 from annotated_transformer.own.checks.layers import LAYERS
 from annotated_transformer.own.checks.looking_back import BAHDANAU, LUONG
@@ -22,17 +23,17 @@ from annotated_transformer.own.checks.transformer import TRANSFORMER
 CHECKS: dict[str, tuple[Check, ...]] = {
     "tokens": TOKENS,
     "batches": BATCHES,
-    "loss": LOSS,
+    "loss": (*LOSS, GRADIENTS["loss"]),
     "masking": MASKING,
     "recurrent": RECURRENT,
     "seq2seq": SEQ2SEQ,
-    "soft_lookup": SOFT_LOOKUP,
+    "soft_lookup": (*SOFT_LOOKUP, GRADIENTS["soft_lookup"]),
     "bahdanau": BAHDANAU,
     "luong": LUONG,
-    "attention": ATTENTION,
-    "multi_head_attention": MULTI_HEAD_ATTENTION,
+    "attention": (*ATTENTION, GRADIENTS["attention"]),
+    "multi_head_attention": (*MULTI_HEAD_ATTENTION, GRADIENTS["multi_head_attention"]),
     "positional_encoding": POSITIONAL_ENCODING,
-    "layers": LAYERS,
+    "layers": (*LAYERS, GRADIENTS["layers"]),
     "transformer": TRANSFORMER,
     "schedule": SCHEDULE,
     "averaging": AVERAGING,

@@ -82,13 +82,6 @@ def cell_of_torch(
     return theirs
 
 
-def gradient(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """By x, that of the sum of the squares of what a function gives; 0 where none arrives."""
-    x = x.clone().requires_grad_()
-    function(x).square().sum().backward()  # type: ignore[no-untyped-call]
-    return torch.zeros_like(x) if x.grad is None else x.grad
-
-
 def softmax(scores: list[float]) -> list[float]:
     """Softmax, in a loop."""
     exponentials = [math.exp(score) for score in scores]

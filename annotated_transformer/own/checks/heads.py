@@ -8,15 +8,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.devices import CPU
 from annotated_transformer.own.checks.attention import CAUSAL, X
-from annotated_transformer.own.checks.check import (
-    Check,
-    drawn,
-    filled,
-    gradient,
-    linear,
-    parts,
-    refusal,
-)
+from annotated_transformer.own.checks.check import Check, drawn, filled, linear, parts, refusal
 from annotated_transformer.own.checks.soft_lookup import weights_by_hand
 
 Y = drawn("y", 2, 3, 8)
@@ -162,15 +154,6 @@ MULTI_HEAD_ATTENTION = (
         "the same, of keys that are given as they are: from 0, queries from 5",
         _placed_at_once,
         lambda: _placed_by_hand(0),
-    ),
-    Check(
-        "MultiHeadAttention",
-        "the gradient of MultiHeadAttention(8, 4) by what it attends to, beside torch.nn",
-        lambda m: gradient(lambda x: filled(m.MultiHeadAttention(8, 4))(Y, x, x, KEYS), X),
-        lambda: gradient(
-            lambda x: of_torch()(Y, x, x, key_padding_mask=~KEYS[:, 0, 0])[0],
-            X,
-        ),
     ),
     Check(
         "MultiHeadAttention",

@@ -15,7 +15,6 @@ from annotated_transformer.own.checks.check import (
     Check,
     drawn,
     filled,
-    gradient,
     linear,
     of_words,
     refusal,
@@ -51,7 +50,8 @@ def _dropped(m: Any) -> list[bool]:
     return [set(added.flatten().tolist()) == {0.0, 2.0}, bool(torch.equal(kept, X))]
 
 
-def _layer(m: Any, kind: str, position: str, placed: bool = False) -> Any:
+def layer_of(m: Any, kind: str, position: str, placed: bool = False) -> Any:
+    """A layer of the module, with attentions of ours."""
     attentions = [MultiHeadAttention(8, 4) for _ in range(1 + (kind == "DecoderLayer"))]
     if placed:  # the source is looked at from anywhere
         attentions[0] = placing(MultiHeadAttention)(8, 4)
@@ -90,7 +90,7 @@ def _encoder_by_torch(position: str) -> Tensor:
 
 @torch.no_grad()
 def _decoder(m: Any, position: str, cuts: tuple[int, ...], placed: bool = False) -> Tensor:
-    layer = _layer(m, "DecoderLayer", position, placed)
+    layer = layer_of(m, "DecoderLayer", position, placed)
     memory = layer.cross_attention.project(MEMORY, MEMORY)
     past, said = memory.nothing(), []
     for start, end in zip((0, *cuts), cuts, strict=False):
@@ -105,11 +105,6 @@ def _decoder_by_torch(position: str) -> Tensor:
     theirs = put_in(layer_of_torch(nn.TransformerDecoderLayer, position), "")
     hidden = {"tgt_key_padding_mask": TGT == 0, "memory_key_padding_mask": SRC == 0}
     return of_words(theirs(X, MEMORY, tgt_mask=~causal_mask(4)[0, 0], **hidden))
-
-
-def _encoder_gradient_by_torch(position: str) -> Tensor:
-    theirs = put_in(layer_of_torch(nn.TransformerEncoderLayer, position), "")
-    return gradient(lambda x: theirs(x, src_key_padding_mask=SRC == 0)[SRC != 0], MEMORY)
 
 
 def _feed_forward_by_hand() -> Tensor:
@@ -169,21 +164,10 @@ LAYERS = (
         Check(
             "EncoderLayer",
             f"a {position}-norm EncoderLayer of (3, 5, 8) with padding, beside torch.nn",
-            lambda m, p=position: _layer(m, "EncoderLayer", p)(  # type: ignore[misc]
+            lambda m, p=position: layer_of(m, "EncoderLayer", p)(  # type: ignore[misc]
                 MEMORY, padding_mask(SRC)
             )[SRC != 0].detach(),
             lambda p=position: _encoder_by_torch(p),  # type: ignore[misc]
-        )
-        for position in POSITIONS
-    ),
-    *(
-        Check(
-            "EncoderLayer",
-            f"the gradient of a {position}-norm EncoderLayer by what it reads, beside torch.nn",
-            lambda m, p=position: gradient(  # type: ignore[misc]
-                lambda x: _layer(m, "EncoderLayer", p)(x, padding_mask(SRC))[SRC != 0], MEMORY
-            ),
-            lambda p=position: _encoder_gradient_by_torch(p),  # type: ignore[misc]
         )
         for position in POSITIONS
     ),

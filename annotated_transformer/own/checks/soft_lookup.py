@@ -8,7 +8,6 @@ from torch import Tensor
 from annotated_transformer.own.checks.check import (
     Check,
     drawn,
-    gradient,
     softmax,
 )
 
@@ -30,12 +29,6 @@ def weights_by_hand(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 EVERY = torch.ones(1, 1, 4, dtype=torch.bool)
-
-
-def _gradient_by_hand() -> Tensor:
-    weights = weights_by_hand(SCORES, MASK)
-    towards = 2 * weights
-    return weights * (towards - (weights * towards).sum(-1, keepdim=True))
 
 
 def _dot(m: Any) -> Any:
@@ -64,12 +57,6 @@ SOFT_LOOKUP = (
         "masked_softmax where a query may attend to nothing",
         lambda m: m.masked_softmax(SCORES, MASK),
         lambda: weights_by_hand(SCORES, MASK),
-    ),
-    Check(
-        "masked_softmax",
-        "the gradient by the scores of the sum of squares, where a query may attend to nothing",
-        lambda m: gradient(lambda x: m.masked_softmax(x, MASK), SCORES),
-        _gradient_by_hand,
     ),
     Check(
         "SoftLookup",
