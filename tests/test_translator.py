@@ -1,6 +1,6 @@
 """What all translators share: states whose rows can be chosen, and a pause in the training."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -160,9 +160,9 @@ def test_a_search_refuses_what_is_no_batch_of_ids(name, search, case):
     wrong, message = BAD_IDS[case]
     with pytest.raises(InputError, match=f"^src {message}"):
         decode(small_model(name), wrong, search)
-    for alone in (greedy, beam_search):
+    for alone, beam in ((greedy, 1), (beam_search, search.beam)):
         with pytest.raises(InputError, match=f"^src {message}"):
-            alone(small_model(name), wrong, search)
+            alone(small_model(name), wrong, replace(search, beam=beam))
 
 
 @pytest.mark.parametrize("wrong", [-1, 0, 1, 2])
