@@ -103,6 +103,7 @@ MODULES: dict[str, str | None] = {
     "course.influence": None,
     "course.circumstances": None,
     "course.overtime": None,
+    "course.surroundings": None,
     "course.trials": None,
     "course.progress": None,
     "course.tasks": None,

@@ -51,7 +51,9 @@ def is_named(task: Task, verdict: Verdict) -> bool:
     if not isinstance(task, Exercise):
         return not verdict.mistake.endswith(("is too large.", "is too small."))
     plain = ("it gives", "it raises", "right is", "is still missing")
-    return verdict.mistake in task.mistakes or not any(words in verdict.mistake for words in plain)
+    if verdict.mistake in task.mistakes or "in every case;" in verdict.mistake:
+        return True
+    return not any(words in verdict.mistake for words in plain)
 
 
 @pytest.mark.filterwarnings("default")  # some answers make PyTorch warn

@@ -118,6 +118,21 @@ def require_state(tensors: Mapping[str, Tensor], trainer: Trainer, path: Path) -
             )
 
 
+def load_state(tensors: Mapping[str, Tensor], trainer: Trainer, steps: int, path: Path) -> None:
+    """Let a fresh trainer go on from the tensors of a checkpoint, after so many steps.
+
+    Raises:
+        InputError: as for :func:`require_state`, or if no generator of random numbers goes on.
+    """
+    require_state(tensors, trainer, path)
+    try:
+        trainer.load(dict(tensors), steps)
+    except (RuntimeError, TypeError) as error:  # all shapes fit: it is a generator's state
+        raise InputError(
+            f"{path} is damaged: its random numbers cannot go on ({error})."
+        ) from error
+
+
 def _progress(file: Any) -> dict[str, Any]:
     progress = json.loads(file.metadata()["progress"])
     if not isinstance(progress, dict):

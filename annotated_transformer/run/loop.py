@@ -18,7 +18,7 @@ from annotated_transformer.evaluation import perplexity
 from annotated_transformer.fast import FastTrainer
 from annotated_transformer.files import locked
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.run.checkpoint import load_checkpoint, require_state, save_checkpoint
+from annotated_transformer.run.checkpoint import load_checkpoint, load_state, save_checkpoint
 from annotated_transformer.run.encoded import training_pairs
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.footprint import require_memory
@@ -145,13 +145,7 @@ class Session:
                     f"{run.folder} is trained by {self.progress.processes} processes, it cannot go "
                     f"on with {processes.number}: each has random numbers of its own."
                 )
-            require_state(tensors, self.trainer, run.checkpoint)
-            try:
-                self.trainer.load(tensors, self.progress.steps)
-            except (RuntimeError, TypeError) as error:  # all shapes fit: it is a generator's state
-                raise InputError(
-                    f"{run.checkpoint} is damaged: its random numbers cannot go on ({error})."
-                ) from error
+            load_state(tensors, self.trainer, self.progress.steps, run.checkpoint)
             if not self.patient and self.progress.steps < recipe.steps:
                 raise InputError(
                     f"{run.folder} stopped early, at step {self.progress.steps}: it waited for "

@@ -32,13 +32,12 @@ def _source_reader(d_model: int, num_heads: int) -> nn.Module:
     return SourceReader(d_model, num_heads)
 
 
-Weights = dict[str, Tensor]
 Read = tuple[Tensor, Tensor, Tensor, Tensor]
 """A memory, its mask, and the positions that ask it, in two parts."""
 
 
 def _translate(
-    kind: Callable[[int, int], Any], num_heads: int, first: Read, second: Read, weights: Weights
+    kind: Callable[..., Any], num_heads: int, first: Read, second: Read, weights: dict[str, Tensor]
 ) -> dict[str, Any] | None:
     """Let a layer read two memories, and ask it some positions at a time."""
     layer = loaded(kind(first[0].size(-1), num_heads), weights)
