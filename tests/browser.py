@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
+from playwright.sync_api import ConsoleMessage, Page, Request, Response
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -183,13 +183,14 @@ def violations(page: Page, kinds: Collection[str]) -> list[str]:
 
 
 def problems(
-    context: BrowserContext, base: str, path: str, kinds: Collection[str] = ("rules", "contrast")
+    page: Page, base: str, path: str, kinds: Collection[str] = ("rules", "contrast")
 ) -> list[Problem]:
-    """Open one page of the site that is served at `base`; list its problems.
+    """Open one page of the site that is served at `base` in a tab; list its problems.
 
     The rules are about what a page has and how it is laid out; contrast is about its colours,
     and contrast in the dark about those that it takes on when the system turns dark. Axe goes
-    through the page once for the first two: that takes it longer than the questions.
+    through the page once for the first two: that takes it longer than the questions. The tab can
+    be used again: a new one costs half a second.
     """
     found: list[Problem] = []
 
@@ -208,12 +209,15 @@ def problems(
         if response.status >= 400:
             report("failed request", f"{response.status} {response.url}")
 
-    page = context.new_page()
-    page.on("console", on_console)
-    page.on("pageerror", lambda error: report("script error", str(error)))
-    page.on("request", on_request)
-    page.on("requestfailed", lambda request: report("failed request", request.url))
-    page.on("response", on_response)
+    listeners = {
+        "console": on_console,
+        "pageerror": lambda error: report("script error", str(error)),
+        "request": on_request,
+        "requestfailed": lambda request: report("failed request", request.url),
+        "response": on_response,
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
     page.goto(base + path)
     page.evaluate(SETTLED)
     if "rules" in kinds:
@@ -231,5 +235,7 @@ def problems(
         page.evaluate(LOOKS)
         for text in violations(page, ("contrast",)):
             report("accessibility", f"in the dark: {text}")
-    page.close()
+        page.emulate_media(color_scheme="light")
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
     return found

@@ -56,24 +56,24 @@ def write_page(folder: Path, body: str) -> None:
 
 def test_a_sound_page_has_no_problem(tmp_path: Path, browser: Browser) -> None:
     write_page(tmp_path, SOUND)
-    with serve(tmp_path) as base, browser.new_context() as context:
-        assert problems(context, base, "page.html") == []
+    with serve(tmp_path) as base, browser.new_page() as page:
+        assert problems(page, base, "page.html") == []
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(tmp_path: Path, browser: Browser, fault: str) -> None:
     kind, body = FAULTS[fault]
     write_page(tmp_path, SOUND + body)
-    with serve(tmp_path) as base, browser.new_context() as context:
-        assert kind in {problem.kind for problem in problems(context, base, "page.html")}
+    with serve(tmp_path) as base, browser.new_page() as page:
+        assert kind in {problem.kind for problem in problems(page, base, "page.html")}
 
 
 def test_contrast_alone_is_left_out_where_it_is_not_asked_for(
     tmp_path: Path, browser: Browser
 ) -> None:
     write_page(tmp_path, SOUND + FAULTS["low contrast"][1] + FAULTS["no alt text"][1])
-    with serve(tmp_path) as base, browser.new_context() as context:
-        found = problems(context, base, "page.html", ("rules",))
+    with serve(tmp_path) as base, browser.new_page() as page:
+        found = problems(page, base, "page.html", ("rules",))
     assert {problem.kind for problem in found} == {"image without text", "accessibility"}
     assert not any("color-contrast" in problem.text for problem in found)
 
@@ -82,8 +82,8 @@ def test_the_colours_of_the_dark_are_read_where_they_are_asked_for(
     tmp_path: Path, browser: Browser
 ) -> None:
     write_page(tmp_path, SOUND + DARKER)
-    with serve(tmp_path) as base, browser.new_context(color_scheme="light") as context:
-        assert problems(context, base, "page.html") == []
-        found = problems(context, base, "page.html", ("contrast", "dark contrast"))
+    with serve(tmp_path) as base, browser.new_page(color_scheme="light") as page:
+        assert problems(page, base, "page.html") == []
+        found = problems(page, base, "page.html", ("contrast", "dark contrast"))
     assert found
     assert all(problem.text.startswith("in the dark: color-contrast") for problem in found)

@@ -30,6 +30,9 @@ from annotated_transformer.tokens import BOS, EOS, UNK, Vocabularies, Vocabulary
 from annotated_transformer.toy import toy_corpus
 from annotated_transformer.translator import evaluating
 
+# Here the package is the oracle; with its shapes checked it would take four times as long.
+pytestmark = pytest.mark.usefixtures("as_readers_do")
+
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = [
     ROOT / "book" / "_static" / "laboratory" / f"{name}.js"

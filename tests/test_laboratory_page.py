@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from laboratory_page import CHECKPOINTS, OFFERS, SCRIPTS, STATIC, frame
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Error, Page, Route, expect
 
 from annotated_transformer.run import Run, export_to_web
 from annotated_transformer.search import GREEDY
@@ -49,14 +49,26 @@ def address(folder: Path) -> Iterator[str]:
         yield served
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """One tab for many tests: a new one costs half a second."""
+    with browser.new_page() as opened:
+        yield opened
+
+
 @pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
+def page(tab: Page, address: str) -> Iterator[Page]:
     """The laboratory; what goes wrong in its scripts fails the test."""
     errors: list[str] = []
-    with browser.new_page() as opened:
-        opened.on("pageerror", lambda error: errors.append(str(error)))
-        opened.goto(f"{address}index.html")
-        yield opened
+
+    def on_error(error: Error) -> None:
+        errors.append(str(error))
+
+    tab.on("pageerror", on_error)
+    tab.goto(f"{address}index.html")
+    yield tab
+    tab.remove_listener("pageerror", on_error)
+    tab.unroute_all()
     assert not errors
 
 

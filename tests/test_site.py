@@ -4,12 +4,12 @@ import gzip
 import importlib
 import json
 import re
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
 
 import pytest
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, SoupStrainer
 from course_site import MOVED
 from equations import EQUATIONS
 from playwright.sync_api import Browser, expect
@@ -17,7 +17,7 @@ from reading_time import reading
 
 from annotated_transformer import MODULES
 from browser import SETTLED, serve
-from every_page import leads_to
+from every_page import leads_to, parsed
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,8 @@ LOADING_RELATIONS = {"stylesheet", "preload", "prefetch", "modulepreload", "icon
 def foreign_loads(html: str) -> list[str]:
     """Return the addresses on other hosts from which a page would load something."""
     found = []
-    for tag in BeautifulSoup(html, "lxml").find_all(list(LOADING)):
+    loading = SoupStrainer(list(LOADING))
+    for tag in BeautifulSoup(html, "lxml", parse_only=loading).find_all():
         address = tag.get(LOADING[tag.name], "")
         loads = tag.name != "link" or LOADING_RELATIONS & set(tag.get("rel", []))
         if loads and re.match(r"(https?:)?//", address):
@@ -83,6 +84,7 @@ def test_no_page_loads_anything_from_another_host(site: Path) -> None:
 HEAVIEST = 600_000
 
 
+@cache
 def sent(file: Path) -> int:
     """How many bytes a file has on its way; a font is compressed already."""
     content = file.read_bytes()
@@ -91,7 +93,7 @@ def sent(file: Path) -> int:
 
 def own_files(page: Path) -> set[Path]:
     """A page, its scripts and style sheets, and all fonts that these name."""
-    html = BeautifulSoup(page.read_text(encoding="utf-8"), "lxml")
+    html = parsed(page, "script", "link")
     tags = html.select('script[src], link[rel="stylesheet"], link[rel="icon"]')
     addresses = [str(tag.get("src") or tag.get("href")).partition("?")[0] for tag in tags]
     files = {page, *((page.parent / address).resolve() for address in addresses)}
@@ -124,8 +126,7 @@ def test_every_page_has_a_description_of_its_own(site: Path) -> None:
     found: dict[str, Path] = {}
     for page in (site / "book").rglob("*.html"):
         if leads_to(page) is None:
-            html = BeautifulSoup(page.read_text(encoding="utf-8"), "lxml")
-            (tag,) = html.select('meta[name="description"]')
+            (tag,) = parsed(page, "meta").select('meta[name="description"]')
             text = str(tag["content"])
             assert len(text) > 20, page
             assert found.setdefault(text, page) == page
@@ -159,9 +160,9 @@ def test_code_in_a_fold_is_scrolled_by_keyboard_where_it_is_too_wide(
 
 def test_every_notebook_says_how_long_it_takes(site: Path) -> None:
     for path in (ROOT / "book").rglob("*.ipynb"):
-        html = (site / path.relative_to(ROOT)).with_suffix(".html").read_text("utf-8")
+        page = (site / path.relative_to(ROOT)).with_suffix(".html")
         found = reading(json.loads(path.read_text(encoding="utf-8")))
-        written = BeautifulSoup(html, "lxml").select_one("h1 + p.reading-time").get_text()
+        written = parsed(page, "h1", "p").select_one("h1 + p.reading-time").get_text()
         numbers = [found.minutes, found.exercise_minutes][: 1 + bool(found.exercise_minutes)]
         assert re.findall(r"\d+", written) == [str(number) for number in numbers], path
 

@@ -42,6 +42,7 @@ REDIRECT = """<!doctype html>
 <meta charset="utf-8">
 <meta http-equiv="refresh" content="0; url={page}">
 <title>{title}</title>
+<link rel="icon" href="{icon}">
 </head>
 <body><main><a href="{page}">{title}</a></main></body>
 </html>
@@ -81,8 +82,9 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
     leads = {"index": app.config.root_doc}
     leads |= {f"book/{old}": f"book/{new}" for old, new in MOVED.items()}
     for old, new in leads.items():
-        page = "../" * old.count("/") + f"{new}.html"
-        html = REDIRECT.format(page=page, title=app.config.html_title)
+        up = "../" * old.count("/")
+        icon = f"{up}_static/{Path(app.config.html_favicon).name}"
+        html = REDIRECT.format(page=f"{up}{new}.html", title=app.config.html_title, icon=icon)
         (Path(app.outdir) / f"{old}.html").write_text(html, encoding="utf-8")
 
 
