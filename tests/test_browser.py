@@ -1,9 +1,10 @@
 """What the reading of a page finds, and what it lets pass."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from browser import problems, serve
 
@@ -54,36 +55,54 @@ def write_page(folder: Path, body: str) -> None:
     (folder / "page.html").write_text(f"{html}</head><body><main>{body}</main></body></html>")
 
 
-def test_a_sound_page_has_no_problem(tmp_path: Path, browser: Browser) -> None:
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """One tab for many tests: a new one costs half a second."""
+    with browser.new_page(color_scheme="light") as page:
+        yield page
+
+
+def test_a_sound_page_has_no_problem(tmp_path: Path, tab: Page) -> None:
     write_page(tmp_path, SOUND)
-    with serve(tmp_path) as base, browser.new_page() as page:
-        assert problems(page, base, "page.html") == []
+    with serve(tmp_path) as base:
+        assert problems(tab, base, "page.html") == []
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_found(tmp_path: Path, browser: Browser, fault: str) -> None:
+def test_a_fault_is_found(tmp_path: Path, tab: Page, fault: str) -> None:
     kind, body = FAULTS[fault]
     write_page(tmp_path, SOUND + body)
-    with serve(tmp_path) as base, browser.new_page() as page:
-        assert kind in {problem.kind for problem in problems(page, base, "page.html")}
+    with serve(tmp_path) as base:
+        assert kind in {problem.kind for problem in problems(tab, base, "page.html")}
 
 
-def test_contrast_alone_is_left_out_where_it_is_not_asked_for(
-    tmp_path: Path, browser: Browser
-) -> None:
+def test_the_layout_on_a_phone_is_read_where_it_is_asked_for(tmp_path: Path, tab: Page) -> None:
+    wide = '<div style="width: 500px">wide</div><h3>Below nothing</h3>'
+    write_page(tmp_path, SOUND + wide + FAULTS["a small target beside another"][1])
+    with serve(tmp_path) as base:
+        found = [str(problem) for problem in problems(tab, base, "page.html", ("phone layout",))]
+        again = problems(tab, base, "page.html", ("rules",))
+    assert any("overflow: on a phone: the page is" in text for text in found)
+    assert any("on a phone: target-size" in text for text in found)
+    assert not any("heading-order" in text for text in found)
+    assert "overflow" not in {problem.kind for problem in again}  # the window is wide again
+
+
+def test_contrast_alone_is_left_out_where_it_is_not_asked_for(tmp_path: Path, tab: Page) -> None:
     write_page(tmp_path, SOUND + FAULTS["low contrast"][1] + FAULTS["no alt text"][1])
-    with serve(tmp_path) as base, browser.new_page() as page:
-        found = problems(page, base, "page.html", ("rules",))
+    with serve(tmp_path) as base:
+        found = problems(tab, base, "page.html", ("rules",))
     assert {problem.kind for problem in found} == {"image without text", "accessibility"}
     assert not any("color-contrast" in problem.text for problem in found)
 
 
 def test_the_colours_of_the_dark_are_read_where_they_are_asked_for(
-    tmp_path: Path, browser: Browser
+    tmp_path: Path, tab: Page
 ) -> None:
     write_page(tmp_path, SOUND + DARKER)
-    with serve(tmp_path) as base, browser.new_page(color_scheme="light") as page:
-        assert problems(page, base, "page.html") == []
-        found = problems(page, base, "page.html", ("contrast", "dark contrast"))
+    with serve(tmp_path) as base:
+        assert problems(tab, base, "page.html") == []
+        found = problems(tab, base, "page.html", ("contrast", "dark contrast"))
+        assert problems(tab, base, "page.html") == []  # it is light again
     assert found
     assert all(problem.text.startswith("in the dark: color-contrast") for problem in found)
