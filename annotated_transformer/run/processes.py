@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -24,6 +25,13 @@ BACKENDS = {CPU: "gloo", "cuda": "cpu:gloo,cuda:nccl"}
 
 TOLD = (InputError, DivergedError, OSError)
 """The errors that are told in one sentence."""
+
+LETTING_GO = 0.5
+"""Seconds that Gloo's threads have to let go of their last tensors, for which they need Python.
+
+DistributedDataParallel keeps the threads alive behind ``destroy_process_group``, and nothing says
+when they are done. One that still waits for Python while it ends aborts the process.
+"""
 
 
 @dataclass(frozen=True)
@@ -204,6 +212,7 @@ def joined(device: str = "auto") -> Iterator[Processes]:
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()
+            time.sleep(LETTING_GO)
 
 
 def take_device(number: int) -> None:
