@@ -29,9 +29,6 @@ VIEWS: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
 }
 
-# A window is made as narrow as a phone: what a page shows depends on nothing else.
-NARROWED = """(width) => innerWidth === width && new Promise(
-    (done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"""
 SETTLED = """async () => {
     await document.fonts.ready;
 }"""
@@ -129,7 +126,6 @@ AT_ONCE = """() => {
     document.head.append(Object.assign(document.createElement('style'), {
         textContent: '*, ::before, ::after { transition: none !important }'}));
 }"""
-LAYOUT = ("target-size",)
 COLOURS = {"color-contrast": "[data-look]", "link-in-text-block": "a[data-look]"}
 
 SCRIPTS = {
@@ -176,7 +172,7 @@ def violations(page: Page, kinds: Collection[str]) -> list[str]:
     rules = {name: {"enabled": "contrast" in kinds} for name in COLOURS}
     options: dict[str, Any] = {"rules": rules | {"target-size": {"enabled": True}}}
     if "rules" not in kinds:
-        options = {"runOnly": list(COLOURS if "contrast" in kinds else LAYOUT)}
+        options = {"runOnly": list(COLOURS)}
     # Without `preload`, axe would ask for the style sheets of style sheets under wrong addresses.
     options |= {"preload": False, "resultTypes": ["violations"]}
     selectors = [{"id": name, "selector": selector} for name, selector in COLOURS.items()]
@@ -192,10 +188,9 @@ def problems(
 ) -> list[Problem]:
     """Open one page of the site that is served at `base` in a tab; list its problems.
 
-    The rules are about what a page has and how it is laid out; contrast is about its colours, and
-    contrast in the dark about those that it takes on when the system turns dark; layout on a phone
-    is about what depends on the width. All of them are asked in one visit, and a tab can be used
-    again: it is the visits and the tabs that cost.
+    The rules are about what a page has and how it is laid out; contrast is about its colours,
+    and contrast in the dark about those that it takes on when the system turns dark. Axe goes
+    through the page once for the first two: that takes it longer than the questions.
     """
     found: list[Problem] = []
 
@@ -231,9 +226,8 @@ def problems(
                 report(kind, text)
     if "contrast" in kinds:
         page.evaluate(LOOKS)
-    if {"rules", "contrast"} & {*kinds}:
-        for text in violations(page, kinds):
-            report("accessibility", text)
+    for text in violations(page, kinds):
+        report("accessibility", text)
     if "dark contrast" in kinds:
         page.evaluate(AT_ONCE)
         page.emulate_media(color_scheme="dark")
@@ -242,16 +236,6 @@ def problems(
         for text in violations(page, ("contrast",)):
             report("accessibility", f"in the dark: {text}")
         page.emulate_media(color_scheme="light")
-    if "phone layout" in kinds:
-        window = page.viewport_size
-        page.set_viewport_size(VIEWS["phone"]["viewport"])
-        page.wait_for_function(NARROWED, arg=VIEWS["phone"]["viewport"]["width"])
-        for kind in ("image in a void", "overflow"):
-            for text in page.evaluate(SCRIPTS[kind]):
-                report(kind, f"on a phone: {text}")
-        for text in violations(page, ("layout",)):
-            report("accessibility", f"on a phone: {text}")
-        page.set_viewport_size(window)
     for event, listener in listeners.items():
         page.remove_listener(event, listener)
     return found

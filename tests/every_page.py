@@ -7,12 +7,9 @@ from playwright.sync_api import Browser
 
 from browser import VIEWS, problems, serve
 
-# In the dark, only colours are others. On a phone the colours are those of a window, which
-# test_no_colour_depends_on_the_width_of_the_page holds, and so is what the elements are.
-KINDS = ("rules", "contrast", "dark contrast", "phone layout")
-
-# As opened on a phone: where menus are folded, wide code and outputs scroll, much can be touched.
-PHONE = ("index", "07_positional_encoding", "08_masking", "12_transformer", "laboratory", "api")
+# In the dark, only colours are others. On a phone they are those of the light, which
+# test_no_colour_depends_on_the_width_of_the_page holds.
+CHECKED = {"light": ("rules", "contrast", "dark contrast"), "phone": ("rules",)}
 
 
 def parsed(page: Path, *tags: str) -> BeautifulSoup:
@@ -37,13 +34,8 @@ def every_page(site: Path) -> list[str]:
     return pages
 
 
-def faults(site: Path, browser: Browser, pages: list[str]) -> list[str]:
-    """Read these pages in the light, in the dark, and as narrow as a phone."""
-    with serve(site) as base, browser.new_page(**VIEWS["light"]) as tab:
-        return [str(fault) for page in pages for fault in problems(tab, base, page, KINDS)]
-
-
-def faults_on_a_phone(site: Path, browser: Browser, page: str) -> list[str]:
-    """Open one page of the book at a phone's width and ask for all rules."""
-    with serve(site) as base, browser.new_page(**VIEWS["phone"]) as tab:
-        return [str(fault) for fault in problems(tab, base, f"book/{page}.html")]
+def faults(site: Path, browser: Browser, view: str, part: int) -> list[str]:
+    """Read a quarter of the pages of the built site in a view."""
+    pages = every_page(site)[part::4]
+    with serve(site) as base, browser.new_page(**VIEWS[view]) as tab:
+        return [str(f) for page in pages for f in problems(tab, base, page, CHECKED[view])]

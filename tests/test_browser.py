@@ -1,10 +1,9 @@
 """What the reading of a page finds, and what it lets pass."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from browser import problems, serve
 
@@ -55,13 +54,6 @@ def write_page(folder: Path, body: str) -> None:
     (folder / "page.html").write_text(f"{html}</head><body><main>{body}</main></body></html>")
 
 
-@pytest.fixture(scope="module")
-def tab(browser: Browser) -> Iterator[Page]:
-    """One tab for many tests: a new one costs half a second."""
-    with browser.new_page(color_scheme="light") as page:
-        yield page
-
-
 def test_a_sound_page_has_no_problem(tmp_path: Path, tab: Page) -> None:
     write_page(tmp_path, SOUND)
     with serve(tmp_path) as base:
@@ -74,18 +66,6 @@ def test_a_fault_is_found(tmp_path: Path, tab: Page, fault: str) -> None:
     write_page(tmp_path, SOUND + body)
     with serve(tmp_path) as base:
         assert kind in {problem.kind for problem in problems(tab, base, "page.html")}
-
-
-def test_the_layout_on_a_phone_is_read_where_it_is_asked_for(tmp_path: Path, tab: Page) -> None:
-    wide = '<div style="width: 500px">wide</div><h3>Below nothing</h3>'
-    write_page(tmp_path, SOUND + wide + FAULTS["a small target beside another"][1])
-    with serve(tmp_path) as base:
-        found = [str(problem) for problem in problems(tab, base, "page.html", ("phone layout",))]
-        again = problems(tab, base, "page.html", ("rules",))
-    assert any("overflow: on a phone: the page is" in text for text in found)
-    assert any("on a phone: target-size" in text for text in found)
-    assert not any("heading-order" in text for text in found)
-    assert "overflow" not in {problem.kind for problem in again}  # the window is wide again
 
 
 def test_contrast_alone_is_left_out_where_it_is_not_asked_for(tmp_path: Path, tab: Page) -> None:

@@ -1,7 +1,6 @@
 """The attention explorer: the same weights as a table, and in a browser as a figure to ask."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -269,13 +268,6 @@ def document(*explorers, html="", body="") -> str:
         f'<!doctype html><html lang="en" {html}><head>{head}</head>'
         f"<body {body}><main><article><h1>A page</h1>{figures}</article></main></body></html>"
     )
-
-
-@pytest.fixture(scope="module")
-def tab(browser: Browser) -> Iterator[Page]:
-    """One tab for many tests: a new one costs half a second."""
-    with browser.new_page(has_touch=True, **VIEWS["light"]) as page:
-        yield page
 
 
 @pytest.fixture

@@ -49,13 +49,6 @@ def address(folder: Path) -> Iterator[str]:
         yield served
 
 
-@pytest.fixture(scope="module")
-def tab(browser: Browser) -> Iterator[Page]:
-    """One tab for many tests: a new one costs half a second."""
-    with browser.new_page() as opened:
-        yield opened
-
-
 @pytest.fixture
 def page(tab: Page, address: str) -> Iterator[Page]:
     """The laboratory; what goes wrong in its scripts fails the test."""

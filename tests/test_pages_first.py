@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from every_page import PHONE, every_page, faults, faults_on_a_phone
+from every_page import CHECKED, faults
 
 
-def test_the_first_half_of_the_pages_is_sound(site: Path, browser: Browser) -> None:
-    assert faults(site, browser, every_page(site)[0::2]) == []
-
-
-@pytest.mark.parametrize("page", PHONE[0::2])
-def test_a_page_is_sound_on_a_phone(site: Path, browser: Browser, page: str) -> None:
-    assert faults_on_a_phone(site, browser, page) == []
+@pytest.mark.parametrize("view", CHECKED)
+@pytest.mark.parametrize("part", [0, 1])
+def test_a_quarter_of_the_pages_is_sound(
+    site: Path, browser: Browser, view: str, part: int
+) -> None:
+    assert faults(site, browser, view, part) == []
