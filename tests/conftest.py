@@ -83,6 +83,12 @@ def tab(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="session")
+def judged() -> set[str]:
+    """The looks that were read for contrast: what is pale on one page is as pale on the next."""
+    return set()
+
+
+@pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The website, built from nothing; or the one that the variable SITE names."""
     if "SITE" in os.environ:

@@ -1,5 +1,7 @@
 """Every page of the site: what is wrong with it in a window, in the dark and on a phone."""
 
+import re
+from functools import cache
 from pathlib import Path
 
 from bs4 import BeautifulSoup, SoupStrainer
@@ -9,7 +11,13 @@ from browser import VIEWS, problems, serve
 
 # In the dark, only colours are others. On a phone they are those of the light, which
 # test_no_colour_depends_on_the_width_of_the_page holds.
-CHECKED = {"light": ("rules", "contrast", "dark contrast"), "phone": ("rules",)}
+CHECKED = ("phone rules", "rules", "contrast", "dark contrast")
+LESSON = re.compile(r"book/\d\d_\w+\.html")
+PARTS = 8
+"""Enough of them for two processes to share."""
+TALLEST = 20_000
+"""How many pixels a lesson may be high in a wide window."""
+HEIGHT = "document.documentElement.scrollHeight"
 
 
 def parsed(page: Path, *tags: str) -> BeautifulSoup:
@@ -18,6 +26,7 @@ def parsed(page: Path, *tags: str) -> BeautifulSoup:
     return BeautifulSoup(page.read_text(encoding="utf-8"), "lxml", parse_only=only)
 
 
+@cache
 def leads_to(page: Path) -> str | None:
     """Return the address that a page only forwards to."""
     refresh = parsed(page, "meta").find("meta", {"http-equiv": "refresh"})
@@ -34,8 +43,15 @@ def every_page(site: Path) -> list[str]:
     return pages
 
 
-def faults(site: Path, browser: Browser, view: str, part: int) -> list[str]:
-    """Read a quarter of the pages of the built site in a view."""
-    pages = every_page(site)[part::4]
-    with serve(site) as base, browser.new_page(**VIEWS[view]) as tab:
-        return [str(f) for page in pages for f in problems(tab, base, page, CHECKED[view])]
+def faults(site: Path, browser: Browser, part: int, judged: set[str]) -> list[str]:
+    """Read a part of the pages of the built site: what is wrong with each, and its height.
+
+    Looks in `judged` have been read for contrast before.
+    """
+    found = []
+    with serve(site) as base, browser.new_page(**VIEWS["light"]) as tab:
+        for page in every_page(site)[part::PARTS]:
+            found += [str(fault) for fault in problems(tab, base, page, CHECKED, judged)]
+            if LESSON.fullmatch(page) and (height := tab.evaluate(HEIGHT)) > TALLEST:
+                found.append(f"{page}: endless: {height} pixels, at most {TALLEST}")
+    return found

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from browser import problems, serve
+from every_page import PARTS, faults
 
 SOUND = '<h1>A page</h1><p>A word and <span class="math"><math><mi>x</mi></math></span>.</p>'
 FAULTS = {
@@ -58,6 +59,34 @@ def test_a_sound_page_has_no_problem(tmp_path: Path, tab: Page) -> None:
     write_page(tmp_path, SOUND)
     with serve(tmp_path) as base:
         assert problems(tab, base, "page.html") == []
+
+
+def test_a_look_is_judged_once(tmp_path: Path, tab: Page) -> None:
+    judged: set[str] = set()
+    pale = SOUND + FAULTS["low contrast"][1]
+    for body, number in ((SOUND, 0), (pale, 1), (pale, 0)):
+        write_page(tmp_path, body)
+        with serve(tmp_path) as base:
+            found = problems(tab, base, "page.html", ("contrast", "dark contrast"), judged)
+        assert len(found) == number
+
+
+def test_what_only_a_phone_shows_is_found_where_it_is_asked_for(tmp_path: Path, tab: Page) -> None:
+    write_page(tmp_path, SOUND + '<div style="width: 500px">as wide as two phones</div>')
+    with serve(tmp_path) as base:
+        assert problems(tab, base, "page.html") == []
+        (found,) = problems(tab, base, "page.html", ("phone rules", "rules"))
+        assert found.kind == "overflow"
+        assert problems(tab, base, "page.html") == []  # the window is wide again
+
+
+def test_an_endless_lesson_is_found(tmp_path: Path, browser: Browser) -> None:
+    (tmp_path / "book").mkdir()
+    for name, height in (("01_short", 19_000), ("02_endless", 20_001), ("index", 30_000)):
+        write_page(tmp_path / "book", SOUND + f'<div style="height: {height}px"></div>')
+        (tmp_path / "book" / "page.html").rename(tmp_path / "book" / f"{name}.html")
+    (found,) = [f for part in range(PARTS) for f in faults(tmp_path, browser, part, set())]
+    assert found.startswith("book/02_endless.html: endless: 20")
 
 
 @pytest.mark.parametrize("fault", FAULTS)
