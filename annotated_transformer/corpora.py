@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from annotated_transformer.errors import InputError
@@ -54,6 +54,14 @@ class Corpus:
         """
         sources, targets = zip(*self.split(name), strict=True)
         return list(sources), list(targets)
+
+    def place(self, name: str, index: int) -> str:
+        """Where the pair of that index stands, from 0: in which line of its file, if it has one."""
+        pairs = self.splits[name]
+        if isinstance(pairs, (PairedFiles, TsvSplit)):
+            line, _ = next(islice(pairs.numbered(), index, None))
+            return f"{pairs.path}, line {line:,}"
+        return f"pair {index + 1:,} of {name}"
 
     @cached_property
     def checksum(self) -> str:
@@ -163,25 +171,29 @@ class PairedFiles:
     Pairs of which one side is blank are left out.
     """
 
-    source: Path
+    path: Path  # of the sources
     target: Path
 
     def __iter__(self) -> Iterator[TextPair]:
-        """Read the pairs.
+        """Read the pairs, as :meth:`numbered` does."""
+        return (pair for _, pair in self.numbered())
+
+    def numbered(self) -> Iterator[tuple[int, TextPair]]:
+        """Read the pairs and the number of each one's line, from 1.
 
         Raises:
             InputError: if a file is not UTF-8 text, or one has more lines than the other.
         """
-        sides = _lines(self.source), _lines(self.target)
+        sides = _lines(self.path), _lines(self.target)
         for number, (source, target) in enumerate(zip_longest(*sides), start=1):
             if source is None or target is None:
-                longer, shorter = (self.target, self.source)[:: 1 if source is None else -1]
+                longer, shorter = (self.target, self.path)[:: 1 if source is None else -1]
                 raise InputError(
                     f"{longer} has more lines than {shorter}, which has {number - 1}: "
                     "line by line, one must be the translation of the other."
                 )
             if source and target:
-                yield source, target
+                yield number, (source, target)
 
 
 @dataclass(frozen=True)
@@ -192,7 +204,11 @@ class TsvSplit:
     name: str
 
     def __iter__(self) -> Iterator[TextPair]:
-        """Read the pairs.
+        """Read the pairs, as :meth:`numbered` does."""
+        return (pair for _, pair in self.numbered())
+
+    def numbered(self) -> Iterator[tuple[int, TextPair]]:
+        """Read the pairs and the number of each one's line, from 1.
 
         Raises:
             InputError: if a line has not two columns, or the file is not UTF-8 text.
@@ -207,7 +223,7 @@ class TsvSplit:
                 )
             place = zlib.crc32(columns[0].encode()) % 20
             if {0: "val", 1: "test"}.get(place, "train") == self.name:
-                yield columns[0], columns[1]
+                yield number, (columns[0], columns[1])
 
 
 def _lines(path: Path) -> Iterator[str]:

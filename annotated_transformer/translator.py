@@ -1,6 +1,6 @@
 """Translators: what every model of the course can do, and what it remembers between two tokens."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
@@ -108,10 +108,14 @@ def evaluating(model: nn.Module) -> Iterator[None]:
         model.train(was_training)
 
 
-def require_positions(model: Translator, lengths: Int[np.ndarray, "pairs 2"], of: str = "") -> None:
+def require_positions(
+    model: Translator,
+    lengths: Int[np.ndarray, "pairs 2"],
+    place: Callable[[int], str] = lambda index: f"sentence {index + 1:,}",
+) -> None:
     """Refuse sentence pairs, given by their lengths (pairs, 2), that the model cannot read.
 
-    ``of`` says in the message whose sentences they are.
+    ``place`` says in the message where the one of that index stands.
 
     Raises:
         InputError: if one has more tokens, ``EOS`` counted, than the model has positions.
@@ -120,6 +124,6 @@ def require_positions(model: Translator, lengths: Int[np.ndarray, "pairs 2"], of
     if model.max_length is not None and (longer > model.max_length).any():
         number = int((longer > model.max_length).argmax())
         raise InputError(
-            f"sentence {number + 1}{of} has {longer[number]} tokens with its end symbol, "
+            f"{place(number)} has {longer[number]} tokens with its end symbol, "
             f"the model takes {model.max_length}: shorten it, or train with a larger max_length."
         )

@@ -20,6 +20,8 @@ from bench import beam, greedy, levers, rounds, training, translating
 from bench.peers import m2m100
 from bench.task import CONTESTS, load_contest, require_equal
 from oracles import assert_close, randomise
+from records import programs
+from records.tables import Tables, read
 from small_models import random_examples
 
 VOCAB = 11
@@ -58,8 +60,8 @@ def test_a_contestant_learns(folder, name, monkeypatch):
     monkeypatch.setattr(training, "RATE", 0.01)
     contestant = training.CONTESTANTS[name](folder)
     before = contestant.answer()
-    for turn in range(12):
-        assert contestant.work(turn % 2) == BATCHES[turn % 2].num_tokens
+    for turn in range(8):
+        assert contestant.work(turn) == sum(batch.num_tokens for batch in BATCHES)
     assert all(new < old - 0.1 for new, old in zip(contestant.answer(), before, strict=True))
     torch.set_float32_matmul_precision("highest")
 
@@ -74,7 +76,7 @@ def test_fast_training_without_a_lever_has_the_same_losses(folder, monkeypatch):
                     patch.setattr(module, part, getattr(module, part))
             contestant = make(folder)
             losses[name] = contestant.answer()
-            assert contestant.work(0) == BATCHES[0].num_tokens
+            assert contestant.work(0) == sum(batch.num_tokens for batch in BATCHES)
         within = 0.01 if "bfloat16" in name else 1e-5
         assert losses[name] == pytest.approx(expected, rel=within), name
     levers.judge(losses)
@@ -173,9 +175,34 @@ def test_ratios_are_taken_within_a_round():
     turns = [[took(2.0), took(1.0)], [took(30.0), took(10.0)], [took(8.0), took(2.0)]]
     row = rounds.summary("b", [turn[1] for turn in turns], [turn[0] for turn in turns])
     assert (row["seconds"], row["cpu_seconds"]) == (2.0, 1.0)
-    assert row["per_second"] == 50
+    assert row["per_second"] == 23  # 300 in 13 seconds
     assert row["times_as_fast"] == row["times_as_fast_cpu"] == 3.0  # of 2, 3 and 4
     assert (row["peak_mib"], row["rounds"]) == (7, 3)
+
+
+def test_programs_have_their_turns_in_rounds(tmp_path, monkeypatch):
+    asked = []
+
+    def once(number, _folder):
+        asked.append(number)
+        return (8.0, 4) if number == 1 else (len(asked) / 1.0, 4)
+
+    monkeypatch.setattr(programs, "ROUNDS", 3)
+    programs.compare(Tables(tmp_path), "bench_toy", once)
+    assert asked == [1, 2] * 3
+    one, two = read(tmp_path / "bench_toy.csv")
+    assert (one["contestant"], two["contestant"]) == (programs.ONE, programs.TWO)
+    assert (one["per_second"], one["times_as_fast"], one["rounds"]) == ("0.5", "1.0", "3")
+    assert (two["seconds"], two["times_as_fast"]) == ("4.0", "2.0")  # of 4, 2 and 4/3
+    assert two["per_second"] == "1.0"  # 12 in 2 + 4 + 6 seconds
+    made = json.loads((tmp_path / "bench_toy.json").read_text(encoding="utf-8"))
+    assert made["machine"].endswith("two threads a run")
+    assert made["versions"]["torch"] == torch.__version__
+
+
+def test_a_program_that_fails_says_why():
+    with pytest.raises(InputError, match=r"-c raise SystemExit\('no'\) ended with 1: no"):
+        programs._run(["-c", "raise SystemExit('no')"], threads=1)
 
 
 CONTEST = """

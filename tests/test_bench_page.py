@@ -16,7 +16,7 @@ MADE = {"processor": "a", "machine": "b", "load": 1, "versions": {}}
 EMPTY = dict.fromkeys(ROW, "")
 
 
-@pytest.mark.parametrize("contest", CONTESTS)
+@pytest.mark.parametrize("contest", [*CONTESTS, "processes", "workers"])
 def test_a_record_is_shown_whole(contest):
     rows = bench_page.read(RECORDS, contest)
     names, body = bench_page.shown(rows)
@@ -27,7 +27,15 @@ def test_a_record_is_shown_whole(contest):
     assert f"```{{bench-table}} {contest}\n" in (ROOT / "book/deeper/bench.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("contest", CONTESTS)
+def test_processes_gain_nothing_in_training_and_something_in_translating():
+    gains = {
+        name: float(bench_page.read(RECORDS, name)[1]["times_as_fast"])
+        for name in ("processes", "workers")
+    }
+    assert gains["processes"] <= 1.02 < 1.05 <= gains["workers"]
+
+
+@pytest.mark.parametrize("contest", [*CONTESTS, "processes", "workers"])
 def test_a_record_says_over_how_many_rounds(contest):
     rows = bench_page.read(RECORDS, contest)
     [rounds] = {int(row["rounds"]) for row in rows if row["seconds"]}
@@ -73,6 +81,11 @@ def test_a_wish_is_reached_or_missed_as_the_record_has_it():
 
     assert told(1.5, ROW) == ["training: a", "1.5 × b", "1.33 ×", "missed"]
     assert told(1.33, ROW) == ["training: a", "1.33 × b", "1.33 ×", "reached"]
+    by_the_wall = Wish("two_threads", "a", "b", 2.0, "times_as_fast")
+    row = ROW | {"contestant": "a", "times_as_fast": "2.5"}
+    assert bench_page.outcome(by_the_wall, [row]) == [
+        "two threads: a", "2.0 × b", "2.5 ×", "reached"
+    ]  # fmt: skip
     assert told(1.5, EMPTY) == ["training: a", "1.5 × b", "", NOT_RUN]
 
 

@@ -37,13 +37,16 @@ def rows_of(name: str) -> list[dict[str, Any]]:
     return tables.read(RECORDS / f"{name}.csv")
 
 
+TWO_THREADS = {"capstone_tried", "bench_two_threads", "bench_processes", "bench_workers"}
+
+
 @pytest.mark.parametrize("name", records.TABLE)
 def test_a_record_says_how_it_was_made(name: str) -> None:
     made = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
     group = records.TABLE[name].group
     assert made["command"] == f"make {group}"
     assert {"python", "torch"} <= made.keys()
-    threads = "two threads" if name == "capstone_tried" else "one thread"
+    threads = "two threads" if name in TWO_THREADS else "one thread"
     assert made["machine"].endswith(f"{threads} a run")
     _, target = (ROOT / "Makefile").read_text(encoding="utf-8").split(f"\n{group}:")
     assert target.split("\n\n")[0].endswith(f"-m records --group {group}")

@@ -493,7 +493,7 @@ def test_a_validation_sentence_is_never_left_out(tmp_path):
     sizes = SIZES["transformer"] | {"max_length": 6}
     with pytest.raises(
         InputError,
-        match=r"sentence \d+ of val \(blank lines not counted\) has 7 tokens .* the model takes 6",
+        match=r"pair \d+ of val has 7 tokens .* the model takes 6",
     ):
         begin(tmp_path / "run", "transformer", sizes=sizes)
     assert not (tmp_path / "run").exists()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -77,14 +77,14 @@ class Run:
         sketch = recipe.sketch_model(vocabularies)
         require_memory(sketch, recipe.batch_tokens, len(vocabularies.tgt), device)
         val = Bitext.of(vocabularies.encode(corpus.split("val")))
-        require_positions(sketch, val.lengths, " of val (blank lines not counted)")
+        require_positions(sketch, val.lengths, partial(corpus.place, "val"))
         kept, left_out = training_pairs(corpus, vocabularies, recipe.longest)
         if left_out and (strict or not kept):
             first = int((kept.rows == np.arange(len(kept))).sum())  # so many before it were kept
             raise InputError(
                 f"{left_out:,} training pairs have more than {recipe.longest:,} tokens on a side, "
-                f"pair {first + 1:,} (blank lines not counted) is the first: shorten them, or take "
-                "a larger batch_tokens or max_length."
+                f"the first is {corpus.place('train', first)}: shorten them, or take a larger "
+                "batch_tokens or max_length."
             )
         fill_folder(folder, lambda path: write_description(path, recipe, checksum, vocabularies))
         return cls(folder, recipe, checksum, vocabularies, device)

@@ -31,18 +31,21 @@ NOT_RUN = "not run: this processor has no products in 16 bits"
 
 @dataclass(frozen=True)
 class Wish:
-    """What we set out for: how many times as fast, by the processor's time."""
+    """What we set out for: how many times as fast, by the processor's time or on the wall."""
 
     contest: str
     contestant: str
     beside: str
     times: float
+    clock: str = "times_as_fast_cpu"
 
 
 WISHES = (
     Wish("training", "ours, fast", "nn.Transformer", 1.5),
     Wish("training", "ours, fast, bfloat16", "nn.Transformer", 3.0),
     Wish("older", "ours, fast", "nn.Transformer", 1.5),
+    Wish("two_threads", "ours, fast", "nn.Transformer", 2.0, "times_as_fast"),
+    Wish("two_threads", "ours, fast, bfloat16", "nn.Transformer", 4.0, "times_as_fast"),
 )
 
 FIRST = {"greedy": (117, 132, 1.4), "beam": (40, 40, 1.35)}
@@ -80,10 +83,10 @@ def how_made(rows: Sequence[Row], made: dict[str, Any]) -> str:
 def outcome(wish: Wish, rows: Sequence[Row]) -> list[str]:
     """A wish, what came of it, and whether that is what was wished."""
     row = next(row for row in rows if row["contestant"] == wish.contestant)
-    told = [f"{wish.contest}: {wish.contestant}", f"{wish.times} × {wish.beside}"]
+    told = [f"{wish.contest.replace('_', ' ')}: {wish.contestant}", f"{wish.times} × {wish.beside}"]
     if not row["seconds"]:
         return [*told, "", NOT_RUN]
-    found = float(row["times_as_fast_cpu"])
+    found = float(row[wish.clock])
     return [*told, f"{found} ×", "reached" if found >= wish.times else "missed"]
 
 

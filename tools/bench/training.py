@@ -27,6 +27,8 @@ from bench.peers import Marian, TorchTransformer
 from bench.task import Contestant, require_equal
 
 VOCAB, BATCH_TOKENS, BATCHES, RATE, SMOOTHING, DROPOUT = 8000, 4096, 40, 1e-3, 0.1, 0.1
+STEPS = 3
+"""In a turn."""
 SIZES = {"d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512}
 TOLERANCE, TOLERANCE_16_BITS = 1e-4, 0.01
 """Of the losses."""
@@ -65,7 +67,25 @@ def read_model(folder: Path) -> Transformer:
     return model
 
 
-class Ours:
+class Steps:
+    """What all contestants do in a turn: some steps, each on the next batch."""
+
+    batches: list[Batch]
+
+    def step(self, batch: Batch) -> None:
+        """A step of training."""
+        raise NotImplementedError
+
+    def work(self, turn: int) -> int:
+        """The steps of a turn."""
+        numbers = range(turn * STEPS, (turn + 1) * STEPS)
+        batches = [self.batches[number % len(self.batches)] for number in numbers]
+        for batch in batches:
+            self.step(batch)
+        return sum(batch.num_tokens for batch in batches)
+
+
+class Ours(Steps):
     """Our trainer."""
 
     def __init__(self, folder: Path, precision: str = "float32") -> None:
@@ -82,11 +102,9 @@ class Ours:
             losses.append(loss.item() / batch.num_tokens)
         return losses
 
-    def work(self, turn: int) -> int:
+    def step(self, batch: Batch) -> None:
         """A step of training."""
-        batch = self.batches[turn % BATCHES]
         self.trainer.update([batch])
-        return batch.num_tokens
 
 
 class OursFast(Ours):
@@ -98,7 +116,7 @@ class OursFast(Ours):
         self.trainer = FastTrainer(model, SMOOTHING, lambda _: RATE, precision=precision)
 
 
-class Theirs:
+class Theirs(Steps):
     """A training loop around a model of somebody else, as its documentation has it."""
 
     def __init__(self, folder: Path, make: Callable[[Transformer], nn.Module]) -> None:
@@ -122,17 +140,15 @@ class Theirs:
         self.model.eval()
         return [self.loss(batch).item() for batch in self.batches[:2]]
 
-    def work(self, turn: int) -> int:
+    def step(self, batch: Batch) -> None:
         """A step of training."""
         self.model.train()
-        batch = self.batches[turn % BATCHES]
         self.optimizer.zero_grad()
         loss = self.loss(batch)
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         loss.item()
-        return batch.num_tokens
 
 
 def with_medium_precision(folder: Path) -> Contestant:

@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +23,9 @@ from annotated_transformer.exchange import import_marian, marian_names, marian_s
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
 from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
+from annotated_transformer.run.loop import Session
 from annotated_transformer.run.presets import recipe_of
+from annotated_transformer.run.processes import ALONE
 from annotated_transformer.search import Search
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from fuzz.mutations import Mutation, bent, rewritten, rewritten_header
@@ -59,6 +61,10 @@ def write_all(folder: Path) -> None:
     run = Run.create(folder / "run", recipe, corpus)
     weights = dict(recipe.make_model(run.vocabularies).named_parameters())
     save_checkpoint(run.weights, weights, {"steps": 3, "best": [1.5, None]})
+    half = Run.create(folder / "half", replace(recipe, steps=4, batch_tokens=60), corpus)
+    session = Session(half, corpus, ALONE)
+    session.trainer.update([next(session.batches)])
+    session.save()
     row = ",".join(["3", *["0.5"] * (len(COLUMNS) - 1)])
     run.learning_curve.write_text(f"{','.join(COLUMNS)}\n{row}\n{row}\n", encoding="utf-8")
     (folder / "bitext").mkdir()
@@ -126,6 +132,17 @@ def read_weights(folder: Path) -> None:
     assert all(torch.equal(tensors[name], wanted[name]) for name in tensors)
 
 
+def resume(folder: Path) -> None:
+    """Go on from a checkpoint: as it was written, or not at all."""
+    stands, wanted = (
+        Session(Run.open(place / "half"), load_corpus(str(place / "pairs.tsv")), ALONE)
+        for place in (folder, folder.parent / "right")
+    )
+    assert stands.progress == wanted.progress, stands.progress
+    pairs = zip(*(s.trainer.model.parameters() for s in (stands, wanted)), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
+
+
 @cache
 def right_weights(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """Read the weights that were written, once."""
@@ -177,6 +194,7 @@ READERS = {
     ),
     "vocabulary": Reader("run/vocabulary.src.json", open_run, (bent, rewritten, rewritten)),
     "weights": Reader("run/model.safetensors", read_weights, (bent, rewritten_header), most=1),
+    "checkpoint": Reader("half/checkpoint.safetensors", resume, (bent, rewritten_header), most=1),
     "learning curve": Reader(
         "run/learning_curve.csv",
         lambda folder: LearningCurve(folder / "run" / "learning_curve.csv", 3),

@@ -9,7 +9,8 @@ made. A row that is already there is kept; delete a table to make it anew.
 
 ``tables`` reads and writes them, ``costs`` counts and times, ``trials`` chooses the best of equally
 many. ``toy_training`` is what the records on the toy corpus share, ``captions`` those on Multi30k.
-Every other module has the records of one subject; ``bench`` has those that `make bench` makes anew.
+Every other module has the records of one subject; ``bench`` and ``programs`` have those that
+`make bench` makes anew.
 """
 
 import inspect
@@ -29,6 +30,7 @@ from records import (
     ladder,
     layers,
     norm,
+    programs,
     recurrent,
     rival,
     scaling,
@@ -102,10 +104,13 @@ TABLE = {
         Record("capstone_rival_speed", rival.make_rival_speeds, 2, "capstone"),
         Record("capstone_rival", rival.make_rival, 65, "capstone"),
         Record("bench_training", bench.make_training, 6, "bench"),
+        Record("bench_two_threads", bench.make_two_threads, 5, "bench"),
         Record("bench_older", bench.make_older, 2, "bench"),
         Record("bench_levers", bench.make_levers, 6, "bench"),
         Record("bench_greedy", bench.make_greedy, 3, "bench"),
         Record("bench_beam", bench.make_beam, 7, "bench"),
+        Record("bench_processes", programs.make_processes, 7, "bench"),
+        Record("bench_workers", programs.make_workers, 3, "bench"),
     )
 }
 """Every table that is made, by its name, in an order in which each comes after what it needs."""

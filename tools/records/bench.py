@@ -7,7 +7,7 @@ import torch
 
 from bench.rounds import race, summary
 from bench.task import load_contest, suits
-from records.tables import Tables, here, read
+from records.tables import Row, Tables, here, read
 
 ROUNDS = 5
 
@@ -17,6 +17,12 @@ def processor() -> str:
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     name = next((line.split(": ")[1] for line in lines if line.startswith("model name")), "unknown")
     return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def where(versions: dict[str, str]) -> Row:
+    """On what a record of the bench was made."""
+    load = round(os.getloadavg()[1], 1)  # of the last five minutes
+    return {"processor": processor(), "load": load, "versions": versions}
 
 
 def measure(tables: Tables, contest: str, threads: int) -> None:
@@ -36,14 +42,17 @@ def measure(tables: Tables, contest: str, threads: int) -> None:
     nothing = dict.fromkeys(rows[0], "")
     table = [measured.get(each, nothing | {"contestant": each}) for each in contestants]
     tables.write(name, table, threads)
-    made = here(tables.command, threads)
-    load = round(os.getloadavg()[1], 1)  # of the last five minutes
-    tables.describe(name, made | {"processor": processor(), "load": load, "versions": versions})
+    tables.describe(name, here(tables.command, threads) | where(versions))
 
 
 def make_training(tables: Tables) -> None:
     """Steps of training, ours and those of others, timed in rounds on the same batches."""
     measure(tables, "training", threads=1)
+
+
+def make_two_threads(tables: Tables) -> None:
+    """The same steps with two threads."""
+    measure(tables, "two_threads", threads=2)
 
 
 def make_older(tables: Tables) -> None:
