@@ -111,7 +111,7 @@ def survives(mutant: Mutant) -> bool:
         doctests = f"annotated_transformer/{mutant.module}.py"
         signal.signal(signal.SIGALRM, too_long)
         signal.alarm(SECONDS)
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:nbval", "-m", "not slow"]
         options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what was preloaded
         with (
             Path(os.devnull).open("w", encoding="utf-8") as nowhere,
