@@ -73,6 +73,8 @@ def requirement(schema: Mapping[str, Any]) -> str:
 
     >>> requirement({"type": "integer", "minimum": 1, "maximum": 1000})
     'a whole number, at least 1 and at most 1,000'
+    >>> requirement({"type": "number", "minimum": 0.0, "exclusiveMaximum": 1.0})
+    'a number, at least 0 and below 1'
     """
     if "anyOf" in schema:
         return ", or ".join(map(requirement, schema["anyOf"]))
@@ -80,7 +82,11 @@ def requirement(schema: Mapping[str, Any]) -> str:
         return f"one of {', '.join(schema['enum'])}"
     if schema["type"] == "array":
         return f"a list, of which each is {requirement(schema['items'])}"
-    bounds = [f"{words} {schema[bound]:,}" for bound, words in BOUNDS.items() if bound in schema]
+    bounds = [
+        f"{words} {schema[bound]:,}".removesuffix(".0")  # some versions say 1.0 where others say 1
+        for bound, words in BOUNDS.items()
+        if bound in schema
+    ]
     return KINDS[schema["type"]] + (", " if bounds else "") + " and ".join(bounds)
 
 

@@ -24,8 +24,8 @@ FLAGS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",  # no other host can be reached
 ]
 VIEWS: dict[str, dict[str, Any]] = {
-    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "light": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
 }
 
@@ -81,11 +81,13 @@ OVERFLOW = """() => {
 }"""
 
 # One element for every look: whatever has the same colours, size and weight has the same contrast,
-# and a link of the same look in text of the same look is told from it as well.
-LOOKS = """() => {
-    const grounds = new Map(), looks = new Set();
+# and a link of the same look in text of the same look is told from it as well. Looks that were
+# judged before, on this page or on another one, are not marked; the new ones are given back.
+LOOKS = """judged => {
+    const grounds = new Map(), looks = new Set(judged), fresh = [];
+    document.querySelectorAll('[data-look]').forEach(one => one.removeAttribute('data-look'));
     const ground = element => {
-        if (!element) return '';
+        if (!element) return getComputedStyle(document.documentElement).colorScheme;
         if (!grounds.has(element)) {
             const { backgroundColor, backgroundImage, opacity } = getComputedStyle(element);
             const plain = backgroundColor === 'rgba(0, 0, 0, 0)' && backgroundImage === 'none';
@@ -99,8 +101,11 @@ LOOKS = """() => {
         return [color, fontSize, fontWeight, ground(element)].join();
     };
     const mark = (element, ...parts) => {
-        if (!looks.has(parts.join())) element.setAttribute('data-look', '');
-        looks.add(parts.join());
+        const look = parts.join();
+        if (looks.has(look)) return;
+        looks.add(look);
+        fresh.push(look);
+        element.setAttribute('data-look', '');
     };
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
@@ -115,14 +120,15 @@ LOOKS = """() => {
         const { borderBottom, display, textDecorationLine } = getComputedStyle(link);
         mark(link, look(link), borderBottom, display, textDecorationLine, look(block));
     }
+    return fresh;
 }"""
 # A theme that follows the system has heard of the dark when it says so; colours change at once.
-DARKENED = """() => {
-    const { mode, theme } = document.documentElement.dataset;
-    return mode !== 'auto' || theme === 'dark';
+DARKENED = """async () => {
+    const { dataset } = document.documentElement;
+    while (dataset.mode === 'auto' && dataset.theme !== 'dark')
+        await new Promise(requestAnimationFrame);
 }"""
 AT_ONCE = """() => {
-    document.querySelectorAll('[data-look]').forEach(one => one.removeAttribute('data-look'));
     document.head.append(Object.assign(document.createElement('style'), {
         textContent: '*, ::before, ::after { transition: none !important }'}));
 }"""
@@ -184,15 +190,27 @@ def violations(page: Page, kinds: Collection[str]) -> list[str]:
 
 
 def problems(
-    page: Page, base: str, path: str, kinds: Collection[str] = ("rules", "contrast")
+    page: Page,
+    base: str,
+    path: str,
+    kinds: Collection[str] = ("rules", "contrast"),
+    judged: set[str] | None = None,
 ) -> list[Problem]:
     """Open one page of the site that is served at `base` in a tab; list its problems.
 
-    The rules are about what a page has and how it is laid out; contrast is about its colours,
-    and contrast in the dark about those that it takes on when the system turns dark. Axe goes
-    through the page once for the first two: that takes it longer than the questions.
+    The rules are about what a page has and how it is laid out, on a phone before the window is as
+    wide as it was; contrast is about its colours, and contrast in the dark about those that it
+    takes on when the system turns dark. Axe goes through the wide page once for rules and contrast:
+    that takes it longer than the questions. Looks in `judged` have been read for contrast before;
+    those that this page brings are added.
     """
     found: list[Problem] = []
+    judged = set() if judged is None else judged
+
+    def new_looks() -> bool:
+        fresh = page.evaluate(LOOKS, list(judged))
+        judged.update(fresh)
+        return bool(fresh)
 
     def report(kind: str, text: str) -> None:
         found.append(Problem(path, kind, text))
@@ -216,24 +234,34 @@ def problems(
         "requestfailed": lambda request: report("failed request", request.url),
         "response": on_response,
     }
+
+    def read(*kinds: str) -> None:
+        if "rules" in kinds:
+            for kind, script in SCRIPTS.items():
+                for text in page.evaluate(script):
+                    report(kind, text)
+        for text in violations(page, kinds):
+            report("accessibility", text)
+
     for event, listener in listeners.items():
         page.on(event, listener)
+    window = page.viewport_size
+    assert window is not None
+    if "phone rules" in kinds:
+        page.set_viewport_size(VIEWS["phone"]["viewport"])
     page.goto(base + path)
     page.evaluate(SETTLED)
-    if "rules" in kinds:
-        for kind, script in SCRIPTS.items():
-            for text in page.evaluate(script):
-                report(kind, text)
+    if "phone rules" in kinds:
+        read("rules")
+        page.set_viewport_size(window)
     if "contrast" in kinds:
-        page.evaluate(LOOKS)
-    for text in violations(page, kinds):
-        report("accessibility", text)
+        new_looks()
+    read(*kinds)
     if "dark contrast" in kinds:
         page.evaluate(AT_ONCE)
         page.emulate_media(color_scheme="dark")
-        page.wait_for_function(DARKENED)
-        page.evaluate(LOOKS)
-        for text in violations(page, ("contrast",)):
+        page.evaluate(DARKENED)
+        for text in violations(page, ("contrast",)) if new_looks() else []:
             report("accessibility", f"in the dark: {text}")
         page.emulate_media(color_scheme="light")
     for event, listener in listeners.items():
