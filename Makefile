@@ -8,11 +8,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH := .bench-venv
+OLDEST := .oldest-venv
 SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book annotated_transformer -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 .DELETE_ON_ERROR:
-.PHONY: book pdf test check notebooks records capstone bench portability scale killtest fuzz pictures serve lint dist release audit lock clean help
+.PHONY: book pdf test check notebooks records capstone bench portability scale killtest fuzz mutants oldest pictures serve lint dist release audit lock clean help
 
 ## book: build the website into _build/html
 book: $(SITE)
@@ -71,6 +72,19 @@ killtest: $(INSTALLED)
 fuzz: $(INSTALLED)
 	PYTHONPATH=tools $(BIN)/python -m fuzz
 
+## mutants: break the package in every small way; nine of ten have to fail a test (two hours; MODULES=masking)
+mutants: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/mutate_package.py $(MODULES)
+
+## oldest: run fast tests of the package with the oldest libraries that pyproject.toml allows
+oldest: TESTS ?= $(patsubst %,tests/test_%.py,attention masking transformer training runs cli)
+oldest:
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install uv
+	$(OLDEST)/bin/uv pip install --python $(OLDEST)/bin/python --resolution lowest-direct \
+		--editable '.[export,notebooks,book,dev]'
+	$(OLDEST)/bin/python -m pytest -m "not slow" --numprocesses 2 $(TESTS)
+
 ## pictures: take the pictures of the README, and one of every page at three widths (into _build/pictures)
 pictures: $(SITE)
 	PYTHONPATH=tests $(BIN)/python tools/readme_pictures.py _build/html
@@ -116,7 +130,7 @@ lock:
 
 ## clean: remove the website and the virtual environments
 clean:
-	rm -rf _build $(VENV) $(BENCH)
+	rm -rf _build $(VENV) $(BENCH) $(OLDEST)
 
 ## help: show this list
 help:

@@ -175,7 +175,7 @@ def test_the_loss_of_logits_that_are_far_apart_is_finite():
     assert loss.item() == pytest.approx(smoothed_cross_entropy(layer(hidden), target).item())
 
 
-@pytest.mark.parametrize("smoothing", [-0.1, 1.0])
+@pytest.mark.parametrize("smoothing", [-0.1, 1.0, 1.5])
 def test_a_smoothing_that_there_is_not(smoothing):
     with pytest.raises(InputError, match=rf"smoothing is {smoothing}, it must be at least 0 and"):
         output_loss.output_loss(

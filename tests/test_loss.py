@@ -53,7 +53,7 @@ def test_knowing_nothing_costs_the_logarithm_of_the_vocabulary(smoothing):
     assert loss.item() / 6 == pytest.approx(math.log(50))
 
 
-@pytest.mark.parametrize("smoothing", [-0.1, 1.0])
+@pytest.mark.parametrize("smoothing", [-0.1, 1.0, 1.5])
 def test_smoothing_outside_its_range(smoothing):
     with pytest.raises(InputError, match=f"smoothing is {smoothing}, it must be at least 0"):
         smoothed_cross_entropy(torch.zeros(1, 1, 5), torch.ones(1, 1, dtype=torch.long), smoothing)
