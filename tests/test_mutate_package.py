@@ -2,6 +2,8 @@
 
 import csv
 
+import pytest
+
 from mutate_package import ROOT, SURVIVING, TESTS, mutants, without_types
 
 
@@ -20,6 +22,7 @@ def test_every_module_of_the_list_has_its_tests():
         assert all((ROOT / "tests" / f"test_{name}.py").exists() for name in tests)
 
 
+@pytest.mark.slow
 def test_a_mutant_that_lives_has_a_reason_and_is_one_that_is_made():
     with SURVIVING.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
