@@ -435,3 +435,16 @@ def test_the_true_multi30k():
         "test_2017_flickr": 1_000,
     }
     assert corpus.test_split == "test_2016_flickr"
+
+
+def test_a_pair_is_found_in_its_file(tmp_path):
+    for language, lines in (("de", ["eins", "", "zwei", "drei"]), ("en", ["one", "x", "two", ""])):
+        (tmp_path / f"train.{language}").write_text("\n".join(lines) + "\n")
+        (tmp_path / f"val.{language}").write_text("eins\n")
+    read = corpora.read_folder(tmp_path)
+    assert list(read.split("train")) == [("eins", "one"), ("zwei", "two")]
+    assert [read.place("train", i) for i in (0, 1)] == [
+        f"{tmp_path / 'train.de'}, line 1", f"{tmp_path / 'train.de'}, line 3"
+    ]  # fmt: skip
+    in_memory = corpora.Corpus("mine", ("a", "b"), {"train": [("x", "y")]})
+    assert in_memory.place("train", 0) == "pair 1 of train"
