@@ -58,7 +58,7 @@ class Corpus:
     def place(self, name: str, index: int) -> str:
         """Where the pair of that index stands, from 0: in which line of its file, if it has one."""
         pairs = self.splits[name]
-        if isinstance(pairs, (PairedFiles, TsvSplit)):
+        if isinstance(pairs, FilePairs):
             line, _ = next(islice(pairs.numbered(), index, None))
             return f"{pairs.path}, line {line:,}"
         return f"pair {index + 1:,} of {name}"
@@ -165,18 +165,28 @@ def read_folder(folder: Path, languages: str | None = None, name: str | None = N
 
 
 @dataclass(frozen=True)
-class PairedFiles:
+class FilePairs:
+    """Sentence pairs of which each has a line in a file; they are read whenever one asks."""
+
+    path: Path  # of the sources
+
+    def __iter__(self) -> Iterator[TextPair]:
+        """Read the pairs, as :meth:`numbered` does."""
+        return (pair for _, pair in self.numbered())
+
+    def numbered(self) -> Iterator[tuple[int, TextPair]]:
+        """Read the pairs and the number of each one's line, from 1."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how to read.")
+
+
+@dataclass(frozen=True)
+class PairedFiles(FilePairs):
     """Two files (plain or ``.gz``, UTF-8), each line of one the translation of the other's.
 
     Pairs of which one side is blank are left out.
     """
 
-    path: Path  # of the sources
     target: Path
-
-    def __iter__(self) -> Iterator[TextPair]:
-        """Read the pairs, as :meth:`numbered` does."""
-        return (pair for _, pair in self.numbered())
 
     def numbered(self) -> Iterator[tuple[int, TextPair]]:
         """Read the pairs and the number of each one's line, from 1.
@@ -197,15 +207,10 @@ class PairedFiles:
 
 
 @dataclass(frozen=True)
-class TsvSplit:
+class TsvSplit(FilePairs):
     """What falls into one split of a two-column, tab-separated UTF-8 file; blank lines do not."""
 
-    path: Path
     name: str
-
-    def __iter__(self) -> Iterator[TextPair]:
-        """Read the pairs, as :meth:`numbered` does."""
-        return (pair for _, pair in self.numbered())
 
     def numbered(self) -> Iterator[tuple[int, TextPair]]:
         """Read the pairs and the number of each one's line, from 1.

@@ -16,7 +16,7 @@ LESSON = re.compile(r"book/\d\d_\w+\.html")
 PARTS = 8
 """Enough of them for two processes to share."""
 TALLEST = 20_000
-"""How many pixels a lesson may be high in a wide window."""
+"""How many pixels a lesson may be high in a wide window, in Debian's fonts."""
 HEIGHT = "document.documentElement.scrollHeight"
 
 

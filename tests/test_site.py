@@ -17,7 +17,7 @@ from reading_time import reading
 
 from annotated_transformer import MODULES
 from browser import serve
-from every_page import leads_to, parsed
+from every_page import LESSON, every_page, leads_to, parsed
 
 pytestmark = pytest.mark.slow
 
@@ -190,7 +190,8 @@ def test_the_equations_of_the_docstrings_are_formulas(site: Path) -> None:
     assert re.findall(r".*(?:[√Σᵀ⊙₋∞]|\b[A-Z]_\w\b).*", page.select_one("article").get_text()) == []
 
 
-# In Debian's fonts, at the width of an ordinary window.
+def test_the_height_of_every_lesson_is_measured(site: Path) -> None:
+    assert len([page for page in every_page(site) if LESSON.fullmatch(page)]) >= 17
 
 
 @pytest.mark.parametrize(("hand", "which"), [("mouse", 0), ("keyboard", 1)])
