@@ -29,6 +29,8 @@ def parsed(page: Path, *tags: str) -> BeautifulSoup:
 @cache
 def leads_to(page: Path) -> str | None:
     """Return the address that a page only forwards to."""
+    if "refresh" not in page.read_text(encoding="utf-8"):
+        return None
     refresh = parsed(page, "meta").find("meta", {"http-equiv": "refresh"})
     return str(refresh["content"]).removeprefix("0; url=") if refresh else None
 
@@ -43,14 +45,14 @@ def every_page(site: Path) -> list[str]:
     return pages
 
 
-def faults(site: Path, browser: Browser, part: int, judged: set[str]) -> list[str]:
-    """Read a part of the pages of the built site: what is wrong with each, and its height.
+def faults(site: Path, browser: Browser, pages: list[str], judged: set[str]) -> list[str]:
+    """Read these pages of the built site: what is wrong with each, and its height.
 
     Looks in `judged` have been read for contrast before.
     """
     found = []
     with serve(site) as base, browser.new_page(**VIEWS["light"]) as tab:
-        for page in every_page(site)[part::PARTS]:
+        for page in pages:
             found += [str(fault) for fault in problems(tab, base, page, CHECKED, judged)]
             if LESSON.fullmatch(page) and (height := tab.evaluate(HEIGHT)) > TALLEST:
                 found.append(f"{page}: endless: {height} pixels, at most {TALLEST}")

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from every_page import PARTS, faults
+from every_page import PARTS, every_page, faults
 
 
 @pytest.mark.parametrize("part", range(PARTS // 2))
 def test_a_part_of_the_pages_is_sound(
     site: Path, browser: Browser, judged: set[str], part: int
 ) -> None:
-    assert faults(site, browser, part, judged) == []
+    assert faults(site, browser, every_page(site)[part::PARTS], judged) == []
