@@ -23,6 +23,8 @@ class ScaledDotProductAttention(SoftLookup):
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     """
 
+    same_width = True
+
     def scores(
         self, query: Float[Tensor, "*batch query d_k"], key: Float[Tensor, "*batch key d_k"]
     ) -> Float[Tensor, "*batch query key"]:

@@ -71,6 +71,24 @@ def require_sentences(sentences: Sequence[Any]) -> None:
                 )
 
 
+def require_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Refuse what is no whole number within these bounds.
+
+    >>> require_whole("length", 2.5, 1)
+    Traceback (most recent call last):
+    annotated_transformer.errors.InputError: length is 2.5, it must be a whole number, at least 1.
+
+    Raises:
+        InputError: if it is none.
+    """
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        bound = "" if most is None else f" and at most {most}"
+        raise InputError(
+            f"{name} is {BRIEF.repr(value)}, it must be a whole number, at least {least}{bound}."
+        )
+
+
 def require_rate(peak: float) -> None:
     """Refuse the highest rate of a schedule if no training can have it.
 
@@ -105,6 +123,19 @@ def require_ids(name: str, tokens: Any, size: int | None) -> None:
         )
 
 
+def require_rows(name: str, tokens: Any) -> None:
+    """Refuse what is no tensor (batch, length).
+
+    Raises:
+        InputError: if it is something else, or has other axes.
+    """
+    if not isinstance(tokens, Tensor) or tokens.dim() != 2:
+        found = type(tokens).__name__
+        if isinstance(tokens, Tensor):
+            found = f"a tensor of the shape {list(tokens.shape)}"
+        raise InputError(f"{name} is {found}, it must be a tensor (batch, length).")
+
+
 def require_targets(logits: Any, target: Any) -> None:
     """Refuse targets that are not one id of the vocabulary for every row of the logits.
 
@@ -122,6 +153,20 @@ def require_targets(logits: Any, target: Any) -> None:
             f"target has the shape {list(target.shape)} and logits {list(logits.shape)}: each row "
             "of logits needs its own target."
         )
+
+
+def require_scores(scores: Any, mask: Any) -> None:
+    """Refuse scores that have no softmax, and masks that are none.
+
+    Raises:
+        InputError: if the scores are no floats (…, query, key), or the mask is not boolean and of
+            their shape.
+    """
+    if not isinstance(scores, Tensor) or not scores.is_floating_point() or scores.dim() < 2:
+        found = list(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
+        kind = f" of {scores.dtype}" if isinstance(scores, Tensor) else ""
+        raise InputError(f"scores are {found}{kind}, they must be floats (…, query, key).")
+    require_mask(mask, scores.shape)
 
 
 def require_mask(mask: Any, rows: torch.Size) -> None:
@@ -143,17 +188,27 @@ def require_mask(mask: Any, rows: torch.Size) -> None:
         )
 
 
-def require_lookup(query: Tensor, key: Tensor, value: Tensor, mask: Any) -> None:
+def require_lookup(query: Tensor, key: Tensor, value: Tensor, mask: Any, same_width: bool) -> None:
     """Refuse queries, keys and values that do not belong together, and such masks.
 
     Raises:
-        InputError: if their leading axes differ, there is not one value for each key, or the mask
+        InputError: if they have fewer than two axes, their leading axes differ, there is not one
+            value for each key, queries are not as wide as keys where they have to be, or the mask
             is none: PyTorch would let several queries share a key of one.
     """
     shapes = ", ".join(str(list(x.shape)) for x in (query, key, value))
+    if min(x.dim() for x in (query, key, value)) < 2:
+        raise InputError(
+            f"query, key and value have the shapes {shapes}: each needs positions and a width, "
+            "(…, position, width)."
+        )
     if not (query.shape[:-2] == key.shape[:-2] and key.shape[:-1] == value.shape[:-1]):
         raise InputError(
             f"query, key and value have the shapes {shapes}: all axes but the last two must be "
             "equal, and each key needs its value."
+        )
+    if same_width and query.size(-1) != key.size(-1):
+        raise InputError(
+            f"query, key and value have the shapes {shapes}: a query must be as wide as a key."
         )
     require_mask(mask, torch.Size([*query.shape[:-1], key.size(-2)]))

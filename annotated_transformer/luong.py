@@ -29,6 +29,8 @@ class LuongConfig(RecurrentConfig):
 class DotAttention(SoftLookup):
     """score(s, h) = sᵀ h: nothing of the score is trained. (Luong et al. 2015, section 3.1.)"""
 
+    same_width = True
+
     def scores(
         self, query: Float[Tensor, "*batch query d"], key: Float[Tensor, "*batch key d"]
     ) -> Float[Tensor, "*batch query key"]:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from annotated_transformer.inputs import require_rows, require_whole
 from annotated_transformer.tokens import PAD
 
 
@@ -20,7 +21,11 @@ def padding_mask(tokens: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 ke
     >>> padding_mask(torch.tensor([[5, 6, 7], [8, 0, 0]]))[:, 0, 0]
     tensor([[ True,  True,  True],
             [ True, False, False]])
+
+    Raises:
+        InputError: if it is no tensor (batch, key).
     """
+    require_rows("tokens", tokens)
     return (tokens != PAD)[:, None, None, :]
 
 
@@ -38,7 +43,12 @@ def causal_mask(
             [1, 1, 1]], dtype=torch.int32)
 
     Source: Vaswani et al. 2017, section 3.2.3.
+
+    Raises:
+        InputError: if there are no such positions.
     """
+    require_whole("length", length, 0)
+    require_whole("start", start, 0, most=length)
     everything = torch.ones(1, 1, length - start, length, dtype=torch.bool, device=device)
     return everything.tril(diagonal=start)
 
@@ -54,5 +64,9 @@ def target_mask(
     tensor([[1, 0, 0],
             [1, 1, 0],
             [1, 1, 0]], dtype=torch.int32)
+
+    Raises:
+        InputError: if they are no tensor (batch, tgt), or there is no such position.
     """
+    require_rows("tgt_in", tgt_in)
     return causal_mask(tgt_in.size(1), start, tgt_in.device) & padding_mask(tgt_in)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.inputs import require_lookup, require_mask
+from annotated_transformer.inputs import require_lookup, require_scores
 
 
 def masked_softmax(
@@ -27,7 +27,7 @@ def masked_softmax(
     >>> masked_softmax(scores, torch.tensor([[True, True, False]]))
     tensor([[0.5000, 0.5000, 0.0000]])
     """
-    require_mask(mask, scores.shape)
+    require_scores(scores, mask)
     if mask is None:
         return scores.softmax(dim=-1)
     empty = ~mask.any(dim=-1, keepdim=True)
@@ -42,6 +42,9 @@ class SoftLookup(nn.Module):
     becomes keys (:meth:`keys`, computed once per sentence) and how a query is scored against them
     (:meth:`scores`).
     """
+
+    same_width = False
+    """Whether a query must be as wide as a key: where the score multiplies one by the other."""
 
     def keys(self, memory: Float[Tensor, "*batch key memory"]) -> Float[Tensor, "*batch key d_k"]:
         """What queries are compared with; the memory itself, unless a subclass projects it."""
@@ -68,7 +71,7 @@ class SoftLookup(nn.Module):
         Raises:
             InputError: if queries, keys and values do not, or the mask is not a boolean one.
         """
-        require_lookup(query, key, value, mask)
+        require_lookup(query, key, value, mask, self.same_width)
         return super().__call__(query, key, value, mask)
 
     def forward(

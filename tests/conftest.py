@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -44,6 +45,16 @@ def pytest_runtest_setup() -> None:
 def _seed() -> None:
     """Every test draws the same random numbers, alone or after others."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_toy_corpus() -> Iterator[None]:
+    """The toy corpus is drawn once: where all shapes and types are checked, that takes long."""
+    from annotated_transformer import corpora
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpora, "toy_corpus", cache(corpora.toy_corpus))
+        yield
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from annotated_transformer.decoding import beam_search, decode, greedy
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.masking import causal_mask, padding_mask, target_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.schedule import inverse_sqrt_schedule, linear_schedule
@@ -37,8 +38,9 @@ FUNCTIONS = {
     f.__name__: f
     for f in (
         pad, Bitext, batches_by_tokens, Vocabulary, smoothed_cross_entropy, masked_softmax,
-        sinusoidal_encoding, MultiHeadAttention, TransformerConfig, greedy, beam_search, decode,
-        Search, perplexity, load_corpus, inverse_sqrt_schedule, linear_schedule, Trainer, translate,
+        padding_mask, causal_mask, target_mask, sinusoidal_encoding, MultiHeadAttention,
+        TransformerConfig, greedy, beam_search, decode, Search, perplexity, load_corpus,
+        inverse_sqrt_schedule, linear_schedule, Trainer, translate,
     )
 }  # fmt: skip
 NO_VALUES = {"--help", "--strict", "--sample", "--json"}

@@ -22,7 +22,8 @@ from annotated_transformer.multi30k import DATA_VARIABLE
 from annotated_transformer.run import Recipe, Run, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint
 from annotated_transformer.run.encoded import CACHE_VARIABLE
-from records import captions, checkpoint, ladder, rival
+from annotated_transformer.tokens import Vocabularies
+from records import captions, checkpoint, ladder, rival, tries
 from records.captions import CHECKPOINT
 from records.ladder import BUDGET, LONGER, MODELS, SEEDS
 from records.tables import RECORDS, Tables, read
@@ -348,6 +349,49 @@ def test_a_row_of_the_ladder_has_the_columns_of_the_record(
     speed = ladder.time_caption_step(model, 1024, steps=4)
     assert list(speed) == list(rows_of("capstone_speed")[0])
     assert speed["steps_per_epoch"] == 1
+
+
+@pytest.mark.parametrize("name", ["as it was", "BPE-dropout"])
+def test_a_row_of_the_tries_has_the_columns_of_the_record(
+    small_capstone: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(captions, "time_step", lambda recipe, steps: (8.0, 1))
+    speed = tries.time_try(name)
+    assert list(speed) == list(rows_of("capstone_tries_speed")[0])
+    assert speed["steps"] == 150
+    row = tries.train_try(name, 3)
+    assert [*row, "chosen"] == list(rows_of("capstone_tries")[0])
+    assert row["val_perplexity"] > 1
+
+
+def test_what_a_try_is_trained_on_is_cut_at_random_and_all_else_as_ever() -> None:
+    pairs = [("der kleine Hund", "the small dog")] * 20
+    clean = Vocabularies.learn(pairs, 60)
+    noisy = tries.NoisyVocabularies.of(clean, 0.5)
+    assert noisy.encode(pairs) == clean.encode(pairs)
+    seen = [pair for chunk in noisy.encode_in_chunks(pairs, 7) for pair in chunk]
+    assert len(seen) == tries.PASSES * len(pairs)
+    assert {clean.src.decode(source) for source, _ in seen} == {"der kleine Hund"}
+    assert {clean.tgt.decode(target) for _, target in seen} == {"the small dog"}
+    assert len({tuple(source) for source, _ in seen}) > 10
+
+
+def test_every_try_had_twenty_minutes_of_the_measured_speed() -> None:
+    speeds = {row["name"]: row for row in rows_of("capstone_tries_speed")}
+    assert list(speeds) == list(tries.TRIES)
+    for row in rows_of("capstone_tries"):
+        speed = speeds[row["name"]]
+        assert row["steps"] == speed["steps"]
+        seconds = int(row["steps"]) * float(speed["seconds_per_step"])
+        assert tries.BUDGET * 0.95 < seconds < tries.BUDGET * 1.01
+
+
+def test_a_try_differs_from_the_preset_in_what_its_name_says() -> None:
+    assert len(tries.TRIES) >= 12
+    plain, dropout = tries.recipe_of_try("as it was")
+    assert (plain.engine, plain.precision, dropout) == ("fast", "bfloat16", 0)
+    recipes = [tries.recipe_of_try(name) for name in tries.TRIES]
+    assert len({str(recipe) for recipe in recipes}) == len(recipes)
 
 
 @pytest.mark.slow

@@ -34,28 +34,29 @@ class OutputLoss(torch.autograd.Function):
         vocab, dtype = weight.size(0), weight.dtype
         rounded, uniform = weight.to(hidden.dtype), weight.mean(0)
         shift = bias.to(hidden.dtype)
-        into_hidden, into_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        is_real = target != PAD
+        real, wanted = hidden[is_real], target[is_real, None]
+        into_real, into_weight = torch.empty_like(real), torch.zeros_like(weight)
         into_bias, total = torch.zeros_like(bias), bias.new_zeros(())
-        for start in range(0, len(hidden), CHUNK):
+        for start in range(0, len(real), CHUNK):
             part = slice(start, start + CHUNK)
-            h, y, is_real = hidden[part], target[part, None], target[part] != PAD
-            logits = linear(h, rounded, shift).to(dtype)
-            top, at_target = logits.amax(-1), logits.gather(-1, y)[:, 0]
-            p = logits.softmax(-1)
+            h, y = real[part], wanted[part]
+            logits = linear(h, rounded, shift)
+            top, at_target = logits.amax(-1).to(dtype), logits.gather(-1, y)[:, 0].to(dtype)
+            p = logits.softmax(-1, dtype=dtype)
             # The logarithm of the sum, from the largest probability: that one never vanishes.
-            surprise = top - p.amax(-1).log() - (1 - smoothing) * at_target
-            surprise -= smoothing * (h.to(dtype) @ uniform + bias.mean())
-            total += surprise[is_real].sum()
+            total += (top - p.amax(-1).log() - (1 - smoothing) * at_target).sum()
             p.scatter_add_(-1, y, p.new_full(y.shape, smoothing - 1))
-            p[~is_real] = 0
             into_bias += p.sum(0)
             p = p.to(hidden.dtype)
-            into_hidden[part] = linear(p, rounded.t())
-            into_hidden[part] -= (smoothing * uniform * is_real[:, None]).to(hidden.dtype)
+            into_real[part] = linear(p, rounded.t())
             into_weight += p.t() @ h
-        is_real = target != PAD
-        into_weight -= smoothing / vocab * hidden[is_real].sum(0, dtype=dtype)
-        into_bias -= smoothing / vocab * is_real.sum(dtype=dtype)
+        total -= smoothing * (real.to(dtype) @ uniform + bias.mean()).sum()
+        into_real -= (smoothing * uniform).to(hidden.dtype)
+        into_weight -= smoothing / vocab * real.sum(0, dtype=dtype)
+        into_bias -= smoothing / vocab * len(real)
+        into_hidden = torch.zeros_like(hidden)
+        into_hidden[is_real] = into_real
         ctx.save_for_backward(into_hidden, into_weight, into_bias)
         return total
 

@@ -53,7 +53,8 @@ class Product(torch.autograd.Function):
         rows = gradient.flatten(0, -2)
         into_weight = transposed_product(rows, x.flatten(0, -2))
         into_bias = rows.sum(0, dtype=of_weight)
-        return linear(gradient, weight.t()).to(of_x), into_weight.to(of_weight), into_bias, None
+        into_x = linear(rows, weight.t()).view_as(x)  # of the rows: PyTorch folds no batch here
+        return into_x.to(of_x), into_weight.to(of_weight), into_bias, None
 
 
 class FastLinear(nn.Linear):

@@ -1,17 +1,24 @@
 """What the records of Multi30k's captions share: the corpus, how runs are made and scored."""
 
-from collections.abc import Sequence
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
+from annotated_transformer.batches import batches_by_tokens
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, score_translations
-from annotated_transformer.run import Recipe, Run, preset, train
+from annotated_transformer.run import Recipe, Run, new_trainer, preset, train
 from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
+from annotated_transformer.tokens import Vocabularies
+from annotated_transformer.training import endless_batches
 from records.tables import ROOT, Row
 
 CHECKPOINT = ROOT / "checkpoints" / "multi30k-de-en"
@@ -39,11 +46,31 @@ def caption_recipe(model: str, **changes: Any) -> Recipe:
     return preset(model, "multi30k", precision="bfloat16", **changes)
 
 
-def train_run(folder: Path, recipe: Recipe) -> Run:
+def time_step(recipe: Recipe, steps: int) -> tuple[float, int]:
+    """The seconds of the processor for one step, a mean over typical batches; steps in an epoch."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run.create(Path(folder) / "run", recipe, corpus())
+        examples = run.vocabularies.encode(corpus().split("train"))
+        trainer = new_trainer(run)
+    batches = endless_batches(examples, recipe.batch_tokens, recipe.seed)
+    seconds = []
+    for _ in range(steps):
+        batch = next(batches)
+        start = time.process_time()
+        trainer.update([batch])
+        seconds.append(time.process_time() - start)
+    mean = statistics.fmean(seconds[2:])  # the first steps make room in memory
+    return mean, len(batches_by_tokens(examples, recipe.batch_tokens))
+
+
+def train_run(
+    folder: Path, recipe: Recipe, cut: Callable[[Vocabularies], Vocabularies] = lambda same: same
+) -> Run:
     """Train a run, or what is left of it; it translates with its *last* weights.
 
     So all figures of a record are those of as many steps as it says. (What the package would take
-    is the best validation.)
+    is the best validation.) What it is trained on is cut by other vocabularies with the same
+    tokens, if ``cut`` makes others of its own.
 
     Raises:
         InputError: if what is there was begun with another recipe.
@@ -52,7 +79,7 @@ def train_run(folder: Path, recipe: Recipe) -> Run:
     run = Run.open(folder) if folder.exists() else Run.create(folder, recipe, corpus())
     if run.recipe != recipe:
         raise InputError(f"{folder} was begun with another recipe: delete it first.")
-    if signal := train(run, corpus()):
+    if signal := train(replace(run, vocabularies=cut(run.vocabularies)), corpus()):
         raise RuntimeError(f"{folder}: {signal.name} came before the last step; begin again.")
     prefix = "average."
     tensors, _ = load_checkpoint(run.checkpoint)

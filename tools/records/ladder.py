@@ -7,7 +7,6 @@ no result depends on what else the machine does. The two best are then trained t
 long, and the best trial of every model again with other seeds.
 """
 
-import statistics
 import tempfile
 import time
 from collections.abc import Iterable
@@ -17,11 +16,9 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.batches import batches_by_tokens
 from annotated_transformer.decoding import GREEDY, Search
 from annotated_transformer.evaluation import evaluate, perplexity, score_translations
-from annotated_transformer.run import Recipe, Run, new_trainer
-from annotated_transformer.training import endless_batches
+from annotated_transformer.run import Recipe, Run
 from records import captions
 from records.checkpoint import make_checkpoint
 from records.tables import Row, Tables
@@ -89,24 +86,13 @@ def time_caption_step(model: str, batch_tokens: int, steps: int = 120) -> Row:
     torch.set_num_threads(1)
     recipe = short_recipe(model, "concat" if model == "luong" else "", 1e-3, 0, 1000)
     recipe = recipe.changed({"batch_tokens": batch_tokens})
-    with tempfile.TemporaryDirectory() as folder:
-        run = Run.create(Path(folder) / "run", recipe, captions.corpus())
-        examples = run.vocabularies.encode(captions.corpus().split("train"))
-        trainer = new_trainer(run)
-    batches = endless_batches(examples, recipe.batch_tokens, recipe.seed)
-    seconds = []
-    for _ in range(steps):
-        batch = next(batches)
-        start = time.process_time()
-        trainer.update([batch])
-        seconds.append(time.process_time() - start)
-    mean = statistics.fmean(seconds[2:])  # the first steps make room in memory
+    mean, per_epoch = captions.time_step(recipe, steps)
     return {
         "model": model,
         "batch_tokens": batch_tokens,
         "seconds_per_step": round(mean, 3),
         "steps": int(BUDGET / mean) // 50 * 50,
-        "steps_per_epoch": len(batches_by_tokens(examples, recipe.batch_tokens)),
+        "steps_per_epoch": per_epoch,
     }
 
 
