@@ -47,22 +47,32 @@ def _seed() -> None:
     torch.manual_seed(0)
 
 
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """Nothing in here has its shapes and types checked."""
+    before = config.jaxtyping_disable
+    config.update("jaxtyping_disable", True)
+    try:
+        yield
+    finally:
+        config.update("jaxtyping_disable", before)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _one_toy_corpus() -> Iterator[None]:
-    """The toy corpus is drawn once: where all shapes and types are checked, that takes long."""
+    """The toy corpus that models are trained on is drawn once, and unchecked: two million calls."""
     from annotated_transformer import corpora
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpora, "toy_corpus", cache(corpora.toy_corpus))
+        patch.setattr(corpora, "toy_corpus", cache(unchecked()(corpora.toy_corpus)))
         yield
 
 
 @pytest.fixture
 def as_readers_do() -> Iterator[None]:
     """Call the package as its readers do: without the checks that only the tests switch on."""
-    config.update("jaxtyping_disable", True)
-    yield
-    config.update("jaxtyping_disable", False)
+    with unchecked():
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)
