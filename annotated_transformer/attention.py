@@ -23,7 +23,7 @@ class ScaledDotProductAttention(SoftLookup):
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     """
 
-    same_width = True
+    same_width = True  # the numbers of a query and a key are multiplied in pairs
 
     def scores(
         self, query: Float[Tensor, "*batch query d_k"], key: Float[Tensor, "*batch key d_k"]

@@ -89,6 +89,26 @@ def require_whole(name: str, value: Any, least: int, most: int | None = None) ->
         )
 
 
+def require_sizes(**sizes: Any) -> None:
+    """Refuse sizes, by their names, that are no whole numbers of at least 1.
+
+    Raises:
+        InputError: if one is none.
+    """
+    for name, size in sizes.items():
+        require_whole(name, size, 1)
+
+
+def require_span(start: Any, length: Any) -> None:
+    """Refuse a length that is none, and a beginning outside it.
+
+    Raises:
+        InputError: if one is no whole number, or out of its bounds.
+    """
+    require_whole("length", length, 0)
+    require_whole("start", start, 0, most=length)
+
+
 def require_rate(peak: float) -> None:
     """Refuse the highest rate of a schedule if no training can have it.
 

@@ -29,7 +29,7 @@ class LuongConfig(RecurrentConfig):
 class DotAttention(SoftLookup):
     """score(s, h) = sᵀ h: nothing of the score is trained. (Luong et al. 2015, section 3.1.)"""
 
-    same_width = True
+    same_width = True  # the numbers of a query and a key are multiplied in pairs
 
     def scores(
         self, query: Float[Tensor, "*batch query d"], key: Float[Tensor, "*batch key d"]

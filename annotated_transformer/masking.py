@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from annotated_transformer.inputs import require_rows, require_whole
+from annotated_transformer.inputs import require_rows, require_span
 from annotated_transformer.tokens import PAD
 
 
@@ -47,8 +47,7 @@ def causal_mask(
     Raises:
         InputError: if there are no such positions.
     """
-    require_whole("length", length, 0)
-    require_whole("start", start, 0, most=length)
+    require_span(start, length)
     everything = torch.ones(1, 1, length - start, length, dtype=torch.bool, device=device)
     return everything.tril(diagonal=start)
 

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_whole
+from annotated_transformer.inputs import require_sizes
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 
 
@@ -25,8 +25,7 @@ def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "length d_mo
         InputError: if d_model is odd: a sine would have no cosine; or one of both is no number of
             positions or dimensions.
     """
-    require_whole("length", length, 1)
-    require_whole("d_model", d_model, 1)
+    require_sizes(length=length, d_model=d_model)
     if d_model % 2:
         raise InputError(f"d_model is {d_model}, it must be even: every sine needs its cosine.")
     position = torch.arange(length, dtype=torch.float64)[:, None]

@@ -351,7 +351,7 @@ def test_a_half_written_function_is_told_with_its_line(mine: Path) -> None:
     write(mine, "masking", OURS["masking"].replace("(tokens != PAD)", "(tokens != PADDING)"))
     first = next(judge(mine, "masking"))
     assert first.sentence.startswith("padding_mask(torch.tensor([[5, 6], [8, 0]])): it raises Name")
-    assert ", in line 24: return (tokens != PADDING)[:, None, None, :]" in first.sentence
+    assert ", in line 29: return (tokens != PADDING)[:, None, None, :]" in first.sentence
 
 
 def test_a_module_that_cannot_be_imported_is_told_so(mine: Path) -> None:
