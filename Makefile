@@ -13,7 +13,7 @@ SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book annotated_transformer -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 .DELETE_ON_ERROR:
-.PHONY: book pdf test check notebooks records capstone bench portability scale killtest fuzz mutants oldest pictures serve lint dist release audit lock clean help
+.PHONY: book pdf test check notebooks records capstone bench portability scale killtest fuzz mutants coverage oldest pictures serve lint dist release audit lock clean help
 
 ## book: build the website into _build/html
 book: $(SITE)
@@ -75,6 +75,10 @@ fuzz: $(INSTALLED)
 ## mutants: break the package in every small way; nine of ten have to fail a test (two hours; MODULES=masking)
 mutants: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/mutate_package.py $(MODULES)
+
+## coverage: run the fast tests, and tell which lines and branches of the package none of them takes
+coverage: $(INSTALLED)
+	$(BIN)/pytest -m "not slow" --numprocesses 2 --cov --cov-report=term-missing tests annotated_transformer
 
 ## oldest: run fast tests of the package with the oldest libraries that pyproject.toml allows
 oldest: TESTS ?= $(patsubst %,tests/test_%.py,attention masking transformer training runs cli)

@@ -128,7 +128,8 @@ def make_speeds(tables: Tables) -> dict[str, int]:
     """The time of a training step of each of the tries, and how many fit into their budget."""
     names = [(name,) for name in TRIES]
     rows = tables.extend("capstone_tries_speed", time_try, names, ["name"])
-    return {row["name"]: int(row["steps"]) for row in rows}
+    steps = {row["name"]: int(row["steps"]) for row in rows}
+    return {name: steps[name] for name in TRIES}
 
 
 def make_tries(tables: Tables) -> list[Row]:
