@@ -156,6 +156,15 @@ def require_rows(name: str, tokens: Any) -> None:
         raise InputError(f"{name} is {found}, it must be a tensor (batch, length).")
 
 
+def _described(given: Any) -> str:
+    """The shape and the type of a tensor; of anything else its kind."""
+    return (
+        f"{list(given.shape)} of {given.dtype}"
+        if isinstance(given, Tensor)
+        else type(given).__name__
+    )
+
+
 def require_targets(logits: Any, target: Any) -> None:
     """Refuse targets that are not one id of the vocabulary for every row of the logits.
 
@@ -164,9 +173,9 @@ def require_targets(logits: Any, target: Any) -> None:
             and ids of that vocabulary.
     """
     if not isinstance(logits, Tensor) or not logits.is_floating_point() or logits.dim() != 3:
-        found = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-        kind = f" of {logits.dtype}" if isinstance(logits, Tensor) else ""
-        raise InputError(f"logits are {found}{kind}, they must be floats (batch, length, vocab).")
+        raise InputError(
+            f"logits are {_described(logits)}, they must be floats (batch, length, vocab)."
+        )
     require_ids("target", target, logits.size(-1))
     if target.shape != logits.shape[:-1]:
         raise InputError(
@@ -183,9 +192,7 @@ def require_scores(scores: Any, mask: Any) -> None:
             their shape.
     """
     if not isinstance(scores, Tensor) or not scores.is_floating_point() or scores.dim() < 2:
-        found = list(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
-        kind = f" of {scores.dtype}" if isinstance(scores, Tensor) else ""
-        raise InputError(f"scores are {found}{kind}, they must be floats (…, query, key).")
+        raise InputError(f"scores are {_described(scores)}, they must be floats (…, query, key).")
     require_mask(mask, scores.shape)
 
 

@@ -189,6 +189,12 @@ def violations(page: Page, kinds: Collection[str]) -> list[str]:
     return [f"{rule['id']}: {node['html'][:300]}" for rule in found for node in rule["nodes"]]
 
 
+def inaccessible(page: Page) -> list[str]:
+    """What axe finds on an open page as it stands now, contrast included."""
+    page.evaluate(LOOKS, [])
+    return violations(page, ("rules", "contrast"))
+
+
 def problems(
     page: Page,
     base: str,

@@ -63,7 +63,8 @@ def test_the_numbers_in_the_text_are_those_of_the_records():
 def test_every_lever_is_worth_five_percent_somewhere():
     rows = bench_page.read(RECORDS, "levers")
     with (RECORDS / "levers_elsewhere.csv").open(newline="", encoding="utf-8") as file:
-        rows += list(csv.DictReader(file))
+        elsewhere = list(csv.DictReader(file))
+    rows += [row | {"times_as_fast_cpu": row["by processor time"]} for row in elsewhere]
     for lever in {row["contestant"].split(",")[0] for row in rows} - {"all levers"}:
         found = [row for row in rows if row["contestant"].split(",")[0] == lever]
         assert min(float(row["times_as_fast_cpu"]) for row in found) <= 1 / 1.05, lever
