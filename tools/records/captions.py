@@ -63,6 +63,11 @@ def time_step(recipe: Recipe, steps: int) -> tuple[float, int]:
     return mean, len(batches_by_tokens(examples, recipe.batch_tokens))
 
 
+def steps_within(budget: float, seconds: float) -> int:
+    """How many steps of so many seconds fit into a budget, in fifties."""
+    return int(budget / seconds) // 50 * 50
+
+
 def train_run(
     folder: Path, recipe: Recipe, cut: Callable[[Vocabularies], Vocabularies] = lambda same: same
 ) -> Run:

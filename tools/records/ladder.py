@@ -91,7 +91,7 @@ def time_caption_step(model: str, batch_tokens: int, steps: int = 120) -> Row:
         "model": model,
         "batch_tokens": batch_tokens,
         "seconds_per_step": round(mean, 3),
-        "steps": int(BUDGET / mean) // 50 * 50,
+        "steps": captions.steps_within(BUDGET, mean),
         "steps_per_epoch": per_epoch,
     }
 

@@ -115,6 +115,6 @@ def make_rival(tables: Tables) -> None:
     """The rival, trained like the checkpoint and as long as it."""
     make_checkpoint(tables)
     settings, seconds = find_rival(tables), make_rival_speeds(tables)
-    steps = int(captions.caption_recipe(OURS).steps * seconds[OURS] / seconds[settings[0]])
-    task = (*settings, SEEDS[0], steps // 50 * 50)
+    budget = captions.caption_recipe(OURS).steps * seconds[OURS]
+    task = (*settings, SEEDS[0], captions.steps_within(budget, seconds[settings[0]]))
     tables.extend("capstone_rival", train_rival, [task], KEYS)

@@ -85,7 +85,7 @@ def time_try(name: str) -> Row:
     torch.set_num_threads(1)
     recipe, _ = recipe_of_try(name)
     seconds, _ = captions.time_step(recipe, steps=60)
-    steps = int(BUDGET / seconds) // 50 * 50
+    steps = captions.steps_within(BUDGET, seconds)
     return {"name": name, "seconds_per_step": round(seconds, 3), "steps": steps}
 
 
