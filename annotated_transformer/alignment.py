@@ -7,11 +7,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.bitext import Example
+from annotated_transformer.bitext import Bitext, Example
 from annotated_transformer.capture import Captured, capture_attention, join_calls
 from annotated_transformer.corpora import Links
 from annotated_transformer.devices import device_of
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_whole
 from annotated_transformer.translator import evaluating
 
 
@@ -29,7 +30,19 @@ def forced_attention(
 
 
 def strongest_links(weights: Float[Tensor, "tgt src"], tgt_length: int, src_length: int) -> Links:
-    """Link every target token with the one source token that it attends to most."""
+    """Link every target token with the one source token that it attends to most.
+
+    Raises:
+        InputError: if the weights are no table of at least so many tokens.
+    """
+    if weights.dim() != 2 or not all(
+        0 <= length <= size
+        for length, size in zip((tgt_length, src_length), weights.shape, strict=True)
+    ):
+        raise InputError(
+            f"weights have the shape {list(weights.shape)}, they must be a table of at least "
+            f"{tgt_length} rows and {src_length} columns."
+        )
     best = weights[:tgt_length, :src_length].argmax(dim=-1).tolist()
     return frozenset((source, target) for target, source in enumerate(best))
 
@@ -74,11 +87,13 @@ def alignment_errors(
     The model is made to say the right translations. The end symbol of the source is left out.
 
     Raises:
-        InputError: if there are not as many examples as gold alignments.
+        InputError: if there are not as many examples as gold alignments, or no link at all.
     """
+    require_whole("batch_size", batch_size, 1)
     found: dict[str, list[Links]] = {}
-    for start in range(0, len(examples), batch_size):
-        part = examples[start : start + batch_size]
+    bitext = Bitext.of(examples)
+    for start in range(0, len(bitext), batch_size):
+        part = bitext[start : start + batch_size]
         batch = Batch.of(part, device_of(model))
         for name, [weights] in forced_attention(model, batch.src, batch.tgt_in).items():
             if "self_attention" not in name:

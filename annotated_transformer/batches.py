@@ -11,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.bitext import Bitext, Example
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_sentences
+from annotated_transformer.inputs import each_pair, require_sentences, require_whole
 from annotated_transformer.tokens import BOS, EOS, PAD
 
 
@@ -59,9 +59,12 @@ class Batch:
         >>> batch.tgt_out
         tensor([[9, 2, 0],
                 [5, 6, 2]])
+
+        Raises:
+            InputError: if there is no example, or one is no pair of sentences of ids.
         """
         return cls(
-            src=pad([[*src, EOS] for src, _ in examples], device),
+            src=pad([[*src, EOS] for src, _ in each_pair(examples)], device),
             tgt_in=pad([[BOS, *tgt] for _, tgt in examples], device),
             tgt_out=pad([[*tgt, EOS] for _, tgt in examples], device),
         )
@@ -87,8 +90,11 @@ def batches_by_tokens(
         The numbers of the examples of every group.
 
     Raises:
-        InputError: if one sentence alone is longer than ``max_tokens``.
+        InputError: if one sentence alone is longer than ``max_tokens``, or that or the seed is no
+            number of its kind.
     """
+    require_whole("max_tokens", max_tokens, 1)
+    require_whole("seed", 0 if seed is None else seed, 0)
     order = list(range(len(examples)))
     random = Random(seed)
     if seed is not None:

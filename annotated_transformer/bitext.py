@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Int
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import LARGEST_ID, require_sentences
+from annotated_transformer.inputs import LARGEST_ID, each_pair, require_sentences
 
 Example = tuple[list[int], list[int]]
 """The ids of a source sentence and of its translation, without ``BOS`` and ``EOS``."""
@@ -67,10 +67,14 @@ class Bitext(Sequence[Example]):
 
     @classmethod
     def of(cls, examples: Sequence[Example]) -> "Bitext":
-        """The examples in flat arrays; a bitext is one already."""
+        """The examples in flat arrays; a bitext is one already.
+
+        Raises:
+            InputError: if one is no pair, or holds anything but ids.
+        """
         if isinstance(examples, Bitext):
             return examples
-        src, tgt = (Side.of(example[side] for example in examples) for side in (0, 1))
+        src, tgt = (Side.of(pair[side] for pair in each_pair(examples)) for side in (0, 1))
         return cls(src, tgt, np.arange(len(examples)))
 
     def __len__(self) -> int:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.inputs import require_whole
 from annotated_transformer.limits import Limits
 from annotated_transformer.sampling import draw, random_draws
 from annotated_transformer.search import GREEDY, Search
@@ -28,7 +29,11 @@ def length_penalty(length: int, alpha: float) -> float:
     """((5 + length) / 6)^α; ``EOS`` counts. With α = 0 it is 1, and short sentences win.
 
     Source: Wu et al. 2016, section 7; α = 0.6 in Vaswani et al. 2017, section 6.1.
+
+    Raises:
+        InputError: if the length is none.
     """
+    require_whole("length", length, 0)
     return float(((5 + length) / 6) ** alpha)
 
 

@@ -14,6 +14,7 @@ from annotated_transformer.bitext import Bitext, Example
 from annotated_transformer.corpora import Links
 from annotated_transformer.devices import device_of
 from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.inputs import each_pair, each_text, require_whole
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.search import Search
 from annotated_transformer.tokens import TextPair, Vocabularies
@@ -37,6 +38,7 @@ def perplexity(model: Translator, examples: Sequence[Example], max_tokens: int =
     """
     if not examples:
         raise InputError("there are 0 examples to evaluate on, at least 1 is needed.")
+    require_whole("max_tokens", max_tokens, 1)
     bitext = Bitext.of(examples)
     require_positions(model, bitext.lengths)
     room = max(max_tokens, 1 + int(bitext.lengths.max()))
@@ -72,8 +74,9 @@ def score_translations(translations: Sequence[str], references: Sequence[str]) -
     """BLEU (cased and lower-cased) and chrF by sacreBLEU, and the share of exact sentences, in %.
 
     Raises:
-        InputError: if there are not as many translations as references, or none.
+        InputError: if there are not as many translations as references, or none, or one is no text.
     """
+    translations, references = [*each_text(translations)], [*each_text(references)]
     if len(translations) != len(references) or not references:
         raise InputError(
             f"{len(translations)} translations stand against {len(references)} references: "
@@ -85,7 +88,7 @@ def score_translations(translations: Sequence[str], references: Sequence[str]) -
         ("BLEU, lower-cased", BLEU(lowercase=True)),
         ("chrF", CHRF()),
     ):
-        value = metric.corpus_score(list(translations), [list(references)]).score
+        value = metric.corpus_score(translations, [references]).score
         scores.append(Score(name, value, str(metric.get_signature())))
     exact = sum(t == r for t, r in zip(translations, references, strict=True))
     return [*scores, Score("exact sentences", 100 * exact / len(references), "")]
@@ -107,6 +110,7 @@ def evaluate(
     Raises:
         InputError: if there are no pairs, or one is longer than the model can read.
     """
+    pairs = [*each_pair(pairs)]
     found = translate(model, [source for source, _ in pairs], vocabularies, search)
     scores = score_translations(found, [target for _, target in pairs])
     examples = vocabularies.encode(pairs)

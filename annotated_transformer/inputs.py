@@ -15,6 +15,9 @@ from annotated_transformer.settings import BRIEF
 
 LARGEST_ID = 2**31 - 1
 
+IDS = (torch.int64, torch.int32)
+"""The types that a tensor of ids may have."""
+
 LONGEST_WORD = 10_000
 """Characters: the time to learn subwords from a word grows with the square of its length."""
 
@@ -31,6 +34,18 @@ def each_text(texts: Iterable[str]) -> Iterator[str]:
         if not isinstance(text, str):
             raise InputError(f"a text is {BRIEF.repr(text)}, it must be a str.")
         yield text
+
+
+def each_pair(pairs: Iterable[Any]) -> Iterator[Any]:
+    """The pairs one by one; a text of two characters is none.
+
+    Raises:
+        InputError: if one has not exactly two sides.
+    """
+    for pair in pairs:
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise InputError(f"a pair is {BRIEF.repr(pair)}, it must be a source and a target.")
+        yield pair
 
 
 def with_short_words(text: str, where: str = "") -> str:
@@ -126,7 +141,7 @@ def require_ids(name: str, tokens: Any, size: int | None) -> None:
         InputError: if it is no tensor (batch, length) of whole numbers, is empty, or holds an id
             outside the vocabulary.
     """
-    if not isinstance(tokens, Tensor) or tokens.dtype not in (torch.int64, torch.int32):
+    if not isinstance(tokens, Tensor) or tokens.dtype not in IDS:
         kind = tokens.dtype if isinstance(tokens, Tensor) else type(tokens).__name__
         raise InputError(f"{name} is of the type {kind}, it must be a tensor of torch.long.")
     if tokens.dim() != 2 or 0 in tokens.shape:
@@ -144,16 +159,15 @@ def require_ids(name: str, tokens: Any, size: int | None) -> None:
 
 
 def require_rows(name: str, tokens: Any) -> None:
-    """Refuse what is no tensor (batch, length).
+    """Refuse what is no tensor (batch, length) of whole numbers.
 
     Raises:
         InputError: if it is something else, or has other axes.
     """
-    if not isinstance(tokens, Tensor) or tokens.dim() != 2:
-        found = type(tokens).__name__
-        if isinstance(tokens, Tensor):
-            found = f"a tensor of the shape {list(tokens.shape)}"
-        raise InputError(f"{name} is {found}, it must be a tensor (batch, length).")
+    if not isinstance(tokens, Tensor) or tokens.dtype not in IDS or tokens.dim() != 2:
+        raise InputError(
+            f"{name} is {_described(tokens)}, it must be ids (batch, length) of torch.long."
+        )
 
 
 def _described(given: Any) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from annotated_transformer.bahdanau import Bahdanau
-from annotated_transformer.errors import InputError
+from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.settings import build
@@ -31,8 +31,10 @@ def make_config(model: str, src_vocab: int, tgt_vocab: int, sizes: Mapping[str, 
     ``sizes`` names what differs from the defaults.
 
     Raises:
-        InputError: if the model has no setting of that name, or it cannot have that value.
+        InputError: if there is no such model, it has no setting of that name, or the setting cannot
+            have that value.
     """
+    require_choice("model", model, MODELS)
     vocabularies = {"src_vocab": src_vocab, "tgt_vocab": tgt_vocab}
     if given := sorted(vocabularies.keys() & sizes.keys()):
         raise InputError(f"{given[0]} is given, it must be left to the text.")

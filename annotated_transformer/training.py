@@ -11,6 +11,7 @@ from annotated_transformer.batches import Batch, batches_by_tokens
 from annotated_transformer.bitext import Bitext, Example
 from annotated_transformer.devices import PRECISIONS, computing_in, device_of
 from annotated_transformer.errors import DivergedError, InputError, require_choice
+from annotated_transformer.inputs import require_whole
 from annotated_transformer.loss import Loss
 from annotated_transformer.schedule import Schedule
 
@@ -30,10 +31,12 @@ def endless_batches(
     others are those of other processes.
 
     Raises:
-        InputError: if there are no examples.
+        InputError: if there are no examples, or a number is none of its kind.
     """
     if not examples:
         raise InputError("there are 0 examples to train on, at least 1 is needed.")
+    for name, value, least in (("seed", seed, 0), ("skip", skip, 0), ("every", every, 1)):
+        require_whole(name, value, least)
     bitext = Bitext.of(examples)
     groups = (
         group

@@ -7,6 +7,7 @@ from annotated_transformer.bitext import Bitext
 from annotated_transformer.decoding import Hypothesis, decode
 from annotated_transformer.devices import device_of
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_whole
 from annotated_transformer.search import GREEDY, Search
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.translator import Translator, require_positions
@@ -29,6 +30,7 @@ def search_all(
         InputError: if a source is longer than the model can read, or there are not as many
             prefixes as sources.
     """
+    require_whole("max_tokens", max_tokens, 1)
     if prefixes is not None and len(prefixes) != len(sources):
         raise InputError(f"there are {len(prefixes)} prefixes for {len(sources)} sentences.")
     require_positions(model, Bitext.of([(source, []) for source in sources]).lengths)

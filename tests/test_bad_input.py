@@ -3,6 +3,7 @@
 import csv
 import re
 import shlex
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -10,39 +11,81 @@ import torch
 import typer
 from typer.testing import CliRunner
 
+from annotated_transformer.alignment import (
+    alignment_error_rate,
+    alignment_errors,
+    forced_attention,
+    strongest_links,
+)
 from annotated_transformer.attention import ScaledDotProductAttention
-from annotated_transformer.batches import batches_by_tokens, pad
+from annotated_transformer.averaging import WeightAverage
+from annotated_transformer.batches import Batch, batches_by_tokens, pad
 from annotated_transformer.bitext import Bitext
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import load_corpus
-from annotated_transformer.decoding import beam_search, decode, greedy
+from annotated_transformer.decoding import beam_search, decode, greedy, length_penalty
+from annotated_transformer.devices import choose_device
 from annotated_transformer.errors import InputError
-from annotated_transformer.evaluation import perplexity
+from annotated_transformer.evaluation import evaluate, perplexity, score_translations
 from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.luong import LuongConfig
 from annotated_transformer.masking import causal_mask, padding_mask, target_mask
+from annotated_transformer.models import make_config
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import sinusoidal_encoding
-from annotated_transformer.schedule import inverse_sqrt_schedule, linear_schedule
+from annotated_transformer.run import Recipe, Run, preset
+from annotated_transformer.run.presets import recipe_of
+from annotated_transformer.schedule import inverse_sqrt_schedule, linear_schedule, paper_schedule
 from annotated_transformer.search import Search
+from annotated_transformer.seq2seq import RecurrentConfig
 from annotated_transformer.soft_lookup import masked_softmax
 from annotated_transformer.tokens import Vocabularies, Vocabulary
-from annotated_transformer.training import Trainer
-from annotated_transformer.transformer import TransformerConfig
-from annotated_transformer.translation import translate
+from annotated_transformer.training import Trainer, endless_batches
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from annotated_transformer.translation import translate, translations
+from annotated_transformer.translator import Translator
 from small_models import small_model
 
 TABLE = Path(__file__).parent.parent / "book" / "bad_input.csv"
 with TABLE.open(newline="", encoding="utf-8") as file:
     ROWS = list(csv.DictReader(file))
-FUNCTIONS = {
+NAMES = {
     f.__name__: f
     for f in (
-        pad, Bitext, batches_by_tokens, Vocabulary, smoothed_cross_entropy, masked_softmax,
-        padding_mask, causal_mask, target_mask, sinusoidal_encoding, MultiHeadAttention,
-        TransformerConfig, greedy, beam_search, decode, Search, perplexity, load_corpus,
-        inverse_sqrt_schedule, linear_schedule, Trainer, translate,
+        pad, Batch, Bitext, batches_by_tokens, Vocabulary, Vocabularies, load_corpus, padding_mask,
+        causal_mask, target_mask, masked_softmax, MultiHeadAttention, sinusoidal_encoding,
+        RecurrentConfig, LuongConfig, Transformer, TransformerConfig, make_config, forced_attention,
+        strongest_links, alignment_error_rate, alignment_errors, smoothed_cross_entropy,
+        inverse_sqrt_schedule, paper_schedule, linear_schedule, WeightAverage, endless_batches,
+        Trainer, Search, length_penalty, greedy, beam_search, decode, translate, translations,
+        perplexity, score_translations, evaluate, choose_device, preset, recipe_of, Recipe, Run,
+        Path,
     )
 }  # fmt: skip
+"""What a row may call."""
+METHODS = {
+    "Batch": ("of",),
+    "Bitext": ("of",),
+    "Vocabulary": ("words", "subwords", "from_json", "encode", "encode_all", "decode", "tokens"),
+    "Vocabularies": ("learn", "encode"),
+    "Run": ("create", "open"),
+}
+"""Of these classes the methods are what is called."""
+CALLED = {"attention": ScaledDotProductAttention.forward, "model": Translator.forward}
+"""Of these objects, the method that calling them calls."""
+ANYTHING = {
+    "device": "PyTorch itself refuses a device that it does not know",
+    "self": "it is what is called",
+    "alpha": "any number; a search has its bounds, and they are in the table",
+    "loss": "any function of logits and targets",
+    "schedule": "any function of a step",
+    "optimizer": "any of torch.optim",
+    "strict": "true or false",
+    "changes": "settings of the recipe, which are in the table by their own names",
+}
+"""Parameters that need no row, and why."""
+OF_A_KIND = {"model", "config", "vocabularies", "search", "corpus", "recipe"}
+"""Objects of our classes: what is inside was checked when they were made."""
 NO_VALUES = {"--help", "--strict", "--sample", "--json"}
 CHECKED_ELSEWHERE = {"--package", "--prefix", "--workers"}
 
@@ -84,7 +127,7 @@ def test_a_command_says_one_sentence_and_writes_nothing(row, place, monkeypatch)
 @pytest.mark.usefixtures("as_readers_do")
 @pytest.mark.parametrize("row", rows("functions"))
 def test_a_function_says_one_sentence(row):
-    names = FUNCTIONS | {
+    names = NAMES | {
         "torch": torch, "model": small_model("transformer"), "attention":
         ScaledDotProductAttention(), "vocabularies": Vocabularies.learn([("a", "b")], 0),
         "x": torch.zeros(2, 3, 4),
@@ -92,6 +135,38 @@ def test_a_function_says_one_sentence(row):
     }  # fmt: skip
     with pytest.raises(InputError, match=f"^{re.escape(row['says'])}$"):
         eval(row["given"], names)
+
+
+def callables():
+    """What the rows call, by its name."""
+    single = {name: kind for name, kind in NAMES.items() if name not in {*METHODS, "Path"}}
+    methods = {
+        f"{name}.{method}": getattr(NAMES[name], method)
+        for name, methods in METHODS.items()
+        for method in methods
+    }
+    return single | methods | CALLED
+
+
+def test_every_parameter_of_every_function_is_in_the_table():
+    shown = {row["parameter"] for row in ROWS if row["part"] == "functions"}
+    given = {
+        f"{name}.{parameter}"
+        for name, function in callables().items()
+        for parameter in signature(function).parameters
+        if not (function is LuongConfig and parameter in signature(RecurrentConfig).parameters)
+    }
+    assert shown - given == set()
+    free = ANYTHING.keys() | OF_A_KIND
+    assert {name for name in given - shown if name.rpartition(".")[2] not in free} == set()
+    assert {name.rpartition(".")[2] for name in given} >= free
+
+
+def test_every_row_calls_the_function_whose_parameter_it_names():
+    for row in ROWS:
+        if row["part"] == "functions":
+            function = row["parameter"].rpartition(".")[0]
+            assert f"{function.rpartition('.')[2]}(" in row["given"], row
 
 
 def test_every_option_of_every_command_is_in_the_table():

@@ -3,14 +3,14 @@
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.batches import batches_by_tokens
+from annotated_transformer.batches import Batch, batches_by_tokens
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
@@ -18,7 +18,7 @@ from annotated_transformer.evaluation import Score, score_translations
 from annotated_transformer.run import Recipe, Run, new_trainer, preset, train
 from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
 from annotated_transformer.tokens import Vocabularies
-from annotated_transformer.training import endless_batches
+from annotated_transformer.training import Trainer, endless_batches
 from records.tables import ROOT, Row
 
 CHECKPOINT = ROOT / "checkpoints" / "multi30k-de-en"
@@ -33,6 +33,7 @@ EDGES = (1, 8, 12, 16, 20, 100)
 """Where the bins of source length begin, in words."""
 METRICS = {"": "BLEU", "_lower": "BLEU, lower-cased", "_chrf": "chrF"}
 """What is scored, by the end of a column's name."""
+MEASURES = {"bleu": "BLEU", "chrf": "chrF"}
 
 
 @cache
@@ -46,6 +47,17 @@ def caption_recipe(model: str, **changes: Any) -> Recipe:
     return preset(model, "multi30k", precision="bfloat16", **changes)
 
 
+def times_of_steps(trainer: Trainer, batches: Iterator[Batch], steps: int) -> list[float]:
+    """The seconds of the processor for each of so many steps."""
+    seconds = []
+    for _ in range(steps):
+        batch = next(batches)
+        start = time.process_time()
+        trainer.update([batch])
+        seconds.append(time.process_time() - start)
+    return seconds[2:]  # the first steps make room in memory
+
+
 def time_step(recipe: Recipe, steps: int) -> tuple[float, int]:
     """The seconds of the processor for one step, a mean over typical batches; steps in an epoch."""
     with tempfile.TemporaryDirectory() as folder:
@@ -53,13 +65,7 @@ def time_step(recipe: Recipe, steps: int) -> tuple[float, int]:
         examples = run.vocabularies.encode(corpus().split("train"))
         trainer = new_trainer(run)
     batches = endless_batches(examples, recipe.batch_tokens, recipe.seed)
-    seconds = []
-    for _ in range(steps):
-        batch = next(batches)
-        start = time.process_time()
-        trainer.update([batch])
-        seconds.append(time.process_time() - start)
-    mean = statistics.fmean(seconds[2:])  # the first steps make room in memory
+    mean = statistics.fmean(times_of_steps(trainer, batches, steps))
     return mean, len(batches_by_tokens(examples, recipe.batch_tokens))
 
 

@@ -35,19 +35,23 @@ MODELS: dict[str, tuple[Any, Any, dict[str, str]]] = {
 }
 
 
-def build_recurrent(name: str, seed: int = 0, **sizes: int) -> Any:
-    """An untrained recurrent translator, whose weights were drawn in float64.
+def start_as_recommended(model: nn.Module) -> None:
+    """Let all recurrent weights of a model begin orthogonal, and a gate that forgets open.
 
-    Its recurrent weights are orthogonal (Saxe et al. 2014; Bahdanau et al. 2015, appendix B.1), and
-    a gate that forgets begins open (Jozefowicz et al. 2015).
+    Source: Saxe et al. 2014; Bahdanau et al. 2015, appendix B.1; Jozefowicz et al. 2015.
     """
-    kind, config, choices = MODELS[name]
-    model = task().build(kind, config, seed, **choices, **sizes)
     for cell in (module for module in model.modules() if isinstance(module, RNNCell)):
         for block in cell.recur.weight.chunk(cell.gates):
             nn.init.orthogonal_(block)
         if isinstance(cell, LSTMCell):
             nn.init.ones_(cell.recur.bias.chunk(cell.gates)[1])
+
+
+def build_recurrent(name: str, seed: int = 0, **sizes: int) -> Any:
+    """An untrained recurrent translator, whose weights were drawn in float64."""
+    kind, config, choices = MODELS[name]
+    model = task().build(kind, config, seed, **choices, **sizes)
+    start_as_recommended(model)
     return model.float()
 
 

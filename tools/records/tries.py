@@ -32,6 +32,12 @@ TRIES: dict[str, dict[str, Any]] = {
     "post-norm": {"norm_position": "post"},
     "BPE-dropout": {"bpe_dropout": 0.1},
     "3,000 subwords": {"subwords": 3000},
+    "batches of 1,024": {"batch_tokens": 1024, "average_decay": 0.999},
+    "rate 1.4e-3": {"peak_rate": 1.4e-3},
+    "dropout 0.1": {"dropout": 0.1},
+    "4 layers": {"num_layers": 4},
+    "width 192": {"d_model": 192, "num_heads": 6, "d_ff": 384},
+    "8,000 subwords": {"subwords": 8000},
 }
 """What differs from the preset with the fast engine, by the name of the try."""
 

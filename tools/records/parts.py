@@ -1,0 +1,168 @@
+"""The parts in which Bahdanau's and Luong's models differ, exchanged one by one.
+
+With the additive score on both sides, three parts are left: whether the encoder reads in both
+directions or to the right alone; whether the decoder attends before the step, so that the context
+enters its state, or after it; whether the word before enters the readout. All eight combinations
+are trained, in captions, with what each costs: as many steps as fit into two minutes of one core.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.bahdanau import AdditiveAttention, AttentionState, BidirectionalEncoder
+from annotated_transformer.masking import padding_mask
+from annotated_transformer.recurrent import RecurrentLayer, make_cell
+from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator
+from annotated_transformer.tokens import PAD
+from records import captions, race
+from records.recurrent import start_as_recommended
+from records.tables import Row, Tables
+from records.trials import TRIAL, tune
+
+BUDGET = 120  # seconds of one core for each training
+RATES = (1e-3, 2e-3, 4e-3)
+WARMUP, DROPOUT = 200, 0.1
+PARTS = {
+    "encoder": ("both directions", "one direction"),
+    "context": ("before the step", "after the step"),
+    "readout": ("with the word", "without the word"),
+}
+"""Of each part first Bahdanau's choice, then Luong's."""
+MODELS = [", ".join(chosen) for chosen in product(*PARTS.values())]
+"""All combinations: Bahdanau's model is the first, Luong's the last."""
+
+
+@dataclass(frozen=True)
+class PartsConfig(RecurrentConfig):
+    """The sizes of a model, and which of the parts are as in Bahdanau's."""
+
+    both_directions: bool = True
+    attends_first: bool = True
+    word_in_readout: bool = True
+
+
+class Parts(RecurrentTranslator):
+    """Encoder–decoder with additive attention, whose parts are Bahdanau's or Luong's."""
+
+    def __init__(self, config: PartsConfig) -> None:
+        super().__init__(config)
+        self.parts, cell = config, config.cell
+        d_model, hidden = config.d_model, config.hidden_dim
+        memory = hidden * (2 if config.both_directions else 1)
+        if config.both_directions:
+            self.encoder: nn.Module = BidirectionalEncoder(cell, d_model, hidden)
+            self.bridge = nn.Linear(hidden, make_cell(cell, d_model, hidden).states * hidden)
+        else:
+            self.encoder = RecurrentLayer(cell, d_model, hidden)
+        if config.attends_first:
+            self.decoder: nn.Module = make_cell(cell, d_model + memory, hidden)
+        else:
+            self.decoder = RecurrentLayer(cell, d_model, hidden)
+        self.attention = AdditiveAttention(hidden, memory, hidden)
+        word = d_model if config.word_in_readout else 0
+        self.readout = nn.Linear(hidden + memory + word, d_model)
+
+    def start(self, src: Int[Tensor, "batch src"]) -> AttentionState:
+        """Read the source sentences; give the state before the first target token."""
+        memory, last = self.encoder(self.dropout(self.src_embedding(src)), src != PAD)
+        first = torch.tanh(self.bridge(last)) if self.parts.both_directions else last
+        return AttentionState(memory, self.attention.keys(memory), padding_mask(src)[:, 0], first)
+
+    def extend(
+        self, state: AttentionState, tokens: Int[Tensor, "batch tgt"]
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], AttentionState]:
+        """Read ``tokens``; give the logits of the token after each, and the new state."""
+        embedded = self.dropout(self.tgt_embedding(tokens))
+        walk = self.attend_first if self.parts.attends_first else self.attend_after
+        found, last = walk(state, embedded, tokens)
+        if self.parts.word_in_readout:
+            found = torch.cat([found, embedded], dim=-1)
+        readout = torch.tanh(self.readout(found))
+        state = AttentionState(state.memory, state.keys, state.mask, last)
+        return self.output(self.dropout(readout)), state
+
+    def attend_first(
+        self, state: AttentionState, embedded: Tensor, tokens: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """States and contexts of all steps; each context enters the state after it."""
+        decoder, steps = state.decoder, []
+        for t in range(tokens.size(1)):
+            query = self.decoder.hidden(decoder)[:, None]
+            context = self.attention(query, state.keys, state.memory, state.mask)[:, 0]
+            read = self.decoder.read(torch.cat([embedded[:, t], context], dim=-1))
+            decoder = self.decoder(read, decoder)
+            steps.append(torch.cat([self.decoder.hidden(decoder), context], dim=-1))
+        return torch.stack(steps, dim=1), decoder
+
+    def attend_after(
+        self, state: AttentionState, embedded: Tensor, tokens: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """States and contexts of all steps; no context enters a state."""
+        hidden, last = self.decoder(embedded, tokens != PAD, state.decoder)
+        context = self.attention(hidden, state.keys, state.memory, state.mask)
+        return torch.cat([hidden, context], dim=-1), last
+
+
+def config_of(name: str, **sizes: Any) -> PartsConfig:
+    """The configuration of a combination, with these sizes."""
+    encoder, context, readout = name.split(", ")
+    return PartsConfig(
+        both_directions=encoder == PARTS["encoder"][0],
+        attends_first=context == PARTS["context"][0],
+        word_in_readout=readout == PARTS["readout"][0],
+        **sizes,
+    )
+
+
+def build(name: str, seed: int) -> Parts:
+    """A fresh model with the sizes of the race."""
+    torch.manual_seed(seed)
+    vocabularies = dict(zip(("src_vocab", "tgt_vocab"), map(len, race.vocabularies()), strict=True))
+    sizes = captions.caption_recipe("bahdanau").sizes | {"dropout": DROPOUT}
+    model = Parts(config_of(name, **vocabularies, **sizes))
+    start_as_recommended(model)
+    return model
+
+
+def time_parts(name: str) -> Row:
+    """Time one step of a combination; tell how many fit into the budget."""
+    torch.set_num_threads(1)
+    seconds = race.seconds_of_step(build(name, TRIAL))
+    steps = captions.steps_within(BUDGET, seconds)
+    return {"model": name, "seconds_per_step": round(seconds, 4), "steps": steps}
+
+
+def train_parts(steps: dict[str, int], name: str, rate: float, seed: int) -> Row:
+    """Train one combination; measure it after as many steps as all have, and after its own."""
+    torch.set_num_threads(1)
+    model, goals = build(name, seed), (min(steps.values()), steps[name])
+    passing = race.stages(model, rate, WARMUP, seed, goals)
+    after_equal, after_own = (race.val_perplexity(average) for average, _ in passing)
+    return {
+        "model": name,
+        **dict(zip(PARTS, name.split(", "), strict=True)),
+        "rate": rate,
+        "seed": seed,
+        "steps": steps[name],
+        "parameters": sum(weight.numel() for weight in model.parameters()),
+        "val_perplexity": after_own,
+        "equal_steps": goals[0],
+        "val_perplexity_equal_steps": after_equal,
+    }
+
+
+def make_speeds(tables: Tables) -> dict[str, int]:
+    """The time of a training step of each combination, and how many fit into two minutes."""
+    rows = tables.extend("race_parts_speed", time_parts, [(name,) for name in MODELS], ["model"])
+    return {row["model"]: int(row["steps"]) for row in rows}
+
+
+def make_parts(tables: Tables) -> list[Row]:
+    """Bahdanau's and Luong's models and all between them: three parts, exchanged one by one."""
+    return tune(tables, "race_parts", partial(train_parts, make_speeds(tables)), MODELS, RATES)
