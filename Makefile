@@ -68,7 +68,7 @@ scale: $(INSTALLED)
 killtest: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/killtest.py $(KILLS)
 
-## fuzz: find ten planted faults with broken files, then look for others (15 minutes)
+## fuzz: find the planted faults with broken files, then look for others (15 minutes)
 fuzz: $(INSTALLED)
 	PYTHONPATH=tools $(BIN)/python -m fuzz
 

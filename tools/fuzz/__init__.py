@@ -1,6 +1,6 @@
 """Feed every reader with broken files: it refuses them in one sentence, or reads them.
 
-    PYTHONPATH=tools .venv/bin/python -m fuzz            ten planted faults, then ten minutes
+    PYTHONPATH=tools .venv/bin/python -m fuzz            the planted faults, then ten minutes
     PYTHONPATH=tools .venv/bin/python -m fuzz --seconds 60 --reader recipe
 
 A reader may return, or raise ``InputError``. Anything else is a fault: another exception, a result

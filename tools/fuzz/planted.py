@@ -1,4 +1,4 @@
-"""Ten faults to find: a reader's care taken away, one at a time, in a copy of the package."""
+"""Eleven faults to find: a reader's care taken away, one at a time, in a copy of the package."""
 
 import shutil
 from dataclasses import dataclass
@@ -36,6 +36,7 @@ FAULTS = [
         '!= checksum(tensors, header["progress"])',
         "is False",
     ),
+    Fault("checkpoint", "run/checkpoint.py", "(SafetensorError, KeyError, ", "(KeyError, "),
     Fault("learning curve", "run/learning_curve.py", " and row[0].isdecimal()", ""),
     Fault("starts", "bitext.py", "except (OSError, ValueError) as", "except OSError as"),
     Fault("exercises", "course/progress.py", "not isinstance(found, dict) or ", ""),
