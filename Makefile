@@ -43,7 +43,7 @@ notebooks: $(INSTALLED)
 records: $(INSTALLED)
 	PYTHONPATH=tools OMP_NUM_THREADS=1 $(BIN)/python -m records --group records
 
-## capstone: train on Multi30k: a Transformer, four models in equal time, a rival (hours; only what is missing)
+## capstone: train on Multi30k: a Transformer, tries for it, four models in equal time (hours; only what is missing)
 # Without the two settings the allocator gives large tensors back to the system after every step.
 capstone: $(INSTALLED)
 	PYTHONPATH=tools OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \

@@ -17,19 +17,17 @@ from annotated_transformer.cli import app
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
-from annotated_transformer.evaluation import Score
 from annotated_transformer.multi30k import DATA_VARIABLE
 from annotated_transformer.run import Recipe, Run, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint
 from annotated_transformer.run.encoded import CACHE_VARIABLE
 from annotated_transformer.tokens import Vocabularies
-from records import captions, checkpoint, ladder, rival, tries
+from records import captions, checkpoint, ladder, tries
 from records.captions import CHECKPOINT
 from records.ladder import BUDGET, LONGER, MODELS, SEEDS
 from records.tables import RECORDS, Tables, read
 
 ROOT = Path(__file__).resolve().parent.parent
-RIVAL_SPEED = "capstone_rival_speed"
 SENTENCES = [  # at least one for each bin of lengths
     ("ein hund rennt", "a dog runs"),
     *(
@@ -80,31 +78,6 @@ def test_the_two_best_models_were_trained_for_longer_in_their_best_settings() ->
         best = chosen[row["model"]]
         assert int(row["steps"]) == LONGER * int(best["steps"])
         assert (row["score"], row["rate"], row["seed"]) == (best["score"], best["rate"], "0")
-
-
-def test_the_rival_is_the_best_of_the_others_and_had_the_time_of_the_checkpoint() -> None:
-    chosen = [row for row in rows_of("capstone") if row["chosen"] == "True" and row["seed"] == "0"]
-    *others, _ = sorted(chosen, key=lambda row: row["model"] == "transformer")
-    best = min(others, key=lambda row: float(row["val_perplexity"]))
-    (row,) = rows_of("capstone_rival")
-    for key in ("model", "score", "rate", "seed"):
-        assert row[key] == best[key]
-    speeds = {row["model"]: float(row["seconds_per_step"]) for row in rows_of(RIVAL_SPEED)}
-    assert set(speeds) == {row["model"], "transformer"}
-    time = Run.open(CHECKPOINT).recipe.steps * speeds["transformer"]
-    assert time - 50 * speeds[row["model"]] < int(row["steps"]) * speeds[row["model"]] <= time
-
-
-def test_the_rival_was_trained_like_the_checkpoint() -> None:
-    (row,) = rows_of("capstone_rival")
-    settings = row["model"], row["score"], float(row["rate"]), int(row["seed"])
-    theirs = ladder.full_recipe(*settings, steps=int(row["steps"]))
-    ours = Run.open(CHECKPOINT).recipe
-    for name, value in rival.settings_of(ours).items():
-        assert row[name] == str(value)
-    assert rival.settings_of(theirs) == rival.settings_of(ours)
-    same = {"model": ours.model, "steps": ours.steps, "sizes": ours.sizes}
-    assert replace(theirs, **same) == replace(ours, search=theirs.search)
 
 
 MEASURES = ("test_perplexity", "greedy", "beam", "beam_chrf")
@@ -159,16 +132,6 @@ def test_at_three_times_the_steps_the_transformer_has_passed_by_perplexity_alone
         for r in (short, long)
     ]
     assert more[0] < 0 < more[1]
-
-
-def test_the_checkpoint_is_ahead_of_its_rival_by_every_measure() -> None:
-    perplexity, *scores = map(float, card_figures()["test_2016_flickr"])
-    (row,) = rows_of("capstone_rival")
-    theirs = [float(row[key]) for key in ("chosen", "chosen_lower", "chosen_chrf")]
-    assert perplexity < float(row["test_perplexity"])
-    assert all(ours > other for ours, other in zip(scores, theirs, strict=True))
-    assert float(row["p"]) < 0.002
-    assert float(row["lowest_val_perplexity"]) < float(row["val_perplexity"])
 
 
 def test_the_models_of_the_ladder_differ_in_nothing_but_themselves() -> None:
@@ -393,44 +356,6 @@ def test_a_try_differs_from_the_preset_in_what_its_name_says() -> None:
     assert len({str(recipe) for recipe in recipes}) == len(recipes)
 
 
-@pytest.mark.slow
-def test_the_rival_is_found_trained_and_measured(
-    small_capstone: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """For as many steps as the Transformer makes in the same time."""
-
-    def time_caption_step(model: str, batch_tokens: int) -> dict[str, Any]:
-        return {
-            "model": model,
-            "batch_tokens": batch_tokens,
-            "seconds_per_step": {"luong": 0.6, "transformer": 3.0}[model],
-            "steps": 7,
-        }
-
-    def scores_of(run: Run, split: str, search: Search | None = None) -> dict[str, Score]:
-        scores = original(run, split, search)
-        if split == "val":
-            scores["BLEU"] = Score("BLEU", found[search.beam, search.alpha], "")
-        return scores
-
-    original = captions.scores_of
-    monkeypatch.setattr(Tables, "extend", in_this_process)
-    monkeypatch.setattr(rival, "time_caption_step", time_caption_step)
-    monkeypatch.setattr(rival, "make_ladder", lambda _: rows_of("capstone"))
-    train_the_checkpoint()
-    monkeypatch.setattr(rival, "make_checkpoint", lambda _: None)
-    found = {(1, 0.0): 8.0, (2, 0.6): 9.0, (4, 0.6): 7.0}
-    monkeypatch.setattr(captions, "SEARCHES", list(found))
-    monkeypatch.setattr(captions, "scores_of", scores_of)
-    rival.make_rival(Tables(small_capstone))
-    for speed in read(small_capstone / f"{RIVAL_SPEED}.csv"):
-        assert list(speed) == ["model", "batch_tokens", "seconds_per_step"]
-    (row,) = read(small_capstone / "capstone_rival.csv")
-    assert list(row) == list(rows_of("capstone_rival")[0])
-    assert (row["model"], row["score"], row["steps"]) == ("luong", "concat", "50")
-    assert (row["chosen_beam"], row["val_chosen"], row["val_beam"]) == ("2", "9.0", "7.0")
-
-
 def train_the_checkpoint() -> None:
     """In the folder and with the sizes of the small capstone."""
     run = captions.train_run(captions.RUNS / "ours", captions.caption_recipe("transformer"))
@@ -439,10 +364,10 @@ def train_the_checkpoint() -> None:
 
 def test_a_run_that_was_begun_in_another_way_is_refused(small_capstone: Path) -> None:
     folder = small_capstone / "runs" / "luong"
-    recipe = ladder.full_recipe("luong", "dot", 1e-3, 0, 50)
-    Run.create(folder, recipe, captions.corpus())
+    first, other = (ladder.full_recipe("luong", score, 1e-3, 0, 50) for score in ("dot", "concat"))
+    Run.create(folder, first, captions.corpus())
     with pytest.raises(InputError, match="was begun with another recipe: delete it first"):
-        rival.train_rival("luong", "concat", 1e-3, 0, 50)
+        captions.train_run(folder, other)
     assert not (folder / "checkpoint.safetensors").exists()
 
 
@@ -468,15 +393,6 @@ def test_records_are_of_the_last_weights_even_if_they_were_better_before(
     worse_and_worse = iter([2.0, 3.0])
     train(best := Run.create(small_capstone / "best", recipe, captions.corpus()), captions.corpus())
     assert not torch.equal(best.model.output.weight, run.model.output.weight)
-
-
-def test_chance_tells_a_better_system_from_an_equal_one() -> None:
-    references = [f"a {i} b {i + 1} c {i + 2} d {i + 3} e" for i in range(60)]
-    worse = [text.replace(" c ", " x ") for text in references]
-    halves = [(references, worse), (worse, references)]
-    first, second = (a[:30] + b[30:] for a, b in halves)
-    assert rival.chance(worse, references, references) < 0.01
-    assert rival.chance(first, second, references) > 0.2
 
 
 def in_this_process(

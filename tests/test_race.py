@@ -1,15 +1,21 @@
 """The race is fair: equal tuning, equal time, and parts that are those of the models."""
 
 import math
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from annotated_transformer.bahdanau import Bahdanau
+from annotated_transformer.corpora import load_corpus
+from annotated_transformer.errors import DivergedError
 from annotated_transformer.luong import Luong, LuongConfig
+from annotated_transformer.run import Recipe
+from annotated_transformer.run.encoded import CACHE_VARIABLE
 from annotated_transformer.seq2seq import RecurrentConfig
-from records import parts, race
+from records import captions, parts, race
 from records.race import Settings
 from records.tables import Tables
 
@@ -115,3 +121,83 @@ def test_all_models_get_as_many_tries_as_the_one_that_needs_most(
     assert best["luong"] == Settings("luong", "concat", 8e-3, 100, 0.2)
     assert {best[model].dropout for model in race.MODELS if model != "luong"} == {0.0}
     assert {task[-1] for task in made} == {800}
+
+
+@pytest.fixture
+def small_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The race with the toy corpus of sixty pairs, tiny models and a few steps."""
+    data = tmp_path / "data"
+    data.mkdir()
+    for split in ("train", "val", captions.TEST):
+        for language in ("de", "en"):
+            lines = "".join(f"{language} {number} {'x ' * (number % 21)}\n" for number in range(60))
+            (data / f"{split}.{language}").write_text(lines, encoding="utf-8")
+    small = load_corpus(str(data), "de-en")
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(captions, "corpus", lambda: small)
+    monkeypatch.setattr(race, "SUBWORDS", 60)
+    monkeypatch.setattr(race, "MINUTES", (0.5, 2))
+    monkeypatch.setattr(race, "BUDGETS", (2,))
+    original = captions.caption_recipe
+
+    def small_recipe(model: str, **changes: Any) -> Recipe:
+        sizes = {"d_model": 16, "num_layers": 1, "num_heads": 2, "d_ff": 16}
+        return original(model, **changes).changed(
+            sizes if model == "transformer" else {"d_model": 16, "hidden_dim": 16}
+        )
+
+    monkeypatch.setattr(captions, "caption_recipe", small_recipe)
+    monkeypatch.setattr(captions, "steps_within", lambda budget, seconds: int(budget / seconds))
+    monkeypatch.setattr(torch, "set_num_threads", lambda _: None)
+    for cached in (race.vocabularies, race.pairs):
+        cached.cache_clear()
+    yield
+    for cached in (race.vocabularies, race.pairs):
+        cached.cache_clear()
+
+
+@pytest.mark.usefixtures("small_race")
+@pytest.mark.parametrize("model", race.MODELS)
+def test_a_model_is_timed_tried_and_run(model: str) -> None:
+    settings = race.first_settings(model)
+    assert race.time_model(model, settings.score)["seconds_per_step"] > 0
+    tried = race.try_settings(*settings, 3)
+    assert race.settings_of(tried) == settings
+    assert tried["val_perplexity"] > 1
+    row = race.run_model(*settings, 1, 20.0)
+    assert (row["steps"], row["seed"]) == (6, 1)
+    assert row["val_perplexity_0.5"] > row["val_perplexity_2"] > 1
+    assert 0 <= row["bleu_2"] <= 100
+    assert row["signature_bleu"].startswith("nrefs:1|case:mixed|")
+
+
+@pytest.mark.usefixtures("small_race")
+def test_a_training_that_fails_has_an_infinite_perplexity(monkeypatch: pytest.MonkeyPatch) -> None:
+    def diverge(*_: Any) -> None:
+        raise DivergedError("after step 1 the loss is nan")
+
+    monkeypatch.setattr(race.Trainer, "update", diverge)
+    row = race.try_settings(*race.first_settings("seq2seq"), 3)
+    assert (row["val_perplexity"], row["cpu_minutes"]) == (math.inf, "")
+
+
+@pytest.mark.usefixtures("small_race")
+def test_a_stage_has_the_weights_of_its_step() -> None:
+    """Trained in two legs, a model is what it is when trained in one."""
+    settings = race.first_settings("luong")
+    results = []
+    for goals in ([6], [2, 6]):
+        model = race.build(settings, 1)
+        *_, (average, _) = race.stages(model, 1e-2, 2, 1, goals)
+        results.append(race.val_perplexity(average))
+    assert results[0] == results[1]
+
+
+@pytest.mark.usefixtures("small_race")
+def test_a_combination_is_measured_at_equal_steps_and_at_equal_time() -> None:
+    name = parts.MODELS[3]
+    assert parts.time_parts(name)["steps"] > 0
+    row = parts.train_parts(dict.fromkeys(parts.MODELS, 2) | {name: 5}, name, 1e-2, 1)
+    assert (row["steps"], row["equal_steps"]) == (5, 2)
+    assert row["val_perplexity_equal_steps"] > row["val_perplexity"] > 1
+    assert ", ".join(row[part] for part in parts.PARTS) == name
