@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 from annotated_transformer.bitext import Example
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import each_pair, each_text, require_whole, with_short_words
+from annotated_transformer.inputs import each_pair, each_text, with_short_words
 
 TextPair = tuple[str, str]
 """A sentence and its translation."""
@@ -77,7 +77,8 @@ class Vocabulary:
             InputError: if ``size`` leaves no room for anything but the special tokens, or a word
                 has more than 10,000 characters.
         """
-        require_whole("size", size, len(SPECIALS) + 1)
+        if size <= len(SPECIALS):
+            raise InputError(f"size is {size}, it must be larger than {len(SPECIALS)}.")
         tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
         tokenizer.normalizer = normalizers.NFC()
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -196,13 +197,12 @@ class Vocabularies(NamedTuple):
         The pairs are read more than once.
 
         Raises:
-            InputError: if one is no pair of texts, or ``subwords`` is another number of tokens than
-                a vocabulary can have.
+            InputError: if one holds anything but texts, or ``subwords`` is too small a number.
         """
         if subwords:
-            joint = Vocabulary.subwords(chain.from_iterable(each_pair(pairs)), subwords)
+            joint = Vocabulary.subwords(chain.from_iterable(pairs), subwords)
             return cls(joint, joint)
-        return cls(*(Vocabulary.words(pair[side] for pair in each_pair(pairs)) for side in (0, 1)))
+        return cls(*(Vocabulary.words(pair[side] for pair in pairs) for side in (0, 1)))
 
     def encode(self, pairs: Iterable[TextPair]) -> list[Example]:
         """The ids of sentence pairs.
