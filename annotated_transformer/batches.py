@@ -94,10 +94,10 @@ def batches_by_tokens(
             number of its kind.
     """
     require_whole("max_tokens", max_tokens, 1)
-    require_whole("seed", 0 if seed is None else seed, 0)
     order = list(range(len(examples)))
     random = Random(seed)
     if seed is not None:
+        require_whole("seed", seed, 0)
         random.shuffle(order)
     src, tgt = Bitext.of(examples).lengths[order].T
     by_length = np.lexsort((src, tgt))  # stable: equal lengths stay in their shuffled order

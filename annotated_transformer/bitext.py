@@ -74,8 +74,9 @@ class Bitext(Sequence[Example]):
         """
         if isinstance(examples, Bitext):
             return examples
-        src, tgt = (Side.of(pair[side] for pair in each_pair(examples)) for side in (0, 1))
-        return cls(src, tgt, np.arange(len(examples)))
+        pairs = [*each_pair(examples)]
+        src, tgt = (Side.of(pair[side] for pair in pairs) for side in (0, 1))
+        return cls(src, tgt, np.arange(len(pairs)))
 
     def __len__(self) -> int:
         return len(self.rows)

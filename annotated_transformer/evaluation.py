@@ -110,8 +110,7 @@ def evaluate(
     Raises:
         InputError: if there are no pairs, or one is longer than the model can read.
     """
-    pairs = [*each_pair(pairs)]
-    found = translate(model, [source for source, _ in pairs], vocabularies, search)
+    found = translate(model, [source for source, _ in each_pair(pairs)], vocabularies, search)
     scores = score_translations(found, [target for _, target in pairs])
     examples = vocabularies.encode(pairs)
     scores.append(

@@ -364,7 +364,7 @@ def train_the_checkpoint() -> None:
 
 def test_a_run_that_was_begun_in_another_way_is_refused(small_capstone: Path) -> None:
     folder = small_capstone / "runs" / "luong"
-    first, other = (ladder.full_recipe("luong", score, 1e-3, 0, 50) for score in ("dot", "concat"))
+    first, other = (ladder.short_recipe("luong", score, 1e-3, 0, 50) for score in ("dot", "concat"))
     Run.create(folder, first, captions.corpus())
     with pytest.raises(InputError, match="was begun with another recipe: delete it first"):
         captions.train_run(folder, other)

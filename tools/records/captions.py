@@ -33,7 +33,6 @@ EDGES = (1, 8, 12, 16, 20, 100)
 """Where the bins of source length begin, in words."""
 METRICS = {"": "BLEU", "_lower": "BLEU, lower-cased", "_chrf": "chrF"}
 """What is scored, by the end of a column's name."""
-MEASURES = {"bleu": "BLEU", "chrf": "chrF"}
 
 
 @cache
@@ -47,15 +46,15 @@ def caption_recipe(model: str, **changes: Any) -> Recipe:
     return preset(model, "multi30k", precision="bfloat16", **changes)
 
 
-def times_of_steps(trainer: Trainer, batches: Iterator[Batch], steps: int) -> list[float]:
-    """The seconds of the processor for each of so many steps."""
+def seconds_of_step(trainer: Trainer, batches: Iterator[Batch], steps: int) -> float:
+    """The seconds of the processor for one step, a mean over typical batches."""
     seconds = []
     for _ in range(steps):
         batch = next(batches)
         start = time.process_time()
         trainer.update([batch])
         seconds.append(time.process_time() - start)
-    return seconds[2:]  # the first steps make room in memory
+    return statistics.fmean(seconds[2:])  # the first steps make room in memory
 
 
 def time_step(recipe: Recipe, steps: int) -> tuple[float, int]:
@@ -65,7 +64,7 @@ def time_step(recipe: Recipe, steps: int) -> tuple[float, int]:
         examples = run.vocabularies.encode(corpus().split("train"))
         trainer = new_trainer(run)
     batches = endless_batches(examples, recipe.batch_tokens, recipe.seed)
-    mean = statistics.fmean(times_of_steps(trainer, batches, steps))
+    mean = seconds_of_step(trainer, batches, steps)
     return mean, len(batches_by_tokens(examples, recipe.batch_tokens))
 
 
@@ -112,6 +111,11 @@ def scores_of(run: Run, split: str, search: Search | None = None) -> dict[str, S
 def score_columns(name: str, scores: dict[str, Score]) -> Row:
     """The scores of one way to translate, as columns whose names begin with ``name``."""
     return {name + end: round(scores[metric].value, 2) for end, metric in METRICS.items()}
+
+
+def signature_columns(scores: dict[str, Score]) -> Row:
+    """How the scores of :func:`score_columns` were computed."""
+    return {f"signature{end}": scores[metric].signature for end, metric in METRICS.items()}
 
 
 def columns_by_length(

@@ -53,19 +53,11 @@ def mark_chosen(rows: list[Row]) -> list[Row]:
     ]
 
 
-def full_recipe(
-    model: str, score: str, rate: float, seed: int, steps: int, **changes: Any
-) -> Recipe:
-    """The preset with these settings, for a training like that of the checkpoint."""
-    changes |= {"peak_rate": rate, "seed": seed, "steps": steps}
-    recipe = captions.caption_recipe(model, **changes)
-    return recipe.changed({"score": score} if score else {})
-
-
 def short_recipe(model: str, score: str, rate: float, seed: int, steps: int) -> Recipe:
     """The preset with these settings, for a short training."""
-    recipe = full_recipe(model, score, rate, seed, steps, validate_every=steps, **SHORT)
-    return recipe.changed({"dropout": DROPOUT})
+    tuned = {"peak_rate": rate, "seed": seed, "steps": steps, "validate_every": steps}
+    recipe = captions.caption_recipe(model, **tuned, **SHORT)
+    return recipe.changed({"dropout": DROPOUT} | ({"score": score} if score else {}))
 
 
 def trials_of(model: str) -> list[Settings]:
@@ -140,7 +132,7 @@ def measure_run(run: Run) -> Row:
         **captions.score_columns("greedy", greedy),
         **captions.score_columns("beam", beam),
         **captions.columns_by_length("bleu", sources, found, references),
-        **{f"signature{end}": beam[name].signature for end, name in captions.METRICS.items()},
+        **captions.signature_columns(beam),
     }
 
 

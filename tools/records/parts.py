@@ -6,7 +6,7 @@ enters its state, or after it; whether the word before enters the readout. All e
 are trained, in captions, with what each costs: as many steps as fit into two minutes of one core.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -15,10 +15,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.bahdanau import AdditiveAttention, AttentionState, BidirectionalEncoder
+from annotated_transformer.bahdanau import AdditiveAttention, AttentionState, Bahdanau
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.recurrent import RecurrentLayer, make_cell
-from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator
+from annotated_transformer.seq2seq import RecurrentConfig
 from annotated_transformer.tokens import PAD
 from records import captions, race
 from records.recurrent import start_as_recommended
@@ -47,66 +47,51 @@ class PartsConfig(RecurrentConfig):
     word_in_readout: bool = True
 
 
-class Parts(RecurrentTranslator):
-    """Encoder–decoder with additive attention, whose parts are Bahdanau's or Luong's."""
+class Readout(nn.Linear):
+    """A linear layer that reads as many of the first numbers as it has weights for."""
+
+    def forward(self, x: Float[Tensor, "*batch all"]) -> Float[Tensor, "*batch d_model"]:
+        """W x + b of the first numbers; the word before comes last, and may be left out."""
+        return super().forward(x[..., : self.in_features])
+
+
+class Parts(Bahdanau):
+    """Bahdanau's model, of which a part may be Luong's instead."""
 
     def __init__(self, config: PartsConfig) -> None:
         super().__init__(config)
         self.parts, cell = config, config.cell
         d_model, hidden = config.d_model, config.hidden_dim
         memory = hidden * (2 if config.both_directions else 1)
-        if config.both_directions:
-            self.encoder: nn.Module = BidirectionalEncoder(cell, d_model, hidden)
-            self.bridge = nn.Linear(hidden, make_cell(cell, d_model, hidden).states * hidden)
-        else:
+        if not config.both_directions:
             self.encoder = RecurrentLayer(cell, d_model, hidden)
+            del self.bridge
         if config.attends_first:
-            self.decoder: nn.Module = make_cell(cell, d_model + memory, hidden)
+            self.decoder = make_cell(cell, d_model + memory, hidden)
         else:
             self.decoder = RecurrentLayer(cell, d_model, hidden)
         self.attention = AdditiveAttention(hidden, memory, hidden)
         word = d_model if config.word_in_readout else 0
-        self.readout = nn.Linear(hidden + memory + word, d_model)
+        self.readout = Readout(hidden + memory + word, d_model)
 
     def start(self, src: Int[Tensor, "batch src"]) -> AttentionState:
         """Read the source sentences; give the state before the first target token."""
+        if self.parts.both_directions:
+            return super().start(src)
         memory, last = self.encoder(self.dropout(self.src_embedding(src)), src != PAD)
-        first = torch.tanh(self.bridge(last)) if self.parts.both_directions else last
-        return AttentionState(memory, self.attention.keys(memory), padding_mask(src)[:, 0], first)
+        return AttentionState(memory, self.attention.keys(memory), padding_mask(src)[:, 0], last)
 
     def extend(
         self, state: AttentionState, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], AttentionState]:
         """Read ``tokens``; give the logits of the token after each, and the new state."""
+        if self.parts.attends_first:
+            return super().extend(state, tokens)
         embedded = self.dropout(self.tgt_embedding(tokens))
-        walk = self.attend_first if self.parts.attends_first else self.attend_after
-        found, last = walk(state, embedded, tokens)
-        if self.parts.word_in_readout:
-            found = torch.cat([found, embedded], dim=-1)
-        readout = torch.tanh(self.readout(found))
-        state = AttentionState(state.memory, state.keys, state.mask, last)
-        return self.output(self.dropout(readout)), state
-
-    def attend_first(
-        self, state: AttentionState, embedded: Tensor, tokens: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """States and contexts of all steps; each context enters the state after it."""
-        decoder, steps = state.decoder, []
-        for t in range(tokens.size(1)):
-            query = self.decoder.hidden(decoder)[:, None]
-            context = self.attention(query, state.keys, state.memory, state.mask)[:, 0]
-            read = self.decoder.read(torch.cat([embedded[:, t], context], dim=-1))
-            decoder = self.decoder(read, decoder)
-            steps.append(torch.cat([self.decoder.hidden(decoder), context], dim=-1))
-        return torch.stack(steps, dim=1), decoder
-
-    def attend_after(
-        self, state: AttentionState, embedded: Tensor, tokens: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """States and contexts of all steps; no context enters a state."""
         hidden, last = self.decoder(embedded, tokens != PAD, state.decoder)
         context = self.attention(hidden, state.keys, state.memory, state.mask)
-        return torch.cat([hidden, context], dim=-1), last
+        readout = torch.tanh(self.readout(torch.cat([hidden, context, embedded], dim=-1)))
+        return self.output(self.dropout(readout)), replace(state, decoder=last)
 
 
 def config_of(name: str, **sizes: Any) -> PartsConfig:
@@ -143,7 +128,7 @@ def train_parts(steps: dict[str, int], name: str, rate: float, seed: int) -> Row
     torch.set_num_threads(1)
     model, goals = build(name, seed), (min(steps.values()), steps[name])
     passing = race.stages(model, rate, WARMUP, seed, goals)
-    after_equal, after_own = (race.val_perplexity(average) for average, _ in passing)
+    after_equal, after_own = (race.perplexity_on("val", average) for average, _ in passing)
     return {
         "model": name,
         **dict(zip(PARTS, name.split(", "), strict=True)),

@@ -9,7 +9,6 @@ as 1/√step, so they may be stopped anywhere on the way.
 
 import copy
 import math
-import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from annotated_transformer.bitext import Bitext
+from annotated_transformer.bitext import Bitext, Example
 from annotated_transformer.errors import DivergedError
 from annotated_transformer.evaluation import perplexity, score_translations
 from annotated_transformer.loss import smoothed_cross_entropy
@@ -177,9 +176,9 @@ def stages(
 
 
 def seconds_of_step(model: Translator, steps: int = 120) -> float:
-    """The seconds of the processor for one step, a mean over typical batches."""
+    """The seconds of the processor for one step of a fresh model."""
     trainer, batches = new_trainer(model, 1e-3, 1000), endless_batches(pairs(), BATCH_TOKENS, TRIAL)
-    return statistics.fmean(captions.times_of_steps(trainer, batches, steps))
+    return captions.seconds_of_step(trainer, batches, steps)
 
 
 def time_model(model: str, score: str) -> Row:
@@ -190,10 +189,15 @@ def time_model(model: str, score: str) -> Row:
     return {"model": model, "score": score, "seconds_per_step": round(seconds, 4)}
 
 
-def val_perplexity(model: Translator) -> float:
-    """The perplexity on the validation split."""
-    val = vocabularies().encode(captions.corpus().split("val"))
-    return round(perplexity(model, val), 3)
+@cache
+def encoded(split: str) -> list[Example]:
+    """What is measured on, encoded once in each process."""
+    return vocabularies().encode(captions.corpus().split(split))
+
+
+def perplexity_on(split: str, model: Translator) -> float:
+    """The perplexity on a split."""
+    return round(perplexity(model, encoded(split)), 3)
 
 
 def try_settings(*task: Any) -> Row:
@@ -201,16 +205,13 @@ def try_settings(*task: Any) -> Row:
     torch.set_num_threads(1)
     settings, (steps,) = Settings(*task[:5]), task[5:]
     model = build(settings, TRIAL)
-    row = {**settings._asdict(), "steps": steps, "cpu_minutes": "", "val_perplexity": math.inf}
     try:
-        for average, seconds in stages(model, settings.rate, settings.warmup, TRIAL, [steps]):
-            row |= {
-                "cpu_minutes": round(seconds / 60, 1),
-                "val_perplexity": val_perplexity(average),
-            }
+        [(average, seconds)] = stages(model, settings.rate, settings.warmup, TRIAL, [steps])
+        minutes, found = round(seconds / 60, 1), perplexity_on("val", average)
     except DivergedError:
-        pass
-    return row
+        minutes, found = "", math.inf
+    row = {**settings._asdict(), "steps": steps}
+    return row | {"cpu_minutes": minutes, "val_perplexity": found}
 
 
 def run_model(*task: Any) -> Row:
@@ -222,23 +223,18 @@ def run_model(*task: Any) -> Row:
     row = {**settings._asdict(), "seed": seed, "seconds_per_step": seconds_per_step}
     row |= {"parameters": parameters, "steps": 0, "cpu_minutes": 0.0}
     sources, references = captions.corpus().sides(captions.TEST)
-    test = vocabularies().encode(captions.corpus().split(captions.TEST))
     goals = [captions.steps_within(60 * minutes, seconds_per_step) for minutes in MINUTES]
     passing = stages(model, settings.rate, settings.warmup, seed, goals)
     for minutes, goal, (average, seconds) in zip(MINUTES, goals, passing, strict=True):
         row |= {"steps": goal, "cpu_minutes": round(seconds / 60, 1)}
-        row[f"val_perplexity_{minutes}"] = val_perplexity(average)
+        row[f"val_perplexity_{minutes}"] = perplexity_on("val", average)
         if minutes in BUDGETS:
             found = translate(average, sources, vocabularies(), SEARCH)
             scores = captions.by_name(score_translations(found, references))
-            row[f"test_perplexity_{minutes}"] = round(perplexity(average, test), 3)
-            row |= {
-                f"{name}_{minutes}": round(scores[metric].value, 2)
-                for name, metric in captions.MEASURES.items()
-            }
+            row[f"test_perplexity_{minutes}"] = perplexity_on(captions.TEST, average)
+            row |= captions.score_columns(f"beam_{minutes}", scores)
     row |= captions.columns_by_length("bleu", sources, found, references)
-    signatures = {name: scores[metric].signature for name, metric in captions.MEASURES.items()}
-    return row | {f"signature_{name}": signature for name, signature in signatures.items()}
+    return row | captions.signature_columns(scores)
 
 
 def make_speeds(tables: Tables) -> dict[tuple[str, str], float]:
