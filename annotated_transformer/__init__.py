@@ -17,6 +17,7 @@ MODULES: dict[str, str | None] = {
     "errors": None,
     "settings": None,
     "files": None,
+    "screen": None,
     "inputs": None,
     "toy.hangul": None,
     "toy.morphology": None,

@@ -95,9 +95,9 @@ def batches_by_tokens(
     """
     require_whole("max_tokens", max_tokens, 1)
     order = list(range(len(examples)))
-    random = Random(seed)
     if seed is not None:
         require_whole("seed", seed, 0)
+        random = Random(int(seed))
         random.shuffle(order)
     src, tgt = Bitext.of(examples).lengths[order].T
     by_length = np.lexsort((src, tgt))  # stable: equal lengths stay in their shuffled order

@@ -19,6 +19,8 @@ Example = tuple[list[int], list[int]]
 IDS = np.dtype("<i4")
 STARTS = np.dtype("<i8")
 SIDES = ("src", "tgt")
+FILES = tuple(f"{side}.{kind}" for side in SIDES for kind in ("ids", "starts"))
+"""What :func:`write_bitext` writes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,6 +49,13 @@ def move(model: Model, device: torch.device) -> Model:
 
 
 @contextmanager
+def same_randomness() -> Iterator[None]:
+    """Inside the block, seeds may be set: after it, random numbers go on as if it had not been."""
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        yield
+
+
+@contextmanager
 def computing_in(precision: str, device: torch.device) -> Iterator[None]:
     """Inside the block, matrices are multiplied in that many bits; weights keep all of theirs.
 

@@ -13,13 +13,13 @@ class DivergedError(ArithmeticError):
     """The numbers of a model are no longer finite; the message says where, and what may help."""
 
 
-def require_choice(name: str, value: str, choices: Collection[str]) -> None:
+def require_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Refuse a word that is none of the choices.
 
     Raises:
         InputError: if it is none of them.
     """
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InputError(f"{name} is {value!r}, it must be one of {', '.join(choices)}.")
 
 

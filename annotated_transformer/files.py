@@ -57,8 +57,11 @@ def require_empty(folder: Path, otherwise: str = "") -> None:
     """Make sure that a folder can be filled: that it does not exist, or is empty.
 
     Raises:
-        FolderTakenError: if it holds something, or is a file.
+        FolderTakenError: if it holds something, is a file, or is where this program stands: another
+            takes its place, and there the program would stand in none.
     """
+    if folder.exists() and folder.samefile(os.curdir):
+        raise FolderTakenError(f"{folder} is the folder that you are in: name a new one.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FolderTakenError(f"{folder} is not empty: choose another place{otherwise}.")
 

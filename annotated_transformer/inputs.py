@@ -26,13 +26,18 @@ def each_text(texts: Iterable[str]) -> Iterator[str]:
     """The texts one by one; a single text is refused, whose characters would be taken for texts.
 
     Raises:
-        InputError: if it is a text, no list at all, or holds anything but texts.
+        InputError: if it is a text, no list at all, or holds anything but texts in UTF-8.
     """
     if isinstance(texts, str) or not hasattr(texts, "__iter__"):
         raise InputError(f"texts is {BRIEF.repr(texts)}, it must be a list of texts.")
     for text in texts:
         if not isinstance(text, str):
             raise InputError(f"a text is {BRIEF.repr(text)}, it must be a str.")
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise InputError(f"a text is {BRIEF.repr(text)}, it must be UTF-8.") from error
         yield text
 
 

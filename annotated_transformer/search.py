@@ -14,7 +14,7 @@ class Search:
     """How translations are looked for. A beam of 1 is greedy search, unless it samples."""
 
     beam: Annotated[Size, Field(le=1000)] = 1  # how many beginnings of a translation are kept
-    alpha: Annotated[float, Field(ge=-100, le=100)] = 0.6  # exponent of the length penalty
+    alpha: Annotated[float, Field(ge=-10, le=10)] = 0.6  # exponent of the length penalty
     best: Annotated[Size, Field(le=1000)] = 1  # how many translations of each sentence are given
     sample: bool = False  # draw the next token at random instead of taking the likeliest
     temperature: Annotated[float, Field(ge=1e-3, le=1000)] = 1.0  # above 1: more surprising samples

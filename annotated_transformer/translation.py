@@ -9,7 +9,8 @@ from annotated_transformer.devices import device_of
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_whole
 from annotated_transformer.search import GREEDY, Search
-from annotated_transformer.tokens import Vocabularies
+from annotated_transformer.settings import BRIEF
+from annotated_transformer.tokens import UNK, Vocabularies, Vocabulary
 from annotated_transformer.translator import Translator, require_positions
 
 
@@ -22,7 +23,8 @@ def search_all(
 ) -> list[list[Hypothesis]]:
     """Look for translations of any number of sentences, in batches of similar length.
 
-    They come in the order of the sources, of each the best first. A prefix is what a translation
+    They come in the order of the sources, of each the best first; where there are fewer than asked
+    for, as after a prefix that leaves no room, the others are empty. A prefix is what a translation
     has to begin with. An empty source has an empty translation, whatever its prefix. A batch has at
     most ``max_tokens`` source positions, each counted for every place of the beam.
 
@@ -43,8 +45,20 @@ def search_all(
         numbers = [kept[i] for i in group]
         begun = None if prefixes is None else [prefixes[number] for number in numbers]
         for number, hypotheses in zip(numbers, decode(model, src, search, begun), strict=True):
-            found[number] = hypotheses
+            found[number][: len(hypotheses)] = hypotheses
     return found
+
+
+def require_known(name: str, text: str, vocabulary: Vocabulary) -> None:
+    """Refuse a text of which a token is unknown.
+
+    Raises:
+        InputError: if there is one; it says what the text is.
+    """
+    if UNK in vocabulary.encode(text):
+        raise InputError(
+            f"{name} is {BRIEF.repr(text)}, the target vocabulary must know all of it."
+        )
 
 
 def translate_ids(
@@ -65,9 +79,12 @@ def translations(
     """The ``search.best`` best translations of every text, the best first.
 
     Raises:
-        InputError: if a text is longer than the model can read.
+        InputError: if a text is longer than the model can read, or a prefix has what the target
+            vocabulary does not know.
     """
     src, tgt = vocabularies
+    for prefix in prefixes or ():
+        require_known("a prefix", prefix, tgt)
     begun = None if prefixes is None else tgt.encode_all(prefixes)
     found = search_all(model, src.encode_all(texts), search, begun, max_tokens)
     return [[tgt.decode(hypothesis.tokens) for hypothesis in best] for best in found]

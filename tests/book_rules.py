@@ -13,6 +13,9 @@ from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
 from nbformat import NotebookNode
+from plain_markdown import GLUED
+
+from plain_notebooks import glued
 
 # Directives whose body is not prose. A body of any other directive is read like a page.
 NOT_PROSE = {
@@ -122,6 +125,13 @@ def images_without_text(notebook: NotebookNode) -> list[str]:
         if any(kind.startswith("image/") for kind in types) and not alt.strip():
             found.append(f"cell {cell.execution_count} has a figure, but no mystnb.image.alt")
     return found
+
+
+def glued_for_nothing(notebook: NotebookNode) -> list[str]:
+    """Every value that a cell hands to the text is said there: else a paragraph may be lost."""
+    markdown = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    said = set(GLUED.findall(markdown))
+    return [f"no text says {name}" for name in glued(notebook) if name not in said]
 
 
 def _parser() -> MarkdownIt:

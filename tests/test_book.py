@@ -27,6 +27,7 @@ RULES = [
     book_rules.stderr_outputs,
     book_rules.machine_paths,
     book_rules.images_without_text,
+    book_rules.glued_for_nothing,
 ]
 Rule = Callable[[NotebookNode], list[str]]
 
@@ -77,6 +78,11 @@ STDERR = {"output_type": "stream", "name": "stderr", "text": "UserWarning: caref
 STDOUT = {"output_type": "stream", "name": "stdout", "text": "saved in /home/ada/runs/1"}
 ERROR = {"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []}
 FIGURE = {"output_type": "display_data", "data": {"image/svg+xml": "<svg></svg>"}}
+VALUE = {
+    "output_type": "display_data",
+    "data": {"application/papermill.record/text/plain": "'7%'"},
+    "metadata": {"scrapbook": {"mime_prefix": "application/papermill.record/", "name": "share"}},
+}
 TEMPORARY = {"output_type": "display_data", "data": {"text/html": "<p>/tmp/tmpab12/x</p>"}}
 
 
@@ -91,6 +97,7 @@ TEMPORARY = {"output_type": "display_data", "data": {"text/html": "<p>/tmp/tmpab
         (book_rules.machine_paths, [cell(**STDOUT)]),
         (book_rules.machine_paths, [cell(**TEMPORARY)]),
         (book_rules.images_without_text, [cell(**FIGURE)]),
+        (book_rules.glued_for_nothing, [cell(**VALUE), new_markdown_cell("They have it.")]),
         (book_rules.ignored_outputs, [cell(tags=["nbval-ignore-output"])]),
         (book_rules.ignored_outputs, [cell(source="# NBVAL_IGNORE_OUTPUT")]),
     ],
@@ -104,7 +111,8 @@ def test_rules_accept_a_good_notebook() -> None:
     figure.metadata["mystnb"] = {"image": {"alt": "A rising line."}}
     wanted = cell(count=3, tags=["raises-exception"], **ERROR)
     path = cell(count=4, output_type="stream", name="stdout", text="book/x.ipynb https://a.b/tmp/x")
-    notebook = new_notebook(cells=[new_markdown_cell("Text"), cell(), figure, wanted, path])
+    text = new_markdown_cell('They have <span title="share">7%</span> of it.')
+    notebook = new_notebook(cells=[text, cell(), figure, wanted, path, cell(count=5, **VALUE)])
     assert [found for rule in RULES for found in rule(notebook)] == []
 
 

@@ -203,7 +203,10 @@ def plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text)).casefold()
 
 
-PAGES = [ROOT / "book" / "15_translation.ipynb", ROOT / "book" / "deeper" / "race.ipynb"]
+PAGES = [
+    ROOT / "book" / f"{name}.ipynb"
+    for name in ("15_translation", "deeper/checkpoint", "deeper/race")
+]
 
 
 def sentences_of_the_chapter() -> set[str]:

@@ -9,6 +9,7 @@ import sys
 from itertools import chain
 from pathlib import Path
 
+import psutil
 import pytest
 from typer.testing import CliRunner
 
@@ -524,6 +525,52 @@ def dies(chunk):
     os._exit(1)
 
 
+@pytest.mark.slow
+def test_processes_that_translate_end_with_the_one_that_began_them(trained):
+    command = [sys.executable, "-m", "annotated_transformer", "translate", trained]
+    given = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*command, "--workers", "2"], **given) as begun:
+        begun.stdin.write(b"eins zwei\n" * 6000)
+        begun.stdin.flush()
+        assert begun.stdout.readline()  # they are at work, and wait for more
+        others = psutil.Process(begun.pid).children(recursive=True)
+        assert len(others) >= 2
+        begun.kill()
+    assert psutil.wait_procs(others, timeout=20)[1] == []
+
+
+def test_what_nobody_reads_any_longer_stops_no_translation(trained, monkeypatch):
+    monkeypatch.setattr("sys.stderr", Broken(io.BytesIO()))
+    made = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr("sys.stdout", made)
+    translator = LineTranslator(Run.open(trained), Search())
+    translate_stream(translator, iter([b"eins", b"\xff", b"zwei"]), workers=1)
+    assert len(made.buffer.getvalue().splitlines()) == 3
+
+
+class Broken(io.TextIOWrapper):
+    """A terminal that is gone."""
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+@pytest.mark.parametrize("prefix", ["neun", "eins neun"])
+def test_a_translation_cannot_begin_with_what_the_vocabulary_does_not_know(trained, prefix):
+    result = call("translate", trained, "eins", "--prefix", prefix)
+    assert result.exit_code == 2
+    said = f"prefix is '{prefix}', the target vocabulary must know all of it."
+    assert result.stderr == f"Error: {said}\n"
+
+
+def test_own_modules_translate_in_one_process(trained):
+    result = call("translate", trained, "--package", "own", "--workers", 2, stdin="eins")
+    assert result.stderr == "Error: workers is 2, it must be 1 with --package.\n"
+
+
 def test_a_reader_that_closes_early_is_no_error(trained, monkeypatch):
     def closed(*args, **kwargs):
         raise BrokenPipeError(32, "Broken pipe")
@@ -555,6 +602,14 @@ def test_attention_is_scored_against_the_gold_alignment():
     call("train", "--model", "luong", "--steps", 1, "--out", "run")
     shown = call("evaluate", "run", "--beam", 1).stdout
     assert re.search(r"^AER 0\.\d\d  attention, mean of heads$", shown, re.MULTILINE)
+
+
+def test_the_attention_to_subwords_is_not_scored_against_links_of_words():
+    settings = ("--model", "luong", "--steps", 1, "--out", "run", "--set", "subwords=300")
+    assert call("train", *settings).exit_code == 0
+    shown = call("evaluate", "run", "--beam", 1).stdout
+    assert "BLEU" in shown
+    assert "AER" not in shown
 
 
 def test_a_run_is_not_trained_backwards(tsv):
@@ -636,6 +691,18 @@ def test_no_argument_may_be_other_bytes(arguments):
     shown = started(arguments)
     assert shown.returncode == 2
     assert re.fullmatch(r"Error: '[^\n]*' is not UTF-8 text\.\n", shown.stderr)
+
+
+@pytest.mark.slow
+def test_what_is_written_is_utf8_whatever_the_locale_says(trained, tmp_path):
+    (tmp_path / "ü").mkdir()
+    command = [sys.executable, "-m", "annotated_transformer", "translate", trained, "fünf ☃"]
+    other = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, env=other, capture_output=True, check=True)
+    assert done.stdout.decode("utf-8") == call("translate", trained, "fünf ☃").stdout
+    command = [sys.executable, "-m", "annotated_transformer", "translate", tmp_path / "ü", "x"]
+    done = subprocess.run(command, env=other, capture_output=True, check=False)
+    assert f"Error: {tmp_path / 'ü'} holds no run" in done.stderr.decode("utf-8")
 
 
 @pytest.mark.slow

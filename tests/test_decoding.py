@@ -340,7 +340,7 @@ def test_length_penalty():
         ({"beam": 0}, "beam is 0, it must be a whole number, at least 1"),
         ({"beam": 1001}, "beam is 1001, it must be a whole number, at least 1 and at most 1,000"),
         ({"alpha": math.nan}, "alpha is nan, it must be"),
-        ({"alpha": 101.0}, "alpha is 101.0, it must be a number, at least -100 and at most 100"),
+        ({"alpha": 101.0}, "alpha is 101.0, it must be a number, at least -10 and at most 10"),
         ({"extra_length": -1}, "extra_length is -1, it must be a whole number, at least 0"),
         (
             {"sample": True, "best": 2, "seed": 2**63 - 1},

@@ -174,6 +174,18 @@ def test_the_folder_of_ctranslate2_translates_a_text(tmp_path, learned):
     assert translated(tmp_path / "ct2", "") == []
 
 
+def test_a_bad_line_costs_the_folder_of_ctranslate2_one_line(tmp_path, learned):
+    export_to_ctranslate2(learned, tmp_path / "ct2")
+    (first, second), *_ = PAIRS
+    faulty = [b"\xff", b"der Hund " * 2000, "☃".encode(), b"   "]
+    text = b"\n".join([first.encode(), *faulty, b"\xef\xbb\xbf" + first.encode()])
+    command = [sys.executable, tmp_path / "ct2" / "translate.py"]
+    done = subprocess.run(command, input=text, capture_output=True, check=True)
+    assert done.stdout.decode().splitlines() == [second, "", "", "", "", second]
+    said = "Line {} cannot be translated; its translation is empty."
+    assert done.stderr.decode().splitlines() == [said.format(number) for number in (2, 3, 4)]
+
+
 def test_a_translation_without_an_end_is_as_long_in_ctranslate2(tmp_path):
     run = made(tmp_path / "run", **SIZES)
     with torch.no_grad():

@@ -18,6 +18,7 @@ from annotated_transformer.seq2seq import RecurrentConfig
 from records import captions, parts, race
 from records.race import Settings
 from records.tables import Tables
+from records.trials import SEEDS
 
 SIZES: dict[str, Any] = {"src_vocab": 11, "tgt_vocab": 13, "d_model": 4, "hidden_dim": 6}
 
@@ -29,14 +30,14 @@ def batch() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_the_first_combination_is_the_model_of_bahdanau(batch: Any) -> None:
-    ours = parts.Parts(parts.config_of(parts.MODELS[0], **SIZES)).double()
+    ours = parts.Parts(parts.config_of(parts.COMBINATIONS[0], **SIZES)).double()
     theirs = Bahdanau(RecurrentConfig(**SIZES)).double()
     theirs.load_state_dict(ours.state_dict())
     torch.testing.assert_close(ours(*batch), theirs(*batch), rtol=0, atol=0)
 
 
 def test_the_last_combination_is_the_model_of_luong(batch: Any) -> None:
-    ours = parts.Parts(parts.config_of(parts.MODELS[-1], **SIZES)).double()
+    ours = parts.Parts(parts.config_of(parts.COMBINATIONS[-1], **SIZES)).double()
     theirs = Luong(LuongConfig(**SIZES, score="concat")).double()
     weights = ours.state_dict()
     state, context = weights["readout.weight"].chunk(2, dim=-1)
@@ -46,7 +47,18 @@ def test_the_last_combination_is_the_model_of_luong(batch: Any) -> None:
 
 def test_the_combinations_differ_in_every_part() -> None:
     configs = {parts.config_of(name, **SIZES) for name in parts.MODELS}
-    assert len(configs) == 8
+    assert len(parts.COMBINATIONS) == 8
+    assert len(configs) == 10
+
+
+def test_an_encoder_of_two_halves_has_a_memory_as_wide_as_one_direction(batch: Any) -> None:
+    for halves, other in zip(parts.MODELS[-2:], (0, -1), strict=True):
+        ours, theirs = (
+            parts.Parts(parts.config_of(name, **SIZES))
+            for name in (halves, parts.COMBINATIONS[other])
+        )
+        assert ours.start(batch[0]).memory.shape == (2, 4, SIZES["hidden_dim"])
+        assert type(ours.decoder) is type(theirs.decoder)
 
 
 def test_every_combination_searches_as_it_is_trained(batch: Any) -> None:
@@ -63,9 +75,10 @@ def test_every_combination_searches_as_it_is_trained(batch: Any) -> None:
 
 
 def bowl(settings: Settings) -> float:
-    """A perplexity that is lowest at one point, and has no other valley."""
+    """A perplexity that is lowest at one point; what is lost by the rate, the warm-up gains."""
     best = Settings("luong", "concat", 8e-3, 100, 0.2)
-    away = abs(math.log(settings.rate / best.rate)) + abs(math.log(settings.warmup / best.warmup))
+    rate, warmup = math.log2(settings.rate / best.rate), math.log2(settings.warmup / best.warmup)
+    away = (rate + warmup / 2) ** 2 + (rate - warmup) ** 2 / 4
     return 5 + away + abs(settings.dropout - best.dropout) + (settings.score != best.score)
 
 
@@ -80,20 +93,65 @@ def tried_by_the_rule(number: int) -> dict[Settings, float]:
 
 
 def test_the_rule_finds_the_lowest_point_and_goes_on_beside_it() -> None:
-    tried = tried_by_the_rule(16)
-    assert race.best_of(tried) == Settings("luong", "concat", 8e-3, 100, 0.2)
+    tried = tried_by_the_rule(20)
+    best = race.best_of(tried)
+    assert best == Settings("luong", "concat", 8e-3, 100, 0.2)
     assert race.is_inside(tried)
     assert not race.is_inside(tried_by_the_rule(6))
     assert not race.is_inside({race.first_settings("luong"): 5.0})
 
 
+def test_what_lies_beside_the_best_differs_from_it_in_one_thing_alone() -> None:
+    """A warm-up that was tried with another rate says nothing about the warm-up of the best."""
+    tried = tried_by_the_rule(20)
+    best = race.best_of(tried)
+    alone = {
+        name: {s for s in tried if s._replace(**{name: getattr(best, name)}) == best} - {best}
+        for name in ("score", "rate", "warmup", "dropout")
+    }
+    for name, others in alone.items():
+        assert len(others) >= 2
+        for other in others:
+            left = {settings: found for settings, found in tried.items() if settings != other}
+            values = [getattr(settings, name) for settings in others - {other}]
+            best_value, value = getattr(best, name), getattr(other, name)
+            alone_on_its_side = all((v > best_value) != (value > best_value) for v in values)
+            if name == "score" or alone_on_its_side:
+                assert not race.is_inside(left)
+
+
 def test_one_thing_is_changed_at_a_time() -> None:
-    for factor in race.FACTORS:
-        first = race.first_settings("luong")
-        for other in first.beside(factor):
+    first = race.first_settings("luong")
+    for quarters in race.QUARTERS:
+        for other in [*first.beside(quarters), *first.with_other_scores()]:
             assert sum(a != b for a, b in zip(first, other, strict=True)) == 1
     without_dropout = first._replace(dropout=0.0)
-    assert min(other.dropout for other in without_dropout.beside(2.0)) == 0
+    assert min(other.dropout for other in without_dropout.beside(4)) == 0
+    assert first.with_other_scores() == [
+        first._replace(score="dot"), first._replace(score="concat"),
+    ]  # fmt: skip
+    assert race.first_settings("seq2seq").with_other_scores() == []
+
+
+def test_ways_to_the_same_rate_give_the_same_rate() -> None:
+    first = race.first_settings("transformer")
+    steps = [[4, -2, -1], [-1, 4, -2], [2, -1]]
+    ends = set()
+    for way in steps:
+        settings = first
+        for quarters in way:
+            index = 0 if quarters > 0 else 1
+            settings = settings.beside(abs(quarters))[index]
+        ends.add(settings)
+    assert ends == {first._replace(rate=2.4e-3)}
+
+
+def test_when_all_beside_the_best_was_tried_the_rule_says_so() -> None:
+    tried = {race.first_settings("luong"): 1.0}
+    for _ in range(2 + 3 * 6):
+        tried[race.next_try(tried)] = 2.0
+    with pytest.raises(RuntimeError, match=r"all that is beside Settings.* was tried"):
+        race.next_try(tried)
 
 
 def test_all_models_get_as_many_tries_as_the_one_that_needs_most(
@@ -105,22 +163,42 @@ def test_all_models_get_as_many_tries_as_the_one_that_needs_most(
                 {"model": model, "score": score, "seconds_per_step": "0.3"}
                 for model, score in tasks
             ]
-        made.extend(task for task in tasks if task not in made)
-        return [
-            Settings(*task[:5])._asdict()
-            | {"val_perplexity": bowl(Settings(*task[:5])) if task[0] == "luong" else 5 + task[4]}
-            for task in made
-        ]
+        if name == "race_tries":
+            made.extend(task for task in tasks if task not in made)
+            return [
+                Settings(*task[:5])._asdict()
+                | {"val_perplexity": found(Settings(*task[:5]))}
+                | {"steps": task[5], "cpu_minutes": 2.0 if task[1] == "concat" else 4.0}
+                for task in made
+            ]
+        wanted[name] = tasks
+        return tasks
+
+    def found(settings: Settings) -> float:
+        return bowl(settings) if settings.model == "luong" else 5 + settings.dropout
 
     made: list[Any] = []
+    wanted: dict[str, list[Any]] = {}
     monkeypatch.setattr(Tables, "extend", extend)
-    best = race.make_tries(Tables(tmp_path))
+    race.make_race(Tables(tmp_path))
+    race.make_others(Tables(tmp_path))
     numbers = {model: sum(task[0] == model for task in made) for model in race.MODELS}
     assert len(set(numbers.values())) == 1
-    assert numbers["luong"] >= race.TRIES
-    assert best["luong"] == Settings("luong", "concat", 8e-3, 100, 0.2)
-    assert {best[model].dropout for model in race.MODELS if model != "luong"} == {0.0}
-    assert {task[-1] for task in made} == {800}
+    assert numbers["luong"] > race.TRIES
+    assert {task[-1] for task in made} == {600}
+    best = Settings("luong", "concat", 8e-3, 100, 0.2)
+    assert [task for task in wanted["race"] if task[0] == "luong"] == [
+        (*best, seed, 0.2) for seed in SEEDS
+    ]
+    others = [task for task in wanted["race"] if task[0] != "luong"]
+    assert len(others) == 15
+    assert {task[4] for task in others} == {0.0}
+    assert {task[-1] for task in others} == {0.4}
+    assert [task for task in wanted["race_others"] if task[0] == "luong"] == [
+        (*other, SEEDS[0], 0.2)
+        for other in (best._replace(rate=4e-3), best._replace(dropout=0.3))
+    ]
+    assert len(wanted["race_others"]) == 8
 
 
 @pytest.fixture

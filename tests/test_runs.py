@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -18,11 +19,11 @@ from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import evaluate, perplexity
-from annotated_transformer.files import locked
+from annotated_transformer.files import FolderTakenError, locked
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import Recipe, Run, checkpoint, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint, load_progress, save_checkpoint
-from annotated_transformer.run.encoded import training_pairs
+from annotated_transformer.run.encoded import CACHE_VARIABLE, training_pairs
 from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
 from annotated_transformer.search import Search
 from annotated_transformer.tokens import UNK
@@ -83,6 +84,52 @@ def stop_after(monkeypatch, steps, signum=signal.SIGINT):
         return result
 
     monkeypatch.setattr(Trainer, "update", interrupted)
+
+
+class Gone:
+    """A screen that nobody reads any longer."""
+
+    encoding = "utf-8"
+
+    def write(self, text):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    def flush(self):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    def isatty(self):
+        return True
+
+
+def test_a_training_of_which_nobody_reads_the_progress_goes_on(tmp_path, monkeypatch):
+    long = CORPUS.splits | {"train": [*PAIRS, ("a " * 60, "b " * 60)]}  # of which a warning tells
+    corpus = replace(CORPUS, splits=long)
+    run = Run.create(tmp_path / "run", recipe(), corpus)
+    monkeypatch.setattr(sys, "stderr", Gone())
+    assert train(run, corpus) is None
+    assert load_progress(run.checkpoint)["steps"] == 12
+
+
+def test_a_run_does_not_take_the_place_of_the_folder_in_which_we_are(tmp_path, monkeypatch):
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for folder in (Path(), here):
+        message = f"^{re.escape(str(folder))} is the folder that you are in: name a new one\\.$"
+        with pytest.raises(FolderTakenError, match=message):
+            Run.create(folder, recipe(), CORPUS)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+@pytest.mark.parametrize("lost", ["vocabulary.src.json", "src.ids", "tgt.starts"])
+def test_what_is_deleted_in_the_cache_is_made_again(tmp_path, monkeypatch, lost):
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    first = begin(tmp_path / "first")
+    [file] = (tmp_path / "cache").rglob(lost)
+    file.unlink()
+    again = begin(tmp_path / "again")
+    assert file.exists()
+    assert again.vocabularies.encode(PAIRS) == first.vocabularies.encode(PAIRS)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -10,10 +10,10 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 from annotated_transformer.cli import app
-from annotated_transformer.corpora import Corpus
+from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS
-from annotated_transformer.run import Recipe, Run, checkpoint, export_to_web, web
+from annotated_transformer.run import Recipe, Run, checkpoint, export_to_web, preset, web
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.run.web import tokens_and_merges
 from annotated_transformer.search import Search
@@ -83,6 +83,11 @@ def test_a_joint_vocabulary_is_written_once(tmp_path):
     assert found["src"]["kind"] == "subwords"
     tokens = found["src"]["tokens"]
     assert all(a in tokens and b in tokens and a + b in tokens for a, b in found["src"]["merges"])
+
+
+def test_subwords_have_no_glosses_and_no_links(tmp_path):
+    run = Run.create(tmp_path / "run", preset("luong", "toy", subwords=300), load_corpus("toy"))
+    assert "sentences" not in web.describe(run)
 
 
 def test_the_toy_corpus_brings_glosses_and_gold_alignments(tmp_path, monkeypatch):

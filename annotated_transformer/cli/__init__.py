@@ -2,6 +2,7 @@
 
 import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 import typer
@@ -17,6 +18,10 @@ def main() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed: nothing is read, nobody reads
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
+    # What is read is UTF-8, whatever the locale says; so is what is written.
+    for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
     try:
         with one_sentence():
             require_text(*sys.argv[1:])

@@ -21,6 +21,7 @@ from annotated_transformer.cli.options import (
 )
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.devices import choose_device
+from annotated_transformer.errors import require_choice
 from annotated_transformer.files import FolderTakenError, quoted
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import (
@@ -98,6 +99,8 @@ def train(
         changes = {name: value for name, value in given.items() if value is not None}
         changes |= dict(map(parsed, settings or ()))
         model, corpus = changes.pop("model", model), changes.pop("corpus", corpus)
+        if model is not None:
+            require_choice("model", model, MODELS)  # JSON may hold anything
         made = recipe_of(recipe, model, corpus)
         if steps is not None:
             shorter = min(made.warmup, max(steps, 0) // 4)
@@ -106,6 +109,7 @@ def train(
         processes.require_engine(made.engine)
         processes.share_of(made.accumulate)  # refused before there is a folder
         data = load_corpus(made.corpus, made.languages)
+        require_text(data.name)  # a path may have more in it than what was given
         made = replace(made, corpus=data.name)
         where = choose_device(device)
         folder = processes.first(lambda: begin(out, made, data, strict=strict, device=where).folder)

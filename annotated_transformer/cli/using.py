@@ -24,6 +24,7 @@ from annotated_transformer.corpora import load_corpus
 from annotated_transformer.devices import choose_device, computing_in
 from annotated_transformer.errors import InputError
 from annotated_transformer.run import LineTranslator, Run, lines_of
+from annotated_transformer.screen import SCREEN
 from annotated_transformer.search import Search
 
 
@@ -74,7 +75,10 @@ def translate(
     standard error says why. A text of any length is translated as it is read, a thousand
     lines at a time, in order.
     """
-    if handed_over(package, translate, locals()):
+    with one_sentence():
+        if package and (workers or 1) > 1:
+            raise InputError(f"workers is {workers}, it must be 1 with --package.")
+    if handed_over(package, translate, locals() | {"workers": 1}):
         return
     with one_sentence():
         require_text(run, text, prefix)
@@ -102,11 +106,12 @@ def translate_stream(
     """Translate line by line; what is wrong with a line is told beside it."""
     # On a terminal alone, and not among the translations.
     hidden = True if sys.stdout.isatty() else None
-    with tqdm(unit=" lines", disable=hidden, dynamic_ncols=True) as bar:
+    with tqdm(unit=" lines", disable=hidden, dynamic_ncols=True, file=SCREEN) as bar:
         for number, line in enumerate(translator.translate(lines, workers), 1):
             if line.fault:
-                with bar.external_write_mode(file=sys.stderr):
-                    typer.echo(f"Line {number} {line.fault}; its translation is empty.", err=True)
+                told = f"Line {number} {line.fault}; its translation is empty."
+                with bar.external_write_mode(file=SCREEN):
+                    typer.echo(told, file=SCREEN)
             for translation in line.translations:
                 typer.echo(translation)
             bar.update()

@@ -143,7 +143,7 @@ class Exercise(Task):
         """What is said of a wrong answer without the catalogue."""
         diagnosis, case = self._diagnosis, self._arguments(told)
         if same := always_the_same(answers, right):
-            return f"it gives {same} in every case; for {case} right is {brief(right[told])}."
+            return f"it gives {same} in every case; for {case}, {brief(right[told])} is right."
         if said := diagnosis.by_chance(answer, told) or self.related(answers, right):
             return said
         if said := diagnosis.wrong_axes(answers, right) or self._mended(answers):

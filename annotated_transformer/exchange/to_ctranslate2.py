@@ -26,7 +26,8 @@ Written by `annotated-transformer export --to ctranslate2`. After
 python translate.py < text
 ```
 
-translates a text line by line, each as `annotated-transformer translate --beam 1` does. In
+translates a text line by line, each as `annotated-transformer translate --beam 1` does; of a line
+that cannot be translated, a sentence on standard error says so. In
 `translate.py`, `compute_type="int8"` for the `Translator` rounds the weights: it is faster, and
 a translation may differ. A beam ranks long and short translations otherwise than ours.
 """
@@ -34,6 +35,7 @@ a translation may differ. A beam ranks long and short translations otherwise tha
 TRANSLATE = '''"""Translate standard input line by line: python translate.py < text."""
 
 import sys
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import ctranslate2
@@ -46,9 +48,28 @@ folder = Path(__file__).parent
 translator = ctranslate2.Translator(str(folder))
 source = Tokenizer.from_file(str(folder / "source.json"))
 target = Tokenizer.from_file(str(folder / "target.json"))
-cut = source.encode_batch([line.strip() for line in sys.stdin])
-# A special token that is spelled out in a text is unknown.
-sentences = [[t if i > 2 else "<unk>" for i, t in zip(c.ids, c.tokens)] for c in cut]
+sys.stdout.reconfigure(encoding="utf-8")
+
+
+def text_of(line):
+    """The text of a line; nothing if it is not UTF-8."""
+    try:
+        return line.removeprefix(BOM_UTF8).decode().strip()
+    except UnicodeDecodeError:
+        return None
+
+
+sentences = []
+for number, line in enumerate(sys.stdin.buffer, 1):
+    text = text_of(line)
+    cut = source.encode(text or "")
+    # A special token that is spelled out in a text is unknown.
+    tokens = [t if i > 2 else "<unk>" for i, t in zip(cut.ids, cut.tokens)]
+    is_known = source.decode([i for i in cut.ids if i > 3]).strip()
+    if text is None or (text and not (is_known and len(tokens) < MAX_LENGTH)):
+        print(f"Line {{number}} cannot be translated; its translation is empty.", file=sys.stderr)
+        tokens = []
+    sentences.append(tokens)
 lengths = [min(len(tokens) + 1 + EXTRA_LENGTH, MAX_LENGTH) for tokens in sentences]
 found = translator.translate_batch(
     sentences,

@@ -58,7 +58,7 @@ def asked_for(what: str | None) -> tuple[str, ...]:
         return MODULES_BY_CHAPTER
     if what in WRITTEN:
         return (what,)
-    numbered = what.isdecimal() and 0 < int(what) <= len(CHAPTERS)
+    numbered = what.isdecimal() and len(what) <= 2 and 0 < int(what) <= len(CHAPTERS)
     chapter = CHAPTERS[int(what) - 1] if numbered else what
     found = tuple(module for module in MODULES_BY_CHAPTER if MODULES[module] == chapter)
     if not found:

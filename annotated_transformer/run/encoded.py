@@ -13,9 +13,11 @@ from filelock import FileLock
 from platformdirs import user_cache_dir
 from tqdm import tqdm
 
+from annotated_transformer.bitext import FILES as BITEXT
 from annotated_transformer.bitext import Bitext, Example, read_bitext, write_bitext
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.files import fill_folder
+from annotated_transformer.files import discard, fill_folder
+from annotated_transformer.screen import SCREEN
 from annotated_transformer.sentence_pieces import vocabulary_of_json
 from annotated_transformer.tokens import Vocabularies
 
@@ -35,7 +37,7 @@ def learned_vocabularies(corpus: Corpus, subwords: int) -> Vocabularies:
         pairs = corpus.split("train")
         write_vocabularies(Vocabularies.learn(pairs, subwords), folder)
 
-    return read_vocabularies(_made_once(f"{corpus.checksum}-vocabulary-{subwords}", learn))
+    return read_vocabularies(_made_once(f"{corpus.checksum}-vocabulary-{subwords}", FILES, learn))
 
 
 def training_pairs(corpus: Corpus, vocabularies: Vocabularies, longest: int) -> tuple[Bitext, int]:
@@ -53,7 +55,7 @@ def training_pairs(corpus: Corpus, vocabularies: Vocabularies, longest: int) -> 
 
     text = "".join(vocabulary.to_json() for vocabulary in vocabularies)
     name = f"{corpus.checksum}-ids-{sha256(text.encode()).hexdigest()[:16]}"
-    everything = read_bitext(_made_once(name, encode))
+    everything = read_bitext(_made_once(name, BITEXT, encode))
     kept = everything.within(longest)
     return kept, len(everything) - len(kept)
 
@@ -78,18 +80,21 @@ def read_vocabularies(folder: Path) -> Vocabularies:
 
 def _shown(chunks: Iterable[list[Example]]) -> Iterable[list[Example]]:
     """The same chunks, with a count of their pairs on stderr if it takes long."""
-    with tqdm(desc="encoding", unit=" pairs", delay=PATIENCE, dynamic_ncols=True) as bar:
+    with tqdm(
+        desc="encoding", unit=" pairs", delay=PATIENCE, dynamic_ncols=True, file=SCREEN
+    ) as bar:
         for chunk in chunks:
             yield chunk
             bar.update(len(chunk))
 
 
-def _made_once(name: str, make: Callable[[Path], None]) -> Path:
+def _made_once(name: str, files: Iterable[str], make: Callable[[Path], None]) -> Path:
     """The folder of that name in the cache, filled by the first process that asks for it."""
     cache = Path(os.environ.get(CACHE_VARIABLE) or user_cache_dir("annotated-transformer"))
     folder = cache / "encoded" / name
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(f"{name}.lock")):
-        if not folder.is_dir():
+        if not all((folder / file).is_file() for file in files):
+            discard(folder)
             fill_folder(folder, make)
     return folder

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.bitext import Bitext
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.devices import move
+from annotated_transformer.devices import move, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
 from annotated_transformer.files import fill_folder, locked, quoted, require_empty
@@ -206,7 +206,7 @@ class Run:
         weights, _ = load_checkpoint(self.weights)
         # The recipe may say any size: what the file holds has room, and nothing else is built.
         require_fit(weights, self.recipe.sketch_model(self.vocabularies), self.weights)
-        with torch.random.fork_rng(devices=[]):  # its fresh weights are of no interest
+        with same_randomness():  # its fresh weights are of no interest
             model = self.recipe.make_model(self.vocabularies)
         model.load_state_dict(weights, strict=False)  # shared weights stand under one name only
         return move(model.eval(), self.device)
@@ -221,7 +221,9 @@ class Run:
         Raises:
             InputError: if there is no such split, or a sentence of it is too long for the model.
         """
-        gold, pairs = corpus.alignments.get(split), list(corpus.split(split))
+        # The links of an alignment are between words: those of subwords are not known.
+        gold = None if self.recipe.subwords else corpus.alignments.get(split)
+        pairs = list(corpus.split(split))
         return evaluate(self.model, self.vocabularies, pairs, search or self.recipe.search, gold)
 
     def export(self, folder: Path) -> "Run":

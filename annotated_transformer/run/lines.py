@@ -9,7 +9,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 
 import torch
 
@@ -18,7 +19,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.run.folder import Run
 from annotated_transformer.search import Search
 from annotated_transformer.tokens import UNK
-from annotated_transformer.translation import search_all
+from annotated_transformer.translation import require_known, search_all
 
 LONGEST = 100_000
 """Bytes of a line: what has more is no sentence."""
@@ -47,7 +48,7 @@ def lines_of(readline: Callable[[int], bytes]) -> Iterator[bytes]:
         rest = line
         while rest and not rest.endswith(b"\n"):
             rest = readline(LONGEST)
-        yield line.rstrip(b"\r\n")
+        yield line.rstrip(b"\r\n") if rest is line else line
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,14 @@ class LineTranslator:
     search: Search
     prefix: str | None = None
     precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        """Refuse a prefix that no translation can begin with.
+
+        Raises:
+            InputError: if the vocabulary does not know all of it.
+        """
+        require_known("prefix", self.prefix or "", self.run.vocabularies.tgt)
 
     def fault(self, line: bytes, ids: Sequence[int], prefix: Sequence[int]) -> str | None:
         """What is wrong with a line, as the end of a sentence; nothing is wrong with an empty one.
@@ -155,8 +164,16 @@ def begin(given: LineTranslator, threads: int) -> None:
     """Begin a process that translates; Ctrl-C is for the one that began it."""
     global translator
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     translator = given
+
+
+def end_with_parent() -> None:
+    """End this process when the one that began it has ended, however that came about."""
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def go_on(chunk: Sequence[bytes]) -> list[Line]:

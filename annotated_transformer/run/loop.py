@@ -25,6 +25,7 @@ from annotated_transformer.run.footprint import require_memory
 from annotated_transformer.run.interruption import asked_to_stop
 from annotated_transformer.run.learning_curve import LearningCurve
 from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
+from annotated_transformer.screen import SCREEN
 from annotated_transformer.settings import Size, build
 from annotated_transformer.training import Trainer, endless_batches
 from annotated_transformer.transformer import Transformer
@@ -87,7 +88,7 @@ def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) 
         trainer, progress = session.trainer, session.progress
         bar = tqdm(
             total=recipe.steps, initial=trainer.steps, unit="step", dynamic_ncols=True,
-            disable=not processes.leads,
+            disable=not processes.leads, file=SCREEN,
         )  # fmt: skip
         with bar, asked_to_stop() as wish:
             while trainer.steps < recipe.steps and session.patient and not stop:
@@ -125,7 +126,7 @@ class Session:
             tqdm.write(
                 f"{left_out:,} of {left_out + len(examples):,} training pairs are left out: they "
                 f"have more than {recipe.longest:,} tokens on a side.",
-                file=sys.stderr,
+                file=SCREEN,
             )
         sketch = recipe.sketch_model(run.vocabularies)
         require_memory(sketch, recipe.batch_tokens, len(run.vocabularies.tgt), run.device)

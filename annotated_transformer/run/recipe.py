@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from annotated_transformer.devices import PRECISIONS
+from annotated_transformer.devices import PRECISIONS, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS, make_config, make_model
 from annotated_transformer.schedule import Schedule, inverse_sqrt_schedule, linear_schedule
@@ -61,7 +61,9 @@ class Recipe:
     average_decay: Share = 0.99
     precision: Annotated[str, one_of(PRECISIONS)] = "float32"  # in which matrices are multiplied
     engine: Annotated[str, one_of(ENGINES)] = "readable"  # fast: the same steps in less time
-    validate_every: Size = 250  # steps between two validations; a checkpoint is written at each
+    validate_every: Annotated[Size, Field(le=10**6)] = (
+        250  # steps between two validations; a checkpoint is written at each
+    )
     patience: Size | None = None  # validations without a better one before it stops early
     search: Search = field(default_factory=lambda: Search(beam=4))  # unless another is asked for
     sizes: dict[str, Any] = field(default_factory=dict)  # what differs from the model's defaults
@@ -160,7 +162,7 @@ class Recipe:
         """
         try:
             # Making a model seeds the generator, which is of no interest here.
-            with torch.device("meta"), torch.random.fork_rng(devices=[]):
+            with torch.device("meta"), same_randomness():
                 return self.make_model(vocabularies)
         except RuntimeError as error:  # numbers of numbers that no number can hold
             raise InputError(f"a model of these sizes cannot be built ({error}).") from error

@@ -64,7 +64,8 @@ def describe(run: Run) -> dict[str, Any]:
         "src": tokens_and_merges(src),
         "tgt": "src" if tgt.to_json() == src.to_json() else tokens_and_merges(tgt),
     }
-    return described | (toy_sentences() if run.recipe.corpus == "toy" else {})
+    has_words = run.recipe.corpus == "toy" and not run.recipe.subwords
+    return described | (toy_sentences() if has_words else {})
 
 
 def resolved(config: Any) -> dict[str, Any]:

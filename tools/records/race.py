@@ -1,10 +1,11 @@
 """The race: four models on German captions, with equal tuning, and time as the measure.
 
 Every model gets the same tokenizer, batches, loss, optimizer and averaging. Time is counted in
-steps of a measured speed (race_speed), so that no result depends on what else the machine did.
-Each model is tried equally often, in settings of its own: beside the best so far in its rate, its
-warm-up, its dropout, or its score. Then five fresh seeds run on to the last budget; the rate falls
-as 1/√step, so they may be stopped anywhere on the way.
+steps of a measured speed, so that no result depends on what else the machine did: that of
+race_speed for the tries, and that of all its tries together for the race. Each model is tried
+equally often, in settings of its own: beside the best so far in its rate, its warm-up, its dropout,
+or its score. Then five fresh seeds run on to the last budget; the rate falls as 1/√step, so they
+may be stopped anywhere on the way.
 """
 
 import copy
@@ -12,6 +13,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
@@ -38,12 +40,12 @@ MINUTES = (0.5, 1, 2, 3, 4, 6, 8, 10, 12)
 """Minutes of one core after which the perplexity of a run is measured."""
 BUDGETS = (2, 4, 12)
 """Those of them after which it also translates."""
-TRIED = 4
+TRIED = 3
 """Minutes of one core for a try."""
 TRIES = 12
 """Tries of each model; all get more if the best of one is at the edge of what was tried."""
-FACTORS = (2.0, 2**0.5, 2**0.25)
-"""How far apart rates and warm-ups are; if all that is near the best was tried, they are finer."""
+QUARTERS = (4, 2, 1)
+"""How far apart rates and warm-ups are, in quarters of a doubling: first far, then nearer."""
 SUBWORDS, BATCH_TOKENS, SMOOTHING, AVERAGE_DECAY = 5000, 1024, 0.1, 0.99
 SEARCH = Search(beam=4, alpha=0.6)
 
@@ -53,28 +55,41 @@ class Settings(NamedTuple):
 
     model: str
     score: str  # "" if the model has no choice
-    rate: float
-    warmup: int
-    dropout: float
+    rate: float = 2e-3
+    warmup: int = 200
+    dropout: float = 0.1
 
-    def beside(self, factor: float) -> list["Settings"]:
-        """These with one of them changed: another score, another rate, dropout or warm-up."""
-        scores = [score for score in SCORES if self.score not in ("", score)]
-        rates = [float(f"{rate:.2g}") for rate in (self.rate * factor, self.rate / factor)]
-        step = 0.1 * math.log2(factor)
-        dropouts = [round(self.dropout + sign * step, 3) for sign in (1, -1)]
-        warmups = [round(warmup) for warmup in (self.warmup * factor, self.warmup / factor)]
+    def beside(self, quarters: int) -> list["Settings"]:
+        """These with another rate, dropout or warm-up: so many quarters of a doubling away.
+
+        A doubling of the rate or of the warm-up counts as a tenth of dropout.
+        """
+        signs = (1, -1)
+        rates = [moved(self.rate, FIRST.rate, sign * quarters) for sign in signs]
+        dropouts = [round(self.dropout + sign * quarters / 40, 3) for sign in signs]
+        warmups = [moved(self.warmup, FIRST.warmup, sign * quarters) for sign in signs]
         return [
-            *(self._replace(score=score) for score in scores),
-            *(self._replace(rate=rate) for rate in rates),
+            *(self._replace(rate=float(f"{rate:.2g}")) for rate in rates),
             *(self._replace(dropout=dropout) for dropout in dropouts if dropout >= 0),
-            *(self._replace(warmup=warmup) for warmup in warmups),
+            *(self._replace(warmup=round(warmup)) for warmup in warmups),
         ]
+
+    def with_other_scores(self) -> list["Settings"]:
+        """These with each of the other scores, if the model has a choice."""
+        return [self._replace(score=score) for score in SCORES if self.score not in ("", score)]
+
+
+FIRST = Settings("", "")
+
+
+def moved(value: float, first: float, quarters: int) -> float:
+    """A value so many quarters of a doubling higher, on the grid of quarters around ``first``."""
+    return float(first * 2 ** ((round(4 * math.log2(value / first)) + quarters) / 4))
 
 
 def first_settings(model: str) -> Settings:
     """Where the tries of a model begin."""
-    return Settings(model, "general" if model == "luong" else "", 2e-3, 200, 0.1)
+    return Settings(model, "general" if model == "luong" else "")
 
 
 def settings_of(row: Row) -> Settings:
@@ -94,26 +109,33 @@ def best_of(tried: dict[Settings, float]) -> Settings:
 
 
 def next_try(tried: dict[Settings, float]) -> Settings:
-    """What to try next: the best with one thing changed to a value that has not been tried."""
-    seen = [set(values) for values in zip(*tried, strict=True)]
+    """What to try next: the best with one thing changed.
+
+    Raises:
+        RuntimeError: if all of that was tried.
+    """
     best = best_of(tried)
-    beside = (other for factor in FACTORS for other in best.beside(factor))
-    return next(
-        other
-        for other in beside
-        if any(value not in values for value, values in zip(other, seen, strict=True))
-    )
+    far, *nearer = map(best.beside, QUARTERS)
+    scores, seen = best.with_other_scores(), {settings.score for settings in tried}
+    new = [other for other in scores if other.score not in seen]
+    for other in [*new, *far, *scores, *chain(*nearer)]:
+        if other not in tried:
+            return other
+    raise RuntimeError(f"all that is beside {best} was tried.")
 
 
 def is_inside(tried: dict[Settings, float]) -> bool:
-    """Whether the best rate, warm-up and dropout lie between others that were tried."""
+    """Whether the best lies between others that differ from it in one thing alone, in every thing.
+
+    There is none below a dropout of 0. Of the other scores, all have to be tried.
+    """
     best = best_of(tried)
     for name in ("rate", "warmup", "dropout"):
-        values = [getattr(settings, name) for settings in tried]
         value = getattr(best, name)
-        if value == max(values) or value == min(values) > 0:
+        row = [getattr(other, name) for other in tried if other._replace(**{name: value}) == best]
+        if value == max(row) or value == min(row) > 0:
             return False
-    return True
+    return tried.keys() >= set(best.with_other_scores())
 
 
 @cache
@@ -207,7 +229,7 @@ def try_settings(*task: Any) -> Row:
     model = build(settings, TRIAL)
     try:
         [(average, seconds)] = stages(model, settings.rate, settings.warmup, TRIAL, [steps])
-        minutes, found = round(seconds / 60, 1), perplexity_on("val", average)
+        minutes, found = round(seconds / 60, 2), perplexity_on("val", average)
     except DivergedError:
         minutes, found = "", math.inf
     row = {**settings._asdict(), "steps": steps}
@@ -223,10 +245,10 @@ def run_model(*task: Any) -> Row:
     row = {**settings._asdict(), "seed": seed, "seconds_per_step": seconds_per_step}
     row |= {"parameters": parameters, "steps": 0, "cpu_minutes": 0.0}
     sources, references = captions.corpus().sides(captions.TEST)
-    goals = [captions.steps_within(60 * minutes, seconds_per_step) for minutes in MINUTES]
+    goals = [steps_within(minutes, seconds_per_step) for minutes in MINUTES]
     passing = stages(model, settings.rate, settings.warmup, seed, goals)
     for minutes, goal, (average, seconds) in zip(MINUTES, goals, passing, strict=True):
-        row |= {"steps": goal, "cpu_minutes": round(seconds / 60, 1)}
+        row |= {"steps": goal, "cpu_minutes": round(seconds / 60, 2)}
         row[f"val_perplexity_{minutes}"] = perplexity_on("val", average)
         if minutes in BUDGETS:
             found = translate(average, sources, vocabularies(), SEARCH)
@@ -246,41 +268,84 @@ def make_speeds(tables: Tables) -> dict[tuple[str, str], float]:
     return {(row["model"], row["score"]): float(row["seconds_per_step"]) for row in rows}
 
 
+def steps_within(minutes: float, seconds_per_step: float) -> int:
+    """How many steps fit into so many minutes."""
+    return int(60 * minutes / seconds_per_step)
+
+
 def mark_best(rows: list[Row]) -> list[Row]:
     """Tell for every row whether it is the best of its model."""
     best = {best_of(tries_of(rows, model)) for model in {row["model"] for row in rows}}
     return [{**row, "chosen": settings_of(row) in best} for row in rows]
 
 
-def make_tries(tables: Tables) -> dict[str, Settings]:
-    """What was tried of each of the four models, equally often, four minutes of one core each.
+def make_tries(tables: Tables) -> list[Row]:
+    """What was tried of each of the four models, equally often, three minutes of one core each.
 
-    What would refute "the best lies inside": a rate, warm-up or dropout at the edge of what was
-    tried. Then all models get another try, until there is none.
+    What would refute "the best lies inside": a rate, warm-up or dropout at the edge, with all else
+    equal, or a score of Luong that was not tried beside it. Then all models get another try, until
+    there is none.
     """
     speeds = make_speeds(tables)
     keys = [*Settings._fields, "steps"]
 
     def task(settings: Settings) -> tuple[Any, ...]:
-        seconds = speeds[settings.model, settings.score]
-        return (*settings, captions.steps_within(60 * TRIED, seconds))
+        return (*settings, steps_within(TRIED, speeds[settings.model, settings.score]))
 
     tasks, number = [task(first_settings(model)) for model in MODELS], TRIES
     while True:
         rows = tables.extend("race_tries", try_settings, tasks, keys, mark_best)
         tried = {model: tries_of(rows, model) for model in MODELS}
-        if all(len(tried[model]) >= number for model in MODELS):
+        number = max(number, *map(len, tried.values()))
+        if all(len(found) == number for found in tried.values()):
             if all(map(is_inside, tried.values())):
-                return {model: best_of(tried[model]) for model in MODELS}
-            number = max(map(len, tried.values())) + 1
+                return rows
+            number += 1
         tasks += [task(next_try(found)) for found in tried.values() if len(found) < number]
 
 
+def seconds_in_tries(rows: Iterable[Row], settings: Settings) -> float:
+    """The seconds of the processor for a step, over all tries of a model with this score."""
+    mine = [row for row in rows if settings_of(row)[:2] == settings[:2] and row["cpu_minutes"]]
+    minutes = sum(float(row["cpu_minutes"]) for row in mine)
+    return round(60 * minutes / sum(int(row["steps"]) for row in mine), 4)
+
+
+def chosen_tasks(tables: Tables) -> dict[str, tuple[Settings, float]]:
+    """The best settings of each of the four models, and the seconds for a step of them."""
+    rows = make_tries(tables)
+    best = [best_of(tries_of(rows, model)) for model in MODELS]
+    return {settings.model: (settings, seconds_in_tries(rows, settings)) for settings in best}
+
+
+RUN = [*Settings._fields, "seed", "seconds_per_step"]
+"""Which columns say what a run of the race is."""
+
+
 def make_race(tables: Tables) -> list[Row]:
-    """The four models in their best settings, five fresh seeds, from half a minute to twelve."""
-    best, speeds = make_tries(tables), make_speeds(tables)
-    tasks = [
-        (*best[model], seed, speeds[model, best[model].score]) for seed in SEEDS for model in MODELS
+    """The four models in their best settings, five fresh seeds, from half a minute to twelve.
+
+    What would refute an order: settings that suit twelve minutes better than three, for which they
+    were chosen. A lower rate and more dropout, which long trainings like, are in race_others.
+    """
+    chosen = chosen_tasks(tables)
+    tasks = [(*settings, seed, seconds) for seed in SEEDS for settings, seconds in chosen.values()]
+    return tables.extend("race", run_model, tasks, RUN)
+
+
+def make_others(tables: Tables) -> list[Row]:
+    """The four models with half the rate, and with a tenth more dropout, one seed each.
+
+    What would refute that the chosen settings are good at every budget: a lower perplexity at one
+    of them than that of the same seed in the race.
+    """
+    others = [
+        (other, seconds)
+        for settings, seconds in chosen_tasks(tables).values()
+        for other in (
+            settings._replace(rate=settings.rate / 2),
+            settings._replace(dropout=round(settings.dropout + 0.1, 3)),
+        )
     ]
-    keys = [*Settings._fields, "seed", "seconds_per_step"]
-    return tables.extend("race", run_model, tasks, keys)
+    tasks = [(*settings, SEEDS[0], seconds) for settings, seconds in others]
+    return tables.extend("race_others", run_model, tasks, RUN)

@@ -14,10 +14,10 @@ FACTOR = 2.0
 """The grid of rates goes on by this factor while the best stands at its edge."""
 
 
-def best_rate(rows: Iterable[Row], model: str) -> float:
+def best_rate(rows: Iterable[Row], model: str, criterion: str = "val_perplexity") -> float:
     """The rate of a model's trial with the lowest validation perplexity."""
     trials = [row for row in rows if row["model"] == model and int(row["seed"]) == TRIAL]
-    return float(min(trials, key=lambda row: float(row["val_perplexity"]))["rate"])
+    return float(min(trials, key=lambda row: float(row[criterion]))["rate"])
 
 
 def widened(grid: Sequence[float], best: float) -> list[float]:
@@ -33,14 +33,18 @@ def tune(
     train: Callable[..., Row],
     models: Collection[str],
     rates: Sequence[float],
+    criterion: str = "val_perplexity",
 ) -> list[Row]:
-    """Try rates until the best of each model lies inside its grid; train it with fresh seeds."""
+    """Try rates until the best of each model lies inside its grid; train it with fresh seeds.
+
+    The best is that with the lowest number in the column ``criterion``.
+    """
     keys = ["model", "rate", "seed"]
     grids = {model: list(rates) for model in models}
     while True:
         trials = [(model, rate, TRIAL) for model, grid in grids.items() for rate in grid]
         rows = tables.extend(table, train, trials, keys)
-        best = {model: best_rate(rows, model) for model in models}
+        best = {model: best_rate(rows, model, criterion) for model in models}
         wider = {model: widened(grid, best[model]) for model, grid in grids.items()}
         if wider == grids:
             break

@@ -143,7 +143,7 @@ norms_agree = Exercise(
         (Model("a model with wrong norms and small gains", 2, change=as_if_trained),),
         (Model("a model whose norms reverse the numbers", change=become(Reversed)),),
         (Model("a model with one wrong norm, the first", 2, change=only(0)),),
-        (Model("a model with one wrong norm, inside", 2, change=only(3)),),
+        (Model("a model with one wrong norm inside", 2, change=only(3)),),
         (SCALE,),
         (HEADS,),
         (Model("a model whose trained norms reverse the numbers", change=trained_in_reverse),),
