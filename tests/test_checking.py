@@ -749,7 +749,7 @@ def test_a_class_for_one_number_of_axes_is_told_neutrally() -> None:
 
 def test_what_is_always_the_same_is_told_neutrally() -> None:
     assert TOTAL(lambda numbers: 7).mistake == (
-        "it gives 7 in every case; for [0.5, 1] right is 1.5."
+        "it gives 7 in every case; for [0.5, 1], 1.5 is right."
     )
     assert not TOTAL(lambda numbers: 7).mistake.startswith("you")
 
