@@ -43,6 +43,8 @@ def strongest_links(weights: Float[Tensor, "tgt src"], tgt_length: int, src_leng
             f"weights have the shape {list(weights.shape)}, they must be a table of at least "
             f"{tgt_length} rows and {src_length} columns."
         )
+    if not src_length:
+        return frozenset()
     best = weights[:tgt_length, :src_length].argmax(dim=-1).tolist()
     return frozenset((source, target) for target, source in enumerate(best))
 
@@ -61,11 +63,7 @@ def alignment_error_rate(predicted: Sequence[Links], gold: Sequence[Links]) -> f
     Raises:
         InputError: if there are not as many predicted as gold alignments, or no link at all.
     """
-    if len(predicted) != len(gold):
-        raise InputError(
-            f"{len(predicted)} predicted alignments stand against {len(gold)} gold ones: "
-            "there must be one for each sentence."
-        )
+    _require_as_many(len(predicted), len(gold))
     hits = links = 0
     for found, true in zip(predicted, gold, strict=True):
         judged = {link for link in found if link[1] in {target for _, target in true}}
@@ -74,6 +72,14 @@ def alignment_error_rate(predicted: Sequence[Links], gold: Sequence[Links]) -> f
     if links == 0:
         raise InputError("there are 0 links to compare, at least 1 is needed.")
     return 1 - 2 * hits / links
+
+
+def _require_as_many(predicted: int, gold: int) -> None:
+    if predicted != gold:
+        raise InputError(
+            f"{predicted} predicted alignments stand against {gold} gold ones: "
+            "there must be one for each sentence."
+        )
 
 
 def alignment_errors(
@@ -90,6 +96,7 @@ def alignment_errors(
         InputError: if there are not as many examples as gold alignments, or no link at all.
     """
     require_whole("batch_size", batch_size, 1)
+    _require_as_many(len(examples), len(gold))
     found: dict[str, list[Links]] = {}
     bitext = Bitext.of(examples)
     for start in range(0, len(bitext), batch_size):

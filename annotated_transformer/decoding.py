@@ -115,7 +115,7 @@ def beam_search(
     compete for the places that are free; one that ends in ``EOS`` (or reaches the longest allowed
     length) keeps its place and is finished. When all places are taken by finished translations,
     those with the best log-probability divided by :func:`length_penalty` win. A beam of 1 is
-    greedy search, a beam as wide as the space of all translations is exhaustive.
+    greedy search (but for ties), a beam as wide as the space of all translations is exhaustive.
 
     Source: Graves 2012; Wu et al. 2016, section 7; Vaswani et al. 2017, section 6.1.
 

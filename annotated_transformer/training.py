@@ -41,7 +41,7 @@ def endless_batches(
     groups = (
         group
         for epoch in count()
-        for group in batches_by_tokens(bitext, max_tokens, seed=int(seed) * 1_000_003 + epoch)
+        for group in batches_by_tokens(bitext, max_tokens, seed=seed * 1_000_003 + epoch)
     )
     for group in islice(groups, skip, None, every):
         yield Batch.of([bitext[i] for i in group], device)

@@ -65,6 +65,10 @@ def test_strongest_links():
     assert strongest_links(weights, 4, 2) == {(1, 0), (0, 1), (1, 2), (0, 3)}  # not the third word
 
 
+def test_an_empty_source_has_no_links():
+    assert strongest_links(torch.ones(2, 3) / 3, 2, 0) == frozenset()
+
+
 def links(*pairs):
     return frozenset(pairs)
 
@@ -113,6 +117,8 @@ def test_alignments_that_cannot_be_compared():
         alignment_error_rate([links(), links()], [links()])
     with pytest.raises(InputError, match="there are 0 links to compare"):
         alignment_error_rate([links((0, 0))], [links()])
+    with pytest.raises(InputError, match="0 predicted alignments stand against 1 gold ones"):
+        alignment_errors(small_model("luong"), [], [links()])
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 100])

@@ -18,6 +18,7 @@ from annotated_transformer.run.checkpoint import (
     load_progress,
     require_fit,
     save_checkpoint,
+    save_halved,
 )
 
 TENSORS = {
@@ -51,6 +52,17 @@ def test_what_was_written_is_read(path):
 
 def test_the_progress_alone(path):
     assert load_progress(path) == PROGRESS
+
+
+def test_a_number_that_has_no_room_in_16_bits_is_refused(tmp_path):
+    model = torch.nn.Linear(3, 2)
+    with torch.no_grad():
+        model.bias[1] = -7e4
+    with pytest.raises(
+        InputError, match=r"^bias has numbers up to 7e\+04, it must have none above"
+    ):
+        save_halved(tmp_path / "model.safetensors", model)
+    assert not list(tmp_path.iterdir())
 
 
 def test_weights_are_those_of_the_model_or_refused(tmp_path):

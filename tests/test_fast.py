@@ -183,6 +183,20 @@ def test_a_smoothing_that_there_is_not(smoothing):
         )
 
 
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (torch.ones(2, 2).long(), r"target has the shape \[2, 2\], it must be \[1, 4\]"),
+        (torch.tensor([[1, 2, 3, 5]]), "target holds id 5, it must be at least 0 and below 5"),
+        (torch.ones(1, 4), "target is of the type torch.float"),
+    ],
+)
+def test_targets_that_are_none_of_the_hidden_words(target, message):
+    with pytest.raises(InputError, match=message):
+        output_loss.output_loss(nn.Linear(2, 5), torch.ones(1, 4, 2), target)
+
+
 CHANGES = [
     {},
     {"share_embeddings": True, "norm_position": "pre", "norm": "rms"},

@@ -135,6 +135,8 @@ def numbers_of(vocabulary: Vocabulary, listed: Path) -> list[int]:
         {"binary": True},
         {"activation_function": "relu"},
         {"scale_embedding": False},
+        {"tie_word_embeddings": False},
+        {"tie_word_embeddings": False, "scale_embedding": False},
         {"joint": False},
         {"joint": False, "binary": True},
         {"joint": False, "tie_word_embeddings": False, "activation_function": "relu"},

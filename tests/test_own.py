@@ -364,6 +364,13 @@ def test_a_module_that_cannot_be_imported_is_told_so(mine: Path) -> None:
     assert all(s.startswith("masking.py cannot be used: it cannot be read") for s in said)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
+def test_a_file_is_read_as_python_reads_it(mine: Path, encoding: str) -> None:
+    text = f"# coding: {encoding.removesuffix('-sig')}\n# ü\n" + OURS["masking"]
+    (mine / PACKAGE / "masking.py").write_bytes(text.encode(encoding, "replace"))
+    assert {finding.state for finding in judge(mine, "masking")} == {"right"}
+
+
 # --- in another process --------------------------------------------------------------------------
 
 
@@ -514,6 +521,17 @@ def test_a_half_finished_package_trains_with_what_is_right_of_it(
     mixed, right = (load_file(tmp_path / name / "model.safetensors") for name in ("theirs", "ours"))
     assert mixed.keys() == right.keys()
     assert all(torch.equal(mixed[name], right[name]) for name in right)
+
+
+@pytest.mark.slow
+def test_a_module_of_the_readers_may_import_a_file_of_theirs(mine: Path) -> None:
+    (mine / PACKAGE / "helpers.py").write_text("def root(x):\n    return x**0.5\n")
+    source = OURS["attention"].replace("math.sqrt", "root")
+    write(mine, "attention", "from .helpers import root\n" + source)
+    question = ["translate", ROOT / "checkpoints" / "toy-transformer", "I am a student"]
+    theirs = run(*question, "--package", mine)
+    assert theirs.stderr.startswith("Yours: attention.\n")
+    assert theirs.stdout == ours(*question).stdout != ""
 
 
 @pytest.mark.slow

@@ -195,8 +195,7 @@ def test_all_models_get_as_many_tries_as_the_one_that_needs_most(
     assert {task[4] for task in others} == {0.0}
     assert {task[-1] for task in others} == {0.4}
     assert [task for task in wanted["race_others"] if task[0] == "luong"] == [
-        (*other, SEEDS[0], 0.2)
-        for other in (best._replace(rate=4e-3), best._replace(dropout=0.3))
+        (*other, SEEDS[0], 0.2) for other in (best._replace(rate=4e-3), best._replace(dropout=0.3))
     ]
     assert len(wanted["race_others"]) == 8
 

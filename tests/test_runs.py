@@ -720,6 +720,19 @@ def test_progress_that_no_training_can_have_is_refused(tmp_path, change, message
         train(run, CORPUS)
 
 
+def test_a_run_goes_on_without_the_random_numbers_of_another_device(tmp_path):
+    run = begin(tmp_path / "run")
+    train(run, CORPUS)
+    tensors, progress = load_checkpoint(run.checkpoint)
+    names = ("random.cuda", "process.1.random", "process.1.random.cuda")
+    cuda, other, others = ({name: tensors["random"].clone()} for name in names)
+    save_checkpoint(run.checkpoint, tensors | cuda | others, progress)
+    assert train(run, CORPUS) is None
+    save_checkpoint(run.checkpoint, tensors | other, progress)
+    with pytest.raises(InputError, match=r"its process\.1\.random is uint8 .*, it must be missing"):
+        train(run, CORPUS)
+
+
 def test_a_random_state_that_is_none_is_refused(tmp_path):
     run = begin(tmp_path / "run")
     train(run, CORPUS)

@@ -106,6 +106,7 @@ def settings_put_back() -> Iterator[None]:
     """
     state, precision = random.getstate(), torch.get_default_dtype()
     of_numpy = np.random.get_state()  # noqa: NPY002  (a reader may use it)
+    device = torch.get_default_device()
     torch.set_default_dtype(torch.float64)
     try:
         with torch.random.fork_rng(devices=[]), torch.set_grad_enabled(torch.is_grad_enabled()):
@@ -114,6 +115,7 @@ def settings_put_back() -> Iterator[None]:
         random.setstate(state)
         np.random.set_state(of_numpy)  # noqa: NPY002
         torch.set_default_dtype(precision)
+        torch.set_default_device(device)
 
 
 def _tell(error: BaseException) -> str:

@@ -58,7 +58,7 @@ def import_marian(source: Path, folder: Path) -> Run:
         source.resolve().name,
         subwords=len(tgt.vocabulary),
         search=Search(beam=settings.num_beams or 1),
-        sizes=_sizes(settings),
+        sizes=_sizes(settings, torch.equal(src.numbers, tgt.numbers)),
     )
     vocabularies = Vocabularies(src.vocabulary, tgt.vocabulary)
     config = recipe.make_config(*map(len, vocabularies))
@@ -67,8 +67,10 @@ def import_marian(source: Path, folder: Path) -> Run:
     return Run.take_over(folder, recipe, vocabularies, weights)
 
 
-def _sizes(settings: MarianSettings) -> dict[str, Any]:
+def _sizes(settings: MarianSettings, one_numbering: bool) -> dict[str, Any]:
     """The sizes of our Transformer, by the names in its configuration."""
+    # Where the output has a matrix of its own, theirs has a table each for source and target.
+    one_table = settings.share_encoder_decoder_embeddings and settings.tie_word_embeddings
     return {
         "d_model": settings.d_model,
         "num_layers": settings.encoder_layers,
@@ -77,7 +79,7 @@ def _sizes(settings: MarianSettings) -> dict[str, Any]:
         "activation": ACTIVATIONS[settings.activation_function],
         "dropout": settings.dropout,
         "max_length": settings.max_position_embeddings,
-        "share_embeddings": settings.share_encoder_decoder_embeddings,
+        "share_embeddings": one_table and one_numbering,
         # Our embeddings are always scaled: where theirs are not, the output needs its own matrix.
         "tie_output": settings.tie_word_embeddings and settings.scale_embedding,
     }

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import each_text
 from annotated_transformer.sentence_pieces import SentencePieces
 from annotated_transformer.settings import BRIEF, Share, Size, build, one_of
 from annotated_transformer.tokens import SPECIALS
@@ -126,7 +127,7 @@ def read_side(source: Path, model: str, listed: str, settings: MarianSettings) -
 
 def _read_numbers(path: Path) -> dict[str, int]:
     numbers = read_json(path)
-    for token, number in numbers.items():
+    for token, number in zip(each_text(numbers), numbers.values(), strict=True):
         if type(number) is not int:  # true is one, too, and 1.0 equals one
             said = f"{BRIEF.repr(number)} of {BRIEF.repr(token)}"
             raise InputError(f"{path} says {said}, it must be a whole number.")

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast.products import linear
+from annotated_transformer.inputs import require_ids
 from annotated_transformer.tokens import PAD
 
 CHUNK = 256
@@ -77,10 +78,15 @@ def output_loss(
     """:func:`smoothed_cross_entropy` of ``output(hidden)``.
 
     Raises:
-        InputError: if the smoothing is outside [0, 1).
+        InputError: if the smoothing is outside [0, 1), or the targets are not ids of that shape.
     """
     if not 0 <= smoothing < 1:
         raise InputError(f"smoothing is {smoothing}, it must be at least 0 and below 1.")
+    if target.shape != hidden.shape[:2]:
+        raise InputError(
+            f"target has the shape {[*target.shape]}, it must be {[*hidden.shape[:2]]}."
+        )
+    require_ids("target", target, output.out_features)
     loss: Tensor = OutputLoss.apply(  # type: ignore[no-untyped-call]
         hidden.flatten(0, 1), output.weight, output.bias, target.flatten(), smoothing
     )

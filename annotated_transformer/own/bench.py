@@ -109,7 +109,8 @@ def serve(arguments: list[str]) -> None:
     def tell(entry: Any) -> None:
         print(json.dumps(entry), file=told, flush=True)
 
-    folder, subjects = Path(arguments[0]), json.loads(arguments[1])
+    # Absolute: the reader's code may change where this process stands.
+    folder, subjects = Path(arguments[0]).resolve(), json.loads(arguments[1])
     stand_in(folder)
     tell("")
     for module, pairs in groupby(subjects, key=itemgetter(0)):

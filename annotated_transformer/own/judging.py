@@ -54,8 +54,8 @@ def loaded(folder: Path, module: str) -> ModuleType | Failure:
     """The module of the reader's, or why there is none."""
     file = file_of(folder, module)
     try:
-        source = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        source = file.read_bytes()
+    except OSError as error:
         return Failure(f"it cannot be read: {error}")
     linecache.checkcache(str(file))  # it may have been told of before
     return attempt(lambda: run_source(source, PACKAGE, module, str(file)), (), SECONDS).result

@@ -35,7 +35,7 @@ def stand_in(folder: Path) -> None:
         _is_now(PACKAGE, module, import_module(f"{OURS}.{module}"))
 
 
-def run_source(source: str, package: str, module: str, file: str) -> ModuleType:
+def run_source(source: str | bytes, package: str, module: str, file: str) -> ModuleType:
     """Run a source as the module of that name; it is one until another takes its place."""
     made = ModuleType(f"{package}.{module}")
     made.__package__, made.__file__ = package, file
@@ -60,14 +60,15 @@ def take_in(folder: Path, theirs: Collection[str]) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in (OURS, PACKAGE)]:
         if name != OURS:
             del sys.modules[name]
+    place = str((folder / PACKAGE).resolve())
     package = ModuleType(PACKAGE)
-    package.__path__ = [str((folder / PACKAGE).resolve())]
+    package.__path__ = [place]
     sys.modules[PACKAGE] = package
+    sys.modules[OURS].__path__.append(place)  # for further files, which a module of theirs imports
     for module in WRITTEN:
         if module in theirs:
             file = file_of(folder, module)
-            source = file.read_text(encoding="utf-8")
-            _is_now(OURS, module, run_source(source, OURS, module, str(file)))
+            _is_now(OURS, module, run_source(file.read_bytes(), OURS, module, str(file)))
         _is_now(PACKAGE, module, import_module(f"{OURS}.{module}"))
 
 

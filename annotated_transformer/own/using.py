@@ -26,8 +26,8 @@ def with_package(folder: Path, program: Callable[..., Any], given: Mapping[str, 
     print(f"Yours: {', '.join(theirs.complete) or 'nothing yet'}.", file=sys.stderr)
     if ours:
         print(f"Ours, until yours are right: {', '.join(ours)}.", file=sys.stderr)
-    take_in(folder, theirs.complete)
     try:
+        take_in(folder, theirs.complete)
         return getattr(import_module(program.__module__), program.__name__)(**given)
     except Exception as error:
         if not (place := _place(folder, error)):

@@ -1,6 +1,7 @@
 """Checkpoints: weights, and all that a training needs to go on, in files never half-written."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
@@ -39,9 +40,16 @@ def save_halved(path: Path, model: nn.Module) -> None:
     """Write the weights alone, in half precision (16 bits instead of 32), to translate with them.
 
     Raises:
+        InputError: if a number has no room in 16 bits.
         OSError: if they cannot be written; what was there before stays.
     """
     weights = {name: tensor.half() for name, tensor in model.named_parameters()}
+    for name, tensor in model.named_parameters():
+        if not weights[name].isfinite().all():
+            raise InputError(
+                f"{name} has numbers up to {tensor.abs().max():.3g}, it must have none above "
+                f"{torch.finfo(torch.float16).max:,.0f} to be written in 16 bits."
+            )
     save_checkpoint(path, weights, {"exported": True})
 
 
@@ -106,7 +114,7 @@ def require_state(tensors: Mapping[str, Tensor], trainer: Trainer, path: Path) -
         {
             name: f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
             for name, tensor in some.items()
-            if not name.startswith("random.")  # of a device: another one goes on without
+            if not re.match(r"(process\.\d+\.)?random\.", name)  # of a device: not of another
         }
         for some in (trainer.tensors(), tensors)
     )

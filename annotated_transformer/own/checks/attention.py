@@ -129,6 +129,12 @@ POSITIONAL_ENCODING = (
         lambda: X + sinusoids(9, 8)[5:],
     ),
     Check(
+        "SinusoidalPositionalEncoding",
+        "the type of what SinusoidalPositionalEncoding(9, 8) makes of vectors of float32",
+        lambda m: str(m.SinusoidalPositionalEncoding(9, 8)(X.float()).dtype),
+        lambda: "torch.float32",
+    ),
+    Check(
         "PositionalEncoding",
         "the error of SinusoidalPositionalEncoding(9, 8) for positions 6 to 9",
         lambda m: refusal(lambda: m.SinusoidalPositionalEncoding(9, 8)(X, 6)),

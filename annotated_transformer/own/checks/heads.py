@@ -92,7 +92,19 @@ def _wide_by_hand() -> Tensor:
     return linear("output", torch.cat(heads, dim=-1), 8)
 
 
-WRONG = ({"num_heads": 3}, {"num_heads": 0}, {"num_heads": 4, "num_kv_heads": 3})
+BY_HEAD = torch.cat([KEYS, KEYS, CAUSAL[:, None, 3:].expand(2, -1, -1, -1), KEYS], dim=1)
+"""A mask of keys for each head; the third may attend to all."""
+
+
+def _by_head() -> Tensor:
+    theirs = of_torch()(Y, X, X, attn_mask=~BY_HEAD.expand(-1, -1, 3, -1).flatten(0, 1))[0]
+    return theirs.detach()
+
+
+WRONG = (
+    {"num_heads": 3}, {"num_heads": 0}, {"num_heads": 4, "num_kv_heads": 3},
+    {"num_heads": 4, "d_k": 0},
+)  # fmt: skip
 
 MULTI_HEAD_ATTENTION = (
     Check(
@@ -163,6 +175,18 @@ MULTI_HEAD_ATTENTION = (
     ),
     Check(
         "MultiHeadAttention",
+        "MultiHeadAttention(8, 4) with a mask for each head, beside torch.nn",
+        lambda m: filled(m.MultiHeadAttention(8, 4))(Y, X, X, BY_HEAD).detach(),
+        _by_head,
+    ),
+    Check(
+        "MultiHeadAttention",
+        "the shape of the weights of MultiHeadAttention(8, 3, d_k=2, d_v=2)",
+        lambda m: tuple(m.MultiHeadAttention(8, 3, d_k=2, d_v=2).query.weight.shape),
+        lambda: (6, 8),
+    ),
+    Check(
+        "MultiHeadAttention",
         "MultiHeadAttention(8, 2, d_k=3, d_v=5) with a causal mask, beside a loop",
         _wide,
         _wide_by_hand,
@@ -175,12 +199,12 @@ MULTI_HEAD_ATTENTION = (
     ),
     Check(
         "MultiHeadAttention",
-        "the errors for 3 heads of 8, for 0 heads, and for 3 heads of keys for 4",
+        "the errors for 3 heads of 8, for 0 heads, for 3 heads of keys for 4, and for d_k=0",
         lambda m: [
             refusal(lambda s=sizes: m.MultiHeadAttention(8, **s))  # type: ignore[misc]
             for sizes in WRONG
         ],
-        lambda: ["InputError"] * 3,
+        lambda: ["InputError"] * 4,
     ),
     Check(
         "MultiHeadAttention",

@@ -18,7 +18,7 @@ from annotated_transformer.own.checks.check import (
     softmax,
 )
 from annotated_transformer.own.checks.models import dropout, logits, make, sentences
-from annotated_transformer.own.checks.recurrent import X, walked
+from annotated_transformer.own.checks.recurrent import STATES, X, walked
 from annotated_transformer.own.checks.soft_lookup import MEMORY, QUERY
 
 
@@ -37,12 +37,14 @@ def _additive_scores(m: Any) -> Tensor:
 
 
 @torch.no_grad()
-def annotations(words: list[Tensor], name: str) -> tuple[Tensor, Tensor]:
+def annotations(words: list[Tensor], name: str, cell: str = "gru") -> tuple[Tensor, Tensor]:
     """What both directions say of every word of a sentence, and where the second ends."""
-    right = walked(cell_of_torch("gru", f"{name}forwards.cell.", 4, 5), words, torch.zeros(5))
-    walk = cell_of_torch("gru", f"{name}backwards.cell.", 4, 5)
-    left = walked(walk, words[::-1], torch.zeros(5))[::-1]
-    return torch.cat([torch.stack(right), torch.stack(left)], dim=1), left[0]
+    begun = torch.zeros(STATES[cell])
+    right = walked(cell_of_torch(cell, f"{name}forwards.cell.", 4, 5), words, begun)
+    walk = cell_of_torch(cell, f"{name}backwards.cell.", 4, 5)
+    left = walked(walk, words[::-1], begun)[::-1]
+    sides = (torch.stack(side)[:, :5] for side in (right, left))
+    return torch.cat([*sides], dim=1), left[0][:5]
 
 
 @torch.no_grad()
@@ -57,17 +59,17 @@ def _bidirectional_by_hand() -> list[Tensor]:
 
 
 @torch.no_grad()
-def bahdanau_by_hand() -> Tensor:
+def bahdanau_by_hand(cell: str = "gru") -> Tensor:
     """The logits of every word by Bahdanau."""
-    write, said = cell_of_torch("gru", "decoder.", 14, 5), []
+    write, said = cell_of_torch(cell, "decoder.", 14, 5), []
     for source, target in sentences():
-        memory, first = annotations(source, "encoder.")
-        state = torch.tanh(linear("bridge", first, 5))
+        memory, first = annotations(source, "encoder.", cell)
+        state = torch.tanh(linear("bridge", first, STATES[cell]))
         for word in target:
-            weights = softmax(additive("attention.", state, memory, 5))
+            weights = softmax(additive("attention.", state[:5], memory, 5))
             context = torch.tensor(weights) @ memory
             state = write(torch.cat([word, context]), state)
-            readout = linear("readout", torch.cat([state, context, word]), 4)
+            readout = linear("readout", torch.cat([state[:5], context, word]), 4)
             said.append(linear("output", torch.tanh(readout), 11))
     return torch.stack(said)
 
@@ -91,6 +93,7 @@ BAHDANAU = (
         _bidirectional_by_hand,
     ),
     *logits("Bahdanau", "", bahdanau_by_hand),
+    *logits("Bahdanau", " with LSTMs", lambda: bahdanau_by_hand("lstm"), cell="lstm"),
     *of_model("Bahdanau", make("Bahdanau")),
     dropout("Bahdanau"),
 )
@@ -111,18 +114,18 @@ def luong_score(name: str, s: Tensor, memory: Tensor, prefix: str = "") -> list[
 
 
 @torch.no_grad()
-def luong_by_hand(score: str) -> Tensor:
+def luong_by_hand(score: str, cell: str = "gru") -> Tensor:
     """The logits of every word by Luong."""
-    read, write = (cell_of_torch("gru", f"{side}.cell.", 4, 5) for side in ("encoder", "decoder"))
+    read, write = (cell_of_torch(cell, f"{side}.cell.", 4, 5) for side in ("encoder", "decoder"))
     said = []
     for source, target in sentences():
-        states = walked(read, source, torch.zeros(5))
-        memory, state = torch.stack(states), states[-1]
+        states = walked(read, source, torch.zeros(STATES[cell]))
+        memory, state = torch.stack(states)[:, :5], states[-1]
         for word in target:
             state = write(word, state)
-            weights = softmax(luong_score(score, state, memory, "attention."))
+            weights = softmax(luong_score(score, state[:5], memory, "attention."))
             context = torch.tensor(weights) @ memory
-            attentional = torch.tanh(linear("readout", torch.cat([context, state]), 4))
+            attentional = torch.tanh(linear("readout", torch.cat([context, state[:5]]), 4))
             said.append(linear("output", attentional, 11))
     return torch.stack(said)
 
@@ -162,6 +165,7 @@ LUONG = (
             score=score,
         )
     ),
+    *logits("Luong", " with LSTMs", lambda: luong_by_hand("general", "lstm"), cell="lstm"),
     *of_model("Luong", make("Luong")),
     dropout("Luong"),
 )

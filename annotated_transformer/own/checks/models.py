@@ -18,11 +18,11 @@ from annotated_transformer.own.checks.check import (
     of_words,
     parts,
 )
-from annotated_transformer.own.checks.recurrent import walked
+from annotated_transformer.own.checks.recurrent import STATES, walked
 
 
 def make(name: str, **changes: Any) -> Callable[[Any], Any]:
-    """How a small model of the module is made; the encoder and the decoder are GRUs."""
+    """How a small model of the module is made; its cells are GRUs, unless they are changed."""
 
     def made(m: Any) -> Any:
         config = getattr(m, "LuongConfig" if name == "Luong" else "RecurrentConfig")
@@ -42,16 +42,16 @@ def sentences() -> Sentences:
 
 
 @torch.no_grad()
-def seq2seq_by_hand() -> Tensor:
+def seq2seq_by_hand(cell: str = "gru") -> Tensor:
     """The logits of every word by Seq2Seq."""
-    read = cell_of_torch("gru", "encoder.cell.", 4, 5)
-    write, said = cell_of_torch("gru", "decoder.cell.", 9, 5), []
+    read = cell_of_torch(cell, "encoder.cell.", 4, 5)
+    write, said = cell_of_torch(cell, "decoder.cell.", 9, 5), []
     for source, target in sentences():
-        context = walked(read, source, torch.zeros(5))[-1]
-        state = torch.tanh(linear("bridge", context, 5))
+        context = walked(read, source, torch.zeros(STATES[cell]))[-1][:5]
+        state = torch.tanh(linear("bridge", context, STATES[cell]))
         for word in target:
             state = write(torch.cat([word, context]), state)
-            readout = linear("readout", torch.cat([state, context, word]), 4)
+            readout = linear("readout", torch.cat([state[:5], context, word]), 4)
             said.append(linear("output", torch.tanh(readout), 11))
     return torch.stack(said)
 
@@ -105,6 +105,7 @@ SEQ2SEQ = (
         },
     ),
     *logits("Seq2Seq", "", seq2seq_by_hand),
+    *logits("Seq2Seq", " with LSTMs", lambda: seq2seq_by_hand("lstm"), cell="lstm"),
     *of_model("Seq2Seq", make("Seq2Seq")),
     dropout("Seq2Seq"),
     Check(

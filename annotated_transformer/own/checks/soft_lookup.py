@@ -59,6 +59,12 @@ SOFT_LOOKUP = (
         lambda: weights_by_hand(SCORES, MASK),
     ),
     Check(
+        "masked_softmax",
+        "masked_softmax of scores that are all near 4,000, and all near -4,000, with a mask",
+        lambda m: [m.masked_softmax(SCORES + far, MASK) for far in (4000, -4000)],
+        lambda: [weights_by_hand(SCORES, MASK)] * 2,
+    ),
+    Check(
         "SoftLookup",
         "the keys of a SoftLookup: the memory itself",
         lambda m: _dot(m).keys(MEMORY),

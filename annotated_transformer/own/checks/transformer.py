@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from annotated_transformer import transformer
 from annotated_transformer.exchange import halves, marian_names, marian_settings, reordered
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.own.checks.attention import sinusoids
@@ -89,6 +90,19 @@ def _by_marian() -> Tensor:
     return of_words(theirs(input_ids=SRC, decoder_input_ids=TGT, **seen).logits)
 
 
+OTHERS = {"activation": "swish", "norm": "rms", "norm_position": "pre", "positions": "learned",
+          "d_k": 3, "d_v": 5, "num_kv_heads": 2}  # fmt: skip
+"""Settings that no other Transformer has all of; ours is held against others part by part."""
+
+
+def _other_logits() -> Tensor:
+    return of_words(made(transformer, **OTHERS)(SRC, TGT)).detach()
+
+
+def _is_dropout(part: nn.Module) -> bool:
+    return isinstance(part, nn.Dropout)
+
+
 HUGGING_FACE = (
     Check(
         "Transformer",
@@ -140,6 +154,21 @@ TRANSFORMER = (
             lambda p=position: _logits_by_torch(p),  # type: ignore[misc]
         )
         for position in POSITIONS
+    ),
+    Check(
+        "Transformer",
+        "the logits with swish, RMSNorm, learned positions, d_k=3, d_v=5 and two heads of keys",
+        lambda m: of_words(made(m, **OTHERS)(SRC, TGT)).detach(),
+        _other_logits,
+    ),
+    Check(
+        "Transformer",
+        "the dropouts with dropout=0.5, and max_length",
+        lambda m: [
+            sorted({part.p for part in made(m, dropout=0.5).modules() if _is_dropout(part)}),
+            made(m).max_length,
+        ],
+        lambda: [[0.5], 12],
     ),
     *of_model("Transformer", made),
     Check(
