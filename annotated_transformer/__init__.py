@@ -136,6 +136,7 @@ MODULES: dict[str, str | None] = {
     "own.checks.looking_back": None,
     "own.checks.attention": None,
     "own.checks.heads": None,
+    "own.checks.placed_heads": None,
     "own.checks.layers": None,
     "own.checks.gradients": None,
     "own.checks.transformer": None,

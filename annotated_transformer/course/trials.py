@@ -115,7 +115,8 @@ def settings_put_back() -> Iterator[None]:
         random.setstate(state)
         np.random.set_state(of_numpy)  # noqa: NPY002
         torch.set_default_dtype(precision)
-        torch.set_default_device(device)
+        if torch.get_default_device() != device:  # an own default, even the usual one, costs time
+            torch.set_default_device(device)
 
 
 def _tell(error: BaseException) -> str:

@@ -13,6 +13,7 @@ from annotated_transformer.own.checks.layers import LAYERS
 from annotated_transformer.own.checks.looking_back import BAHDANAU, LUONG
 from annotated_transformer.own.checks.losses import LOSS, MASKING
 from annotated_transformer.own.checks.models import SEQ2SEQ
+from annotated_transformer.own.checks.placed_heads import PLACED
 from annotated_transformer.own.checks.recurrent import RECURRENT
 from annotated_transformer.own.checks.schedules import AVERAGING, SCHEDULE
 from annotated_transformer.own.checks.soft_lookup import SOFT_LOOKUP
@@ -31,7 +32,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "bahdanau": BAHDANAU,
     "luong": LUONG,
     "attention": (*ATTENTION, GRADIENTS["attention"]),
-    "multi_head_attention": (*MULTI_HEAD_ATTENTION, GRADIENTS["multi_head_attention"]),
+    "multi_head_attention": (*MULTI_HEAD_ATTENTION, *PLACED, GRADIENTS["multi_head_attention"]),
     "positional_encoding": POSITIONAL_ENCODING,
     "layers": (*LAYERS, GRADIENTS["layers"]),
     "transformer": TRANSFORMER,

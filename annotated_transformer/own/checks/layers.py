@@ -19,7 +19,8 @@ from annotated_transformer.own.checks.check import (
     of_words,
     refusal,
 )
-from annotated_transformer.own.checks.heads import of_torch, placing
+from annotated_transformer.own.checks.heads import of_torch
+from annotated_transformer.own.checks.placed_heads import placing
 
 X, MEMORY = drawn("x", 3, 4, 8), drawn("memory", 3, 5, 8)
 POSITIONS = ("post", "pre")

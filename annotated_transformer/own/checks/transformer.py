@@ -95,12 +95,12 @@ OTHERS = {"activation": "swish", "norm": "rms", "norm_position": "pre", "positio
 """Settings that no other Transformer has all of; ours is held against others part by part."""
 
 
-def _other_logits() -> Tensor:
-    return of_words(made(transformer, **OTHERS)(SRC, TGT)).detach()
+def _differ(first: Any, second: Any) -> bool:
+    return not torch.equal(first.feed_forward.inner.weight, second.feed_forward.inner.weight)
 
 
-def _is_dropout(part: nn.Module) -> bool:
-    return isinstance(part, nn.Dropout)
+def _dropouts(model: nn.Module) -> list[float]:
+    return sorted({part.p for part in model.modules() if isinstance(part, nn.Dropout)})
 
 
 HUGGING_FACE = (
@@ -159,15 +159,12 @@ TRANSFORMER = (
         "Transformer",
         "the logits with swish, RMSNorm, learned positions, d_k=3, d_v=5 and two heads of keys",
         lambda m: of_words(made(m, **OTHERS)(SRC, TGT)).detach(),
-        _other_logits,
+        lambda: of_words(made(transformer, **OTHERS)(SRC, TGT)).detach(),
     ),
     Check(
         "Transformer",
         "the dropouts with dropout=0.5, and max_length",
-        lambda m: [
-            sorted({part.p for part in made(m, dropout=0.5).modules() if _is_dropout(part)}),
-            made(m).max_length,
-        ],
+        lambda m: [_dropouts(made(m, dropout=0.5)), made(m).max_length],
         lambda: [[0.5], 12],
     ),
     *of_model("Transformer", made),
@@ -189,11 +186,7 @@ TRANSFORMER = (
     Check(
         "Transformer",
         "whether two layers of a fresh stack start from different weights",
-        lambda m: (
-            lambda e: (
-                not torch.equal(e[0].feed_forward.inner.weight, e[1].feed_forward.inner.weight)
-            )
-        )(m.Transformer(m.TransformerConfig(11, 11, **SIZES)).encoder),
+        lambda m: _differ(*m.Transformer(m.TransformerConfig(11, 11, **SIZES)).encoder),
         lambda: True,
     ),
     *(HUGGING_FACE if find_spec("transformers") else ()),
