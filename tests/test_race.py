@@ -120,6 +120,13 @@ def test_what_lies_beside_the_best_differs_from_it_in_one_thing_alone() -> None:
                 assert not race.is_inside(left)
 
 
+def test_what_is_hardly_worse_than_the_best_may_lie_inside_in_its_place() -> None:
+    tried = tried_by_the_rule(20)
+    best = race.best_of(tried)
+    assert race.is_inside(tried | {best._replace(warmup=119): 4.99})
+    assert not race.is_inside(tried | {best._replace(warmup=119): 4.9})
+
+
 def test_one_thing_is_changed_at_a_time() -> None:
     first = race.first_settings("luong")
     for quarters in race.QUARTERS:

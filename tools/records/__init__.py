@@ -105,6 +105,7 @@ TABLE = {
         Record("capstone", ladder.make_ladder, 110, "capstone"),
         Record("capstone_longer", ladder.make_longer, 40, "capstone"),
         Record("race_speed", race.make_speeds, 5, "capstone"),
+        Record("race_tries", race.make_tries, 100, "capstone"),
         Record("bench_training", bench.make_training, 6, "bench"),
         Record("bench_two_threads", bench.make_two_threads, 5, "bench"),
         Record("bench_older", bench.make_older, 2, "bench"),

@@ -11,7 +11,7 @@ may be stopped anywhere on the way.
 import copy
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -46,6 +46,8 @@ TRIES = 12
 """Tries of each model; all get more if the best of one is at the edge of what was tried."""
 QUARTERS = (4, 2, 1)
 """How far apart rates and warm-ups are, in quarters of a doubling: first far, then nearer."""
+ALIKE = 1.01
+"""Perplexities with a smaller quotient are alike: another seed changes them by more."""
 SUBWORDS, BATCH_TOKENS, SMOOTHING, AVERAGE_DECAY = 5000, 1024, 0.1, 0.99
 SEARCH = Search(beam=4, alpha=0.6)
 
@@ -125,17 +127,24 @@ def next_try(tried: dict[Settings, float]) -> Settings:
 
 
 def is_inside(tried: dict[Settings, float]) -> bool:
-    """Whether the best lies between others that differ from it in one thing alone, in every thing.
+    """Whether the best, or one that is hardly worse, lies between others in every direction."""
+    good = ALIKE * min(tried.values())
+    return any(lies_between(settings, tried) for settings in tried if tried[settings] <= good)
+
+
+def lies_between(settings: Settings, tried: Collection[Settings]) -> bool:
+    """Whether others differ from these settings in one thing alone, on either side of each thing.
 
     There is none below a dropout of 0. Of the other scores, all have to be tried.
     """
-    best = best_of(tried)
     for name in ("rate", "warmup", "dropout"):
-        value = getattr(best, name)
-        row = [getattr(other, name) for other in tried if other._replace(**{name: value}) == best]
+        value = getattr(settings, name)
+        row = [
+            getattr(other, name) for other in tried if other._replace(**{name: value}) == settings
+        ]
         if value == max(row) or value == min(row) > 0:
             return False
-    return tried.keys() >= set(best.with_other_scores())
+    return set(tried) >= set(settings.with_other_scores())
 
 
 @cache
@@ -284,7 +293,7 @@ def make_tries(tables: Tables) -> list[Row]:
 
     What would refute "the best lies inside": a rate, warm-up or dropout at the edge, with all else
     equal, or a score of Luong that was not tried beside it. Then all models get another try, until
-    there is none.
+    the best of each, or one that is no more than a hundredth worse, lies between others.
     """
     speeds = make_speeds(tables)
     keys = [*Settings._fields, "steps"]
