@@ -17,7 +17,7 @@ from annotated_transformer.run.encoded import CACHE_VARIABLE
 from annotated_transformer.seq2seq import RecurrentConfig
 from records import captions, parts, race
 from records.race import Settings
-from records.tables import Tables
+from records.tables import RECORDS, Tables, read
 from records.trials import SEEDS
 
 SIZES: dict[str, Any] = {"src_vocab": 11, "tgt_vocab": 13, "d_model": 4, "hidden_dim": 6}
@@ -285,3 +285,21 @@ def test_a_combination_is_measured_at_equal_steps_and_at_equal_time() -> None:
     assert (row["steps"], row["equal_steps"]) == (5, 2)
     assert row["val_perplexity_equal_steps"] > row["val_perplexity"] > 1
     assert ", ".join(row[part] for part in parts.PARTS) == name
+
+
+def test_the_tries_of_the_record_are_equally_many_and_their_best_lies_inside() -> None:
+    rows = read(RECORDS / "race_tries.csv")
+    tried = {model: race.tries_of(rows, model) for model in race.MODELS}
+    assert sum(map(len, tried.values())) == len(rows)
+    assert {len(found) for found in tried.values()} == {13}
+    assert all(map(race.is_inside, tried.values()))
+    chosen = {race.settings_of(row) for row in rows if row["chosen"] == "True"}
+    assert chosen == {race.best_of(found) for found in tried.values()}
+
+
+def test_every_try_had_three_minutes_of_the_measured_speed() -> None:
+    speeds = {(row["model"], row["score"]): row for row in read(RECORDS / "race_speed.csv")}
+    for row in read(RECORDS / "race_tries.csv"):
+        seconds = float(speeds[row["model"], row["score"]]["seconds_per_step"])
+        assert int(row["steps"]) == race.steps_within(race.TRIED, seconds)
+        assert 2.5 < float(row["cpu_minutes"]) < 4.5
