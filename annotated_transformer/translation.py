@@ -10,7 +10,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_whole
 from annotated_transformer.search import GREEDY, Search
 from annotated_transformer.settings import BRIEF
-from annotated_transformer.tokens import UNK, Vocabularies, Vocabulary
+from annotated_transformer.tokens import UNK, Vocabularies
 from annotated_transformer.translator import Translator, require_positions
 
 
@@ -49,13 +49,13 @@ def search_all(
     return found
 
 
-def require_known(name: str, text: str, vocabulary: Vocabulary) -> None:
-    """Refuse a text of which a token is unknown.
+def require_known(name: str, text: str, ids: Sequence[int]) -> None:
+    """Refuse a text of which a token is unknown to the target vocabulary, by its ids.
 
     Raises:
         InputError: if there is one; it says what the text is.
     """
-    if UNK in vocabulary.encode(text):
+    if UNK in ids:
         raise InputError(
             f"{name} is {BRIEF.repr(text)}, the target vocabulary must know all of it."
         )
@@ -83,9 +83,9 @@ def translations(
             vocabulary does not know.
     """
     src, tgt = vocabularies
-    for prefix in prefixes or ():
-        require_known("a prefix", prefix, tgt)
     begun = None if prefixes is None else tgt.encode_all(prefixes)
+    for prefix, ids in zip(prefixes or (), begun or (), strict=True):
+        require_known("a prefix", prefix, ids)
     found = search_all(model, src.encode_all(texts), search, begun, max_tokens)
     return [[tgt.decode(hypothesis.tokens) for hypothesis in best] for best in found]
 

@@ -66,7 +66,8 @@ class LineTranslator:
         Raises:
             InputError: if the vocabulary does not know all of it.
         """
-        require_known("prefix", self.prefix or "", self.run.vocabularies.tgt)
+        prefix = self.prefix or ""
+        require_known("prefix", prefix, self.run.vocabularies.tgt.encode(prefix))
 
     def fault(self, line: bytes, ids: Sequence[int], prefix: Sequence[int]) -> str | None:
         """What is wrong with a line, as the end of a sentence; nothing is wrong with an empty one.

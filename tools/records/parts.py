@@ -172,7 +172,7 @@ def make_parts(tables: Tables) -> list[Row]:
     minutes. That it learns more from each step: a lower one after the same steps. The rate is tuned
     for either question.
     """
+    train = partial(train_parts, make_speeds(tables))
     for criterion in ("val_perplexity", "val_perplexity_equal_steps"):
-        train = partial(train_parts, make_speeds(tables))
         rows = tune(tables, "race_parts", train, MODELS, RATES, criterion)
     return rows
