@@ -19,6 +19,7 @@ from torch.nn import functional as F
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.course.experiments import drawn_in_float64
 from annotated_transformer.cross_attention import CrossAttention
+from annotated_transformer.devices import same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import padding_mask
@@ -205,7 +206,7 @@ def patient(number: int, config: TransformerConfig = SMALL, seed: int = 0) -> Tr
     """
     if number not in CHANGES:
         raise InputError(f"number is {number}, it must be from 0 (healthy) to {max(CHANGES)}.")
-    with drawn_in_float64(), torch.random.fork_rng(devices=[]):
+    with drawn_in_float64(), same_randomness():
         torch.manual_seed(seed)
         model = Transformer(config)
     CHANGES[number](model)

@@ -17,6 +17,7 @@ from annotated_transformer.course.comparing import Failure, equal
 from annotated_transformer.course.copying import copied
 from annotated_transformer.course.overtime import OutOfTime, within
 from annotated_transformer.course.surroundings import surroundings_put_back
+from annotated_transformer.devices import same_randomness
 
 SECONDS = 10.0
 """How long a reader's function may take for one case."""
@@ -109,7 +110,7 @@ def settings_put_back() -> Iterator[None]:
     device = torch.get_default_device()
     torch.set_default_dtype(torch.float64)
     try:
-        with torch.random.fork_rng(devices=[]), torch.set_grad_enabled(torch.is_grad_enabled()):
+        with same_randomness(), torch.set_grad_enabled(torch.is_grad_enabled()):
             yield
     finally:
         random.setstate(state)

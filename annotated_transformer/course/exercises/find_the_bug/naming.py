@@ -24,6 +24,7 @@ from annotated_transformer.course.exercises.find_the_bug.steps import (
 )
 from annotated_transformer.course.mistakes import patient
 from annotated_transformer.course.tasks import Verdict
+from annotated_transformer.devices import same_randomness
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.transformer import Transformer
 
@@ -118,7 +119,7 @@ SIGNS: dict[str, tuple[Test, str, str]] = {
 @cache
 def passes(sign: str, number: int) -> bool:
     """Whether a patient passes a test; patient 0 is healthy."""
-    with torch.random.fork_rng(devices=[]):
+    with same_randomness():
         torch.manual_seed(0)
         return SIGNS[sign][0](patient(number))
 
