@@ -33,6 +33,7 @@ from annotated_transformer.run.checkpoint import load_checkpoint, load_progress,
 from annotated_transformer.search import Search
 from annotated_transformer.toy import toy_corpus
 from annotated_transformer.translation import translate, translations
+from screens import BrokenScreen
 
 TINY = {name: {"d_model": 8, "hidden_dim": 8} for name in MODELS} | {
     "transformer": {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8}
@@ -540,22 +541,12 @@ def test_processes_that_translate_end_with_the_one_that_began_them(trained):
 
 
 def test_what_nobody_reads_any_longer_stops_no_translation(trained, monkeypatch):
-    monkeypatch.setattr("sys.stderr", Broken(io.BytesIO()))
+    monkeypatch.setattr("sys.stderr", BrokenScreen())
     made = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     monkeypatch.setattr("sys.stdout", made)
     translator = LineTranslator(Run.open(trained), Search())
     translate_stream(translator, iter([b"eins", b"\xff", b"zwei"]), workers=1)
     assert len(made.buffer.getvalue().splitlines()) == 3
-
-
-class Broken(io.TextIOWrapper):
-    """A terminal that is gone."""
-
-    def isatty(self):
-        return True
-
-    def write(self, text):
-        raise BrokenPipeError(32, "Broken pipe")
 
 
 @pytest.mark.parametrize("prefix", ["neun", "eins neun"])

@@ -153,58 +153,90 @@ def test_ways_to_the_same_rate_give_the_same_rate() -> None:
     assert ends == {first._replace(rate=2.4e-3)}
 
 
-def test_when_all_beside_the_best_was_tried_the_rule_says_so() -> None:
-    tried = {race.first_settings("luong"): 1.0}
-    for _ in range(2 + 3 * 6):
-        tried[race.next_try(tried)] = 2.0
-    with pytest.raises(RuntimeError, match=r"all that is beside Settings.* was tried"):
-        race.next_try(tried)
+def test_when_all_beside_the_best_was_tried_the_rule_goes_on_beside_the_second_best() -> None:
+    first = race.first_settings("luong")
+    tried = {first: 1.0}
+    for number in range(2 + 3 * 6):
+        tried[race.next_try(tried)] = 3.0 + number
+    second = first._replace(dropout=0.3)
+    assert second not in tried
+    tried[second] = 2.0
+    assert race.next_try(tried) == second._replace(rate=4e-3)
+
+
+def test_when_nothing_is_left_to_be_tried_the_rule_says_so() -> None:
+    with pytest.raises(RuntimeError, match="all that is beside 1 settings was tried"):
+        race.next_try({race.first_settings("seq2seq"): 1.0}, things=())
 
 
 def test_all_models_get_as_many_tries_as_the_one_that_needs_most(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    def extend(_: Tables, name: str, function: Any, tasks: list[Any], *__: Any) -> Any:
+    def extend(tables: Tables, name: str, function: Any, tasks: list[Any], *__: Any) -> Any:
         if name == "race_speed":
             return [
                 {"model": model, "score": score, "seconds_per_step": "0.3"}
                 for model, score in tasks
             ]
+        if name == "race_pace":
+            assert [task[:2] for task in tasks[::2]] == 7 * [
+                ("seq2seq", ""), ("bahdanau", ""), ("luong", "concat"), ("transformer", ""),
+            ]  # fmt: skip
+            return [
+                {"model": model, "score": score, "dropout": f"{dropout}"}
+                | {"seconds_per_step": 0.5 if dropout else 0.25 + turn / 100}
+                for model, score, dropout, turn in tasks
+            ]
         if name == "race_tries":
             made.extend(task for task in tasks if task not in made)
-            return [
+            rows = [
                 Settings(*task[:5])._asdict()
-                | {"val_perplexity": found(Settings(*task[:5]))}
-                | {"steps": task[5], "cpu_minutes": 2.0 if task[1] == "concat" else 4.0}
+                | {"val_perplexity": found(Settings(*task[:5]), task[5])}
+                | {"minutes": task[5], "steps": task[6]}
+                | {"cpu_minutes": task[5] * (2 / 3 if task[1] == "concat" else 4 / 3)}
                 for task in made
             ]
+            tables.write(name, rows)
+            return rows
         wanted[name] = tasks
         return tasks
 
-    def found(settings: Settings) -> float:
+    def found(settings: Settings, minutes: int) -> float:
+        """The longer, the more dropout and the lower a rate is best."""
+        if minutes == 9:
+            return 5 + abs(settings.dropout - 0.3) + abs(settings.rate - 4e-3)
         return bowl(settings) if settings.model == "luong" else 5 + settings.dropout
 
     made: list[Any] = []
     wanted: dict[str, list[Any]] = {}
+    late_budget = race.Budget(9, 5, ("dropout", "rate"), after=3)
+    monkeypatch.setattr(race, "BUDGETS", (*race.BUDGETS, late_budget))
     monkeypatch.setattr(Tables, "extend", extend)
     race.make_race(Tables(tmp_path))
     race.make_others(Tables(tmp_path))
-    numbers = {model: sum(task[0] == model for task in made) for model in race.MODELS}
-    assert len(set(numbers.values())) == 1
-    assert numbers["luong"] > race.TRIES
-    assert {task[-1] for task in made} == {600}
+    for budget in race.BUDGETS:
+        mine = [task for task in made if task[5] == budget.minutes]
+        numbers = {sum(task[0] == model for task in mine) for model in race.MODELS}
+        assert len(numbers) == 1
+        assert numbers.pop() >= budget.tries
+    assert len([task for task in made if task[5] == 3]) > 4 * 12
+    assert {task[6] for task in made if task[0] == "luong" and task[5] == 9} == {2700}
+    assert {task[6] for task in made if task[5] == 3} == {600}
     best = Settings("luong", "concat", 8e-3, 100, 0.2)
-    assert [task for task in wanted["race"] if task[0] == "luong"] == [
-        (*best, seed, 0.2) for seed in SEEDS
+    of_luong = [task for task in wanted["race"] if task[0] == "luong"]
+    late = best._replace(rate=4e-3, dropout=0.3)
+    chosen = {1: best, 3: best, 9: late}
+    assert of_luong == [
+        (*settings, minutes, seed, 0.5) for minutes, settings in chosen.items() for seed in SEEDS
     ]
     others = [task for task in wanted["race"] if task[0] != "luong"]
-    assert len(others) == 15
-    assert {task[4] for task in others} == {0.0}
-    assert {task[-1] for task in others} == {0.4}
-    assert [task for task in wanted["race_others"] if task[0] == "luong"] == [
-        (*other, SEEDS[0], 0.2) for other in (best._replace(rate=4e-3), best._replace(dropout=0.3))
-    ]
-    assert len(wanted["race_others"]) == 8
+    assert len(others) == 3 * 15
+    assert {(task[4], task[-1]) for task in others if task[5] < 9} == {(0.0, 0.28)}
+    assert {(task[4], task[-1]) for task in others if task[5] == 9} == {(0.3, 0.5)}
+    second = [task for task in wanted["race_others"] if task[0] == "luong"]
+    assert len(wanted["race_others"]) == 4 * 5
+    assert {task[5:] for task in second} == {(1, seed, 0.5) for seed in SEEDS}
+    assert {Settings(*task[:5]) for task in second} != {best}
 
 
 @pytest.fixture
@@ -220,8 +252,8 @@ def small_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(captions, "corpus", lambda: small)
     monkeypatch.setattr(race, "SUBWORDS", 60)
-    monkeypatch.setattr(race, "MINUTES", (0.5, 2))
-    monkeypatch.setattr(race, "BUDGETS", (2,))
+    monkeypatch.setattr(race, "MOMENTS", (0.5, 2, 5))
+    monkeypatch.setattr(race, "TIMED_STEPS", 5)
     original = captions.caption_recipe
 
     def small_recipe(model: str, **changes: Any) -> Recipe:
@@ -245,13 +277,16 @@ def small_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 def test_a_model_is_timed_tried_and_run(model: str) -> None:
     settings = race.first_settings(model)
     assert race.time_model(model, settings.score)["seconds_per_step"] > 0
-    tried = race.try_settings(*settings, 3)
+    assert race.time_in_turn(model, settings.score, 0.1, 5)["round"] == 5
+    tried = race.try_settings(*settings, 2, 3)
     assert race.settings_of(tried) == settings
     assert tried["val_perplexity"] > 1
-    row = race.run_model(*settings, 1, 20.0)
-    assert (row["steps"], row["seed"]) == (6, 1)
-    assert row["val_perplexity_0.5"] > row["val_perplexity_2"] > 1
-    assert 0 <= row["beam_2"] <= 100
+    assert (tried["minutes"], tried["steps"]) == (2, 3)
+    row = race.run_model(*settings, 2, 1, 20.0)
+    assert (row["minutes"], row["steps"], row["seed"]) == (2, 6, 1)
+    assert row["val_perplexity_0.5"] > row["val_perplexity_2"] == row["val_perplexity"] > 1
+    assert row["val_perplexity_5"] == ""
+    assert 0 <= row["beam"] <= 100
     assert row["signature"].startswith("nrefs:1|case:mixed|")
 
 
@@ -261,7 +296,7 @@ def test_a_training_that_fails_has_an_infinite_perplexity(monkeypatch: pytest.Mo
         raise DivergedError("after step 1 the loss is nan")
 
     monkeypatch.setattr(race.Trainer, "update", diverge)
-    row = race.try_settings(*race.first_settings("seq2seq"), 3)
+    row = race.try_settings(*race.first_settings("seq2seq"), 2, 3)
     assert (row["val_perplexity"], row["cpu_minutes"]) == (math.inf, "")
 
 
@@ -280,26 +315,80 @@ def test_a_stage_has_the_weights_of_its_step() -> None:
 @pytest.mark.usefixtures("small_race")
 def test_a_combination_is_measured_at_equal_steps_and_at_equal_time() -> None:
     name = parts.MODELS[3]
-    assert parts.time_parts(name)["steps"] > 0
+    timed = [parts.time_parts(name, turn) for turn in range(3)]
+    assert [row["round"] for row in timed] == [0, 1, 2]
+    seconds = sorted(row["seconds_per_step"] for row in timed)[1]
+    assert parts.steps_in(timed) == {name: int(120 / seconds)}
     row = parts.train_parts(dict.fromkeys(parts.MODELS, 2) | {name: 5}, name, 1e-2, 1)
     assert (row["steps"], row["equal_steps"]) == (5, 2)
     assert row["val_perplexity_equal_steps"] > row["val_perplexity"] > 1
     assert ", ".join(row[part] for part in parts.PARTS) == name
 
 
-def test_the_tries_of_the_record_are_equally_many_and_their_best_lies_inside() -> None:
-    rows = read(RECORDS / "race_tries.csv")
-    tried = {model: race.tries_of(rows, model) for model in race.MODELS}
+@pytest.mark.parametrize("budget", race.BUDGETS, ids=lambda budget: f"{budget.minutes} min")
+def test_the_tries_of_a_budget_are_equally_many_and_their_best_lies_inside(
+    budget: race.Budget,
+) -> None:
+    rows = [
+        row for row in read(RECORDS / "race_tries.csv") if row["minutes"] == f"{budget.minutes}"
+    ]
+    tried = {model: race.tries_of(rows, model, budget.minutes) for model in race.MODELS}
     assert sum(map(len, tried.values())) == len(rows)
-    assert {len(found) for found in tried.values()} == {13}
-    assert all(map(race.is_inside, tried.values()))
+    [number] = {len(found) for found in tried.values()}
+    assert number >= budget.tries
+    assert all(race.is_inside(found, budget.things) for found in tried.values())
     chosen = {race.settings_of(row) for row in rows if row["chosen"] == "True"}
     assert chosen == {race.best_of(found) for found in tried.values()}
 
 
-def test_every_try_had_three_minutes_of_the_measured_speed() -> None:
+def test_every_try_had_the_minutes_of_its_budget() -> None:
+    rows = read(RECORDS / "race_tries.csv")
     speeds = {(row["model"], row["score"]): row for row in read(RECORDS / "race_speed.csv")}
-    for row in read(RECORDS / "race_tries.csv"):
-        seconds = float(speeds[row["model"], row["score"]]["seconds_per_step"])
-        assert int(row["steps"]) == race.steps_within(race.TRIED, seconds)
-        assert 2.5 < float(row["cpu_minutes"]) < 4.5
+    for row in rows:
+        minutes, settings = int(row["minutes"]), race.settings_of(row)
+        measured = float(speeds[settings[:2]]["seconds_per_step"])
+        seconds = measured if minutes == race.TIMED else race.seconds_in_tries(rows, settings)
+        assert int(row["steps"]) == race.steps_within(minutes, seconds)
+        assert 0.8 < float(row["cpu_minutes"]) / minutes < 1.5
+
+
+def test_every_model_ran_with_five_fresh_seeds_in_its_best_settings() -> None:
+    tries, rows = read(RECORDS / "race_tries.csv"), read(RECORDS / "race.csv")
+    wanted = {
+        (settings, budget.minutes, seed)
+        for budget in race.BUDGETS
+        for settings in race.best_for(tries, budget.minutes)
+        for seed in SEEDS
+    }
+    found = {(race.settings_of(row), int(row["minutes"]), int(row["seed"])) for row in rows}
+    assert len(rows) == len(found)
+    assert found == wanted
+
+
+def test_the_others_are_five_fresh_seeds_of_what_was_second_best_for_one_minute() -> None:
+    tries, rows = read(RECORDS / "race_tries.csv"), read(RECORDS / "race_others.csv")
+    second = race.second_best(tries, 1)
+    found = [(race.settings_of(row), int(row["minutes"]), int(row["seed"])) for row in rows]
+    assert len(found) == len(set(found))
+    assert set(found) == set(product(second, [1], SEEDS))
+    for ours, theirs in zip(second, race.best_for(tries, 1), strict=True):
+        tried = race.tries_of(tries, ours.model, 1)
+        assert [s for s in tried if tried[s] < tried[ours]] == [theirs]
+
+
+@pytest.mark.parametrize("name", ["race", "race_others"])
+def test_every_run_had_as_many_steps_as_fit_into_its_budget(name: str) -> None:
+    pace, rows = race.pace_in(read(RECORDS / "race_pace.csv")), read(RECORDS / f"{name}.csv")
+    assert rows
+    for row in rows:
+        minutes, settings = int(row["minutes"]), race.settings_of(row)
+        seconds = pace[settings.model, settings.score, settings.dropout > 0]
+        assert float(row["seconds_per_step"]) == seconds
+        assert int(row["steps"]) == race.steps_within(minutes, seconds)
+        assert 0.8 < float(row["cpu_minutes"]) / minutes < 1.25
+
+
+def test_only_the_transformer_has_one_table_for_source_target_and_output() -> None:
+    for model in race.MODELS:
+        sizes = captions.caption_recipe(model).sizes
+        assert sizes.get("share_embeddings", False) == (model == "transformer")

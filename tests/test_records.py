@@ -136,6 +136,24 @@ def test_a_grid_grows_until_the_best_lies_inside(tmp_path: Path) -> None:
     assert results == [("slow", 0.001)] * 5 + [("fast", 0.032)] * 5
 
 
+def two_valleys(model: str, rate: float, seed: int) -> dict[str, Any]:
+    """A model whose best rate is 0.004 by one measure, and 0.016 by another."""
+    measures = {"val_perplexity": abs(rate - 0.004), "val_bleu_lost": abs(rate - 0.016)}
+    return {"model": model, "rate": rate, "seed": seed, **measures}
+
+
+@pytest.mark.slow
+def test_a_grid_goes_on_from_where_another_measure_has_left_it(tmp_path: Path) -> None:
+    for criterion in ("val_perplexity", "val_bleu_lost"):
+        rows = trials.tune(
+            Tables(tmp_path), "x", two_valleys, ["a"], [0.001, 0.002, 0.004], criterion
+        )
+    tried = [float(row["rate"]) for row in rows if is_trial(row)]
+    assert sorted(tried) == [0.001, 0.002, 0.004, 0.008, 0.016, 0.032]
+    results = [float(row["rate"]) for row in rows if not is_trial(row)]
+    assert sorted(results) == [0.004] * 5 + [0.016] * 5
+
+
 def remade(call: str) -> dict[str, Any]:
     """Make a row again, in a process without the checks of types, which would take minutes."""
     module = call.split(".")[0]

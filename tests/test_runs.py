@@ -29,6 +29,7 @@ from annotated_transformer.search import Search
 from annotated_transformer.tokens import UNK
 from annotated_transformer.training import Trainer
 from annotated_transformer.translation import translate
+from screens import BrokenScreen
 
 LETTERS = "abcdefgh"
 PAIRS = [
@@ -86,26 +87,11 @@ def stop_after(monkeypatch, steps, signum=signal.SIGINT):
     monkeypatch.setattr(Trainer, "update", interrupted)
 
 
-class Gone:
-    """A screen that nobody reads any longer."""
-
-    encoding = "utf-8"
-
-    def write(self, text):
-        raise BrokenPipeError(32, "Broken pipe")
-
-    def flush(self):
-        raise BrokenPipeError(32, "Broken pipe")
-
-    def isatty(self):
-        return True
-
-
 def test_a_training_of_which_nobody_reads_the_progress_goes_on(tmp_path, monkeypatch):
     long = CORPUS.splits | {"train": [*PAIRS, ("a " * 60, "b " * 60)]}  # of which a warning tells
     corpus = replace(CORPUS, splits=long)
     run = Run.create(tmp_path / "run", recipe(), corpus)
-    monkeypatch.setattr(sys, "stderr", Gone())
+    monkeypatch.setattr(sys, "stderr", BrokenScreen())
     assert train(run, corpus) is None
     assert load_progress(run.checkpoint)["steps"] == 12
 

@@ -10,13 +10,13 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.batches import Batch, batches_by_tokens
+from annotated_transformer.batches import Batch
 from annotated_transformer.corpora import Corpus, load_corpus
-from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, score_translations
 from annotated_transformer.run import Recipe, Run, new_trainer, preset, train
 from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
+from annotated_transformer.search import Search
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.training import Trainer, endless_batches
 from records.tables import ROOT, Row
@@ -57,15 +57,14 @@ def seconds_of_step(trainer: Trainer, batches: Iterator[Batch], steps: int) -> f
     return statistics.fmean(seconds[2:])  # the first steps make room in memory
 
 
-def time_step(recipe: Recipe, steps: int) -> tuple[float, int]:
-    """The seconds of the processor for one step, a mean over typical batches; steps in an epoch."""
+def time_step(recipe: Recipe, steps: int) -> float:
+    """The seconds of the processor for one step of a recipe, a mean over typical batches."""
     with tempfile.TemporaryDirectory() as folder:
         run = Run.create(Path(folder) / "run", recipe, corpus())
         examples = run.vocabularies.encode(corpus().split("train"))
         trainer = new_trainer(run)
     batches = endless_batches(examples, recipe.batch_tokens, recipe.seed)
-    mean = seconds_of_step(trainer, batches, steps)
-    return mean, len(batches_by_tokens(examples, recipe.batch_tokens))
+    return seconds_of_step(trainer, batches, steps)
 
 
 def steps_within(budget: float, seconds: float) -> int:

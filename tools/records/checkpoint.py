@@ -7,13 +7,15 @@ chosen on the validation split, too. Every figure of its model card is measured 
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from annotated_transformer.decoding import Search
+from annotated_transformer.evaluation import evaluate
 from annotated_transformer.run import Recipe, Run
+from annotated_transformer.search import Search
 from records import captions
 from records.tables import Row, Tables, read
 
@@ -111,6 +113,16 @@ def try_beam(beam: int, alpha: float) -> Row:
     return {"beam": beam, "alpha": alpha, "val_bleu": round(bleu.value, 2)}
 
 
+def score_bin(low: int, high: int) -> Row:
+    """Count the test sentences of one bin, and score the checkpoint's translations of them."""
+    torch.set_num_threads(1)
+    test = captions.corpus().split(captions.TEST)
+    pairs = [(source, target) for source, target in test if low <= len(source.split()) < high]
+    run = Run.open(captions.CHECKPOINT)
+    bleu, *_ = evaluate(run.model, run.vocabularies, pairs, run.recipe.search)
+    return {"low": low, "high": high, "sentences": len(pairs), "checkpoint": round(bleu.value, 2)}
+
+
 def best_of(rows: list[Row]) -> Row:
     """The row with the highest BLEU on the validation split."""
     return max(rows, key=lambda row: float(row["val_bleu"]))
@@ -169,3 +181,9 @@ def make_checkpoint(tables: Tables) -> None:
         search = Search(beam=int(chosen["beam"]), alpha=float(chosen["alpha"]))
         run = run.with_recipe(replace(run.recipe, search=search))
         write_card(run, float(best["minutes"]))
+
+
+def make_lengths(tables: Tables) -> None:
+    """BLEU of the checkpoint, by the length of a sentence."""
+    make_checkpoint(tables)
+    tables.extend("capstone_lengths", score_bin, list(pairwise(captions.EDGES)), ["low", "high"])

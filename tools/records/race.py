@@ -1,17 +1,17 @@
 """The race: four models on German captions, with equal tuning, and time as the measure.
 
 Every model gets the same tokenizer, batches, loss, optimizer and averaging. Time is counted in
-steps of a measured speed, so that no result depends on what else the machine did: that of
-race_speed for the tries, and that of all its tries together for the race. Each model is tried
-equally often, in settings of its own: beside the best so far in its rate, its warm-up, its dropout,
-or its score. Then five fresh seeds run on to the last budget; the rate falls as 1/√step, so they
-may be stopped anywhere on the way.
+steps of a measured speed, so that no result depends on what else the machine did. There are two
+budgets of it. For each of them each model is tried equally often, in settings of its own: beside
+the best so far in its rate, its warm-up, its dropout, or its score. Then five fresh seeds run with
+the best. The rate falls as 1/√step, so a training may be looked at anywhere on the way.
 """
 
 import copy
 import math
+import statistics
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -32,18 +32,30 @@ from annotated_transformer.translation import translate
 from annotated_transformer.translator import Translator
 from records import captions
 from records.recurrent import start_as_recommended
-from records.tables import Row, Tables
+from records.tables import Row, Tables, read
 from records.trials import SEEDS, TRIAL
 
 MODELS = ("seq2seq", "bahdanau", "luong", "transformer")
-MINUTES = (0.5, 1, 2, 3, 4, 6, 8, 10, 12)
-"""Minutes of one core after which the perplexity of a run is measured."""
-BUDGETS = (2, 4, 12)
-"""Those of them after which it also translates."""
-TRIED = 3
-"""Minutes of one core for a try."""
-TRIES = 12
-"""Tries of each model; all get more if the best of one is at the edge of what was tried."""
+MOMENTS = (0.5, 1, 2, 3, 4, 6, 9)
+"""Minutes of one core after which the perplexity of a run is measured, up to its end."""
+ALL = ("rate", "dropout", "warmup", "score")
+"""What is tuned of a model, in the order in which it is changed."""
+
+
+class Budget(NamedTuple):
+    """So many minutes of one core, and how the models are tuned for them."""
+
+    minutes: int
+    tries: int  # of each model; all get more if the best of one is at the edge of what was tried
+    things: tuple[str, ...] = ALL
+    after: int = 0  # the tries begin with what was best for so many minutes
+
+
+BUDGETS = (Budget(1, 12), Budget(3, 12))
+TIMED = 3
+"""The minutes of the tries that tell how many steps the other tries have."""
+ROUNDS, TIMED_STEPS = 7, 60
+"""How often each model is timed, in turn with the others, and for how many steps."""
 QUARTERS = (4, 2, 1)
 """How far apart rates and warm-ups are, in quarters of a doubling: first far, then nearer."""
 ALIKE = 1.01
@@ -61,7 +73,7 @@ class Settings(NamedTuple):
     warmup: int = 200
     dropout: float = 0.1
 
-    def beside(self, quarters: int) -> list["Settings"]:
+    def beside(self, quarters: int, things: Sequence[str] = ALL) -> list["Settings"]:
         """These with another rate, dropout or warm-up: so many quarters of a doubling away.
 
         A doubling of the rate or of the warm-up counts as a tenth of dropout.
@@ -70,10 +82,13 @@ class Settings(NamedTuple):
         rates = [moved(self.rate, FIRST.rate, sign * quarters) for sign in signs]
         dropouts = [round(self.dropout + sign * quarters / 40, 3) for sign in signs]
         warmups = [moved(self.warmup, FIRST.warmup, sign * quarters) for sign in signs]
+        others: dict[str, list[Any]] = {
+            "rate": [float(f"{rate:.2g}") for rate in rates],
+            "dropout": [dropout for dropout in dropouts if dropout >= 0],
+            "warmup": list(map(round, warmups)),
+        }
         return [
-            *(self._replace(rate=float(f"{rate:.2g}")) for rate in rates),
-            *(self._replace(dropout=dropout) for dropout in dropouts if dropout >= 0),
-            *(self._replace(warmup=round(warmup)) for warmup in warmups),
+            self._replace(**{thing: value}) for thing in things for value in others.get(thing, [])
         ]
 
     def with_other_scores(self) -> list["Settings"]:
@@ -100,9 +115,10 @@ def settings_of(row: Row) -> Settings:
     return Settings(row["model"], row["score"], rate, warmup, dropout)
 
 
-def tries_of(rows: Iterable[Row], model: str) -> dict[Settings, float]:
-    """What was tried of a model, and the perplexity of each on the validation split."""
-    return {settings_of(row): float(row["val_perplexity"]) for row in rows if row["model"] == model}
+def tries_of(rows: Iterable[Row], model: str, minutes: int) -> dict[Settings, float]:
+    """What was tried of a model for so many minutes, and the perplexity of each on validation."""
+    mine = [row for row in rows if (row["model"], int(row["minutes"])) == (model, minutes)]
+    return {settings_of(row): float(row["val_perplexity"]) for row in mine}
 
 
 def best_of(tried: dict[Settings, float]) -> Settings:
@@ -110,41 +126,46 @@ def best_of(tried: dict[Settings, float]) -> Settings:
     return min(tried, key=lambda settings: tried[settings])
 
 
-def next_try(tried: dict[Settings, float]) -> Settings:
-    """What to try next: the best with one thing changed.
+def next_try(tried: dict[Settings, float], things: Sequence[str] = ALL) -> Settings:
+    """What to try next: the best with one of these things changed.
+
+    If all of that was tried, it is the second best with one thing changed, and so on.
 
     Raises:
-        RuntimeError: if all of that was tried.
+        RuntimeError: if all of that was tried, too.
     """
-    best = best_of(tried)
-    far, *nearer = map(best.beside, QUARTERS)
-    scores, seen = best.with_other_scores(), {settings.score for settings in tried}
-    new = [other for other in scores if other.score not in seen]
-    for other in [*new, *far, *scores, *chain(*nearer)]:
-        if other not in tried:
-            return other
-    raise RuntimeError(f"all that is beside {best} was tried.")
+    seen = {settings.score for settings in tried}
+    for good in sorted(tried, key=lambda settings: tried[settings]):
+        far, *nearer = (good.beside(quarters, things) for quarters in QUARTERS)
+        scores = good.with_other_scores() if "score" in things else []
+        new = [other for other in scores if other.score not in seen]
+        for other in [*new, *far, *scores, *chain(*nearer)]:
+            if other not in tried:
+                return other
+    raise RuntimeError(f"all that is beside {len(tried)} settings was tried.")
 
 
-def is_inside(tried: dict[Settings, float]) -> bool:
-    """Whether the best, or one that is hardly worse, lies between others in every direction."""
-    good = ALIKE * min(tried.values())
-    return any(lies_between(settings, tried) for settings in tried if tried[settings] <= good)
+def is_inside(tried: dict[Settings, float], things: Sequence[str] = ALL) -> bool:
+    """Whether the best, or one that is hardly worse, lies between others in all of these things."""
+    good = [settings for settings in tried if tried[settings] <= ALIKE * min(tried.values())]
+    return any(lies_between(settings, tried, things) for settings in good)
 
 
-def lies_between(settings: Settings, tried: Collection[Settings]) -> bool:
+def lies_between(
+    settings: Settings, tried: Collection[Settings], things: Sequence[str] = ALL
+) -> bool:
     """Whether others differ from these settings in one thing alone, on either side of each thing.
 
     There is none below a dropout of 0. Of the other scores, all have to be tried.
     """
-    for name in ("rate", "warmup", "dropout"):
+    for name in [thing for thing in things if thing != "score"]:
         value = getattr(settings, name)
         row = [
             getattr(other, name) for other in tried if other._replace(**{name: value}) == settings
         ]
         if value == max(row) or value == min(row) > 0:
             return False
-    return set(tried) >= set(settings.with_other_scores())
+    return "score" not in things or set(tried) >= set(settings.with_other_scores())
 
 
 @cache
@@ -220,6 +241,15 @@ def time_model(model: str, score: str) -> Row:
     return {"model": model, "score": score, "seconds_per_step": round(seconds, 4)}
 
 
+def time_in_turn(model: str, score: str, dropout: float, turn: int) -> Row:
+    """Time one step of a model with or without dropout, in one of the rounds."""
+    torch.set_num_threads(1)
+    settings = first_settings(model)._replace(score=score, dropout=dropout)
+    seconds = round(seconds_of_step(build(settings, TRIAL), TIMED_STEPS), 4)
+    key = {"model": model, "score": score, "dropout": dropout, "round": turn}
+    return key | {"seconds_per_step": seconds}
+
+
 @cache
 def encoded(split: str) -> list[Example]:
     """What is measured on, encoded once in each process."""
@@ -234,38 +264,48 @@ def perplexity_on(split: str, model: Translator) -> float:
 def try_settings(*task: Any) -> Row:
     """Train once with these settings; the perplexity is infinite if that fails."""
     torch.set_num_threads(1)
-    settings, (steps,) = Settings(*task[:5]), task[5:]
+    settings, (budget, steps) = Settings(*task[:5]), task[5:]
     model = build(settings, TRIAL)
     try:
         [(average, seconds)] = stages(model, settings.rate, settings.warmup, TRIAL, [steps])
         minutes, found = round(seconds / 60, 2), perplexity_on("val", average)
     except DivergedError:
         minutes, found = "", math.inf
-    row = {**settings._asdict(), "steps": steps}
+    row = {**settings._asdict(), "minutes": budget, "steps": steps}
     return row | {"cpu_minutes": minutes, "val_perplexity": found}
 
 
 def run_model(*task: Any) -> Row:
-    """Train with one seed up to the last budget; measure on the way, and translate."""
+    """Train with one seed up to a budget, measure on the way, and translate at its end."""
     torch.set_num_threads(1)
-    settings, (seed, seconds_per_step) = Settings(*task[:5]), task[5:]
+    settings, (budget, seed, seconds_per_step) = Settings(*task[:5]), task[5:]
     model = build(settings, seed)
     parameters = sum(weight.numel() for weight in model.parameters())
-    row = {**settings._asdict(), "seed": seed, "seconds_per_step": seconds_per_step}
-    row |= {"parameters": parameters, "steps": 0, "cpu_minutes": 0.0}
-    sources, references = captions.corpus().sides(captions.TEST)
-    goals = [steps_within(minutes, seconds_per_step) for minutes in MINUTES]
+    moments = [moment for moment in MOMENTS if moment <= budget]
+    goals = [steps_within(moment, seconds_per_step) for moment in moments]
     passing = stages(model, settings.rate, settings.warmup, seed, goals)
-    for minutes, goal, (average, seconds) in zip(MINUTES, goals, passing, strict=True):
-        row |= {"steps": goal, "cpu_minutes": round(seconds / 60, 2)}
-        row[f"val_perplexity_{minutes}"] = perplexity_on("val", average)
-        if minutes in BUDGETS:
-            found = translate(average, sources, vocabularies(), SEARCH)
-            scores = captions.by_name(score_translations(found, references))
-            row[f"test_perplexity_{minutes}"] = perplexity_on(captions.TEST, average)
-            row |= captions.score_columns(f"beam_{minutes}", scores)
-    row |= captions.columns_by_length("bleu", sources, found, references)
-    return row | captions.signature_columns(scores)
+    on_the_way: Row = dict.fromkeys((f"val_perplexity_{moment}" for moment in MOMENTS), "")
+    for moment, (average, seconds) in zip(moments, passing, strict=True):
+        on_the_way[f"val_perplexity_{moment}"] = perplexity_on("val", average)
+        minutes = round(seconds / 60, 2)
+    sources, references = captions.corpus().sides(captions.TEST)
+    found = translate(average, sources, vocabularies(), SEARCH)
+    scores = captions.by_name(score_translations(found, references))
+    return {
+        **settings._asdict(),
+        "minutes": budget,
+        "seed": seed,
+        "seconds_per_step": seconds_per_step,
+        "parameters": parameters,
+        "steps": goals[-1],
+        "cpu_minutes": minutes,
+        **on_the_way,
+        "val_perplexity": on_the_way[f"val_perplexity_{budget}"],
+        "test_perplexity": perplexity_on(captions.TEST, average),
+        **captions.score_columns("beam", scores),
+        **captions.columns_by_length("bleu", sources, found, references),
+        **captions.signature_columns(scores),
+    }
 
 
 def make_speeds(tables: Tables) -> dict[tuple[str, str], float]:
@@ -283,78 +323,148 @@ def steps_within(minutes: float, seconds_per_step: float) -> int:
 
 
 def mark_best(rows: list[Row]) -> list[Row]:
-    """Tell for every row whether it is the best of its model."""
-    best = {best_of(tries_of(rows, model)) for model in {row["model"] for row in rows}}
-    return [{**row, "chosen": settings_of(row) in best} for row in rows]
+    """Tell for every row whether it is the best of its model for its budget."""
+    kinds = {(row["model"], int(row["minutes"])) for row in rows}
+    best = {(best_of(tries_of(rows, *kind)), kind[1]) for kind in kinds}
+    return [{**row, "chosen": (settings_of(row), int(row["minutes"])) in best} for row in rows]
 
 
-def make_tries(tables: Tables) -> list[Row]:
-    """What was tried of each of the four models, equally often, three minutes of one core each.
+TRY = [*Settings._fields, "minutes", "steps"]
+"""Which columns say what a try is."""
+
+
+def tune_for(tables: Tables, budget: Budget, seconds: Callable[[Settings], float]) -> list[Row]:
+    """Try all models equally often for a budget, until the best of each lies inside.
+
+    ``seconds`` tells how long a step takes. The rows are those of all budgets.
+    """
+
+    def task(settings: Settings) -> tuple[Any, ...]:
+        return (*settings, budget.minutes, steps_within(budget.minutes, seconds(settings)))
+
+    first = map(first_settings, MODELS)
+    if budget.after:
+        first = iter(best_for(read(tables.path("race_tries")), budget.after))
+    tasks, number = list(map(task, first)), budget.tries
+    while True:
+        rows = tables.extend("race_tries", try_settings, tasks, TRY, mark_best)
+        tried = {model: tries_of(rows, model, budget.minutes) for model in MODELS}
+        number = max(number, *map(len, tried.values()))
+        if all(len(found) == number for found in tried.values()):
+            if all(is_inside(found, budget.things) for found in tried.values()):
+                return rows
+            number += 1
+        few = [found for found in tried.values() if len(found) < number]
+        tasks += [task(next_try(found, budget.things)) for found in few]
+
+
+def best_for(rows: Iterable[Row], minutes: int) -> list[Settings]:
+    """The best settings of each of the four models for a budget."""
+    kept = list(rows)
+    return [best_of(tries_of(kept, model, minutes)) for model in MODELS]
+
+
+def seconds_in_tries(rows: Iterable[Row], settings: Settings) -> float:
+    """The seconds for a step of a model with this score, over its tries of three minutes."""
+    kind = (settings.model, settings.score, TIMED)
+    mine = [row for row in rows if (*settings_of(row)[:2], int(row["minutes"])) == kind]
+    mine = [row for row in mine if row["cpu_minutes"]]
+    minutes = sum(float(row["cpu_minutes"]) for row in mine)
+    return round(60 * minutes / sum(int(row["steps"]) for row in mine), 4)
+
+
+def timed_tries(tables: Tables) -> list[Row]:
+    """The tries of three minutes, which need the speeds that were measured first."""
+    speeds = make_speeds(tables)
+    [budget] = (budget for budget in BUDGETS if budget.minutes == TIMED)
+    return tune_for(tables, budget, lambda settings: speeds[settings[:2]])
+
+
+def tries_for(tables: Tables, budget: Budget) -> list[Row]:
+    """The tries for a budget; those of a model with the same score have equally many steps."""
+    timed = timed_tries(tables)
+    return (
+        timed
+        if budget.minutes == TIMED
+        else tune_for(tables, budget, partial(seconds_in_tries, timed))
+    )
+
+
+def make_tries(tables: Tables) -> None:
+    """What was tried of each of the four models, equally often, for each budget.
 
     What would refute "the best lies inside": a rate, warm-up or dropout at the edge, with all else
     equal, or a score of Luong that was not tried beside it. Then all models get another try, until
     the best of each, or one that is no more than a hundredth worse, lies between others.
     """
-    speeds = make_speeds(tables)
-    keys = [*Settings._fields, "steps"]
-
-    def task(settings: Settings) -> tuple[Any, ...]:
-        return (*settings, steps_within(TRIED, speeds[settings.model, settings.score]))
-
-    tasks, number = [task(first_settings(model)) for model in MODELS], TRIES
-    while True:
-        rows = tables.extend("race_tries", try_settings, tasks, keys, mark_best)
-        tried = {model: tries_of(rows, model) for model in MODELS}
-        number = max(number, *map(len, tried.values()))
-        if all(len(found) == number for found in tried.values()):
-            if all(map(is_inside, tried.values())):
-                return rows
-            number += 1
-        tasks += [task(next_try(found)) for found in tried.values() if len(found) < number]
+    for budget in BUDGETS:
+        tries_for(tables, budget)
 
 
-def seconds_in_tries(rows: Iterable[Row], settings: Settings) -> float:
-    """The seconds of the processor for a step, over all tries of a model with this score."""
-    mine = [row for row in rows if settings_of(row)[:2] == settings[:2] and row["cpu_minutes"]]
-    minutes = sum(float(row["cpu_minutes"]) for row in mine)
-    return round(60 * minutes / sum(int(row["steps"]) for row in mine), 4)
+def make_pace(tables: Tables) -> dict[tuple[str, str, bool], float]:
+    """The time of a training step with and without dropout, in seven rounds of all four models.
+
+    What would refute "they got the same time": minutes of the processor that differ in the race.
+    """
+    rows = timed_tries(tables)
+    chosen = {settings[:2]: None for settings in best_for(rows, TIMED)}
+    tasks = [
+        (model, score, dropout, turn)
+        for turn in range(ROUNDS)
+        for model, score in chosen
+        for dropout in (0.0, 0.1)
+    ]
+    keys = ["model", "score", "dropout", "round"]
+    return pace_in(tables.extend("race_pace", time_in_turn, tasks, keys))
 
 
-def chosen_tasks(tables: Tables) -> dict[str, tuple[Settings, float]]:
-    """The best settings of each of the four models, and the seconds for a step of them."""
-    rows = make_tries(tables)
-    best = [best_of(tries_of(rows, model)) for model in MODELS]
-    return {settings.model: (settings, seconds_in_tries(rows, settings)) for settings in best}
+def pace_in(rows: Iterable[Row]) -> dict[tuple[str, str, bool], float]:
+    """The median seconds for a step, by model, score, and whether there is dropout."""
+    found: dict[tuple[str, str, bool], list[float]] = {}
+    for row in rows:
+        kind = (row["model"], row["score"], float(row["dropout"]) > 0)
+        found.setdefault(kind, []).append(float(row["seconds_per_step"]))
+    return {kind: round(statistics.median(seconds), 4) for kind, seconds in found.items()}
 
 
-RUN = [*Settings._fields, "seed", "seconds_per_step"]
+RUN = [*Settings._fields, "minutes", "seed", "seconds_per_step"]
 """Which columns say what a run of the race is."""
 
 
-def make_race(tables: Tables) -> list[Row]:
-    """The four models in their best settings, five fresh seeds, from half a minute to twelve.
+def runs_of(tables: Tables, minutes: int, chosen: Sequence[Settings]) -> list[tuple[Any, ...]]:
+    """Runs with five fresh seeds each, with as many steps as fit."""
+    pace = make_pace(tables)
+    settings = [(one, pace[one.model, one.score, one.dropout > 0]) for one in chosen]
+    return [(*one, minutes, seed, seconds) for seed in SEEDS for one, seconds in settings]
 
-    What would refute an order: settings that suit twelve minutes better than three, for which they
-    were chosen. A lower rate and more dropout, which long trainings like, are in race_others.
+
+def make_race(tables: Tables) -> list[Row]:
+    """The four models in their best settings for each budget, with five fresh seeds.
+
+    What would refute an order: another one among the settings that were second best, since one
+    seed chose the best. Those runs are in race_others, for one minute.
     """
-    chosen = chosen_tasks(tables)
-    tasks = [(*settings, seed, seconds) for seed in SEEDS for settings, seconds in chosen.values()]
-    return tables.extend("race", run_model, tasks, RUN)
+    tasks: list[tuple[Any, ...]] = []
+    for budget in BUDGETS:
+        tries = tries_for(tables, budget)
+        tasks += runs_of(tables, budget.minutes, best_for(tries, budget.minutes))
+        rows = tables.extend("race", run_model, tasks, RUN)
+    return rows
+
+
+def second_best(rows: Iterable[Row], minutes: int) -> list[Settings]:
+    """Of each of the four models the settings that were second best for a budget."""
+    kept = list(rows)
+    tried = [tries_of(kept, model, minutes) for model in MODELS]
+    return [best_of({s: found[s] for s in found if s != best_of(found)}) for found in tried]
 
 
 def make_others(tables: Tables) -> list[Row]:
-    """The four models with half the rate, and with a tenth more dropout, one seed each.
+    """The four models in the settings that were second best for one minute, five fresh seeds.
 
-    What would refute that the chosen settings are good at every budget: a lower perplexity at one
-    of them than that of the same seed in the race.
+    What would refute the order of one minute: another order here.
     """
-    others = [
-        (other, seconds)
-        for settings, seconds in chosen_tasks(tables).values()
-        for other in (
-            settings._replace(rate=settings.rate / 2),
-            settings._replace(dropout=round(settings.dropout + 0.1, 3)),
-        )
-    ]
-    tasks = [(*settings, SEEDS[0], seconds) for settings, seconds in others]
+    shortest = BUDGETS[0]
+    chosen = second_best(tries_for(tables, shortest), shortest.minutes)
+    tasks = runs_of(tables, shortest.minutes, chosen)
     return tables.extend("race_others", run_model, tasks, RUN)

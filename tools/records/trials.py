@@ -20,6 +20,12 @@ def best_rate(rows: Iterable[Row], model: str, criterion: str = "val_perplexity"
     return float(min(trials, key=lambda row: float(row[criterion]))["rate"])
 
 
+def tried_rates(rows: Iterable[Row], model: str) -> list[float]:
+    """The rates of a model's trials, the lowest first: also those that another call has tried."""
+    trials = (row for row in rows if row["model"] == model and int(row["seed"]) == TRIAL)
+    return sorted({float(row["rate"]) for row in trials})
+
+
 def widened(grid: Sequence[float], best: float) -> list[float]:
     """A grid with one rate more if the best stands at its edge."""
     below = [best / FACTOR] * (best == min(grid))
@@ -44,6 +50,7 @@ def tune(
     while True:
         trials = [(model, rate, TRIAL) for model, grid in grids.items() for rate in grid]
         rows = tables.extend(table, train, trials, keys)
+        grids = {model: tried_rates(rows, model) for model in models}
         best = {model: best_rate(rows, model, criterion) for model in models}
         wider = {model: widened(grid, best[model]) for model, grid in grids.items()}
         if wider == grids:

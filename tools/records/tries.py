@@ -1,7 +1,7 @@
 """The tries for the checkpoint: one setting at a time, each with twenty minutes of one core.
 
 They choose; they are no result. So they are compared on the validation split alone, with one seed.
-The number of steps comes from a record of its own, as on the ladder.
+The number of steps comes from a record of its own, as in the race.
 """
 
 import json
@@ -90,7 +90,7 @@ def time_try(name: str) -> Row:
     """Time one step of a try, on one thread; tell how many fit into the budget."""
     torch.set_num_threads(1)
     recipe, _ = recipe_of_try(name)
-    seconds, _ = captions.time_step(recipe, steps=60)
+    seconds = captions.time_step(recipe, steps=60)
     steps = captions.steps_within(BUDGET, seconds)
     return {"name": name, "seconds_per_step": round(seconds, 3), "steps": steps}
 
