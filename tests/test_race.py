@@ -264,7 +264,6 @@ def small_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
         )
 
     monkeypatch.setattr(captions, "caption_recipe", small_recipe)
-    monkeypatch.setattr(captions, "steps_within", lambda budget, seconds: int(budget / seconds))
     monkeypatch.setattr(torch, "set_num_threads", lambda _: None)
     for cached in (race.vocabularies, race.pairs, race.encoded):
         cached.cache_clear()

@@ -3,7 +3,7 @@
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
@@ -55,6 +55,15 @@ def seconds_of_step(trainer: Trainer, batches: Iterator[Batch], steps: int) -> f
         trainer.update([batch])
         seconds.append(time.process_time() - start)
     return statistics.fmean(seconds[2:])  # the first steps make room in memory
+
+
+def median_seconds(rows: Iterable[Row], *columns: str) -> dict[tuple[str, ...], float]:
+    """The median time of a step of several rounds, by what stands in these columns."""
+    found: dict[tuple[str, ...], list[float]] = {}
+    for row in rows:
+        kind = tuple(str(row[column]) for column in columns)
+        found.setdefault(kind, []).append(float(row["seconds_per_step"]))
+    return {kind: statistics.median(seconds) for kind, seconds in found.items()}
 
 
 def time_step(recipe: Recipe, steps: int) -> float:
@@ -117,13 +126,18 @@ def signature_columns(scores: dict[str, Score]) -> Row:
     return {f"signature{end}": scores[metric].signature for end, metric in METRICS.items()}
 
 
+def in_bin(source: str, low: int, high: int) -> bool:
+    """Whether a source has at least ``low`` words, and fewer than ``high``."""
+    return low <= len(source.split()) < high
+
+
 def columns_by_length(
     name: str, sources: Sequence[str], found: Sequence[str], wanted: Sequence[str]
 ) -> Row:
     """BLEU of the sentences in each bin of source length."""
     columns = {}
     for low, high in pairwise(EDGES):
-        inside = [i for i, text in enumerate(sources) if low <= len(text.split()) < high]
+        inside = [i for i, text in enumerate(sources) if in_bin(text, low, high)]
         bleu, *_ = score_translations([found[i] for i in inside], [wanted[i] for i in inside])
         columns[f"{name}_{low}-{high - 1}"] = round(bleu.value, 2)
     return columns

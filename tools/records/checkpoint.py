@@ -117,7 +117,7 @@ def score_bin(low: int, high: int) -> Row:
     """Count the test sentences of one bin, and score the checkpoint's translations of them."""
     torch.set_num_threads(1)
     test = captions.corpus().split(captions.TEST)
-    pairs = [(source, target) for source, target in test if low <= len(source.split()) < high]
+    pairs = [pair for pair in test if captions.in_bin(pair[0], low, high)]
     run = Run.open(captions.CHECKPOINT)
     bleu, *_ = evaluate(run.model, run.vocabularies, pairs, run.recipe.search)
     return {"low": low, "high": high, "sentences": len(pairs), "checkpoint": round(bleu.value, 2)}

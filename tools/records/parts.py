@@ -9,7 +9,6 @@ captions, and Bahdanau's and Luong's models with an encoder of two halves: both 
 memory no wider than that of one.
 """
 
-import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -169,13 +168,8 @@ def make_speeds(tables: Tables) -> dict[str, int]:
 
 def steps_in(rows: Iterable[Row]) -> dict[str, int]:
     """How many steps of each combination fit into two minutes, by the median of its times."""
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        found.setdefault(row["model"], []).append(float(row["seconds_per_step"]))
-    return {
-        name: race.steps_within(MINUTES, statistics.median(seconds))
-        for name, seconds in found.items()
-    }
+    found = captions.median_seconds(rows, "model")
+    return {name: race.steps_within(MINUTES, seconds) for (name,), seconds in found.items()}
 
 
 def make_parts(tables: Tables) -> list[Row]:

@@ -9,7 +9,6 @@ the best. The rate falls as 1/√step, so a training may be looked at anywhere o
 
 import copy
 import math
-import statistics
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache, partial
@@ -342,9 +341,11 @@ def tune_for(tables: Tables, budget: Budget, seconds: Callable[[Settings], float
     def task(settings: Settings) -> tuple[Any, ...]:
         return (*settings, budget.minutes, steps_within(budget.minutes, seconds(settings)))
 
-    first = map(first_settings, MODELS)
-    if budget.after:
-        first = iter(best_for(read(tables.path("race_tries")), budget.after))
+    first = (
+        best_for(read(tables.path("race_tries")), budget.after)
+        if budget.after
+        else list(map(first_settings, MODELS))
+    )
     tasks, number = list(map(task, first)), budget.tries
     while True:
         rows = tables.extend("race_tries", try_settings, tasks, TRY, mark_best)
@@ -420,11 +421,11 @@ def make_pace(tables: Tables) -> dict[tuple[str, str, bool], float]:
 
 def pace_in(rows: Iterable[Row]) -> dict[tuple[str, str, bool], float]:
     """The median seconds for a step, by model, score, and whether there is dropout."""
-    found: dict[tuple[str, str, bool], list[float]] = {}
-    for row in rows:
-        kind = (row["model"], row["score"], float(row["dropout"]) > 0)
-        found.setdefault(kind, []).append(float(row["seconds_per_step"]))
-    return {kind: round(statistics.median(seconds), 4) for kind, seconds in found.items()}
+    found = captions.median_seconds(rows, "model", "score", "dropout")
+    return {
+        (model, score, float(dropout) > 0): round(seconds, 4)
+        for (model, score, dropout), seconds in found.items()
+    }
 
 
 RUN = [*Settings._fields, "minutes", "seed", "seconds_per_step"]
