@@ -1,7 +1,7 @@
 """The race: four models on German captions, with equal tuning, and time as the measure.
 
 Every model gets the same tokenizer, batches, loss, optimizer and averaging. Time is counted in
-steps of a measured speed, so that no result depends on what else the machine did. There are two
+steps of a measured speed, so that no result depends on what else the machine did. There are three
 budgets of it. For each of them each model is tried equally often, in settings of its own: beside
 the best so far in its rate, its warm-up, its dropout, or its score. Then five fresh seeds run with
 the best. The rate falls as 1/√step, so a training may be looked at anywhere on the way.
@@ -50,7 +50,7 @@ class Budget(NamedTuple):
     after: int = 0  # the tries begin with what was best for so many minutes
 
 
-BUDGETS = (Budget(1, 12), Budget(3, 12))
+BUDGETS = (Budget(1, 12), Budget(3, 12), Budget(6, 5, ("dropout", "rate"), after=3))
 TIMED = 3
 """The minutes of the tries that tell how many steps the other tries have."""
 ROUNDS, TIMED_STEPS = 7, 60
