@@ -76,11 +76,6 @@ def time_step(recipe: Recipe, steps: int) -> float:
     return seconds_of_step(trainer, batches, steps)
 
 
-def steps_within(budget: float, seconds: float) -> int:
-    """How many steps of so many seconds fit into a budget, in fifties."""
-    return int(budget / seconds) // 50 * 50
-
-
 def train_run(
     folder: Path, recipe: Recipe, cut: Callable[[Vocabularies], Vocabularies] = lambda same: same
 ) -> Run:
