@@ -11,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.bitext import Bitext, Example
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import each_pair, require_sentences, require_whole
+from annotated_transformer.inputs import require_sentences, require_unpadded, require_whole
 from annotated_transformer.tokens import BOS, EOS, PAD
 
 
@@ -61,10 +61,12 @@ class Batch:
                 [5, 6, 2]])
 
         Raises:
-            InputError: if there is no example, or one is no pair of sentences of ids.
+            InputError: if there is no example, or one is no pair of sentences of ids, or has the id
+                of padding, which no loss would count.
         """
+        require_unpadded(examples, PAD)
         return cls(
-            src=pad([[*src, EOS] for src, _ in each_pair(examples)], device),
+            src=pad([[*src, EOS] for src, _ in examples], device),
             tgt_in=pad([[BOS, *tgt] for _, tgt in examples], device),
             tgt_out=pad([[*tgt, EOS] for _, tgt in examples], device),
         )

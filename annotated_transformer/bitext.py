@@ -39,14 +39,21 @@ class Side:
         """
         kept = list(sentences)
         try:
-            ids = np.array([*chain.from_iterable(kept)])
+            given = [*chain.from_iterable(kept)]
+            ids, kinds = np.array(given), {*map(type, given)}
         except (TypeError, ValueError):  # such as an id that is a list
-            ids = np.array(["no ids"])
-        whole = ids.dtype.kind == "i" and ids.ndim == 1
+            ids, kinds = np.array(["no ids"]), {str}
+        whole = ids.dtype.kind == "i" and ids.ndim == 1 and bool not in kinds
         if len(ids) and not (whole and 0 <= ids.min() <= ids.max() <= LARGEST_ID):
             require_sentences(kept)
         starts = np.cumsum([0, *map(len, kept)], dtype=STARTS)
         return cls(ids.astype(IDS), starts)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the sentences begin with the ids and end with them, one after the other."""
+        in_order = not self.starts[0] and bool((np.diff(self.starts) >= 0).all())
+        return in_order and int(self.starts[-1]) == len(self.ids)
 
     def __getitem__(self, i: SupportsIndex) -> list[int]:
         start, end = self.starts[int(i) : int(i) + 2]
@@ -138,6 +145,6 @@ def read_bitext(folder: Path) -> Bitext:
         )
     except (OSError, ValueError) as error:
         raise InputError(f"{folder} holds no sentence pairs ({error}): delete it.") from error
-    if len(src.starts) != len(tgt.starts) or any(s.starts[-1] != len(s.ids) for s in (src, tgt)):
+    if len(src.starts) != len(tgt.starts) or not (src.fits and tgt.fits):
         raise InputError(f"the files in {folder} do not fit together: delete it.")
     return Bitext(src, tgt, np.arange(len(src.starts) - 1))

@@ -194,7 +194,7 @@ class PairedFiles(FilePairs):
         Raises:
             InputError: if a file is not UTF-8 text, or one has more lines than the other.
         """
-        sides = _lines(self.path), _lines(self.target)
+        sides = (map(str.strip, _lines(path)) for path in (self.path, self.target))
         for number, (source, target) in enumerate(zip_longest(*sides), start=1):
             if source is None or target is None:
                 longer, shorter = (self.target, self.path)[:: 1 if source is None else -1]
@@ -216,15 +216,16 @@ class TsvSplit(FilePairs):
         """Read the pairs and the number of each one's line, from 1.
 
         Raises:
-            InputError: if a line has not two columns, or the file is not UTF-8 text.
+            InputError: if a line has not two columns, the first is blank, or the file is not UTF-8
+                text.
         """
         for number, line in enumerate(_lines(self.path), start=1):
             if not line:
                 continue
             columns = [column.strip() for column in line.split("\t")]
-            if len(columns) != 2:
+            if len(columns) != 2 or not columns[0]:
                 raise InputError(
-                    f"{self.path}, line {number}: {len(columns)} columns, there must be 2."
+                    f"{self.path}, line {number}: {len(columns)} columns, 2 with text are needed."
                 )
             place = zlib.crc32(columns[0].encode()) % 20
             if {0: "val", 1: "test"}.get(place, "train") == self.name:
@@ -235,7 +236,7 @@ def _lines(path: Path) -> Iterator[str]:
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file):
-                text = (line.removeprefix(BOM_UTF8) if not number else line).decode().strip()
+                text = (line.removeprefix(BOM_UTF8) if not number else line).decode().rstrip()
                 yield with_short_words(text, f"{path}, line {number + 1}: ")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as UTF-8 text ({error}).") from error

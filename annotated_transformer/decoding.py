@@ -34,7 +34,7 @@ def length_penalty(length: int, alpha: float) -> float:
         InputError: if the length is none.
     """
     require_whole("length", length, 0)
-    return float(((5 + length) / 6) ** alpha)
+    return float(((5 + int(length)) / 6) ** alpha)
 
 
 def next_log_probs(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from unicodedata import normalize
 
 import torch
 from sacrebleu.metrics.bleu import BLEU
@@ -73,10 +74,16 @@ class Score:
 def score_translations(translations: Sequence[str], references: Sequence[str]) -> list[Score]:
     """BLEU (cased and lower-cased) and chrF by sacreBLEU, and the share of exact sentences, in %.
 
+    All texts are brought to Unicode's form NFC, as those are that a vocabulary of subwords decodes:
+    a letter is the same, however it was typed.
+
     Raises:
         InputError: if there are not as many translations as references, or none, or one is no text.
     """
-    translations, references = [*each_text(translations)], [*each_text(references)]
+    translations, references = (
+        [normalize("NFC", text) for text in each_text(texts)]
+        for texts in (translations, references)
+    )
     if len(translations) != len(references) or not references:
         raise InputError(
             f"{len(translations)} translations stand against {len(references)} references: "

@@ -41,6 +41,19 @@ def each_text(texts: Iterable[str]) -> Iterator[str]:
         yield text
 
 
+def require_readable(**texts: str | None) -> None:
+    """Refuse texts, by their names, that are not UTF-8: they could neither be shown nor written.
+
+    Raises:
+        InputError: if there is one.
+    """
+    for name, text in texts.items():
+        try:
+            (text or "").encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"{name} is {BRIEF.repr(text)}, it must be UTF-8 text.") from error
+
+
 def each_pair(pairs: Iterable[Any]) -> Iterator[Any]:
     """The pairs one by one; a text of two characters is none.
 
@@ -91,6 +104,19 @@ def require_sentences(sentences: Sequence[Any]) -> None:
                 )
 
 
+def require_unpadded(examples: Iterable[Any], padding: int) -> None:
+    """Refuse what are no pairs of sentences, or hold the id of padding: no loss would count it.
+
+    Raises:
+        InputError: if one is none, or holds it.
+    """
+    for example in each_pair(examples):
+        if any(hasattr(side, "__iter__") and padding in side for side in example):
+            raise InputError(
+                f"an example is {BRIEF.repr(example)}, it must not hold {padding}, the padding."
+            )
+
+
 def require_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
     """Refuse what is no whole number within these bounds.
 
@@ -103,7 +129,7 @@ def require_whole(name: str, value: Any, least: int, most: int | None = None) ->
     """
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
-        bound = "" if most is None else f" and at most {most}"
+        bound = "" if most is None else f" and at most {most:,}"
         raise InputError(
             f"{name} is {BRIEF.repr(value)}, it must be a whole number, at least {least}{bound}."
         )
@@ -220,6 +246,7 @@ def require_mask(mask: Any, rows: torch.Size) -> None:
 
     Raises:
         InputError: if it is no boolean tensor that can be spread over ``rows``, (…, query, key).
+            A mask with some of the leading axes is refused: it would be spread over others.
     """
     if mask is None:
         return
@@ -227,10 +254,10 @@ def require_mask(mask: Any, rows: torch.Size) -> None:
         kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         raise InputError(f"mask is of the type {kind}, it must be torch.bool: True may be seen.")
     pairs = zip(reversed(mask.shape), reversed(rows), strict=False)
-    if mask.dim() > len(rows) or any(one not in (1, whole) for one, whole in pairs):
+    if mask.dim() not in (2, len(rows)) or any(one not in (1, whole) for one, whole in pairs):
         raise InputError(
-            f"mask has the shape {list(mask.shape)}, it must be spread over {list(rows)}: each "
-            "axis must be equal, or 1."
+            f"mask has the shape {list(mask.shape)}, it must be spread over {list(rows)}: it needs "
+            "the last two axes or all, each equal, or 1."
         )
 
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_sizes
 from annotated_transformer.translator import State
 
 
@@ -65,14 +66,13 @@ class MultiHeadAttention(nn.Module):
         d_k and d_v are d_model / num_heads unless given, num_kv_heads is num_heads.
 
         Raises:
-            InputError: if a size is below 1, if d_k or d_v is not given and d_model is no multiple
-                of num_heads, or if num_heads is no multiple of num_kv_heads.
+            InputError: if a size is no whole number of at least 1, if d_k or d_v is not given and
+                d_model is no multiple of num_heads, or if num_heads is no multiple of num_kv_heads.
         """
         super().__init__()
-        sizes = {"num_heads": num_heads, "d_k": d_k, "d_v": d_v, "num_kv_heads": num_kv_heads}
-        for name, size in sizes.items():
-            if size is not None and size < 1:
-                raise InputError(f"{name} is {size}, it must be at least 1.")
+        sizes = {"d_k": d_k, "d_v": d_v, "num_kv_heads": num_kv_heads}
+        given = {name: size for name, size in sizes.items() if size is not None}
+        require_sizes(d_model=d_model, num_heads=num_heads, **given)
         if (d_k is None or d_v is None) and d_model % num_heads:
             raise InputError(
                 f"d_model={d_model} is no multiple of num_heads={num_heads}: "

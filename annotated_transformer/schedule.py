@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_rate
+from annotated_transformer.inputs import require_rate, require_sizes, require_whole
 
 Schedule = Callable[[int], float]
 
@@ -21,8 +21,7 @@ def inverse_sqrt_schedule(peak: float, warmup: int) -> Schedule:
         InputError: if warmup is not positive, or the peak is negative or not finite.
     """
     require_rate(peak)
-    if warmup < 1:
-        raise InputError(f"warmup={warmup} must be at least 1.")
+    require_sizes(warmup=warmup)
 
     def rate(step: int) -> float:
         return peak * min(step / warmup, (warmup / step) ** 0.5)
@@ -44,8 +43,7 @@ def paper_schedule(d_model: int, warmup: int = 4000, factor: float = 1.0) -> Sch
     Raises:
         InputError: if d_model or warmup is not positive.
     """
-    if d_model < 1 or warmup < 1:
-        raise InputError(f"d_model={d_model} and warmup={warmup} must both be at least 1.")
+    require_sizes(d_model=d_model, warmup=warmup)
     return inverse_sqrt_schedule(factor / (d_model * warmup) ** 0.5, warmup)
 
 
@@ -60,8 +58,10 @@ def linear_schedule(peak: float, total: int, warmup: int = 0) -> Schedule:
         InputError: if ``warmup`` is not below ``total``, or the peak is negative or not finite.
     """
     require_rate(peak)
-    if not 0 <= warmup < total:
-        raise InputError(f"warmup={warmup} must be at least 0 and below total={total}.")
+    require_sizes(total=total)
+    require_whole("warmup", warmup, 0)
+    if warmup >= total:
+        raise InputError(f"warmup={warmup} must be below total={total}.")
 
     def rate(step: int) -> float:
         if step < warmup:

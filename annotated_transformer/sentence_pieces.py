@@ -33,6 +33,8 @@ class SentencePieces(Vocabulary):
             raise InputError(f"the first tokens are {first}, they must be {SPECIALS}.")
         library = require_library("sentencepiece")
         self._model, self._tokens = model, list(tokens)
+        if not model:
+            raise InputError("this is no model of SentencePiece (it has 0 bytes).")
         try:
             self._processor = library.SentencePieceProcessor(model_proto=model)
         except RuntimeError as error:
@@ -49,8 +51,9 @@ class SentencePieces(Vocabulary):
         """
         try:
             described = json.loads(text)["model"]
-            model, tokens = b64decode(described["proto"]), list(map(str, described["tokens"]))
-        except (ValueError, KeyError, TypeError) as error:
+            model = b64decode(described["proto"], validate=True)
+            tokens = list(map(str, described["tokens"]))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"this is not the JSON of sentence pieces ({error!r}).") from error
         return cls(model, tokens)
 
@@ -107,6 +110,6 @@ def vocabulary_of_json(text: str) -> Vocabulary:
     """
     try:
         kind: Any = json.loads(text)["model"]["type"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         kind = None  # the other kind has a sentence for it
     return (SentencePieces if kind == KIND else Vocabulary).from_json(text)

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.recurrent import CELLS, RecurrentLayer
-from annotated_transformer.settings import Share, Size, check_settings, one_of
+from annotated_transformer.settings import Share, Size, VocabularySize, check_settings, one_of
 from annotated_transformer.tokens import PAD
 from annotated_transformer.translator import State, Translator
 
@@ -17,8 +17,8 @@ from annotated_transformer.translator import State, Translator
 class RecurrentConfig:
     """The sizes of a recurrent translation model."""
 
-    src_vocab: Size
-    tgt_vocab: Size
+    src_vocab: VocabularySize
+    tgt_vocab: VocabularySize
     d_model: Size = 64  # the width of the embeddings and of the layer before the logits
     hidden_dim: Size = 128  # the width of the recurrent state h
     cell: Annotated[str, one_of(CELLS)] = "gru"

@@ -20,6 +20,9 @@ BRIEF.maxstring = BRIEF.maxlong = BRIEF.maxother = 100
 Size = Annotated[int, Field(ge=1, le=10**9)]
 """How many there are of something that there must be."""
 
+VocabularySize = Annotated[Size, Field(ge=4)]
+"""How many tokens a vocabulary has: the special tokens are always there."""
+
 Share = Annotated[float, Field(ge=0, lt=1)]
 """A part of a whole, less than all of it."""
 

@@ -62,7 +62,12 @@ class SoftLookup(nn.Module):
         key: Float[Tensor, "*batch key d_k"],
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query key"]:
-        """The attention weights α: not negative; a row that sees any key sums to 1."""
+        """The attention weights α: not negative; a row that sees any key sums to 1.
+
+        Raises:
+            InputError: if queries and keys do not belong together, or the mask is no boolean one.
+        """
+        require_lookup(query, key, key, mask, self.same_width)
         return masked_softmax(self.scores(query, key), mask)
 
     def __call__(self, query: Any, key: Any, value: Any, mask: Any = None) -> Any:

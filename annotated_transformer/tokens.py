@@ -10,13 +10,16 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 from annotated_transformer.bitext import Example
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import each_pair, each_text, with_short_words
+from annotated_transformer.inputs import each_pair, each_text, require_whole, with_short_words
 
 TextPair = tuple[str, str]
 """A sentence and its translation."""
 
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 PAD, BOS, EOS, UNK = range(4)
+
+LARGEST_VOCABULARY = 10**7
+"""Tokens: more are never learned."""
 
 
 class Vocabulary:
@@ -74,11 +77,10 @@ class Vocabulary:
         Source: Sennrich et al. 2016, section 3.2.
 
         Raises:
-            InputError: if ``size`` leaves no room for anything but the special tokens, or a word
-                has more than 10,000 characters.
+            InputError: if ``size`` leaves no room for anything but the special tokens, or is over
+                ten million, or a word has more than 10,000 characters.
         """
-        if size <= len(SPECIALS):
-            raise InputError(f"size is {size}, it must be larger than {len(SPECIALS)}.")
+        require_whole("size", size, len(SPECIALS) + 1, most=LARGEST_VOCABULARY)
         tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
         tokenizer.normalizer = normalizers.NFC()
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -197,12 +199,18 @@ class Vocabularies(NamedTuple):
         The pairs are read more than once.
 
         Raises:
-            InputError: if one holds anything but texts, or ``subwords`` is too small a number.
+            InputError: if one is no pair of texts, they can be read only once, or ``subwords`` is
+                too small a number.
         """
+        if isinstance(pairs, Iterator):
+            raise InputError(
+                f"pairs is a {type(pairs).__name__}, it must be a list, or something else that can "
+                "be read more than once."
+            )
         if subwords:
-            joint = Vocabulary.subwords(chain.from_iterable(pairs), subwords)
+            joint = Vocabulary.subwords(chain.from_iterable(each_pair(pairs)), subwords)
             return cls(joint, joint)
-        return cls(*(Vocabulary.words(pair[side] for pair in pairs) for side in (0, 1)))
+        return cls(*(Vocabulary.words(pair[side] for pair in each_pair(pairs)) for side in (0, 1)))
 
     def encode(self, pairs: Iterable[TextPair]) -> list[Example]:
         """The ids of sentence pairs.

@@ -37,7 +37,7 @@ def endless_batches(
         raise InputError("there are 0 examples to train on, at least 1 is needed.")
     for name, value, least in (("seed", seed, 0), ("skip", skip, 0), ("every", every, 1)):
         require_whole(name, value, least)
-    bitext = Bitext.of(examples)
+    bitext, seed = Bitext.of(examples), int(seed)  # one of NumPy would overflow
     groups = (
         group
         for epoch in count()

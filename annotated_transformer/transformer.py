@@ -25,7 +25,7 @@ from annotated_transformer.layers import (
 from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.positional_encoding import ENCODINGS
-from annotated_transformer.settings import Share, Size, check_settings, one_of
+from annotated_transformer.settings import Share, Size, VocabularySize, check_settings, one_of
 from annotated_transformer.translator import State, Translator
 
 
@@ -37,8 +37,8 @@ class TransformerConfig:
     be of the same size and mean different things.
     """
 
-    src_vocab: Size
-    tgt_vocab: Size
+    src_vocab: VocabularySize
+    tgt_vocab: VocabularySize
     d_model: Size = 512  # the width of every embedding and of every layer's output
     num_layers: Annotated[Size, Field(le=1000)] = 6  # N, in the encoder and again in the decoder
     num_heads: Size = 8  # h

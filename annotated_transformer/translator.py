@@ -98,14 +98,15 @@ class Translator(nn.Module):
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """No dropout and no gradients inside the block; afterwards the model trains again if it did."""
-    was_training = model.training
-    model.train(False)
+    """No dropout and no gradients inside the block; afterwards what has trained trains again."""
+    training = [module for module in model.modules() if module.training]
+    model.eval()
     try:
         with torch.inference_mode():
             yield
     finally:
-        model.train(was_training)
+        for module in training:
+            module.training = True
 
 
 def require_positions(

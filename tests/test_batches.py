@@ -1,3 +1,4 @@
+import re
 from itertools import pairwise
 from random import Random
 
@@ -134,3 +135,12 @@ def test_a_batch_is_made_on_the_device_that_is_given():
     with torch.device("meta"):
         assert pad([[1]]).is_meta
         assert not pad([[1]], torch.device("cpu")).is_meta
+
+
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize("example", [([5], [7, PAD]), ([PAD, 5], [7])])
+def test_padding_is_no_token_of_an_example(example):
+    """No loss would count it, and no query would look at it."""
+    message = f"an example is {example}, it must not hold 0, the padding."
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        Batch.of([([5], [6]), example])

@@ -2,6 +2,7 @@
 
 import re
 import weakref
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from small_models import random_examples
 
 EXAMPLES = [*random_examples(60, longest=9, vocab=2**31 - 1), ([], [7]), ([8], []), ([], [])]
 
-NO_IDS = [5.7, 5.0, float("nan"), -1, 2**31, 2**70, "5", None, [5]]
+NO_IDS = [True, 5.7, 5.0, float("nan"), -1, 2**31, 2**70, "5", None, [5]]
 
 
 def chunks(examples, size):
@@ -117,6 +118,17 @@ def test_files_that_are_missing_or_do_not_fit_are_told(tmp_path, name):
             read_bitext(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(InputError, match=rf"holds no sentence pairs \(.*{name}.*\): delete it"):
+        read_bitext(tmp_path)
+
+
+@pytest.mark.parametrize("starts", [[0, 0, 2, 3], [1, 2, 2, 3], [0, 3, 2, 3], [0, -7, 2, 3]])
+def test_sentences_that_are_not_one_after_the_other_are_told(tmp_path, starts):
+    write_bitext(tmp_path, [[([5], [6]), ([7], [8]), ([9], [10])]])
+    assert len(read_bitext(tmp_path)) == 3
+    np.array(starts, "<i8").tofile(tmp_path / "tgt.starts")
+    in_order = starts == sorted(starts) and starts[0] == 0
+    expected = nullcontext() if in_order else pytest.raises(InputError, match="do not fit together")
+    with expected:
         read_bitext(tmp_path)
 
 

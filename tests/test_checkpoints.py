@@ -73,6 +73,9 @@ def test_weights_are_those_of_the_model_or_refused(tmp_path):
         require_fit(weights, torch.nn.Linear(3, 4), path)
     with pytest.raises(InputError, match=message):
         require_fit(weights, torch.nn.Linear(3, 2, bias=False), path)
+    for kind in (torch.int64, torch.bool, torch.complex64):
+        with pytest.raises(InputError, match=f"has bias of {kind}, it must be of floats"):
+            require_fit(weights | {"bias": torch.ones(2, dtype=kind)}, torch.nn.Linear(3, 2), path)
 
 
 def test_weights_fit_under_their_own_names_alone(path):

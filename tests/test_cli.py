@@ -376,7 +376,7 @@ ERRORS = {
     "other corpus": (["evaluate", "RUN", "--corpus", "none"], "there is no corpus 'none'"),
     "checkpoint": (["translate", "UNTRAINED", "Hallo"], "the run has not saved it yet"),
     "too long": (["translate", "RUN", "eins " * 3000], "the model takes 1024: shorten it"),
-    "schedule": (["resume", "WARM", "--steps", "10"], "warmup=10 must be at least 0 and below"),
+    "schedule": (["resume", "WARM", "--steps", "10"], "warmup=10 must be below total=10"),
 }
 
 

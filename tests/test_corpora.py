@@ -248,11 +248,13 @@ def test_a_tsv_file(tmp_path):
     assert not sources["val"] & sources["test"]
 
 
-@pytest.mark.parametrize(("line", "columns"), [("one", 1), ("a\tb\tc", 3), ("a\t", 1)])
+@pytest.mark.parametrize(
+    ("line", "columns"), [("one", 1), ("a\tb\tc", 3), ("a\t", 1), ("\ta\tb", 3), ("\ta", 2)]
+)
 def test_a_tsv_line_without_two_columns(tmp_path, line, columns):
     path = tsv(tmp_path / "pairs.tsv", ["a\tb", "", line])
     for split in read_tsv(path).splits.values():
-        with pytest.raises(InputError, match=rf"line 3: {columns} columns, there must be 2"):
+        with pytest.raises(InputError, match=rf"line 3: {columns} columns, 2 with text are needed"):
             list(split)
 
 

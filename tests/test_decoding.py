@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -328,10 +329,12 @@ def test_log_prob_is_that_of_teacher_forcing(name, search):
         assert hypothesis.log_prob == pytest.approx(forced.item(), rel=1e-9)
 
 
+@pytest.mark.usefixtures("as_readers_do")
 def test_length_penalty():
     assert [length_penalty(n, 1.0) for n in (1, 7, 13)] == [1.0, 2.0, 3.0]
     assert length_penalty(25, 0.6) == pytest.approx(5**0.6)
     assert length_penalty(25, 0.0) == 1.0
+    assert length_penalty(np.uint8(255), 0.6) == length_penalty(255, 0.6)
 
 
 @pytest.mark.parametrize(

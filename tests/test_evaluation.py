@@ -1,4 +1,5 @@
 import math
+from unicodedata import normalize
 
 import pytest
 import sacrebleu
@@ -11,7 +12,7 @@ from annotated_transformer.evaluation import Score, evaluate, perplexity, score_
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
 from annotated_transformer.search import GREEDY, Search
-from annotated_transformer.tokens import BOS, EOS, Vocabularies
+from annotated_transformer.tokens import BOS, EOS, Vocabularies, Vocabulary
 from annotated_transformer.translation import translate
 from annotated_transformer.translator import Translator
 from small_models import VOCAB, random_examples, small_model
@@ -98,6 +99,18 @@ def test_scores_equal_those_of_sacrebleu():
 
 def test_perfect_translations():
     assert [round(s.value, 6) for s in score_translations(REFERENCES, REFERENCES)] == [100.0] * 4
+
+
+def test_a_letter_is_the_same_however_it_was_typed():
+    """A vocabulary of subwords decodes to NFC; references may come in NFD, as from a Mac."""
+    composed = ["나는 학생 이다 한국", "Übermut tut selten gut, sagte André"]
+    apart = [normalize("NFD", text) for text in composed]
+    assert apart != composed
+    vocabulary = Vocabulary.subwords(apart, 100)
+    assert [vocabulary.decode(vocabulary.encode(text)) for text in apart] == composed
+    for translations, references in ((composed, apart), (apart, composed)):
+        scores = score_translations(translations, references)
+        assert [round(score.value, 6) for score in scores] == [100.0] * 4
 
 
 def test_a_score_in_words():

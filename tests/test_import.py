@@ -231,6 +231,16 @@ def test_sentence_pieces_are_written_and_read(texts_folder):
 def test_what_is_no_model_of_pieces_is_refused(texts_folder):
     with pytest.raises(InputError, match="this is no model of SentencePiece"):
         SentencePieces(b"nothing", SPECIALS)
+    with pytest.raises(InputError, match="no model of SentencePiece \\(it has 0 bytes"):
+        SentencePieces(b"", SPECIALS)
+    for proto in ("!!!!", 5):
+        text = json.dumps({"model": {"type": "SentencePiece", "tokens": SPECIALS, "proto": proto}})
+        with pytest.raises(InputError, match="this is not the JSON of sentence pieces"):
+            vocabulary_of_json(text)
+    with pytest.raises(InputError, match="this is not the JSON of sentence pieces"):
+        SentencePieces.from_json("[" * 100_000)
+    with pytest.raises(InputError, match="this is not the JSON of a vocabulary"):
+        vocabulary_of_json("[" * 100_000)
     with pytest.raises(InputError, match=r"the first tokens are \('a',\), they must be"):
         SentencePieces((texts_folder / "source.spm").read_bytes(), ["a"])
     with pytest.raises(InputError, match="this is not the JSON of sentence pieces"):

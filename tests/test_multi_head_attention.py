@@ -103,6 +103,7 @@ def test_a_width_that_the_heads_do_not_divide_is_refused(d_k, d_v):
     assert MultiHeadAttention(7, 2, 3, 3)(*[torch.randn(1, 2, 7)] * 3).shape == (1, 2, 7)
 
 
+@pytest.mark.usefixtures("as_readers_do")
 @pytest.mark.parametrize(
     "sizes",
     [
@@ -110,11 +111,27 @@ def test_a_width_that_the_heads_do_not_divide_is_refused(d_k, d_v):
         {"num_heads": 2, "d_k": 0},
         {"num_heads": 2, "d_v": -1},
         {"num_heads": 2, "num_kv_heads": 0},
+        {"num_heads": 2, "d_model": 0},
+        {"num_heads": 2, "d_model": -1},
+        {"num_heads": True},
+        {"num_heads": 2.0},
     ],
 )
-def test_a_size_below_one_is_refused(sizes):
-    with pytest.raises(InputError, match=r"is (0|-1), it must be at least 1"):
-        MultiHeadAttention(8, **sizes)
+def test_a_size_that_is_no_whole_number_of_at_least_one_is_refused(sizes):
+    with pytest.raises(
+        InputError, match=r"is (0|-1|True|2.0), it must be a whole number, at least"
+    ):
+        MultiHeadAttention(**{"d_model": 8} | sizes)
+
+
+@pytest.mark.usefixtures("as_readers_do")
+def test_a_mask_for_each_sentence_is_not_taken_for_one_for_each_head():
+    """As many sentences as heads: spread over the last axes, it would be taken in silence."""
+    attention, x = MultiHeadAttention(8, 2), torch.randn(2, 3, 8)
+    tokens = torch.tensor([[5, 6, 7], [8, 0, 0]])
+    assert attention(x, x, x, padding_mask(tokens)).shape == (2, 3, 8)
+    with pytest.raises(InputError, match=r"mask has the shape \[2, 1, 3\], it must be spread over"):
+        attention(x, x, x, padding_mask(tokens)[:, 0])
 
 
 # --- keys and values that are kept ----------------------------------------------------------------

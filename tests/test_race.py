@@ -204,14 +204,12 @@ def test_all_models_get_as_many_tries_as_the_one_that_needs_most(
 
     def found(settings: Settings, minutes: int) -> float:
         """The longer, the more dropout and the lower a rate is best."""
-        if minutes == 9:
+        if minutes == 6:
             return 5 + abs(settings.dropout - 0.3) + abs(settings.rate - 4e-3)
         return bowl(settings) if settings.model == "luong" else 5 + settings.dropout
 
     made: list[Any] = []
     wanted: dict[str, list[Any]] = {}
-    late_budget = race.Budget(9, 5, ("dropout", "rate"), after=3)
-    monkeypatch.setattr(race, "BUDGETS", (*race.BUDGETS, late_budget))
     monkeypatch.setattr(Tables, "extend", extend)
     race.make_race(Tables(tmp_path))
     race.make_others(Tables(tmp_path))
@@ -221,19 +219,19 @@ def test_all_models_get_as_many_tries_as_the_one_that_needs_most(
         assert len(numbers) == 1
         assert numbers.pop() >= budget.tries
     assert len([task for task in made if task[5] == 3]) > 4 * 12
-    assert {task[6] for task in made if task[0] == "luong" and task[5] == 9} == {2700}
+    assert {task[6] for task in made if task[0] == "luong" and task[5] == 6} == {1800}
     assert {task[6] for task in made if task[5] == 3} == {600}
     best = Settings("luong", "concat", 8e-3, 100, 0.2)
     of_luong = [task for task in wanted["race"] if task[0] == "luong"]
     late = best._replace(rate=4e-3, dropout=0.3)
-    chosen = {1: best, 3: best, 9: late}
+    chosen = {1: best, 3: best, 6: late}
     assert of_luong == [
         (*settings, minutes, seed, 0.5) for minutes, settings in chosen.items() for seed in SEEDS
     ]
     others = [task for task in wanted["race"] if task[0] != "luong"]
     assert len(others) == 3 * 15
-    assert {(task[4], task[-1]) for task in others if task[5] < 9} == {(0.0, 0.28)}
-    assert {(task[4], task[-1]) for task in others if task[5] == 9} == {(0.3, 0.5)}
+    assert {(task[4], task[-1]) for task in others if task[5] < 6} == {(0.0, 0.28)}
+    assert {(task[4], task[-1]) for task in others if task[5] == 6} == {(0.3, 0.5)}
     second = [task for task in wanted["race_others"] if task[0] == "luong"]
     assert len(wanted["race_others"]) == 4 * 5
     assert {task[5:] for task in second} == {(1, seed, 0.5) for seed in SEEDS}

@@ -1,4 +1,5 @@
 import json
+import math
 
 import pytest
 import torch
@@ -128,9 +129,17 @@ BAD = [
     ({"search": {"beam": 0}}, "beam is 0, it must be a whole number, at least 1"),
     ({"search": {"bem": 1}}, "there is no setting 'bem': did you mean beam"),
     ({"search": 3}, "search is 3, it must be settings by name"),
+    ({"schedule": "linear", "steps": 3, "warmup": 5}, "warmup=5 must be below total=3"),
+    ({"warmup": 10**320}, "warmup is 1000.*000, it must be a whole number, at least 0 and at most"),
+    ({"languages": "a\ud800-b"}, r"languages is 'a\\ud800-b', it must be UTF-8 text"),
+    ({"corpus": "\udcff"}, r"corpus is '\\udcff', it must be UTF-8 text"),
     (
-        {"schedule": "linear", "steps": 3, "warmup": 5},
-        "warmup=5 must be at least 0 and below total=3",
+        {"optimizer": "AdamW", "optimizer_settings": {"weight_decay": math.inf}},
+        "weight_decay is inf, it must be finite",
+    ),
+    (
+        {"optimizer_settings": {"betas": [0.9, math.nan]}},
+        r"betas is \[0.9, nan\], it must be finite",
     ),
 ]
 

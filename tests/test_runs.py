@@ -757,7 +757,24 @@ def test_a_row_of_the_curve_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_text() == before + "3,1,1,1,1,1\n"
 
 
-@pytest.mark.parametrize("table", ["", "step,seconds\n5,1\n", "half a row", "a" * 200_000])
+HEADER = ",".join(COLUMNS) + "\n"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "",
+        "step,seconds\n5,1\n",
+        "half a row",
+        "a" * 200_000,
+        f'{HEADER}5,"0,1","0,00126","2,896","0,5","9,1"\n',
+        f"{HEADER}{'9' * 5000},1,1,1,1,1\n",
+        f"{HEADER}٣,1,1,1,1,1\n",
+        f"{HEADER}3,1,1,nan,1,1\n",
+        f"{HEADER}\n",
+    ],
+    ids=range(9),
+)
 def test_a_damaged_learning_curve_is_told(tmp_path, table):
     run = begin(tmp_path / "run")
     train(run, CORPUS)

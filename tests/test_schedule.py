@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -36,9 +38,10 @@ def test_the_schedule_of_the_paper_is_the_same_with_the_peak_that_follows(d_mode
         assert paper(step) == pytest.approx(same(step), rel=1e-12)
 
 
-@pytest.mark.parametrize("warmup", [0, -1])
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize("warmup", [0, -1, 2.5, math.nan, math.inf])
 def test_inverse_sqrt_schedule_out_of_range(warmup):
-    with pytest.raises(InputError, match=f"warmup={warmup} must be at least 1"):
+    with pytest.raises(InputError, match=f"warmup is {warmup}, it must be a whole number, at lea"):
         inverse_sqrt_schedule(1.0, warmup)
 
 
@@ -63,13 +66,25 @@ def test_a_schedule_fits_the_scheduler_of_torch(rate):
         scheduler.step()
 
 
-@pytest.mark.parametrize(("d_model", "warmup"), [(0, 10), (512, 0)])
-def test_paper_schedule_out_of_range(d_model, warmup):
-    with pytest.raises(InputError, match=f"d_model={d_model} and warmup={warmup} must both be"):
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize(
+    ("d_model", "warmup", "wrong"),
+    [(0, 10, "d_model is 0"), (512, 0, "warmup is 0"), (4, math.inf, "warmup is inf")],
+)
+def test_paper_schedule_out_of_range(d_model, warmup, wrong):
+    with pytest.raises(InputError, match=f"{wrong}, it must be a whole number, at least 1"):
         paper_schedule(d_model, warmup)
 
 
-@pytest.mark.parametrize("warmup", [-1, 10])
-def test_linear_schedule_out_of_range(warmup):
-    with pytest.raises(InputError, match=f"warmup={warmup} must be at least 0 and below total=10"):
-        linear_schedule(1.0, 10, warmup)
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize(
+    ("total", "warmup", "message"),
+    [
+        (10, -1, "warmup is -1, it must be a whole number, at least 0"),
+        (10, 10, "warmup=10 must be below total=10"),
+        (math.inf, 1, "total is inf, it must be a whole number, at least 1"),
+    ],
+)
+def test_linear_schedule_out_of_range(total, warmup, message):
+    with pytest.raises(InputError, match=message):
+        linear_schedule(1.0, total, warmup)

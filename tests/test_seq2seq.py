@@ -66,7 +66,7 @@ def test_an_unknown_cell_is_refused():
     [
         ({"hidden_dim": 0}, "hidden_dim is 0, it must be a whole number, at least 1"),
         ({"d_model": -1}, "d_model is -1, it must be a whole number, at least 1"),
-        ({"src_vocab": 0}, "src_vocab is 0, it must be a whole number, at least 1"),
+        ({"src_vocab": 0}, "src_vocab is 0, it must be a whole number, at least 4"),
         ({"dropout": 1.0}, "dropout is 1.0, it must be a number, at least 0 and below 1"),
         ({"dropout": -0.1}, "dropout is -0.1, it must be a number, at least 0"),
     ],

@@ -110,7 +110,7 @@ BAD_MASKS = {
     "a key too few": (TRIANGLE[:, :4] > 0, r"mask has the shape \[3, 4\], it must be spread over"),
     "more sentences": (
         (TRIANGLE > 0).expand(4, 3, 5),
-        r"mask has the shape \[4, 3, 5\], it must be spread over \[2, 3, 5\]: each axis must be",
+        r"mask has the shape \[4, 3, 5\], it must be spread over \[2, 3, 5\]: it needs the",
     ),
     "more axes": ((TRIANGLE > 0)[None, None], r"mask has the shape \[1, 1, 3, 5\], it must be"),
 }

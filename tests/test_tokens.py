@@ -175,7 +175,7 @@ def test_a_tokenizer_without_specials():
 
 
 def test_no_room_for_tokens():
-    with pytest.raises(InputError, match="size is 4, it must be larger than 4"):
+    with pytest.raises(InputError, match="size is 4, it must be a whole number, at least 5"):
         Vocabulary.subwords(TEXTS, 4)
 
 

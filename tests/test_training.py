@@ -2,6 +2,7 @@ from copy import deepcopy
 from functools import partial
 from itertools import islice
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
@@ -258,6 +259,16 @@ def test_skipped_batches_change_no_later_one(skip):
     assert rest == whole[skip:]
     other = [listed(b) for b in islice(endless_batches(EXAMPLES, 40, seed=6, skip=skip), 9)]
     assert rest != other
+
+
+@pytest.mark.usefixtures("as_readers_do")
+def test_a_seed_from_numpy_gives_the_order_of_the_same_number():
+    """It would overflow in the number of the epoch."""
+    ours, theirs = (
+        [listed(b) for b in islice(endless_batches(EXAMPLES, 40, seed), 9)]
+        for seed in (np.int32(5000), 5000)
+    )
+    assert ours == theirs
 
 
 def test_batches_are_dealt_out_like_cards():

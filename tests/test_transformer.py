@@ -11,6 +11,7 @@ from torch import nn
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.masking import causal_mask
+from annotated_transformer.tokens import SPECIALS
 from annotated_transformer.transformer import Embedding, Transformer, TransformerConfig
 from oracles import (
     BOTH_DTYPES,
@@ -282,12 +283,12 @@ def test_unusable_configurations_are_refused(wrong, message):
         "num_kv_heads", "max_length",
     ],
 )  # fmt: skip
-def test_a_size_below_one_is_refused(name: str) -> None:
-    message = (
-        rf"^{name} is 0, it must be a whole number, at least 1 and at most [\d,]+(, or null)?\.$"
-    )
-    with pytest.raises(InputError, match=message):
-        replace(TransformerConfig.tiny(10, 10), **{name: 0})
+def test_a_size_below_its_least_is_refused(name: str) -> None:
+    least = len(SPECIALS) if name.endswith("vocab") else 1
+    message = rf"^{name} is 0, it must be a whole number, at least {least} and at most [\d,]+"
+    for wrong in (0, least - 1):
+        with pytest.raises(InputError, match=message.replace("0", str(wrong), 1)):
+            replace(TransformerConfig.tiny(10, 10), **{name: wrong})
 
 
 @pytest.mark.parametrize(

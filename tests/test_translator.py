@@ -109,6 +109,14 @@ def test_a_pause_in_the_training_ends_with_the_block(training):
     assert torch.is_grad_enabled()
 
 
+def test_what_was_frozen_within_a_model_stays_frozen():
+    model = nn.Sequential(nn.Dropout(), nn.Sequential(nn.Dropout())).train()
+    model[1].eval()
+    with evaluating(model):
+        assert not any(module.training for module in model.modules())
+    assert [module.training for module in model.modules()] == [True, True, False, False]
+
+
 def test_a_sentence_that_is_too_long_on_either_side_is_told():
     model = small_model("transformer", max_length=5)
     require_positions(model, np.array([[4, 4], [1, 0]]))

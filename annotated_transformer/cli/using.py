@@ -84,7 +84,7 @@ def translate(
         require_text(run, text, prefix)
         opened = Run.open(run, choose_device(device))
         if sample:
-            beam = beam or 1
+            beam = 1 if beam is None else beam
         search = searching(
             opened.recipe.search, beam=beam, alpha=alpha, best=best, sample=sample or None,
             temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
@@ -150,6 +150,7 @@ def evaluate(
         data = load_corpus(
             opened.recipe.corpus if corpus is None else corpus, opened.recipe.languages
         )
+        require_text(data.name)  # a path may have more in it than what was given
         name = data.test_split if split is None else split
         with computing_in(precision, opened.device):
             scores = opened.evaluate(data, name, search)

@@ -92,11 +92,14 @@ def require_fit(tensors: Mapping[str, Tensor], model: nn.Module, path: Path) -> 
     """Make sure that weights are those of a model.
 
     Raises:
-        InputError: if their names or shapes are not those of its parameters.
+        InputError: if their names or shapes are not those of its parameters, or one is no float.
     """
     found = {name: tensor.shape for name, tensor in tensors.items()}
     if found != {name: parameter.shape for name, parameter in model.named_parameters()}:
         raise InputError(f"{path} does not fit {path.with_name('recipe.json')}.")
+    for name, tensor in tensors.items():
+        if not tensor.is_floating_point():
+            raise InputError(f"{path} has {name} of {tensor.dtype}, it must be of floats.")
 
 
 def require_state(tensors: Mapping[str, Tensor], trainer: Trainer, path: Path) -> None:

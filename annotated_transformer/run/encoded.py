@@ -16,10 +16,11 @@ from tqdm import tqdm
 from annotated_transformer.bitext import FILES as BITEXT
 from annotated_transformer.bitext import Bitext, Example, read_bitext, write_bitext
 from annotated_transformer.corpora import Corpus
+from annotated_transformer.errors import InputError
 from annotated_transformer.files import discard, fill_folder
 from annotated_transformer.screen import SCREEN
 from annotated_transformer.sentence_pieces import vocabulary_of_json
-from annotated_transformer.tokens import Vocabularies
+from annotated_transformer.tokens import Vocabularies, Vocabulary
 
 CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"
 FILES = ("vocabulary.src.json", "vocabulary.tgt.json")
@@ -73,9 +74,14 @@ def read_vocabularies(folder: Path) -> Vocabularies:
         InputError: if a file is no vocabulary.
         OSError: if there is no such file.
     """
-    return Vocabularies(
-        *(vocabulary_of_json((folder / name).read_text(encoding="utf-8")) for name in FILES)
-    )
+    return Vocabularies(*(_read_vocabulary(folder / name) for name in FILES))
+
+
+def _read_vocabulary(path: Path) -> Vocabulary:
+    try:
+        return vocabulary_of_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # also where it is no text
+        raise InputError(f"{path} holds no vocabulary: {error}") from error
 
 
 def _shown(chunks: Iterable[list[Example]]) -> Iterable[list[Example]]:

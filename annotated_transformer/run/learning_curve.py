@@ -1,13 +1,25 @@
 """The learning curve of a run, as a table that any program can read."""
 
 import csv
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.files import write_atomically
 
 COLUMNS = ("step", "seconds", "rate", "train_loss", "gradient_norm", "val_perplexity")
+
+
+def is_row(fields: Sequence[str]) -> bool:
+    """Whether these are the fields of a row: a number in each column, the first a step."""
+    step, *numbers = fields or [""]
+    try:
+        finite = all(map(isfinite, map(float, numbers)))
+    except ValueError:
+        finite = False
+    return finite and len(fields) == len(COLUMNS) and re.fullmatch("[0-9]{1,18}", step) is not None
 
 
 class LearningCurve:
@@ -27,8 +39,7 @@ class LearningCurve:
                     header, *rows = [*csv.reader(file)] or [[]]
                 except csv.Error:  # a field that is endless
                     header, rows = [], []
-            whole = all(len(row) == len(COLUMNS) and row[0].isdecimal() for row in rows)
-            if header != list(COLUMNS) or not whole:
+            if header != list(COLUMNS) or not all(map(is_row, rows)):
                 raise InputError(f"{path} is not a learning curve: delete it, or mend its rows.")
             kept += [row for row in rows if int(row[0]) <= steps]
         self.lines = [",".join(row) for row in kept]

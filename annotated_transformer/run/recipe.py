@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from math import isfinite
 from typing import Annotated, Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import nn
 
 from annotated_transformer.devices import PRECISIONS, same_randomness
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_readable
 from annotated_transformer.models import MODELS, make_config, make_model
 from annotated_transformer.schedule import Schedule, inverse_sqrt_schedule, linear_schedule
 from annotated_transformer.search import Search
@@ -55,7 +57,7 @@ class Recipe:
     optimizer_settings: dict[str, Any] = field(default_factory=dict)  # none: Adam as in the paper
     schedule: Annotated[str, one_of(SCHEDULES)] = "inverse_sqrt"  # after warm-up: 1/√step, or to 0
     peak_rate: Positive = 3e-3
-    warmup: Annotated[int, Field(ge=0)] = 200
+    warmup: Annotated[int, Field(ge=0, le=10**9)] = 200
     smoothing: Share = 0.0
     clip: Positive | None = 1.0
     average_decay: Share = 0.99
@@ -75,6 +77,7 @@ class Recipe:
             InputError: if a setting has a value that makes no sense, or some do not go together.
         """
         check_settings(self)
+        require_readable(corpus=self.corpus, languages=self.languages)
         self.make_schedule()
         self.require_optimizer()
         if self.sizes.get("share_embeddings") and not self.subwords:
@@ -121,6 +124,10 @@ class Recipe:
         Raises:
             InputError: if it does not take these settings.
         """
+        for name, value in self.optimizer_settings.items():
+            numbers = value if isinstance(value, (list, tuple)) else [value]
+            if not all(isfinite(number) for number in numbers if isinstance(number, float)):
+                raise InputError(f"{name} is {BRIEF.repr(value)}, it must be finite.")
         weight = nn.Parameter(torch.zeros(1, 1, device=torch.get_default_device()))
         weight.grad = torch.zeros_like(weight)
         optimizer = self.make_optimizer(nn.ParameterList([weight]))

@@ -35,7 +35,7 @@ from records.tables import Row, Tables, read
 from records.trials import SEEDS, TRIAL
 
 MODELS = ("seq2seq", "bahdanau", "luong", "transformer")
-MOMENTS = (0.5, 1, 2, 3, 4, 6, 9)
+MOMENTS = (0.5, 1, 2, 3, 4, 6)
 """Minutes of one core after which the perplexity of a run is measured, up to its end."""
 ALL = ("rate", "dropout", "warmup", "score")
 """What is tuned of a model, in the order in which it is changed."""
@@ -396,7 +396,8 @@ def make_tries(tables: Tables) -> None:
 
     What would refute "the best lies inside": a rate, warm-up or dropout at the edge, with all else
     equal, or a score of Luong that was not tried beside it. Then all models get another try, until
-    the best of each, or one that is no more than a hundredth worse, lies between others.
+    the best of each, or one that is no more than a hundredth worse, lies between others. For six
+    minutes warm-up and score are those that were best for three.
     """
     for budget in BUDGETS:
         tries_for(tables, budget)
