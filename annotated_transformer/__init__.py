@@ -141,6 +141,7 @@ MODULES: dict[str, str | None] = {
     "own.checks.gradients": None,
     "own.checks.transformer": None,
     "own.checks.schedules": None,
+    "own.checks.batch_order": None,
     "own.checks.training": None,
     "own.checks.drawn_model": None,
     "own.checks.searches": None,

@@ -127,7 +127,8 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "batch query d_model"]:
         """Attend with projected keys and values, and merge the heads.
 
-        The queries stand at positions ``start``, ``start + 1``, …
+        The queries stand at positions ``start``, ``start + 1``, … The part ``attention`` is asked
+        for what all heads gather.
         """
         queries = self.place(self.split(self.query(query)), start)
         keys, values = seen.keys, seen.values
@@ -150,7 +151,7 @@ class MultiHeadAttention(nn.Module):
         """What every query gathers from the values, through all heads.
 
         Keys and values come as they are, or as ``seen``: projected before. The queries stand at
-        positions ``start``, ``start + 1``, …
+        positions ``start``, ``start + 1``, … What is gathered is what :meth:`attend` says.
 
         Raises:
             InputError: if there are neither keys and values nor ``seen``.

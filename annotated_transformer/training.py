@@ -94,7 +94,8 @@ class Trainer:
         """Take one step on a batch, given whole or in parts that are worked on one by one.
 
         The gradients of the parts are added up and divided by the number of tokens in *all* of
-        them. So the parts may be as unequal as they like: the step is that of the whole batch.
+        them. So the parts may be as unequal as they like: the step is that of the whole batch. Of
+        each part :meth:`logits` is asked, which other trainers change.
 
         Returns:
             The loss per token, in nats, and the norm of the gradient before clipping.

@@ -559,6 +559,16 @@ def join_blocks_by_logsumexp(q: Tensor, k: Tensor, v: Tensor, width: int) -> Ten
     return output
 
 
+def join_whole_blocks(q: Tensor, k: Tensor, v: Tensor, width: int) -> Tensor:
+    outputs, log_sums = [], []
+    for keys, values in zip(k.split(width), v.split(width), strict=True):
+        scores = q @ keys.T / q.size(1) ** 0.5
+        outputs.append(scores.softmax(1) @ values)
+        log_sums.append(scores.logsumexp(1))
+    shares = torch.stack(log_sums).softmax(0)
+    return (shares[..., None] * torch.stack(outputs)).sum(0)
+
+
 def attend_key_by_key(q: Tensor, k: Tensor, v: Tensor, width: int) -> Tensor:
     rows = []
     for row in q:
@@ -910,7 +920,7 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             torch.tensor(2 - 2 / g, dtype=torch.float64),
         ],
     ],
-    "block_attention": [join_blocks_by_logsumexp, attend_key_by_key],
+    "block_attention": [join_blocks_by_logsumexp, join_whole_blocks, attend_key_by_key],
     "wasted_pairs": [
         lambda ns: sum(max(ns) ** 2 - n**2 for n in ns) / len(ns) / max(ns) ** 2,
         lambda ns: 1 - torch.tensor(ns).double().div(max(ns)).square().mean(),

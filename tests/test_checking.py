@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -844,6 +845,13 @@ def test_long_arguments_are_told_by_the_name_under_which_they_can_be_had() -> No
         ([1, (2, 3)], (1, [2, 3]), True),
         (torch.tensor([math.nan]), torch.tensor([math.nan]), True),
         ({1}, {1}, True),
+        (frozenset({1}), {1}, True),
+        ({1}, {2}, False),
+        (Fraction(3, 8), 0.375, True),
+        (Fraction(0), 0, True),
+        (Fraction(1, 3), 0.34, False),
+        (torch.tensor([1 + 2j]), torch.tensor([1 + 2j]), True),
+        (torch.tensor([1 + 2j]), torch.tensor([1 + 9j]), False),
         ("1", 1, False),
     ],
 )

@@ -24,7 +24,7 @@ from annotated_transformer.multi30k import DATA_VARIABLE
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.search import GREEDY
-from annotated_transformer.tokens import EOS, PAD
+from annotated_transformer.tokens import EOS, PAD, UNK
 from oracles import assert_close, randomise
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -100,10 +100,27 @@ def test_the_readme_of_marian_says_how_a_text_is_translated(tmp_path, learned, m
     export_to_marian(learned, tmp_path / "marian")
     monkeypatch.chdir(tmp_path / "marian")
     [code] = re.findall(r"```python\n(.*?)```", Path("README.md").read_text("utf-8"), re.DOTALL)
-    for text in [*(src for src, _ in PAIRS), "der Hund rennt"]:
+    for text in [*(src for src, _ in PAIRS), "der Hund rennt", "ein <eos> <pad> rennt"]:
         monkeypatch.setattr("builtins.input", lambda text=text: text)
         exec(code, {})
         assert capsys.readouterr().out.splitlines() == learned.translate([text], GREEDY)
+
+
+@pytest.mark.parametrize("likely", [EOS, UNK])
+def test_the_readme_of_marian_has_our_limits_and_our_unknown(tmp_path, likely, monkeypatch, capsys):
+    run = made(tmp_path / "run", **SIZES | {"max_length": 24})
+    with torch.no_grad():
+        run.model.output.bias[EOS] = -1e9
+        run.model.output.bias[likely] = 1e3
+    save_checkpoint(run.weights, dict(run.model.named_parameters()))
+    export_to_marian(run, tmp_path / "marian")
+    monkeypatch.chdir(tmp_path / "marian")
+    [code] = re.findall(r"```python\n(.*?)```", Path("README.md").read_text("utf-8"), re.DOTALL)
+    monkeypatch.setattr("builtins.input", lambda: PAIRS[0][0])
+    exec(code, {})
+    [said] = capsys.readouterr().out.splitlines()
+    assert [said] == run.translate([PAIRS[0][0]], GREEDY)
+    assert said == "<unk>" * (24 if likely == UNK else 0)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +213,17 @@ def test_a_translation_without_an_end_is_as_long_in_ctranslate2(tmp_path):
     found, expected = translated(tmp_path / "ct2", "\n".join(lines)), run.translate(lines, GREEDY)
     assert found == expected
     assert len({*map(len, expected)}) > 1
+
+
+def test_a_translation_may_be_empty_in_ctranslate2(tmp_path):
+    run = made(tmp_path / "run", **SIZES)
+    with torch.no_grad():
+        run.model.output.bias[EOS] = 9.0
+    save_checkpoint(run.weights, dict(run.model.named_parameters()))
+    export_to_ctranslate2(run, tmp_path / "ct2")
+    lines = [src for src, _ in PAIRS]
+    assert run.translate(lines, GREEDY) == [""] * len(lines)
+    assert translated(tmp_path / "ct2", "\n".join(lines)) == [""] * len(lines)
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,18 @@ def test_the_twin_has_the_weights_of_the_model_and_no_readable_part():
     assert type(model.output) is nn.Linear
 
 
+@pytest.mark.parametrize("base", [nn.Linear, nn.Dropout, ScaledDotProductAttention])
+def test_a_part_that_computes_something_else_is_not_replaced_in_silence(base):
+    model = small_model("transformer")
+    own = type("Own", (base,), {})
+    for part in model.modules():
+        if type(part) is base:
+            part.__class__ = own
+            break
+    with pytest.raises(InputError, match="is a Own, which has no fast one: take the readable"):
+        FastTrainer(model, 0.1, RATE)
+
+
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("steps", [0, 3])
 def test_going_on_is_exact_to_the_bit(precision, steps):

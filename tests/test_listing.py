@@ -72,6 +72,8 @@ def test_the_compact_view_of_a_module_is_the_same_code(name: str) -> None:
         ("def f(a: int, /, b: str = 'x:', *c: int, d: int = 1, **e: int) -> None:\n    g()",
          "def f(a, /, b='x:', *c, d=1, **e):\n    g()\n"),
         ("def f(*, a: float = 1e-5): return a", "def f(*, a=1e-5): return a\n"),
+        ("def f(\n    a: int,  # here: why\n    b: object = lambda x: x,  # there: why\n):\n"
+         "    return a", "def f(a, b=lambda x: x):\n    return a\n"),
         ("class E(Exception):\n    '''An error.'''", "class E(Exception):\n    pass\n"),
         ("class C:\n    '''Doc.'''\n\n    a: int = 1\n\n    def f(self) -> int:\n        # why\n"
          "        b: int = 2\n        return b",

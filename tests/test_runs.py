@@ -7,6 +7,7 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -156,6 +157,23 @@ def test_the_learning_curve(tmp_path):
     value = perplexity(run.model, run.vocabularies.encode(CORPUS.split("val")))
     best = min(float(row["val_perplexity"]) for row in rows)
     assert best == pytest.approx(value, rel=1e-6)
+
+
+def test_the_seconds_of_a_step_are_those_before_it_is_measured(tmp_path, monkeypatch):
+    """Where processes share the training, one of them measures, and the others wait."""
+
+    clock = [0.0]
+
+    def slow(*given):
+        clock[0] += 100
+        return 7.0
+
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(loop, "perplexity", slow)
+    run = begin(tmp_path / "run")
+    train(run, CORPUS)
+    with run.learning_curve.open(newline="") as file:
+        assert [row["seconds"] for row in csv.DictReader(file)] == ["0.0", "100.0", "200.0"]
 
 
 def test_the_weights_that_translate_are_those_of_the_best_validation(tmp_path):

@@ -55,7 +55,7 @@ def _equal(got: Any, want: Any, whole: bool) -> bool:
     if is_truth(got) and is_truth(want):
         return bool(got) == bool(want)
     if is_number(got) and is_number(want):
-        got, want = torch.as_tensor(got), torch.as_tensor(want)
+        got, want = _as_tensor(got), _as_tensor(want)
     if isinstance(got, Tensor) and isinstance(want, Tensor):
         alike = got.dtype == want.dtype or _numbers(got, whole) == _numbers(want, whole)
         return alike and got.shape == want.shape and bool(_close(got, want).all())
@@ -68,6 +68,8 @@ def _equal(got: Any, want: Any, whole: bool) -> bool:
         return type(got) is type(want) and _equal(got.state_dict(), want.state_dict(), whole)
     if isinstance(got, Failure) and isinstance(want, Failure):
         return got.error == want.error
+    if isinstance(got, Set) and isinstance(want, Set):
+        return got == want
     return type(got) is type(want) and bool(got == want)
 
 
@@ -85,6 +87,12 @@ def is_number(value: Any) -> bool:
     if isinstance(value, Tensor):
         return not value.dim() and not value.is_complex() and value.dtype != torch.bool
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _as_tensor(value: Any) -> Tensor:
+    """A number as a tensor: a fraction, too."""
+    known = isinstance(value, Tensor | int | float | np.generic)
+    return torch.as_tensor(value if known else float(value))
 
 
 def is_truth(value: Any) -> bool:
@@ -111,7 +119,8 @@ def _numbers(tensor: Tensor, whole: bool = False) -> str:
 
 def _close(a: Tensor, b: Tensor) -> Tensor:
     rounded = a.is_floating_point() and b.is_floating_point()
-    x, y = (t.cpu().double() for t in (a, b))
+    wide = torch.complex128 if a.is_complex() or b.is_complex() else torch.float64
+    x, y = (t.cpu().to(wide) for t in (a, b))
     return torch.isclose(x, y, rtol=1e-4 if rounded else 0, atol=1e-5, equal_nan=True)
 
 

@@ -3,7 +3,9 @@
 import ast
 import inspect
 import re
+import tokenize
 from collections.abc import Iterator
+from io import StringIO
 from itertools import accumulate
 from textwrap import dedent
 from typing import Any
@@ -46,6 +48,12 @@ def compact(source: str) -> str:
     def end(node: Any) -> int:
         return place(node.end_lineno, node.end_col_offset)
 
+    lines = source.splitlines()
+    colons = [
+        place(token.start[0], len(lines[token.start[0] - 1][: token.start[1]].encode()))
+        for token in tokenize.generate_tokens(StringIO(source).readline)
+        if token.string == ":"
+    ]
     cuts = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, Function | ast.ClassDef | ast.Module):
@@ -59,7 +67,8 @@ def compact(source: str) -> str:
         if isinstance(node, Function):
             begin = place(node.lineno, node.col_offset)
             header = max([begin, *(end(part) for part in _annotated(node))])
-            cuts.append((begin, text.index(b":", header), _signature(node, source)))
+            colon = next(each for each in colons if each >= header)
+            cuts.append((begin, colon, _signature(node, source)))
             for line in _statements(node):
                 if isinstance(line, ast.AnnAssign) and line.value:
                     cuts.append((end(line.target), end(line.annotation), ""))

@@ -77,6 +77,7 @@ found = translator.translate_batch(
     max_batch_size=2048,
     batch_type="tokens",
     max_input_length=0,
+    min_decoding_length=0,
     max_decoding_length=max(lengths, default=1),
 )
 for result, length in zip(found, lengths):

@@ -27,10 +27,12 @@ from transformers import MarianMTModel
 source, target = Tokenizer.from_file("source.json"), Tokenizer.from_file("target.json")
 model = MarianMTModel.from_pretrained(".")
 
-text = input()
-tokens = torch.tensor([source.encode(text).ids + [model.config.eos_token_id]])
-found = model.generate(tokens, num_beams=1, max_new_tokens=tokens.size(1) + 50)
-print(target.decode(found[0].tolist()))
+# The ids 0, 1 and 2 pad, begin and end; one that is spelled out in a text is unknown, 3.
+ids = [i if i > 2 else 3 for i in source.encode(input()).ids]
+tokens = torch.tensor([[*ids, 2]])
+longest = min(tokens.size(1) + EXTRA_LENGTH, MAX_LENGTH)
+[found] = model.generate(tokens, num_beams=1, max_new_tokens=longest)
+print(target.decode([i for i in found.tolist() if i > 2], skip_special_tokens=False))
 ```
 """
 
@@ -51,7 +53,11 @@ def export_to_marian(run: Run, folder: Path) -> None:
             f"d_model is {config.d_model}, Marian can only have a multiple of num_heads, "
             f"{config.num_heads}."
         )
-    hand_over(run, folder, _write, README)
+    limits = {"EXTRA_LENGTH": run.recipe.search.extra_length, "MAX_LENGTH": config.max_length}
+    readme = README
+    for name, limit in limits.items():
+        readme = readme.replace(name, str(limit))
+    hand_over(run, folder, _write, readme)
 
 
 def _write(folder: Path, model: Transformer) -> None:

@@ -20,7 +20,7 @@ def random_mask(shape: torch.Size, kept: int, device: torch.device) -> Bool[Tens
 
 
 class FastDropout(nn.Dropout):
-    """Dropout whose probability is rounded to 1/65,536; the mean of what it gives stays exact.
+    """Dropout whose probability is rounded to 1/65,536; the mean stays, to rounding.
 
     Source: Srivastava et al. 2014.
     """

@@ -6,10 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.attention import ScaledDotProductAttention
+from annotated_transformer.errors import InputError
 from annotated_transformer.fast.attention import FastAttention
 from annotated_transformer.fast.dropout import FastDropout
 from annotated_transformer.fast.products import FastLinear
 from annotated_transformer.transformer import Transformer
+
+REPLACED = (nn.Linear, nn.Dropout, ScaledDotProductAttention)
 
 
 def fast_twin(model: Transformer, dtype: torch.dtype) -> Transformer:
@@ -17,6 +20,9 @@ def fast_twin(model: Transformer, dtype: torch.dtype) -> Transformer:
 
     It computes in that number format, embeddings and the weights of norms excepted, and instead of
     logits it gives the vectors that they are made of.
+
+    Raises:
+        InputError: if a part is of a class that was derived from one of those replaced.
     """
     # What is in the memo is not copied: parameters, tables of positions, and the output layer.
     shared = [*model.parameters(), *model.buffers(), model.output]
@@ -30,6 +36,11 @@ def fast_twin(model: Transformer, dtype: torch.dtype) -> Transformer:
         embedding.register_forward_hook(rounded)
     for module in list(twin.modules()):
         for name, part in module.named_children():
+            if isinstance(part, REPLACED) and type(part) not in REPLACED:
+                raise InputError(
+                    f"{name} is a {type(part).__name__}, which has no fast one: take the readable "
+                    "trainer."
+                )
             match part:
                 case nn.Linear():
                     setattr(module, name, FastLinear(part, dtype))

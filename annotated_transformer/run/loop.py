@@ -170,10 +170,13 @@ class Session:
     def validate(self) -> dict[str, int | float]:
         """Measure the averaged weights, keep them if they are the best so far; a row of the curve.
 
+        Its seconds are those after which the step was reached, before it is measured.
+
         Raises:
             DivergedError: if the weights are broken.
         """
         trainer, progress = self.trainer, self.progress
+        seconds = time.monotonic() - self.started
         self.average.load_state_dict(trainer.average.weights, strict=False)
         value = self.processes.first(lambda: perplexity(self.average, self.val))
         progress.waited += 1
@@ -183,7 +186,7 @@ class Session:
                 save_checkpoint(self.run.weights, trainer.average.weights)
         row = {
             "step": trainer.steps,
-            "seconds": round(time.monotonic() - self.started, 1),
+            "seconds": round(seconds, 1),
             "rate": trainer.schedule(trainer.steps),
             "train_loss": sum(progress.losses) / len(progress.losses),
             "gradient_norm": sum(progress.norms) / len(progress.norms),

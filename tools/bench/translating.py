@@ -131,6 +131,7 @@ class CTranslate2(Translating):
             max_batch_size=BATCH_TOKENS // self.beam,
             batch_type="tokens",
             max_input_length=0,
+            min_decoding_length=0,
             max_decoding_length=max(map(len, self.sources)) + 1 + EXTRA_LENGTH,
         )
         return [[self.ids[name] for name in result.hypotheses[0]] for result in results]

@@ -4,6 +4,7 @@ Import from here. Each room asks about neighbouring chapters; ``check`` has what
 """
 
 from annotated_transformer.own.checks.attention import ATTENTION, POSITIONAL_ENCODING
+from annotated_transformer.own.checks.batch_order import BATCH_ORDER
 from annotated_transformer.own.checks.batches import BATCHES
 from annotated_transformer.own.checks.check import Check
 from annotated_transformer.own.checks.decoding import DECODING
@@ -38,7 +39,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "transformer": TRANSFORMER,
     "schedule": SCHEDULE,
     "averaging": AVERAGING,
-    "training": TRAINING,
+    "training": (*BATCH_ORDER, *TRAINING),
     "decoding": DECODING,
 }
 

@@ -1,4 +1,4 @@
-"""Checks of attention whose heads are told where their queries and keys stand."""
+"""Checks of attention of which a part is changed, or asked: where heads stand, what they attend."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from torch import Tensor
 from annotated_transformer.devices import CPU
 from annotated_transformer.own.checks.attention import X
 from annotated_transformer.own.checks.check import Check, filled, linear
-from annotated_transformer.own.checks.heads import KEYS, Y
+from annotated_transformer.own.checks.heads import KEYS, Y, of_torch
 from annotated_transformer.own.checks.soft_lookup import weights_by_hand
 
 
@@ -46,6 +46,24 @@ def _placed_by_hand(keys_from: int) -> Tensor:
     return linear("output", torch.cat((weights_by_hand(scores, KEYS) @ value).unbind(1), -1), 8)
 
 
+@torch.no_grad()
+def _turned(m: Any) -> Tensor:
+    class Turned(m.MultiHeadAttention):  # type: ignore[misc]
+        def attend(self, *given: Any, **named: Any) -> Any:
+            return -super().attend(*given, **named)
+
+    return filled(Turned(8, 4))(Y, X, X, KEYS)
+
+
+@torch.no_grad()
+def _looked_up(m: Any) -> list[tuple[int, ...]]:
+    """The shapes of what the part ``attention`` has given."""
+    layer, shapes = filled(m.MultiHeadAttention(8, 4)), []
+    layer.attention.register_forward_hook(lambda _, given, heads: shapes.append(tuple(heads.shape)))
+    layer(Y, X, X, KEYS)
+    return shapes
+
+
 PLACED = (
     Check(
         "MultiHeadAttention",
@@ -58,5 +76,17 @@ PLACED = (
         "the same, of keys that are given as they are: from 0, queries from 5",
         _placed_at_once,
         lambda: _placed_by_hand(0),
+    ),
+    Check(
+        "MultiHeadAttention",
+        "what forward gives where a class derived from it turns the sign of what attend gives",
+        _turned,
+        lambda: -of_torch()(Y, X, X, key_padding_mask=~KEYS[:, 0, 0])[0].detach(),
+    ),
+    Check(
+        "MultiHeadAttention",
+        "the shapes of what its part attention gives, (batch, heads, query, d_v): pictures ask it",
+        _looked_up,
+        lambda: [(2, 4, 3, 2)],
     ),
 )

@@ -9,13 +9,18 @@ from torch.overrides import TorchFunctionMode
 
 MAKING = {torch.arange, torch.empty, torch.eye, torch.full, torch.ones, torch.tensor, torch.zeros}
 
+PLACES = (torch.device, str, Tensor)
+"""What says in a call of ``to`` where: a device, its name, or a tensor that is there."""
+
 
 class Nowhere(Tensor):
     """A tensor for which no device was named, and all that is computed from it."""
 
     def to(self, *where: Any, **how: Any) -> Tensor:
-        """Now it is somewhere."""
-        return super().to(*where, **how).as_subclass(Tensor)
+        """Now it is somewhere, unless it was only given another type."""
+        named = [one for one in (*where, *how.values()) if isinstance(one, PLACES)]
+        moved = super().to(*where, **how)
+        return moved.as_subclass(Tensor) if named else moved
 
 
 class _Watched(TorchFunctionMode):

@@ -28,7 +28,17 @@ def case(
 class _Watch(TorchFunctionMode):
     """Remembers the shapes of the tensors of which PyTorch computes exponentials."""
 
-    exponentials = ("exp", "exp_", "exp2", "softmax", "logsumexp", "scaled_dot_product_attention")
+    exponentials = (
+        "exp",
+        "exp_",
+        "exp2",
+        "expm1",
+        "pow",
+        "__rpow__",
+        "softmax",
+        "logsumexp",
+        "scaled_dot_product_attention",
+    )
 
     def __enter__(self) -> Any:
         self.sizes: set[int] = set()
@@ -48,5 +58,6 @@ def in_blocks(
     """The output, and whether no exponential met the scores of all keys."""
     with _Watch() as watch:
         output = answer(query, key, value, width)
-    seen = {"output": output, "one block at a time": len(key) not in watch.sizes}
+    # In blocks of one key, there are as many blocks as keys.
+    seen = {"output": output, "one block at a time": width == 1 or len(key) not in watch.sizes}
     return None if output is None else seen
