@@ -22,6 +22,15 @@ LONGEST_WORD = 10_000
 """Characters: the time to learn subwords from a word grows with the square of its length."""
 
 
+def is_utf8(text: str) -> bool:
+    """Whether a text can be shown and written: Python's may hold halves of characters."""
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def each_text(texts: Iterable[str]) -> Iterator[str]:
     """The texts one by one; a single text is refused, whose characters would be taken for texts.
 
@@ -33,11 +42,8 @@ def each_text(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         if not isinstance(text, str):
             raise InputError(f"a text is {BRIEF.repr(text)}, it must be a str.")
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                raise InputError(f"a text is {BRIEF.repr(text)}, it must be UTF-8.") from error
+        if not is_utf8(text):
+            raise InputError(f"a text is {BRIEF.repr(text)}, it must be UTF-8.")
         yield text
 
 
@@ -48,10 +54,8 @@ def require_readable(**texts: str | None) -> None:
         InputError: if there is one.
     """
     for name, text in texts.items():
-        try:
-            (text or "").encode()
-        except UnicodeEncodeError as error:
-            raise InputError(f"{name} is {BRIEF.repr(text)}, it must be UTF-8 text.") from error
+        if not is_utf8(text or ""):
+            raise InputError(f"{name} is {BRIEF.repr(text)}, it must be UTF-8 text.")
 
 
 def each_pair(pairs: Iterable[Any]) -> Iterator[Any]:

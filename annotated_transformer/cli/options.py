@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from annotated_transformer import __version__
 from annotated_transformer.devices import DEVICES
 from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.inputs import is_utf8
 
 
 class Program(TyperGroup):
@@ -115,10 +116,8 @@ def require_text(*given: object) -> None:
         InputError: if there is one.
     """
     for argument in given:
-        try:
-            str(argument).encode()
-        except UnicodeEncodeError as error:
-            raise InputError(f"{argument!r} is not UTF-8 text.") from error
+        if not is_utf8(str(argument)):
+            raise InputError(f"{argument!r} is not UTF-8 text.")
 
 
 def parsed(setting: str) -> tuple[str, Any]:

@@ -30,7 +30,7 @@ model = MarianMTModel.from_pretrained(".")
 # The ids 0, 1 and 2 pad, begin and end; one that is spelled out in a text is unknown, 3.
 ids = [i if i > 2 else 3 for i in source.encode(input()).ids]
 tokens = torch.tensor([[*ids, 2]])
-longest = min(tokens.size(1) + EXTRA_LENGTH, MAX_LENGTH)
+longest = min(tokens.size(1) + {extra_length}, {max_length})
 [found] = model.generate(tokens, num_beams=1, max_new_tokens=longest)
 print(target.decode([i for i in found.tolist() if i > 2], skip_special_tokens=False))
 ```
@@ -53,11 +53,8 @@ def export_to_marian(run: Run, folder: Path) -> None:
             f"d_model is {config.d_model}, Marian can only have a multiple of num_heads, "
             f"{config.num_heads}."
         )
-    limits = {"EXTRA_LENGTH": run.recipe.search.extra_length, "MAX_LENGTH": config.max_length}
-    readme = README
-    for name, limit in limits.items():
-        readme = readme.replace(name, str(limit))
-    hand_over(run, folder, _write, readme)
+    limits = {"max_length": config.max_length, "extra_length": run.recipe.search.extra_length}
+    hand_over(run, folder, _write, README.format(**limits))
 
 
 def _write(folder: Path, model: Transformer) -> None:
