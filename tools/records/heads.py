@@ -122,15 +122,32 @@ def end_values(model: Transformer, name: str, examples: list[Example]) -> tuple[
     return torch.stack(ends).mean(0), torch.stack(words).mean(0)
 
 
+def damage_by_head(
+    model: Transformer, layers: dict[str, MultiHeadAttention], examples: list[Example]
+) -> dict[Head, float]:
+    """How many nats a token costs more on average without each head."""
+    before, damage = math.log(perplexity(model, examples)), {}
+    for name, layer in layers.items():
+        for head in range(HEADS):
+            with without(layer, head):
+                damage[name, head] = math.log(perplexity(model, examples)) - before
+    return damage
+
+
+def weight_of_end(seen: dict[str, list[Tensor]], names: list[str]) -> dict[Head, float]:
+    """The mean weight of the source's EOS, the last key, in each head of these attentions."""
+    return {
+        (name, head): torch.cat([table[head, :-1, -1] for table in seen[name]]).mean().item()
+        for name in names
+        for head in range(HEADS)
+    }
+
+
 def measure_heads(model: Transformer, task: ToyTask) -> Row:
     """Take every head out by itself; find the one that goes from verb to object; look at EOS."""
     test, val = task.examples("test"), task.examples("val")
     layers = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
-    before, damage = math.log(perplexity(model, test)), {}
-    for name, layer in layers.items():
-        for head in range(HEADS):
-            with without(layer, head):
-                damage[name, head] = math.log(perplexity(model, test)) - before
+    damage, damage_on_val = (damage_by_head(model, layers, part) for part in (test, val))
     on_val, on_test = seen_by(model, val), seen_by(model, test)
     ratios: dict[Head, float] = {}
     for name in (n for n in layers if n.startswith("encoder")):
@@ -140,14 +157,11 @@ def measure_heads(model: Transformer, task: ToyTask) -> Row:
     name, head = max(ratios, key=lambda key: ratios[key])
     score, control = (table[:, head].tolist() for table in roles(on_test[name], task.pairs["test"]))
     gain = paired_difference(score, control)
-    # The last key of every source is its EOS.
-    ends = {
-        (n, h): torch.cat([table[h, :-1, -1] for table in on_test[n]]).mean().item()
-        for n in layers if not n.startswith("decoder") or "cross" in n for h in range(HEADS)
-    }  # fmt: skip
-    sink = max(ends, key=lambda key: ends[key])
+    reading = [n for n in layers if not n.startswith("decoder") or "cross" in n]
+    ends, ends_on_val = (weight_of_end(seen, reading) for seen in (on_test, on_val))
+    sink = max(ends_on_val, key=lambda key: ends_on_val[key])
     of_end, of_words = (value[sink[1]].item() for value in end_values(model, sink[0], test[:100]))
-    worst = max(damage, key=lambda key: damage[key])
+    worst = max(damage_on_val, key=lambda key: damage_on_val[key])
     return {
         "harmless": sum(value < HARMLESS for value in damage.values()),
         "most_missed": f"{worst[0]} {worst[1]}", "damage": round(damage[worst], 3),
