@@ -30,6 +30,46 @@ def exercise(
     return kind(reference=reference, mistakes={}, cases=cases, **more)
 
 
+# --- what is no tensor ----------------------------------------------------------------------------
+
+
+def doubled(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+    """What is asked for."""
+    return 2 * x.abs()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (Tensor.tolist, "it gives a list of length 5; a tensor of shape (5, 2) is asked for."),
+        (
+            Tensor.numpy,
+            "it gives an array of NumPy of shape (5, 2); a tensor of shape (5, 2) is asked for.",
+        ),
+    ],
+)
+def test_a_list_or_an_array_in_place_of_a_tensor_is_told(change: Any, told: str) -> None:
+    asked = exercise(doubled, (normal(3, 4, seed=1),), (normal(5, 2, seed=2),))
+    assert asked.check(lambda x: change(doubled(x))).mistake.endswith(told)
+
+
+def test_a_number_in_an_axis_is_no_list() -> None:
+    asked = exercise(lambda n: 2.5 * n, (1.0,), (3.0,))
+    told = "these are the right numbers with one axis too many, in front."
+    assert asked.check(lambda n: torch.tensor([2.5 * n])).mistake == told
+
+
+def test_what_an_answer_makes_itself_has_the_precision_of_what_it_is_given() -> None:
+    asked = exercise(doubled, (normal(3, 4, seed=1),), (normal(5, 2, seed=2).float(),))
+    assert asked.check(lambda x: x.abs() @ (2 * torch.eye(x.size(1)))).passed
+
+
+def test_floats_in_the_lists_are_told_where_ids_are_asked_for() -> None:
+    asked = exercise(lambda n: [[n, 1], [2], [3]], (4,), (5,), whole=True)
+    told = asked.check(lambda n: [[float(n), 1.0], [2], [3]]).mistake
+    assert told.endswith("it gives a float at [0][0]; a whole number is asked for.")
+
+
 # --- where numbers are wrong ----------------------------------------------------------------------
 
 

@@ -96,13 +96,18 @@ def test_marian_gives_the_same_logits(tmp_path, tables):
     assert expected.std() > 0.1
 
 
+def run_the_readme(monkeypatch, text):
+    """Run the code of the README that is here, and type this text."""
+    [code] = re.findall(r"```python\n(.*?)```", Path("README.md").read_text("utf-8"), re.DOTALL)
+    monkeypatch.setattr("builtins.input", lambda: text)
+    exec(code, {})
+
+
 def test_the_readme_of_marian_says_how_a_text_is_translated(tmp_path, learned, monkeypatch, capsys):
     export_to_marian(learned, tmp_path / "marian")
     monkeypatch.chdir(tmp_path / "marian")
-    [code] = re.findall(r"```python\n(.*?)```", Path("README.md").read_text("utf-8"), re.DOTALL)
     for text in [*(src for src, _ in PAIRS), "der Hund rennt", "ein <eos> <pad> rennt"]:
-        monkeypatch.setattr("builtins.input", lambda text=text: text)
-        exec(code, {})
+        run_the_readme(monkeypatch, text)
         assert capsys.readouterr().out.splitlines() == learned.translate([text], GREEDY)
 
 
@@ -115,9 +120,7 @@ def test_the_readme_of_marian_has_our_limits_and_our_unknown(tmp_path, likely, m
     save_checkpoint(run.weights, dict(run.model.named_parameters()))
     export_to_marian(run, tmp_path / "marian")
     monkeypatch.chdir(tmp_path / "marian")
-    [code] = re.findall(r"```python\n(.*?)```", Path("README.md").read_text("utf-8"), re.DOTALL)
-    monkeypatch.setattr("builtins.input", lambda: PAIRS[0][0])
-    exec(code, {})
+    run_the_readme(monkeypatch, PAIRS[0][0])
     [said] = capsys.readouterr().out.splitlines()
     assert [said] == run.translate([PAIRS[0][0]], GREEDY)
     assert said == "<unk>" * (24 if likely == UNK else 0)

@@ -19,6 +19,7 @@ import pytest
 import torch
 import yaml
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from annotated_transformer.course import arguments, exercises
 from annotated_transformer.course.checking import Exercise
@@ -29,7 +30,9 @@ from annotated_transformer.course.exercises.cases import (
     normal,
     random_cases,
 )
+from annotated_transformer.course.exercises.find_the_bug.diagnosis import SRC, TGT_IN
 from annotated_transformer.course.tasks import Task
+from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from mutate_exercises import mutants
 from other_answers import OTHERS, decode_with_lists
 
@@ -497,3 +500,64 @@ def test_a_broken_reference_is_judged_wrong_unless_it_is_equivalent(
 def test_every_equivalent_mutant_has_a_reason_and_an_exercise() -> None:
     assert {row["exercise"] for row in ROWS} <= set(ALL)
     assert all(row["reason"] for row in ROWS)
+
+
+def first_token_unasked(next_logits: Any, bos: int, eos: int, limit: int) -> list[int]:
+    tokens = [int(next_logits([bos]).argmax())]
+    while len(tokens) < limit:
+        token = int(next_logits([bos, *tokens]).argmax())
+        if token == eos:
+            break
+        tokens.append(token)
+    return tokens
+
+
+def future_in(where: Callable[[int], slice]) -> Callable[..., bool]:
+    def sees(logits: Any, ids: Tensor) -> bool:
+        found = False
+        for t in range(1, len(ids)):
+            changed = ids.clone()
+            changed[t] += 1
+            found = found or not torch.allclose(logits(ids)[where(t)], logits(changed)[where(t)])
+        return found
+
+    return sees
+
+
+class LateReader(MultiHeadAttention):
+    """It projects the memory when it is asked, by the function and not by the layer."""
+
+    def read(self, memory: Tensor, mask: Tensor) -> None:
+        self.memory, self.mask = memory, mask
+
+    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        projected = (
+            self.split(F.linear(self.memory, layer.weight, layer.bias))
+            for layer in (self.key, self.value)
+        )
+        return self.attend(x, KeyValues(*projected), self.mask)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("greedy_decode", first_token_unasked),
+        ("sees_the_future", future_in(lambda t: slice(max(t - 2, 0), t))),
+        ("sees_the_future", future_in(lambda t: slice(min(t, 2)))),
+        ("source_reader", LateReader),
+        (
+            "train_by_hand",
+            lambda *case: exercises.train_by_hand.reference(*case[:-1], 0.1),
+        ),
+    ],
+)
+def test_an_answer_that_is_right_in_few_cases_is_wrong(name: str, answer: Any) -> None:
+    assert not getattr(exercises, name).check(answer).passed
+
+
+def test_an_answer_to_the_last_digit_is_told_where_padding_must_not_matter() -> None:
+    longer = F.pad(SRC, (0, 3))
+    told = exercises.ignores_padding.check(
+        lambda model: torch.equal(model.eval()(longer, TGT_IN), model(SRC, TGT_IN))
+    ).mistake
+    assert told.startswith("with == and torch.equal the last digit decides")

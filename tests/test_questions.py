@@ -1,5 +1,6 @@
 """The questions of the book: the right value passes, every other is told why not."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -103,6 +104,67 @@ def test_attention_without_a_bug_wins_nothing() -> None:
     assert "no bug" in exercises.red_team.check(attention).mistake
 
 
+def filled_with(fill: float) -> Callable[..., Tensor]:
+    """The attention of many a textbook, in which what is hidden gets a number for a score."""
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+        scores = query @ key.mT / query.size(-1) ** 0.5
+        return scores.masked_fill(~mask, fill).softmax(-1) @ value
+
+    return attend
+
+
+def causal(attend: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The same, where each word sees itself and those before it."""
+    return lambda q, k, v: attend(q, k, v, torch.ones(q.size(-2), q.size(-2)).tril().bool())
+
+
+@pytest.mark.parametrize("fill", [-1e2, -1e4, -1e9])
+def test_a_number_in_place_of_minus_infinity_is_a_bug(fill: float) -> None:
+    assert exercises.red_team.check(filled_with(fill)).passed
+    assert exercises.unseen_leak.check(causal(filled_with(fill))).passed
+
+
+def test_minus_infinity_is_no_bug() -> None:
+    assert "no bug" in exercises.red_team.check(filled_with(-torch.inf)).mistake
+    assert "no bug" in exercises.unseen_leak.check(causal(filled_with(-torch.inf))).mistake
+
+
+WHERE: dict[str, Callable[[Tensor, Tensor], bool]] = {
+    "heads": lambda q, v: q.dim() > 3,
+    "one sentence in a batch": lambda q, v: q.dim() == 3 and len(q) == 1,
+    "many words": lambda q, v: q.size(-2) > 50,
+    "wide values": lambda q, v: v.size(-1) > q.size(-1),
+    "narrow values": lambda q, v: v.size(-1) < q.size(-1),
+    "single precision": lambda q, v: q.dtype == torch.float32,
+}
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_a_bug_in_some_cases_alone_is_found(where: str) -> None:
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+        return attention(query, key, value, mask) + WHERE[where](query, value)
+
+    assert exercises.unseen_leak.check(causal(attend)).passed
+
+
+OF_ANY: dict[str, Callable[[Tensor, Tensor], bool]] = {
+    "one query": lambda q, k: q.size(-2) == 1,
+    "no axis of sentences": lambda q, k: q.dim() == 2,
+    "three sentences": lambda q, k: q.dim() == 3 and len(q) == 3,
+    "more queries than keys": lambda q, k: q.size(-2) > k.size(-2),
+    "wide vectors": lambda q, k: q.size(-1) > 8,
+}
+
+
+@pytest.mark.parametrize("where", OF_ANY)
+def test_a_bug_of_any_attention_in_some_cases_alone_is_found(where: str) -> None:
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+        return attention(query, key, value, mask) + OF_ANY[where](query, key)
+
+    assert exercises.red_team.check(attend).passed
+
+
 @pytest.mark.parametrize("test", attacks.TESTS)
 def test_each_of_the_five_tests_catches_something(test: str) -> None:
     draws = iter(range(100))
@@ -133,3 +195,13 @@ def test_each_secret_probe_is_a_case_that_attention_can_do(where: str) -> None:
 def test_every_task_is_an_exercise_or_a_question() -> None:
     tasks = [getattr(exercises, name) for name in exercises.__all__]
     assert all(isinstance(task, Exercise | Question) for task in tasks)
+
+
+@pytest.mark.parametrize("answer", [torch.tensor(3), 3, 1j, {"A": True, "B": False}])
+def test_what_holds_no_letters_is_refused(answer: Any) -> None:
+    told = exercises.unchanged_by.check(answer).mistake
+    assert told.startswith("letters are asked for, as in 'AC', not ")
+
+
+def test_a_number_beyond_all_floats_is_too_large() -> None:
+    assert exercises.far_reach.check(10**400).mistake == "the number is too large."

@@ -183,6 +183,8 @@ def form(value: Any, whole: bool = False) -> str:
         return "True or False"
     if isinstance(value, Tensor):
         return f"a tensor of shape () of {_numbers(value)}"
+    if isinstance(value, np.ndarray):
+        return f"an array of NumPy of shape {value.shape}"
     if isinstance(value, list | tuple):
         return f"a {type(value).__name__} of length {len(value)}"
     if isinstance(value, Mapping):

@@ -109,7 +109,7 @@ class Influence:
 
 def _is_smooth(result: Any) -> bool:
     if is_sequence(result):
-        return all(map(_is_smooth, result))
+        return bool(result) and all(map(_is_smooth, result))
     if isinstance(result, Tensor):
         return result.is_floating_point()
     return isinstance(result, float)

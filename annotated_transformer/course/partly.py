@@ -29,6 +29,8 @@ def partly_right(
     'the right numbers stand here in their order, in another shape.'
     """
     pairs = list(zip(answers, right, strict=True))
+    if whole and any(_has_floats(x) for x, _ in pairs):
+        return ""
     if all(isinstance(x, list | tuple | str) for pair in pairs for x in pair):
         return _always(SEQUENCES, pairs, whole)
     if not all(isinstance(x, Tensor) and x.dim() for pair in pairs for x in pair):
@@ -38,6 +40,13 @@ def partly_right(
     if any(x.shape != y.shape for x, y in pairs):
         return _always(OTHER_SHAPES, pairs, whole)
     return _always(places(axes), pairs, whole)
+
+
+def _has_floats(result: Any) -> bool:
+    """Whether an entry is no whole number, be it that of an entry."""
+    if isinstance(result, list | tuple):
+        return any(map(_has_floats, result))
+    return isinstance(result, float)
 
 
 def _kind(tensor: Tensor, whole: bool) -> tuple[bool, bool]:

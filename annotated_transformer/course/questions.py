@@ -31,7 +31,10 @@ class Question(Task):
         """Judge a value; ``None`` is no answer."""
         if answer is None:
             return Verdict("not attempted")
-        mistake = self.judge(answer)
+        try:
+            mistake = self.judge(answer)
+        except OverflowError:
+            mistake = "the number is too large."
         return Verdict("wrong", mistake) if mistake else Verdict("right")
 
 
@@ -85,9 +88,12 @@ def by_letters(answer: Any, right: Iterable[str], replies: Mapping[str, str]) ->
 
     ``replies`` says of every letter why it belongs to the choice, or why not.
     """
-    if not isinstance(answer, Iterable):
+    try:
+        letters = "".join(map(str, answer))
+    except TypeError:  # it has no entries
+        letters = None
+    if letters is None or isinstance(answer, Mapping):
         return f"letters are asked for, as in 'AC', not {form(answer)}."
-    letters = answer if isinstance(answer, str) else "".join(map(str, answer))
     said = {letter for letter in letters.upper() if letter.isalnum()}
     unknown = said - replies.keys()
     if unknown:

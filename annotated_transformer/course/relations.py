@@ -31,7 +31,7 @@ def relation(answers: Results, right: Results, whole: bool = False) -> str:
         if holds(answers, right, change, whole):
             return sentence
     for sentence, change in ASKED_FOR.items():
-        if holds(right, answers, change, whole):
+        if _lead_to(answers, right, change, whole):
             return sentence
     return _factor(answers, right) or _entries(answers, right, whole)
 
@@ -40,9 +40,20 @@ def holds(
     answers: Results, right: Iterable[Any], change: Callable[[Any], Any], whole: bool
 ) -> bool:
     """Whether the answers come from the right ones by a change."""
+    return _alike(zip(answers, map(change, right), strict=True), whole)
+
+
+def _lead_to(
+    answers: Iterable[Any], right: Results, change: Callable[[Any], Any], whole: bool
+) -> bool:
+    """Whether the right ones come from the answers by a change."""
+    return _alike(zip(map(change, answers), right, strict=True), whole)
+
+
+def _alike(pairs: Iterable[tuple[Any, Any]], whole: bool) -> bool:
+    """Whether both of each pair are the same, and there is something."""
     try:
-        pairs = zip(answers, map(change, right), strict=True)
-        return all(y is not None and equal(x, y, whole) for x, y in pairs)
+        return all(x is not None is not y and equal(x, y, whole) for x, y in pairs)
     except Exception:  # the change makes no sense for results of this kind
         return False
 

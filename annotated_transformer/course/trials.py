@@ -66,7 +66,7 @@ def attempt(
     try:
         with (
             surroundings_put_back(function) as copies,
-            settings_put_back(),
+            settings_put_back(_precision(given)),
             contextlib.redirect_stdout(printed),
         ):
             result = within(seconds, lambda: ask(function, *given) if ask else function(*given))
@@ -99,23 +99,29 @@ def calculate(
         return Failure(f"it raises {_tell(error)}")
 
 
+def _precision(given: tuple[Any, ...]) -> torch.dtype:
+    """The type of the numbers given: what a reader makes without naming one fits them."""
+    floats = (x.dtype for x in given if isinstance(x, torch.Tensor) and x.is_floating_point())
+    return next(floats, torch.float64)
+
+
 @contextlib.contextmanager
-def settings_put_back() -> Iterator[None]:
+def settings_put_back(precision: torch.dtype = torch.float64) -> Iterator[None]:
     """Leave the random numbers of Python, NumPy and PyTorch as they were, and its settings.
 
-    Inside, the precision is double: what is drawn does not depend on a notebook's own.
+    Inside, new tensors have this precision: what is drawn does not depend on a notebook's own.
     """
-    state, precision = random.getstate(), torch.get_default_dtype()
+    state, own = random.getstate(), torch.get_default_dtype()
     of_numpy = np.random.get_state()  # noqa: NPY002  (a reader may use it)
     device = torch.get_default_device()
-    torch.set_default_dtype(torch.float64)
+    torch.set_default_dtype(precision)
     try:
         with same_randomness(), torch.set_grad_enabled(torch.is_grad_enabled()):
             yield
     finally:
         random.setstate(state)
         np.random.set_state(of_numpy)  # noqa: NPY002
-        torch.set_default_dtype(precision)
+        torch.set_default_dtype(own)
         if torch.get_default_device() != device:  # an own default, even the usual one, costs time
             torch.set_default_device(device)
 

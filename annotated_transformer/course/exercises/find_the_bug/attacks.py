@@ -66,9 +66,20 @@ def _padded() -> Case:
     return *_case(2, seed=30)[:3], mask
 
 
+def _by_heads(case: Case) -> Case:
+    """Of the second sentence the last two keys are hidden, for all heads."""
+    return *case[:3], _padded()[3][:, None]
+
+
 def _larger(case: Case, times: float) -> Case:
     query, key, value, mask = case
     return times * query, key, value, mask
+
+
+def _opposite(case: Case) -> Case:
+    """Queries that look away from the key of their own place: the first sees only that one."""
+    _, key, value, mask = case
+    return -1e10 * key, key, value, mask
 
 
 def _narrow(case: Case) -> Case:
@@ -83,9 +94,16 @@ PROBES: dict[str, Callable[[], Case]] = {
     "with values of another width": lambda: _case(2, d_v=4, seed=60),
     "with fewer queries than keys": lambda: _case(2, q=2, seed=70),
     "with scores a hundred thousand times as large": lambda: _larger(_tested(80), 1e5),
+    "with a visible score below -10,000,000,000": lambda: _opposite(_tested(85)),
     "with scores of zero": lambda: _larger(_tested(90), 0.0),
     "with one sentence": lambda: (*_case(1, seed=100)[:3], CAUSAL),
+    "with three sentences": lambda: (*_case(3, seed=140)[:3], CAUSAL),
+    "without an axis of sentences": lambda: (*_case(seed=150)[:3], CAUSAL),
+    "with one query": lambda: _case(2, q=1, seed=160),
+    "with seven queries and four keys": lambda: _case(2, q=7, k=4, seed=170),
+    "with sixteen numbers in a vector": lambda: _case(2, d=16, d_v=16, seed=180),
     "with heads": lambda: (*_case(2, 3, seed=110)[:3], CAUSAL),
+    "with heads, and a mask that has an axis for them": lambda: _by_heads(_case(2, 3, seed=190)),
     "with 300 keys": lambda: _case(2, k=300, seed=120),
     "in single precision": lambda: _narrow(_tested(130)),
 }

@@ -119,11 +119,14 @@ def very_tolerant(two: Callable[[Transformer], Pair]) -> dict[str, Test]:
     }
 
 
-def to_the_last_digit(test: Test) -> dict[str, Test]:
-    """What torch.equal finds on a processor that rounds differently in longer sums."""
+def to_the_last_digit(test: Test, exact: Test = lambda model: False) -> dict[str, Test]:
+    """What torch.equal finds on a processor that rounds differently in longer sums.
+
+    It finds the same in models that round, and in those that are ``exact`` for another reason.
+    """
     return {
         "with == and torch.equal the last digit decides; allclose allows for rounding.": (
-            lambda model: bool(model.output._forward_hooks) and test(model)
+            lambda model: (bool(model.output._forward_hooks) or exact(model)) and test(model)
         ),
     }
 

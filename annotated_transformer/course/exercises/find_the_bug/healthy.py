@@ -19,6 +19,11 @@ def _ignore_the_source(model: Transformer) -> None:
         layer.cross_attention.output.weight.data.zero_()  # type: ignore[union-attr, operator]
 
 
+def is_deaf(model: Transformer) -> bool:
+    """Whether the source changes nothing, not even the last digit."""
+    return not any(layer.cross_attention.output.weight.any() for layer in model.decoder)  # type: ignore[union-attr, operator]
+
+
 def _forget_positions(model: Transformer) -> None:
     model.tgt_embedding.positions.register_forward_hook(lambda part, given, out: given[0])
 

@@ -36,7 +36,12 @@ from annotated_transformer.course.exercises.find_the_bug.diagnosis import (
     turned_round,
     very_tolerant,
 )
-from annotated_transformer.course.exercises.find_the_bug.healthy import DEAF, STEADY, UNORDERED
+from annotated_transformer.course.exercises.find_the_bug.healthy import (
+    DEAF,
+    STEADY,
+    UNORDERED,
+    is_deaf,
+)
 from annotated_transformer.tokens import BOS
 from annotated_transformer.transformer import Transformer
 
@@ -139,7 +144,7 @@ ignores_padding = Exercise(
         **coarse_answers(_longer_and_not),
         **very_tolerant(_longer_and_not),
         **only_sums(_longer_and_not),
-        **to_the_last_digit(_ignores_padding),
+        **to_the_last_digit(_ignores_padding, exact=is_deaf),
         "the tolerance is so large that some thousandths are within it.": (
             lambda model: torch.allclose(*_longer_and_not(model.eval()), atol=0.01)
         ),

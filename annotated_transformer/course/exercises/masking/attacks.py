@@ -15,9 +15,9 @@ from annotated_transformer.course.trials import attempt
 Case = tuple[Tensor, Tensor, Tensor]
 
 
-def _words(*shape: int, seed: int, width: int = 4) -> Case:
-    """Queries and keys of some width, and values one narrower."""
-    sizes = (*shape, width), (*shape, width), (*shape, width - 1)
+def _words(*shape: int, seed: int, width: int = 4, value_width: int = 4) -> Case:
+    """Queries and keys of some width, and values of another or the same."""
+    sizes = (*shape, width), (*shape, width), (*shape, value_width)
     query, key, value = (normal(*size, seed=seed + i) for i, size in enumerate(sizes))
     return query, key, value
 
@@ -34,6 +34,17 @@ def _other_last_word() -> Case:
 def _long_queries() -> Case:
     query, key, value = _words(6, seed=50)
     return 1e10 * query, key, value
+
+
+def _opposite_queries() -> Case:
+    """Queries that look away from the key of their own place: the first sees only that one."""
+    _, key, value = _words(6, seed=55)
+    return -1e10 * key, key, value
+
+
+def _narrow() -> Case:
+    query, key, value = _words(5, seed=65)
+    return query.float(), key.float(), value.float()
 
 
 def _failed(attention: Any) -> str:
@@ -63,9 +74,16 @@ PROBES: dict[str, Case] = {
     "seven words": _words(7, seed=10),
     "one word": _words(1, seed=20),
     "queries and keys of width 9": _words(4, seed=30, width=9),
+    "values of width 3": _words(4, seed=35, value_width=3),
+    "values of width 6": _words(4, seed=36, value_width=6),
+    "one sentence in a batch": _words(1, 5, seed=37),
     "a batch of two sentences": _words(2, 5, seed=40),
+    "two sentences and three heads": _words(2, 3, 5, seed=45),
     "queries that are very long": _long_queries(),
+    "a visible score below -10,000,000,000": _opposite_queries(),
     "forty words": _words(40, seed=60),
+    "a hundred words": _words(100, seed=62),
+    "single precision": _narrow(),
 }
 """What no test tries, but for the first."""
 

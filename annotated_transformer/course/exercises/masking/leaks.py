@@ -33,6 +33,13 @@ class Reader:
         return f"a model ({'; '.join(f'{t} sees {row}' for t, row in enumerate(seen))})"
 
 
+def _leaky(position: int, future: int) -> tuple[Reader, Tensor]:
+    """Six tokens, of which one position sees one later token beside all up to itself."""
+    sees = [tuple(range(t + 1)) for t in range(6)]
+    sees[position] += (future,)
+    return Reader(tuple(sees)), torch.arange(4, 10)
+
+
 Logits = Callable[[Tensor], Tensor]
 
 
@@ -156,6 +163,7 @@ sees_the_future = Exercise(
             ((1,), (0, 2), (0, 1)),
         )
     ]
+    + [_leaky(0, 3), _leaky(2, 3), _leaky(4, 5)]
     + [  # a token that some write into the copies stands there already
         (Reader(((0,), (1, 2), (0, 1, 2))), torch.tensor([5, 7, token]))
         for token in (PAD, BOS, EOS, UNK)

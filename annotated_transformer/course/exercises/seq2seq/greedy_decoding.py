@@ -52,6 +52,15 @@ def _cut_at_eos(
     return lambda model, bos, eos, limit: find(_wrong(keeps="EOS")(model, bos, eos, limit), eos)
 
 
+def _first_unasked(next_logits: NextLogits, bos: int, eos: int, limit: int) -> list[int]:
+    """The loop that looks for EOS from the second token on."""
+    first = int(next_logits([bos]).argmax())
+    rest = _greedy_decode(
+        lambda tokens: next_logits([bos, first, *tokens[1:]]), bos, eos, limit - 1
+    )
+    return [first, *rest]
+
+
 def _removed(tokens: list[int], eos: int) -> list[int]:
     tokens.remove(eos)
     return tokens
@@ -107,6 +116,7 @@ greedy_decode = Exercise(
             _cut_at_eos(lambda tokens, eos: tokens[: tokens.index(eos)])
         ),
         "where `limit` comes first, there is no EOS to be removed.": _cut_at_eos(_removed),
+        "the first token is not compared with EOS; a sentence may be empty.": _first_unasked,
         "1 is written in for BOS; use `bos`, for one of these models has bos=6.": (
             lambda model, bos, eos, limit: _greedy_decode(model, 1, eos, limit)
         ),
@@ -129,6 +139,7 @@ greedy_decode = Exercise(
         (Reciter((5, 6, 2, 7)), 1, 2, 8),
         (Reciter((4, 8, 5, 6, 7, 2)), 1, 2, 3),
         (Reciter((5, 2, 9, 4, 7), bos=6), 6, 9, 5),
+        (Reciter((2, 5, 7)), 1, 2, 4),
     ],
     whole=True,
 )

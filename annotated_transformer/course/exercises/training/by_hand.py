@@ -61,7 +61,9 @@ def _by_norm(norm: Callable[[Tensor], float]) -> Callable[[Gradients, float], Gr
     return clip
 
 
-def _case(*sizes: int, seed: int, rate: float, clip: float) -> tuple[Tensor | float, ...]:
+def _case(
+    *sizes: int, seed: int, rate: float, clip: float, smoothing: float = 0.1
+) -> tuple[Tensor | float, ...]:
     """A model and batches with padding at the end of every part."""
     d, vocab, steps, parts, tokens = sizes
     generator = torch.Generator().manual_seed(seed)
@@ -72,7 +74,7 @@ def _case(*sizes: int, seed: int, rate: float, clip: float) -> tuple[Tensor | fl
         normal(*shape, seed=seed + i)
         for i, shape in enumerate([(d, vocab), (vocab,), (steps, parts, tokens, d)])
     )
-    return W, b, x, y, rate, clip, 0.1
+    return W, b, x, y, rate, clip, smoothing
 
 
 train_by_hand = Exercise(
@@ -155,7 +157,7 @@ train_by_hand = Exercise(
     },
     cases=[
         _case(2, 3, 4, 5, 6, seed=0, rate=0.1, clip=0.4),
-        _case(4, 6, 3, 2, 5, seed=10, rate=0.02, clip=6.0),
+        _case(4, 6, 3, 2, 5, seed=10, rate=0.02, clip=6.0, smoothing=0.3),
         _case(3, 5, 6, 4, 2, seed=20, rate=0.3, clip=0.7),
     ],
 )

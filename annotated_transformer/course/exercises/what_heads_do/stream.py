@@ -107,11 +107,15 @@ parts_of_the_stream = Derivation(
     cases=[
         (
             normal(3, 6, seed=0, dtype=dtype),
-            normal(2, 3, 4, seed=1, dtype=dtype).softmax(-1),
-            normal(2, 4, d, seed=2, dtype=dtype),
-            normal(6, 2 * d, seed=3, dtype=dtype),
+            normal(heads, 3, 4, seed=1, dtype=dtype).softmax(-1),
+            normal(heads, 4, d, seed=2, dtype=dtype),
+            normal(6, heads * d, seed=3, dtype=dtype),
             h,
         )
-        for d, h, dtype in ((5, 1, torch.float64), (5, 0, NARROW), (7, 1, torch.float64))
+        for heads, d, h, dtype in (
+            (2, 5, 1, torch.float64),
+            (2, 5, 0, NARROW),
+            (5, 7, 1, torch.float64),
+        )
     ],
 )
