@@ -561,3 +561,8 @@ def test_an_answer_to_the_last_digit_is_told_where_padding_must_not_matter() -> 
         lambda model: torch.equal(model.eval()(longer, TGT_IN), model(SRC, TGT_IN))
     ).mistake
     assert told.startswith("with == and torch.equal the last digit decides")
+
+
+def test_a_layer_in_place_of_its_class_is_told() -> None:
+    told = exercises.self_attention_layer.check(nn.Linear(4, 3)).mistake
+    assert told == "this is one layer; hand over its class."

@@ -36,16 +36,19 @@ def test_a_paired_difference_has_the_interval_of_scipys_test() -> None:
     assert found.value == pytest.approx(fmean(OURS) - fmean(THEIRS))
 
 
-def test_a_difference_is_welchs_by_hand() -> None:
-    n, m = len(OURS), len(THEIRS) - 1
-    a, b = (stats.tvar(side) / len(side) for side in (OURS, THEIRS[:-1]))
-    freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1))
-    half = stats.t.ppf(0.975, freedom) * math.sqrt(a + b)
-    value = fmean(OURS) - fmean(THEIRS[:-1])
-    found = difference(OURS, THEIRS[:-1])
-    assert (found.low, found.value, found.high) == pytest.approx(
-        (value - half, value, value + half)
-    )
+@pytest.mark.parametrize("theirs", [THEIRS, THEIRS[:-1], [*THEIRS, 99.0]])
+def test_a_difference_has_the_interval_of_scipys_welch_test(theirs: list[float]) -> None:
+    ends = stats.ttest_ind(OURS, theirs, equal_var=False).confidence_interval(0.95)
+    found = difference(OURS, theirs)
+    assert (found.low, found.high) == pytest.approx((ends.low, ends.high))
+    assert found.value == pytest.approx(fmean(OURS) - fmean(theirs))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_side_that_is_constant_leaves_the_interval_of_the_other() -> None:
+    found = difference(OURS, [80.0] * 7)
+    alone = mean_interval(OURS)
+    assert (found.low, found.high) == pytest.approx((alone.low - 80, alone.high - 80))
 
 
 def test_a_share_has_wilsons_interval_by_hand() -> None:

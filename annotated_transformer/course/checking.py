@@ -3,8 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import signature
 from threading import TIMEOUT_MAX
 from typing import Any
+
+from torch import nn
 
 from annotated_transformer.course.comparing import (
     LONG,
@@ -65,6 +68,8 @@ class Exercise(Task):
         """Compare the answer with the reference. Until it is written, it returns ``None``."""
         if not callable(answer):
             return Verdict("wrong", "the check wants the function itself, not what it returns.")
+        if isinstance(answer, nn.Module) and self._asks_for_a_class:
+            return Verdict("wrong", "this is one layer; hand over its class.")
         trials = list(self._trials(answer))
         answers = [trial.result for trial in trials]
         if all(got is None for got in answers):
@@ -87,6 +92,10 @@ class Exercise(Task):
         if trials[told].changed and not named:
             sentence += f" It changes `{trials[told].changed[0]}`, outside it; work on a copy."
         return Verdict("wrong", sentence)
+
+    @property
+    def _asks_for_a_class(self) -> bool:
+        return signature(self.reference).return_annotation is nn.Module
 
     def results(self, function: Callable[..., Any]) -> list[Any]:
         """What a function gives in every case; of our own functions it is kept."""
