@@ -5,12 +5,14 @@ are typed: an order that a paragraph tells, a number of parameters that is the s
 turns round.
 """
 
+import math
 from itertools import pairwise
 
 import pandas as pd
 import pytest
 
 from annotated_transformer.course import Interval, mean_interval, paired_difference
+from records import parts
 from records.tables import RECORDS
 
 BINS = ["4-6", "7-9", "10-12", "13-15", "16-18"]
@@ -95,3 +97,22 @@ def test_the_cache_saves_more_the_longer_the_sentence() -> None:
 def test_no_head_of_the_recorded_models_uses_the_end_symbol_as_a_sink() -> None:
     heads = record("heads").query("model == 'Transformer'")
     assert (heads.sinks == 0).all()
+
+
+SIGNS = {  # of what a choice of Bahdanau's costs more than one of Luong's
+    "val_perplexity": {"encoder": 1, "context": 1, "readout": -1},
+    "val_perplexity_equal_steps": {"encoder": 0, "context": 1, "readout": -1},
+}
+
+
+@pytest.mark.parametrize("measure", SIGNS)
+def test_two_parts_gain_time_and_after_as_many_steps_the_models_are_not_apart(measure: str) -> None:
+    rows = record("race_parts").query("seed > 0")
+    found = rows.set_index([*parts.PARTS, "seed"])[measure].map(math.log).unstack("seed")
+    for part, choices in parts.PARTS.items():
+        sides = [found.xs(choice, level=part) for choice in choices]
+        alike = sides[0].index.intersection(sides[1].index)
+        gain = paired_difference(*(side.loc[alike].mean().tolist() for side in sides), 12)
+        assert gain.sign == SIGNS[measure][part]
+    ends = (found.loc[model].tolist() for model in zip(*parts.PARTS.values(), strict=True))
+    assert paired_difference(*ends, 12).sign == (measure == "val_perplexity")

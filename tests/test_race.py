@@ -19,7 +19,7 @@ from annotated_transformer.seq2seq import RecurrentConfig
 from records import captions, parts, race
 from records.race import Settings
 from records.tables import RECORDS, Tables, read
-from records.trials import SEEDS
+from records.trials import SEEDS, TRIAL, best_rate
 
 SIZES: dict[str, Any] = {"src_vocab": 11, "tgt_vocab": 13, "d_model": 4, "hidden_dim": 6}
 
@@ -316,11 +316,23 @@ def test_a_combination_is_measured_at_equal_steps_and_at_equal_time() -> None:
     timed = [parts.time_parts(name, turn) for turn in range(3)]
     assert [row["round"] for row in timed] == [0, 1, 2]
     seconds = sorted(row["seconds_per_step"] for row in timed)[1]
-    assert parts.steps_in(timed) == {name: int(120 / seconds)}
+    assert parts.steps_in(timed) == {name: int(60 / seconds)}
     row = parts.train_parts(dict.fromkeys(parts.MODELS, 2) | {name: 5}, name, 1e-2, 1)
     assert (row["steps"], row["equal_steps"]) == (5, 2)
     assert row["val_perplexity_equal_steps"] > row["val_perplexity"] > 1
     assert ", ".join(row[part] for part in parts.PARTS) == name
+
+
+@pytest.mark.parametrize("measure", ["val_perplexity", "val_perplexity_equal_steps"])
+def test_every_combination_was_trained_at_its_best_rate_by_either_measure(measure: str) -> None:
+    rows = read(RECORDS / "race_parts.csv")
+    for name in parts.MODELS:
+        mine = [row for row in rows if row["model"] == name]
+        rates = [float(row["rate"]) for row in mine if int(row["seed"]) == TRIAL]
+        best = best_rate(rows, name, measure)
+        assert min(rates) < best < max(rates)
+        seeds = [int(row["seed"]) for row in mine if float(row["rate"]) == best]
+        assert seeds == [TRIAL, *SEEDS]
 
 
 @pytest.mark.parametrize("budget", race.BUDGETS, ids=lambda budget: f"{budget.minutes} min")

@@ -18,7 +18,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.luong import DotAttention
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translator import evaluating
-from records import costs, decoding, recurrent, tables, toy_training, transformers, trials
+from records import costs, decoding, parts, recurrent, tables, toy_training, transformers, trials
 from records.__main__ import main
 from records.tables import RECORDS, Tables
 from records.trials import SEEDS
@@ -28,6 +28,7 @@ TUNED = {
     "recurrent": tuple(recurrent.MODELS),
     "transformers": tuple(transformers.MODELS),
     "heads": ("Transformer", "Bahdanau"),
+    "race_parts": tuple(parts.MODELS),
 }
 # Training differs a little between processors, and this is how far apart two may be.
 TOLERANCES = {"val_perplexity": 0.1, "exact": 0.05, "longer": 0.05, "aer": 0.05}
