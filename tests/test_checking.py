@@ -798,7 +798,7 @@ ASKED = "a tensor of shape (2,) is asked for."
         ([LONG, changed(LONG, (0, 1, 0), -1)], [LONG] * 2, "-1 at [1][0, 1, 0]; right is 5."),
         (torch.ones(3, 4), torch.ones(2), f"a tensor of shape (3, 4); {ASKED}"),
         (torch.ones(2) > 0, torch.ones(2), f"a tensor of shape (2,) of True and False; {ASKED}"),
-        (np.ones(2), torch.ones(2), f"something of type ndarray; {ASKED}"),
+        (np.ones(2), torch.ones(2), f"an array of NumPy of shape (2,); {ASKED}"),
         ([1, 2], torch.ones(2), f"a list of length 2; {ASKED}"),
         ([[1, 1]], [torch.ones(2)], f"a list of length 2 at [0]; {ASKED}"),
         (torch.ones(2), 1.0, "a tensor of shape (2,); a number is asked for."),

@@ -681,7 +681,7 @@ def _(query, key, value):
     return scores.masked_fill(hidden, -torch.inf).softmax(dim=-2) @ value
 
 
-@wrong("unseen_leak", "-1e9 for -inf: no bug in practice, still right")
+@right("unseen_leak")  # a visible score may be below -1e9
 def _(query, key, value):
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
     time = torch.arange(query.size(-2))
