@@ -82,9 +82,9 @@ RELATIONS: dict[str, Callable[[Any], Any]] = {
     "rows and columns are swapped.": lambda x: x.mT,
     "the first two axes are swapped.": lambda x: x.transpose(0, 1),
     "the right numbers stand here without their shape.": lambda x: x.flatten(),
-    "these are the right numbers with one axis too many, in front.": lambda x: torch.as_tensor(x)[
-        None
-    ],
+    "these are the right numbers with one axis too many, in front.": (
+        lambda x: torch.as_tensor(x)[None]
+    ),
     "these are the right numbers with one axis too many, at the end.": lambda x: x[..., None],
     "these are the right numbers without their first axis.": lambda x: x.squeeze(0),
     "these are the right numbers without their last axis.": lambda x: x.squeeze(-1),

@@ -90,6 +90,8 @@ class Influence:
         got, want = answer(case), case.right
         if isinstance(got, Failure) or got is None or not _is_smooth(want):
             return ""
+        if not equal(got, got):  # such as an array: with everything it would seem another
+            return ""
         for place, name in enumerate(self.known):
             for where, probes in self._changed(number, place):
                 counts = must = False

@@ -31,7 +31,7 @@ def relation(answers: Results, right: Results, whole: bool = False) -> str:
         if holds(answers, right, change, whole):
             return sentence
     for sentence, change in ASKED_FOR.items():
-        if _lead_to(answers, right, change, whole):
+        if _alike(zip(map(change, answers), right, strict=True), whole):
             return sentence
     return _factor(answers, right) or _entries(answers, right, whole)
 
@@ -41,13 +41,6 @@ def holds(
 ) -> bool:
     """Whether the answers come from the right ones by a change."""
     return _alike(zip(answers, map(change, right), strict=True), whole)
-
-
-def _lead_to(
-    answers: Iterable[Any], right: Results, change: Callable[[Any], Any], whole: bool
-) -> bool:
-    """Whether the right ones come from the answers by a change."""
-    return _alike(zip(map(change, answers), right, strict=True), whole)
 
 
 def _alike(pairs: Iterable[tuple[Any, Any]], whole: bool) -> bool:

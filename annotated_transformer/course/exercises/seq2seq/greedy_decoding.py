@@ -55,10 +55,7 @@ def _cut_at_eos(
 def _first_unasked(next_logits: NextLogits, bos: int, eos: int, limit: int) -> list[int]:
     """The loop that looks for EOS from the second token on."""
     first = int(next_logits([bos]).argmax())
-    rest = _greedy_decode(
-        lambda tokens: next_logits([bos, first, *tokens[1:]]), bos, eos, limit - 1
-    )
-    return [first, *rest]
+    return [first, *_greedy_decode(lambda rest: next_logits([bos, *rest]), first, eos, limit - 1)]
 
 
 def _removed(tokens: list[int], eos: int) -> list[int]:
