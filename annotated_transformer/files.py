@@ -4,7 +4,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -78,6 +78,7 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
     folder = folder.resolve()
     unfinished = folder.with_name(f".{folder.name}.unfinished")
     lock = FileLock(unfinished / ".lock", timeout=0)
+    missing = [parent for parent in folder.parents if not parent.exists()]
     try:
         if not unfinished.is_dir() or unfinished.is_symlink():
             discard(unfinished)
@@ -105,6 +106,9 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
         if unfinished.exists():
             discard(unfinished)
         lock.release()
+        with suppress(OSError):  # what was made on the way goes, unless it holds something
+            for parent in missing:
+                parent.rmdir()
 
 
 def quoted(path: Path) -> str:

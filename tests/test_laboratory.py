@@ -531,6 +531,7 @@ def test_a_thousand_strings_are_cut_as_the_library_cuts_them(page, kind):
         assert decoded == vocabulary.decode(wanted), repr(text)
         assert tokens == vocabulary.tokens(wanted)
         assert bool(unknown) <= (UNK in wanted)
+        assert text.split() != [text] or bool(unknown) == (UNK in wanted), repr(text)
         assert all(UNK in vocabulary.encode(word) for word in unknown)
 
 

@@ -1,8 +1,11 @@
 """The laboratory in a browser: what a reader types, breaks and opens, by mouse and by keyboard."""
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 SENTENCE = "the brave boys sing"
-HEAD = "[data-head='decoder.1.cross_attention.0']"
+HEAD = "[data-key='decoder.1.cross_attention.0']"
 GERMAN = "multi30k-de-en"
 
 
@@ -48,20 +51,27 @@ def address(folder: Path) -> Iterator[str]:
         yield served
 
 
-@pytest.fixture
-def page(tab: Page, address: str) -> Iterator[Page]:
-    """The laboratory; what goes wrong in its scripts fails the test."""
+@contextmanager
+def watched(page: Page) -> Iterator[None]:
+    """What goes wrong in the scripts of a page fails the test."""
     errors: list[str] = []
 
     def on_error(error: Error) -> None:
         errors.append(str(error))
 
-    tab.on("pageerror", on_error)
-    tab.goto(f"{address}index.html")
-    yield tab
-    tab.remove_listener("pageerror", on_error)
-    tab.unroute_all()
+    page.on("pageerror", on_error)
+    yield
+    page.remove_listener("pageerror", on_error)
     assert not errors
+
+
+@pytest.fixture
+def page(tab: Page, address: str) -> Iterator[Page]:
+    """The laboratory."""
+    with watched(tab):
+        tab.goto(f"{address}index.html")
+        yield tab
+        tab.unroute_all()
 
 
 def said(page: Page, which: int = 0) -> str:
@@ -89,7 +99,7 @@ def test_a_sentence_is_translated_as_the_package_translates_it(page: Page) -> No
 
 
 def test_it_works_from_a_file(browser: Browser, folder: Path) -> None:
-    with browser.new_page() as page:
+    with browser.new_page() as page, watched(page):
         page.goto(f"{folder.as_uri()}/small.html")
         assert said(page) == translated("toy-transformer", SENTENCE)
         assert page.locator(".weights").count() == 1
@@ -150,6 +160,41 @@ def test_weights_are_set_by_hand_and_given_back(page: Page) -> None:
     expect(page.locator(".translation")).to_have_count(2)
     cell.click()
     expect(page.locator(".translation")).to_have_count(1)
+
+
+def test_weights_of_the_future_are_not_set_by_hand_unless_it_is_seen(page: Page) -> None:
+    words = len(said(page).split())
+    page.get_by_role("button", name="decoder 2, self").click()
+    page.get_by_role("button", name="head 1", exact=True).click()
+    cells = page.locator(".weights tbody button")
+    expect(cells).to_have_count((words + 1) * (words + 2) // 2)
+    page.locator("[name=causal]").uncheck()
+    expect(page.locator(".translation")).to_have_count(2)
+    words = len(said(page).split())
+    expect(cells).to_have_count((words + 1) ** 2)
+
+
+def test_what_has_the_focus_keeps_it(page: Page) -> None:
+    """A word, a bar, a cell: each is found again among the new results."""
+    said(page)
+    page.get_by_role("button", name="head 1", exact=True).click()
+    for key, wanted in [
+        ("word 2", ".translation button[aria-pressed=true]"),
+        ("cell 0 3", ".weights button[aria-pressed=true]"),
+    ]:
+        page.locator(f"[data-key='{key}']").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(wanted)).to_be_focused()
+        assert page.evaluate("document.activeElement.dataset.key") == key
+        page.wait_for_selector(".results:not([aria-busy])")
+    number = page.locator(".bars tbody button").count()
+    for row in range(number):
+        bar = page.locator(".bars tbody button").nth(row)
+        key = bar.get_attribute("data-key")
+        bar.focus()
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.dataset.key") == key
+        expect(page.locator(".bars button[aria-pressed=true]")).to_be_focused()
 
 
 def test_another_token_is_said_instead(page: Page) -> None:
@@ -289,8 +334,10 @@ def test_the_german_model_is_loaded_on_demand(page: Page) -> None:
     said(page)
     page.select_option("#lab-model", GERMAN)
     expect(page.locator(".told")).to_have_text(re.compile("^$|never seen"), timeout=20_000)
-    page.fill("#lab-sentence", "ein mann schläft auf einer bank .")
-    right = translated("multi30k-de-en", "ein mann schläft auf einer bank .")
+    sentence = "Ein Mann schläft auf einer Bank."
+    expect(page.locator("#lab-sentence")).to_have_value(sentence)
+    right = translated("multi30k-de-en", sentence)
+    assert right.startswith("A man is sleeping on a ")
     expect(page.locator(".translation p").first).to_have_text(
         re.compile(re.escape(right.replace(" ", "")) + "<eos>"), timeout=20_000
     )
@@ -312,6 +359,30 @@ def test_ones_own_model_is_opened(
     expect(page.locator(".told")).to_have_text("There is no model.safetensors among these 1 files.")
 
 
+def test_a_translation_that_is_cut_off_does_not_end(page: Page, tmp_path: Path) -> None:
+    """Three positions are enough for one word and <eos>, and for three tokens of its translation."""
+    export_to_web(Run.open(CHECKPOINTS / "toy-transformer"), tmp_path / "mine")
+    file = tmp_path / "mine" / "model.json"
+    described = json.loads(file.read_text(encoding="utf-8"))
+    described["config"]["max_length"] = 3
+    file.write_text(json.dumps(described), encoding="utf-8")
+    page.fill("#lab-sentence", "boys sing")
+    whole = translated("toy-transformer", "boys sing")
+    page.set_input_files("#lab-files", sorted((tmp_path / "mine").iterdir()))
+    expect(page.locator("#lab-model")).to_have_value("your model")
+    expect(page.locator(".translation button")).to_have_count(3)
+    assert len(said(page).split()) == 3
+    assert whole.startswith(said(page))
+    expect(page.locator(".weights tbody tr")).to_have_count(3)
+    page.locator("[data-key='word 2']").click()
+    expect(page.locator(".bars [aria-pressed=true]")).to_have_count(1)
+    page.locator(".bars tbody button").nth(1).click()
+    expect(page.locator(".translation button")).to_have_count(3)
+    page.locator("[data-key='next <eos>']").click()
+    assert len(said(page).split()) == 2
+    expect(page.locator(".translation button")).to_have_count(3)
+
+
 def test_a_folder_is_dropped_onto_it(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,9 +399,74 @@ def test_a_folder_is_dropped_onto_it(
     assert said(page) == translated("toy-seq2seq", SENTENCE)
 
 
+def test_a_text_is_dropped_into_the_sentence(page: Page) -> None:
+    said(page)
+    page.fill("#lab-sentence", "")
+    box = page.locator("#lab-sentence").bounding_box()
+    data = {"items": [{"mimeType": "text/plain", "data": "the dog"}], "dragOperationsMask": 1}
+    devtools = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        place = {"x": box["x"] + 20, "y": box["y"] + box["height"] / 2, "type": kind}
+        devtools.send("Input.dispatchDragEvent", place | {"data": data})
+    expect(page.locator("#lab-sentence")).to_have_value("the dog")
+    assert said(page) == translated("toy-transformer", "the dog")
+
+
+def test_what_is_typed_while_the_first_model_is_loaded_stays(
+    browser: Browser, address: str
+) -> None:
+    held: list[Route] = []
+    with browser.new_page() as page, watched(page):
+        page.route("**/models/toy-transformer.js", lambda route: held.append(route))
+        page.goto(f"{address}index.html", wait_until="commit")
+        page.fill("#lab-sentence", "the cat sees the dog")
+        expect(page.get_by_role("button", name="Draw one")).to_be_hidden()
+        page.wait_for_timeout(100)
+        held[0].continue_()
+        assert said(page) == translated("toy-transformer", "the cat sees the dog")
+        expect(page.get_by_role("button", name="Draw one")).to_be_visible()
+
+
+def test_a_model_that_cannot_be_loaded_is_told_and_leaves_the_rest(
+    browser: Browser, address: str
+) -> None:
+    with browser.new_page() as page, watched(page):
+        page.route("**/models/toy-transformer.js", lambda route: route.abort())
+        page.route("**/models/toy-seq2seq.js", lambda route: route.abort())
+        page.goto(f"{address}index.html")
+        expect(page.locator(".told")).to_contain_text("toy-transformer")
+        page.fill("#lab-sentence", "the dog")
+        page.goto(f"{address}index.html?model=toy-bahdanau&beside=toy-seq2seq")
+        assert said(page) == translated("toy-bahdanau", SENTENCE)
+        expect(page.locator(".told")).to_contain_text("toy-seq2seq")
+        expect(page.locator("[name=toy-seq2seq]")).not_to_be_checked()
+
+
+def test_a_model_that_is_awaited_beside_it_can_be_told_by_its_box(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/models/toy-seq2seq.js", lambda route: held.append(route))
+    said(page)
+    box = page.locator("[name=toy-seq2seq]")
+    box.check()
+    page.get_by_role("button", name="beam 4").click()
+    expect(box).to_be_checked()
+    held[0].continue_()
+    expect(page.locator(".translation")).to_have_count(2)
+    expect(box).to_be_checked()
+    box.uncheck()
+    expect(page.locator(".translation")).to_have_count(1)
+
+
+def test_nothing_is_heard_where_nothing_is_said(page: Page) -> None:
+    said(page)
+    page.fill("#lab-sentence", "")
+    expect(page.locator(".heard")).to_have_text("")
+    expect(page.locator(".translation")).to_have_count(0)
+
+
 def test_a_link_sets_an_experiment_up(browser: Browser, address: str) -> None:
     asked = "sentence=the+cat+sees+the+dog&positions=off&off=decoder.1.cross_attention.0&beam=4"
-    with browser.new_page() as page:
+    with browser.new_page() as page, watched(page):
         page.goto(f"{address}index.html?{asked}")
         expect(page.locator(".translation")).to_have_count(2)
         assert not page.locator("[name=positions]").is_checked()
@@ -339,7 +475,7 @@ def test_a_link_sets_an_experiment_up(browser: Browser, address: str) -> None:
 
 
 def test_a_link_puts_models_beside_it(browser: Browser, address: str) -> None:
-    with browser.new_page() as page:
+    with browser.new_page() as page, watched(page):
         page.goto(f"{address}index.html?model=toy-bahdanau&beside=toy-seq2seq,{GERMAN}")
         expect(page.locator(".translation h2")).to_have_text(["Bahdanau", OFFERS["toy-seq2seq"][1]])
         expect(page.locator("[name=toy-seq2seq]")).to_be_checked()
@@ -355,12 +491,13 @@ def test_a_link_puts_models_beside_it(browser: Browser, address: str) -> None:
         ("model=https://example.org/x", "https://example.org/x/ is on another server"),
         ("off=decoder.9.cross_attention.0", "has no head “decoder.9.cross_attention.0”"),
         ("model=toy-bahdanau&off=attention.0", "has no head “attention.0”"),
+        ("model=toy-bahdanau&positions=off", "cannot be switched off that positions are added."),
     ],
 )
 def test_what_a_link_asks_in_vain_is_said(
     browser: Browser, address: str, asked: str, told: str
 ) -> None:
-    with browser.new_page() as page:
+    with browser.new_page() as page, watched(page):
         page.goto(f"{address}index.html?{asked}")
         said(page)
         expect(page.locator(".told")).to_contain_text(told)
@@ -372,7 +509,7 @@ def test_what_a_link_asks_in_vain_is_said(
 
 
 def test_the_large_model_cannot_be_loaded_from_a_file(browser: Browser, folder: Path) -> None:
-    with browser.new_page() as page:
+    with browser.new_page() as page, watched(page):
         page.goto(f"{folder.as_uri()}/index.html")
         said(page)
         page.select_option("#lab-model", GERMAN)
@@ -382,10 +519,10 @@ def test_the_large_model_cannot_be_loaded_from_a_file(browser: Browser, folder: 
 
 
 def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -> None:
-    with browser.new_page() as page:
-        page.goto(f"{address}index.html?model={STATIC}/models/{GERMAN}&sentence=zwei+hunde")
+    with browser.new_page() as page, watched(page):
+        page.goto(f"{address}index.html?model={STATIC}/models/{GERMAN}&sentence=Zwei+Hunde+rennen.")
         expect(page.locator(".translation .word").first).to_be_visible(timeout=20_000)
-        right = translated(GERMAN, "zwei hunde")
+        right = translated(GERMAN, "Zwei Hunde rennen.")
         expect(page.locator(".heard")).to_have_text(f"It says: {right}", timeout=20_000)
         expect(page.locator("#lab-model")).to_have_value(f"{STATIC}/models/{GERMAN}")
         expect(page.locator("label[for=lab-sentence]")).to_have_text("A sentence")
@@ -393,7 +530,7 @@ def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_it_is_accessible_with_everything_open(browser: Browser, address: str, view: str) -> None:
-    with browser.new_context(**VIEWS[view]) as context, context.new_page() as page:
+    with browser.new_context(**VIEWS[view]) as context, context.new_page() as page, watched(page):
         page.goto(f"{address}index.html?positions=off&beam=4")
         theme = "dark" if view == "dark" else "light"
         page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")

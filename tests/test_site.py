@@ -135,16 +135,18 @@ def test_every_page_has_a_description_of_its_own(site: Path) -> None:
 def test_a_formula_is_copied_as_tex(site: Path, browser: Browser) -> None:
     page = browser.new_page()
     page.goto((site / "book" / "06_multi_head_attention.html").as_uri())
-    copied, tex = page.evaluate("""() => {
+    copied, formatted, tex = page.evaluate("""() => {
         const formula = document.querySelector('article p math');
         getSelection().selectAllChildren(formula.closest('p'));
         const clipboardData = new DataTransfer();
         document.dispatchEvent(new ClipboardEvent('copy', {clipboardData}));
         const tex = formula.querySelector('annotation').textContent;
-        return [clipboardData.getData('text/plain'), tex];
+        const kinds = ['text/plain', 'text/html'];
+        return [...kinds.map((kind) => clipboardData.getData(kind)), tex];
     }""")
     page.close()
     assert f"${tex}$" in copied
+    assert f"${tex}$" in BeautifulSoup(formatted, "lxml").get_text()
 
 
 def test_code_in_a_fold_is_scrolled_by_keyboard_where_it_is_too_wide(

@@ -10,8 +10,10 @@ document.addEventListener("copy", (event) => {
     const marks = formula.getAttribute("display") === "block" ? "$$" : "$";
     formula.replaceWith(marks + formula.querySelector("annotation").textContent + marks);
   }
+  for (const link of passage.querySelectorAll("a[href]")) link.href = link.href; // the whole address
   document.body.append(passage); // only what is on the page has lines
   event.clipboardData.setData("text/plain", passage.innerText);
+  event.clipboardData.setData("text/html", passage.innerHTML);
   passage.remove();
   event.preventDefault();
 });

@@ -7,12 +7,14 @@ const KINDS = {
   transformer: "Transformer", bahdanau: "Bahdanau", luong: "Luong", seq2seq: "GRU, no attention",
 };
 const ASKED = { en: "An English sentence", de: "A German sentence" };
-const EXAMPLES = { de: "ein mann schläft auf einer bank ." };
+const EXAMPLES = { de: "Ein Mann schläft auf einer Bank." };
 const SWITCHES = [
   ["positions", "positions are added"],
   ["scale", "scores are divided by √d_k"],
   ["causal", "the future is masked"],
 ];
+
+const COLDEST = 0.2; // of the temperatures that can be chosen
 
 class Laboratory {
   constructor(root) {
@@ -20,7 +22,7 @@ class Laboratory {
     this.isSmall = "small" in root.dataset;
     this.offers = JSON.parse(root.dataset.models);
     this.change = noChange();
-    this.beside = new Map(); // other models on the same sentence, by name
+    this.beside = new Map(); // others on the same sentence, by name; null: it is being loaded
     this.width = 1;
     this.layer = null;
     this.head = -1; // the mean of the heads
@@ -41,7 +43,8 @@ class Laboratory {
       "aria-describedby": "lab-told", oninput: () => this.sentenceChanged(),
     });
     this.label = make("label", { for: "lab-sentence" }, ASKED.en);
-    this.drawOne = make("button", { type: "button", onclick: () => this.draw() }, "Draw one");
+    this.drawOne = make("button", { type: "button", hidden: true, onclick: () => this.draw() },
+      "Draw one");
     this.told = make("p", { id: "lab-told", class: "told", role: "status" });
     this.heard = make("p", { class: "heard", role: "status" });
     this.suggested = make("div", { class: "suggested", role: "group", "aria-label": "words" });
@@ -86,22 +89,26 @@ class Laboratory {
       if (this.model.kind === "transformer" && heads.includes(name)) this.change.headsOff.add(name);
       else missing.push(`The model has no head “${name}” that can be switched off.`);
     }
-    for (const [name] of SWITCHES) this.change[name] = asked.get(name) !== "off";
+    for (const [name, text] of SWITCHES.filter(([each]) => asked.get(each) === "off")) {
+      if (this.model.kind === "transformer") this.change[name] = false;
+      else missing.push(`Of this model it cannot be switched off that ${text}.`);
+    }
     const [width, temperature] = ["beam", "temperature"].map((name) => Number(asked.get(name)));
     if (width >= 1 && width <= 8) this.width = Math.floor(width);
-    if (temperature >= 0.1 && temperature <= 3) this.change.temperature = temperature;
+    if (temperature >= COLDEST && temperature <= 3) this.change.temperature = temperature;
     if (this.model.attentions.some(({ name }) => name === asked.get("layer"))) {
       this.layer = asked.get("layer");
     }
-    for (const name of listed("beside")) {
-      const offer = this.companions().find((each) => each.name === name);
-      if (offer) this.beside.set(name, await this.open(offer));
-      else missing.push(`There is no “${name}” that could stand beside this model.`);
-    }
     const [language] = this.model.languages;
-    this.input.value = asked.get("sentence") ?? EXAMPLES[language] ?? this.root.dataset.sentence;
+    // What was typed while the model was loaded stays.
+    this.input.value ||= asked.get("sentence") ?? EXAMPLES[language] ?? this.root.dataset.sentence;
     this.showControls();
     this.sentenceChanged();
+    for (const name of listed("beside")) {
+      const offer = this.companions().find((each) => each.name === name);
+      missing.push(offer ? await this.putBeside(offer)
+        : `There is no “${name}” that could stand beside this model.`);
+    }
     return missing;
   }
 
@@ -129,6 +136,7 @@ class Laboratory {
     const spoken = this.model?.languages[0];
     const [language] = model.languages;
     this.turn += 1; // what the model before it is computing is not wanted any more
+    this.results.inert = true; // they are of that model
     this.model = model;
     this.name = name;
     this.change = noChange();
@@ -162,8 +170,12 @@ class Laboratory {
   }
 
   acceptDrops() {
-    this.root.addEventListener("dragover", (event) => event.preventDefault());
+    const hasFiles = (event) => event.dataTransfer.types.includes("Files"); // and is no text
+    this.root.addEventListener("dragover", (event) => {
+      if (hasFiles(event)) event.preventDefault();
+    });
     this.root.addEventListener("drop", (event) => {
+      if (!hasFiles(event)) return;
       event.preventDefault();
       this.useFiles(droppedFiles(event.dataTransfer));
     });
@@ -205,24 +217,26 @@ class Laboratory {
     ];
     if (this.model.kind === "transformer") parts.push(this.changeControls());
     if (this.companions().length) parts.push(this.besideControls());
-    this.keepPlace(() => this.controls.replaceChildren(...parts));
+    this.renew(this.controls, parts);
   }
 
-  // The focus stays where it was when the controls are made anew.
-  keepPlace(replace) {
-    const key = (element) => [element.id, element.name, element.dataset.head,
-      element.getAttribute("aria-label"), element.matches("button") && element.textContent].join();
+  // Controls and results are made anew; the same thing keeps the focus, and tables their place.
+  renew(part, children) {
+    const key = ({ id, name, dataset }) => id || name || dataset.key;
     const { activeElement } = document;
-    const was = this.controls.contains(activeElement) && key(activeElement);
-    replace();
-    [...this.controls.querySelectorAll("button, input, select")].find(
-      (element) => key(element) === was)?.focus();
+    const was = part.contains(activeElement) && key(activeElement);
+    const scrolled = [...part.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
+    part.replaceChildren(...children);
+    part.querySelectorAll(".scroll").forEach((each, i) => { each.scrollLeft = scrolled[i] ?? 0; });
+    if (!was) return;
+    const same = [...part.querySelectorAll("*")].find((each) => key(each) === was);
+    same?.focus({ preventScroll: true });
   }
 
   searchControls() {
     const widths = [1, 2, 4, 8].map((width) => [width, width === 1 ? "greedy" : `beam ${width}`]);
-    const range = make("input", { type: "range", id: "lab-temperature", min: 0.2, max: 3, step: 0.1,
-      value: this.change.temperature, oninput: () => {
+    const range = make("input", { type: "range", id: "lab-temperature", min: COLDEST, max: 3,
+      step: 0.1, value: this.change.temperature, oninput: () => {
         this.change.temperature = Number(range.value);
         told.textContent = range.value;
         this.translate();
@@ -241,7 +255,7 @@ class Laboratory {
       const numbers = Array.from({ length: count }, (_, head) => {
         const id = `${name}.${head}`;
         return make("button", { type: "button", "aria-pressed": String(!this.change.headsOff.has(id)),
-          "aria-label": `${layerName(name)}, head ${head + 1} speaks`, "data-head": id,
+          "aria-label": `${layerName(name)}, head ${head + 1} speaks`, "data-key": id,
           onclick: () => this.set(() => {
             if (!this.change.headsOff.delete(id)) this.change.headsOff.add(id);
           }) }, String(head + 1));
@@ -252,29 +266,35 @@ class Laboratory {
     return make("fieldset", { class: "changes" }, make("legend", {}, "Break it"),
       make("div", { class: "switches" }, ...switches),
       make("div", { class: "heads" }, ...heads),
-      make("button", { type: "button", class: "mend", onclick: () => this.set(() => {
-        this.change = noChange();
-      }) }, "Undo all changes"));
+      make("button", { type: "button", class: "mend", "data-key": "mend", onclick: () =>
+        this.set(() => { this.change = noChange(); }) }, "Undo all changes"));
   }
 
   besideControls() {
     return make("fieldset", { class: "beside" }, make("legend", {}, "Beside it"),
       ...this.companions().map((offer) => make("label", {},
         make("input", { type: "checkbox", name: offer.name, checked: this.beside.has(offer.name),
-          onchange: ({ target }) => this.putBeside(offer, target) }), ` ${offer.title}`)));
+          onchange: async ({ target }) => {
+            if (!target.checked) return this.set(() => { this.beside.delete(offer.name); });
+            const problem = await this.putBeside(offer);
+            if (problem) this.say(problem);
+          } }), ` ${offer.title}`)));
   }
 
-  async putBeside(offer, box) {
+  // Let another model translate, too, once it is loaded. What went wrong is returned.
+  async putBeside(offer) {
+    let problem = "";
+    this.beside.set(offer.name, null);
     try {
-      const model = box.checked && await this.open(offer);
-      // While it was loaded, the reader may have changed the box or the model.
-      if (!box.checked) this.beside.delete(offer.name);
-      else if (this.companions().includes(offer)) this.beside.set(offer.name, model);
-      this.translate();
+      const model = await this.open(offer);
+      // Meanwhile the reader may have changed the box or the model.
+      if (this.beside.has(offer.name)) this.beside.set(offer.name, model);
     } catch (error) {
-      box.checked = false;
-      this.say(error.message);
+      problem = error.message;
+      this.beside.delete(offer.name);
     }
+    this.set(() => {});
+    return problem;
   }
 
   set(change) {
@@ -293,7 +313,7 @@ class Laboratory {
 
   // While a model is loaded, what is typed waits for it.
   sentenceChanged() {
-    if (this.isLoading) return;
+    if (this.isLoading || !this.model) return;
     this.change.weights = {};
     this.position = 0;
     const text = this.input.value;
@@ -324,6 +344,7 @@ class Laboratory {
     const ids = model.src.encode(asWritten(model.src, this.input.value));
     if (!ids.length) {
       this.results.replaceChildren();
+      this.heard.replaceChildren();
       this.results.removeAttribute("aria-busy");
       return;
     }
@@ -336,7 +357,7 @@ class Laboratory {
         if (turn !== this.turn) return;
       }
       const others = [];
-      for (const [name, other] of this.beside) {
+      for (const [name, other] of [...this.beside].filter(([, each]) => each)) {
         const { title } = this.offers.find((offer) => offer.name === name);
         const ours = other.src.encode(asWritten(other.src, this.input.value));
         others.push([title, other, await this.search(other, ours, noChange(), turn)]);
@@ -344,11 +365,12 @@ class Laboratory {
       }
       this.found = found;
       this.others = others;
-      this.position = Math.min(this.position, found.now.best.tokens.length);
+      const { tokens, ended } = found.now.best;
+      this.position = Math.min(this.position, tokens.length - !ended);
       this.step = null;
       this.show();
       this.heard.replaceChildren("It says: ", make("span", { lang: model.languages[1] },
-        model.tgt.decode(found.now.best.tokens)));
+        model.tgt.decode(tokens)));
     } catch (error) {
       if (turn !== this.turn) return;
       this.results.replaceChildren();
@@ -376,7 +398,7 @@ class Laboratory {
     }
     const { live, finished } = steps.at(-1);
     const best = finished[0] ?? live[0];
-    const said = forced(model, source, best.tokens, change);
+    const said = forced(model, source, best.tokens, change, best.ended);
     return { source, steps, best, said, gold: this.gold(model, source, change) };
   }
 
@@ -405,19 +427,8 @@ class Laboratory {
       parts.push(this.growingTree());
       if (this.model.kind === "transformer") parts.push(this.embeddings());
     }
-    this.keepFocus(() => this.results.replaceChildren(...parts));
-  }
-
-  // Results are made anew; what had the focus is found again by its place among the buttons.
-  keepFocus(replace) {
-    const focusable = () => [...this.results.querySelectorAll("button, input, summary, [tabindex]")];
-    const place = focusable().indexOf(document.activeElement);
-    const scrolled = [...this.results.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
-    replace();
-    this.results.querySelectorAll(".scroll").forEach((each, i) => {
-      each.scrollLeft = scrolled[i] ?? 0;
-    });
-    if (place >= 0) focusable()[place]?.focus({ preventScroll: true });
+    this.results.inert = false;
+    this.renew(this.results, parts);
   }
 
   translations() {
@@ -427,10 +438,12 @@ class Laboratory {
       : [[this.isSmall ? "it says" : KINDS[this.model.kind], this.model, now]];
     const rows = [...lines, ...this.others].map(([title, model, found], i) => {
       const chosen = i === 0 && !this.isSmall;
-      const tokens = [...model.tgt.tokens(found.best.tokens), ...(chosen ? ["<eos>"] : [])];
+      const tokens = model.tgt.tokens(found.best.tokens);
+      if (chosen && found.best.ended) tokens.push("<eos>");
       const words = tokens.map((token, t) => (chosen
         ? make("button", { type: "button", "aria-pressed": String(t === this.position),
-          onclick: () => { this.position = t; this.show(); } }, word(token, model.writing.tgt))
+          "data-key": `word ${t}`, onclick: () => { this.position = t; this.show(); },
+        }, word(token, model.writing.tgt))
         : word(token, model.writing.tgt)));
       const told = [make("span", {}, `log p = ${found.best.logProb.toFixed(2)}`)];
       if (found.gold && !this.isSmall) {
@@ -476,14 +489,16 @@ class Laboratory {
   sayInstead(id) {
     const { now } = this.found;
     const tokens = now.best.tokens.slice(0, this.position);
-    while (true) {
-      const token = tokens.length === this.position
-        ? id : largest(nextLogProbs(this.model, now.source, tokens, this.change), 1)[0];
-      if (token === EOS || tokens.length >= longestTranslation(this.model, now.source)) break;
+    const longest = longestTranslation(this.model, now.source);
+    let token = id;
+    while (token !== EOS) {
       tokens.push(token);
+      if (tokens.length >= longest) break;
+      [token] = largest(nextLogProbs(this.model, now.source, tokens, this.change), 1);
     }
-    const said = forced(this.model, now.source, tokens, this.change);
-    const best = { tokens, logProb: said.logProb, ended: true };
+    const ended = token === EOS;
+    const said = forced(this.model, now.source, tokens, this.change, ended);
+    const best = { tokens, logProb: said.logProb, ended };
     this.found = { ...this.found, now: { ...now, said, best } };
     this.show();
   }
@@ -500,14 +515,15 @@ class Laboratory {
     const ids = now.source.ids;
     const source = this.model.src.tokens(ids);
     // Row t belongs to the token that is predicted: what the decoder has read is the one before.
-    const said = [...this.model.tgt.tokens(now.best.tokens), "<eos>"];
+    const words = this.model.tgt.tokens(now.best.tokens);
+    const said = now.best.ended ? [...words, "<eos>"] : words;
     const read = ["<bos>", ...said.slice(0, -1)];
     const isEncoder = this.layer.startsWith("encoder");
     const isSelf = this.layer.includes("self");
     const rows = isEncoder ? source : isSelf ? read : said;
     const columns = isEncoder || !isSelf ? source : read;
     const weights = this.head < 0 ? meanOfHeads(heads) : heads[this.head];
-    const links = !isSelf && now.gold?.pair.tgt.join(" ") === said.slice(0, -1).join(" ")
+    const links = !isSelf && now.gold?.pair.tgt.join(" ") === words.join(" ")
       ? now.gold.pair.links : [];
     const id = `${this.layer}.${this.head}`;
     const byHand = this.change.weights[id] ?? {};
@@ -520,6 +536,7 @@ class Laboratory {
       gold: new Set(links.map(([s, t]) => `${s} ${t}`)),
       shown: isEncoder ? undefined : this.position,
       pick: this.head < 0 || this.isSmall ? null : (t, s) => this.setByHand(id, t, s, columns.length),
+      noFuture: isSelf && !isEncoder && this.change.causal,
       byHand, caption,
     });
     if (this.isSmall) return table;
@@ -565,8 +582,9 @@ class Laboratory {
     grow();
     return make("details", { class: "more", open: this.treeOpen, ontoggle: ({ target }) => {
       this.treeOpen = target.open;
-    } }, make("summary", {}, "The search, as a tree"), make("div", { class: "search" },
-      make("label", { for: "lab-step" }, "step "), range, told), grown);
+    } }, make("summary", { "data-key": "search" }, "The search, as a tree"),
+    make("div", { class: "search" }, make("label", { for: "lab-step" }, "step "), range,
+      told), grown);
   }
 
   embeddings() {
@@ -582,7 +600,7 @@ class Laboratory {
       : [[alone, "the tokens, without positions"]];
     return make("details", { class: "more", open: this.vectorsOpen, ontoggle: ({ target }) => {
       this.vectorsOpen = target.open;
-    } }, make("summary", {}, "The vectors that the encoder reads"),
+    } }, make("summary", { "data-key": "vectors" }, "The vectors that the encoder reads"),
     ...parts.map(([vectors, label]) => strips(vectors, tokens, lang, label)));
   }
 }

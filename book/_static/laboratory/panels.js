@@ -34,7 +34,8 @@ function percent(probability) {
 // A row of buttons of which one is pressed.
 function choice(label, options, chosen, pick) {
   const buttons = options.map(([value, text, extra]) => make("button", {
-    type: "button", "aria-pressed": String(value === chosen), onclick: () => pick(value), ...extra,
+    type: "button", "aria-pressed": String(value === chosen), "data-key": `${label} ${value}`,
+    onclick: () => pick(value), ...extra,
   }, text));
   return make("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
 }
@@ -43,7 +44,8 @@ function choice(label, options, chosen, pick) {
 function bars(entries, writing, caption, pick) {
   const list = entries.map(({ token, now, before, chosen }) => make("tr", {},
     make("th", { scope: "row" }, make("button", {
-      type: "button", "aria-pressed": String(chosen), onclick: () => pick(token),
+      type: "button", "aria-pressed": String(chosen), "data-key": `next ${token}`,
+      onclick: () => pick(token),
     }, word(token, writing))),
     make("td", { class: "bar", style: `--p: ${now}` }, percent(now)),
     ...(before === undefined ? [] : [make("td", { class: "bar pale", style: `--p: ${before}` },
@@ -56,22 +58,24 @@ function bars(entries, writing, caption, pick) {
 }
 
 // Attention weights as a table: a row for every token that attends. Gold links are outlined.
-// `pick(row, column)` is called when a cell is chosen, `shown` is the row that is looked at.
+// `pick(row, column)` is called when a cell is chosen (with `noFuture`, one that is not masked),
+// `shown` is the row that is looked at.
 function weightsTable(weights, rows, columns, options) {
-  const { writing, gold = new Set(), pick, shown, byHand = {}, caption } = options;
+  const { writing, gold = new Set(), pick, noFuture, shown, byHand = {}, caption } = options;
   const head = make("tr", {}, make("td"),
     ...columns.map((token) => make("th", { scope: "col" }, word(token, writing.columns))));
   const body = rows.map((token, t) => {
     const cells = columns.map((column, s) => {
       const weight = weights.data[t * weights.columns + s];
-      const title = `${printed(token)} → ${printed(column)}: ${weight.toFixed(2)}`;
-      const inside = pick
-        ? make("button", { type: "button", "aria-label": title, onclick: () => pick(t, s) },
-          weight.toFixed(2).replace(/^0/, ""))
-        : weight.toFixed(2).replace(/^0/, "");
-      return make("td", {
-        style: `--w: ${weight}`, title, class: gold.has(`${s} ${t}`) ? "gold" : null,
-      }, inside);
+      const isGold = gold.has(`${s} ${t}`);
+      const title = `${printed(token)} → ${printed(column)}: ${weight.toFixed(2)}${
+        isGold ? " (gold)" : ""}`;
+      const number = weight.toFixed(2).replace(/^0/, "");
+      const inside = pick && !(noFuture && s > t)
+        ? make("button", { type: "button", "aria-label": title, "data-key": `cell ${t} ${s}`,
+          "aria-pressed": String(byHand[t]?.[s] === 1), onclick: () => pick(t, s) }, number)
+        : number;
+      return make("td", { style: `--w: ${weight}`, title, class: isGold ? "gold" : null }, inside);
     });
     const mark = byHand[t] ? " ✎" : "";
     return make("tr", { class: t === shown ? "shown" : null },
@@ -79,7 +83,9 @@ function weightsTable(weights, rows, columns, options) {
   });
   const legend = gold.size
     ? [". ", make("span", { class: "gold" }, "Outlined"), ": words that belong together"] : [];
-  return make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption },
+  return make("div", {
+    class: "scroll", tabindex: 0, role: "group", "aria-label": caption, "data-key": "weights",
+  },
     make("table", { class: "weights" }, make("caption", {},
       make("span", {}, caption, ...legend)), make("thead", {}, head), make("tbody", {}, ...body)));
 }
@@ -144,5 +150,7 @@ function tree(steps, vocabulary, writing, best) {
     return line;
   };
   const list = make("ul", { class: "tree" }, ...[...root.children.values()].map(draw));
-  return make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "tree" }, list);
+  return make("div", {
+    class: "scroll", tabindex: 0, role: "group", "aria-label": "tree", "data-key": "tree",
+  }, list);
 }

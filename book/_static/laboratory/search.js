@@ -96,13 +96,14 @@ function* beam(model, source, change = noChange(), { beam: width, alpha } = mode
   }
 }
 
-// How likely a given translation is (`ids` without <bos> and <eos>; that it ends is counted), token
-// by token, and what is attended to when each is predicted.
-function forced(model, source, ids, change = noChange()) {
-  const rated = model.rate(source, [BOS, ...ids], change);
+// How likely a given translation is (`ids` without <bos> and <eos>), token by token, and what is
+// attended to when each is predicted. That it ends is counted, unless it was cut off.
+function forced(model, source, ids, change = noChange(), ended = true) {
+  const all = ended ? [...ids, EOS] : ids;
+  const rated = model.rate(source, [BOS, ...all.slice(0, -1)], change);
   // Without the causal mask the decoder would see the answer while it rates it: each token is rated
   // by its own beginning, as in a search.
-  const each = [...ids, EOS].map((id, i) => (change.causal
+  const each = all.map((id, i) => (change.causal
     ? logProbs(row(rated.logits, i), change.temperature)
     : nextLogProbs(model, source, ids.slice(0, i), change))[id]);
   return { logProb: each.reduce((a, b) => a + b), logProbs: each, ...rated };

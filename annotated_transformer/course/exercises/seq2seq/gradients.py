@@ -19,7 +19,7 @@ Steps = tuple[float, float, float, float]
 def _gru_derivative(
     h: float, z: float, r: float, n: float, u_z: float, u_r: float, u_n: float
 ) -> Steps:
-    """From the gates of a GRU to the derivative of the new state by the old."""
+    """From the gates of a GRU to the derivative of the new state with respect to the old."""
     dz = z * (1 - z) * u_z
     dr = r * (1 - r) * u_r
     dn = (1 - n**2) * (r + h * dr) * u_n

@@ -16,7 +16,7 @@ from annotated_transformer.course.exercises.training.smoothing import two_shares
 def _smoothed_gradient(
     logits: Float[Tensor, " vocab"], right: int, smoothing: float
 ) -> tuple[Tensor, Tensor, Tensor, float]:
-    """The gradient of the smoothed loss by the logits, in four steps."""
+    """The gradient of the smoothed loss with respect to the logits, in four steps."""
     vocab, p = len(logits), logits.softmax(dim=-1)
     of_right = p - F.one_hot(torch.tensor(right), vocab)
     of_everyone = p - 1 / vocab
