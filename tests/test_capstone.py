@@ -115,9 +115,7 @@ def sentences_of_the_chapter() -> set[str]:
     return {piece for piece in pieces if len(piece.split()) >= 3}
 
 
-BUILT = (
-    r"einen? (hund|mann|clown|vogel|fisch) jagt einen? (hund|mann|clown|vogel|fisch)",
-)
+BUILT = (r"einen? (hund|mann|clown|vogel|fisch) jagt einen? (hund|mann|clown|vogel|fisch)",)
 """What the cells of the chapter put together from words."""
 
 
