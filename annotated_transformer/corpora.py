@@ -121,13 +121,9 @@ def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
             multi30k_folder(), "de-en" if languages is None else languages, "multi30k"
         )
     path = Path(corpus)
-    try:
-        is_folder, is_file = bool(corpus) and path.is_dir(), path.is_file()
-    except OSError:  # a name that no file can have
-        is_folder = is_file = False
-    if is_folder:  # no text at all would be the folder that we are in
+    if corpus and path.is_dir():  # no text would be the folder that we are in
         return read_folder(path, languages)
-    if is_file:
+    if path.is_file():
         return read_tsv(path, languages)
     raise InputError(
         f"there is no corpus {corpus!r}: give toy, multi30k, a folder or a TSV file that exists."

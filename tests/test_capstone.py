@@ -330,8 +330,8 @@ def test_a_checkpoint_without_its_card_gets_one_but_not_by_a_check(
     with pytest.raises(InputError, match=r"there is no .*checkpoint/README.md: 'make records'"):
         checkpoint.make_checkpoint(checked)
     checkpoint.make_checkpoint(Tables(small_capstone))
-    assert "with a beam of 4" in (captions.CHECKPOINT / "README.md").read_text(encoding="utf-8")
-    assert Run.open(captions.CHECKPOINT).recipe.search == Search(beam=4, alpha=1.8)
+    assert "with a beam of 8" in (captions.CHECKPOINT / "README.md").read_text(encoding="utf-8")
+    assert Run.open(captions.CHECKPOINT).recipe.search == Search(beam=8, alpha=1.4)
     checkpoint.make_checkpoint(checked)
 
 

@@ -290,10 +290,9 @@ def test_the_toy_corpus(monkeypatch):
         load_corpus("toy", "ko-en")
 
 
-@pytest.mark.parametrize("name", ["none", "n" * 5000], ids=["short", "longer than any file's"])
-def test_a_corpus_that_does_not_exist(tmp_path, name):
-    with pytest.raises(InputError, match=rf"there is no corpus '.*/{name}': give toy, multi30k, a"):
-        load_corpus(str(tmp_path / name))
+def test_a_corpus_that_does_not_exist(tmp_path):
+    with pytest.raises(InputError, match=r"there is no corpus '.*/none': give toy, multi30k, a"):
+        load_corpus(str(tmp_path / "none"))
 
 
 class Host:
