@@ -42,12 +42,18 @@ def test_equals_the_sum_written_out(decay):
     torch.testing.assert_close(ours, total + share * passed[0], rtol=0, atol=1e-12)
 
 
+def test_the_average_is_no_part_of_what_is_learned():
+    """Else it would hold on to every step that it has seen."""
+    ours, _ = walk(0.9, 2)
+    assert not ours.requires_grad
+
+
 def test_without_decay_the_average_is_the_model():
     ours, passed = walk(0.0, 5)
     assert torch.equal(ours, passed[-1])
 
 
-@pytest.mark.parametrize("decay", [-0.1, 1.0])
+@pytest.mark.parametrize("decay", [-0.1, 1.0, 1.5])
 def test_decay_outside_its_range(decay):
     with pytest.raises(InputError, match=f"decay is {decay}, it must be at least 0 and below 1"):
         WeightAverage(nn.Linear(1, 1), decay)

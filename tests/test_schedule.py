@@ -54,6 +54,12 @@ def test_two_straight_lines(warmup):
     assert rate(150) == 0.0
 
 
+def test_what_is_not_said_is_as_in_the_paper_or_no_warm_up():
+    for step in (1, 4000, 5000):
+        assert paper_schedule(512)(step) == paper_schedule(512, 4000, 1.0)(step)
+        assert linear_schedule(2e-3, 5001)(step) == pytest.approx(2e-3 * (5001 - step) / 5001)
+
+
 @pytest.mark.parametrize(
     "rate", [paper_schedule(16, 3), inverse_sqrt_schedule(0.1, 3), linear_schedule(0.1, 10, 3)]
 )
@@ -82,6 +88,7 @@ def test_paper_schedule_out_of_range(d_model, warmup, wrong):
     [
         (10, -1, "warmup is -1, it must be a whole number, at least 0"),
         (10, 10, "warmup=10 must be below total=10"),
+        (10, 12, "warmup=12 must be below total=10"),
         (math.inf, 1, "total is inf, it must be a whole number, at least 1"),
     ],
 )
