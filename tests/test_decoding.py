@@ -337,6 +337,11 @@ def test_length_penalty():
     assert length_penalty(np.uint8(255), 0.6) == length_penalty(255, 0.6)
 
 
+def test_the_last_seed_may_be_drawn_with():
+    last = Search(sample=True, best=2, seed=2**63 - 2)  # its samples have this seed and the next
+    assert last.seed + last.best == 2**63
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -347,7 +352,8 @@ def test_length_penalty():
         ({"extra_length": -1}, "extra_length is -1, it must be a whole number, at least 0"),
         (
             {"sample": True, "best": 2, "seed": 2**63 - 1},
-            f"seed is {2**63 - 1} and best 2: each sample takes the next seed",
+            f"seed is {2**63 - 1} and best 2: each sample takes the next seed, and the last one is "
+            "9223372036854775807.",
         ),
         ({"best": 2}, "best is 2, it must be at most the beam, 1, or sample be set"),
         ({"sample": True, "beam": 2}, "beam is 2, it must be 1 where sample is set"),
