@@ -147,7 +147,7 @@ class BenchInferred(BenchDirective):
     def run(self) -> list[nodes.Node]:
         """Return the table."""
         body = [inferred(contest, self.rows(contest)) for contest in FIRST]
-        widths = {"search": 20, "first edition": 20, "now": 20, "inferred gain": 20, "wished": 20}
+        widths = {"search": 20, "earlier version": 20, "now": 20, "inferred gain": 20, "wished": 20}
         cells = [[[nodes.Text(text)] for text in row] for row in body]
         return [table(widths, cells, "numbers")]
 
