@@ -108,6 +108,11 @@ def test_the_embedded_model_is_small(folder: Path) -> None:
     assert (folder / STATIC / "models" / "toy-transformer.js").stat().st_size < 1_000_000
 
 
+def test_what_the_large_model_loads_is_said(folder: Path) -> None:
+    files = (folder / STATIC / "models" / GERMAN).iterdir()
+    assert f"(loads {sum(file.stat().st_size for file in files) / 1e6:.0f} MB)" in OFFERS[GERMAN][1]
+
+
 def test_a_drawn_sentence_is_judged_against_its_translation(page: Page) -> None:
     page.get_by_role("button", name="Draw one").click()
     expect(page.locator(".numbers")).to_contain_text("the right one")

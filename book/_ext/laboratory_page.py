@@ -31,7 +31,7 @@ OFFERS = {
     "toy-transformer": ("script", "Transformer, English → Korean", ["en", "ko"]),
     "toy-bahdanau": ("script", "Bahdanau, English → Korean", ["en", "ko"]),
     "toy-seq2seq": ("script", "GRU without attention, English → Korean", ["en", "ko"]),
-    "multi30k-de-en": ("folder", "Transformer, German → English (loads 11 MB)", ["de", "en"]),
+    "multi30k-de-en": ("folder", "Transformer, German → English (loads 12 MB)", ["de", "en"]),
 }
 """The checkpoints: a small one is a script, which also loads where the page is a file."""
 
