@@ -4,6 +4,8 @@ import contextlib
 import math
 import random
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -280,6 +282,35 @@ def test_an_endless_loop_is_stopped_with_a_sentence() -> None:
     elsewhere.start()
     elsewhere.join()
     assert "does not end" in verdicts[0].mistake
+
+
+TRACED = """
+import sys
+from annotated_transformer.course.overtime import OutOfTime, within
+
+def trace(frame, event, argument):
+    return trace
+
+def endless():
+    while True:
+        pass
+
+sys.settrace(trace)
+for _ in range(5):
+    try:
+        within(0.05, endless)
+    except OutOfTime:
+        print("stopped")
+print(within(10.0, lambda: 2 + 2))
+"""
+
+
+def test_a_loop_is_stopped_where_code_is_traced_as_by_a_debugger() -> None:
+    """In a process of its own, which can be ended if it hangs."""
+    done = subprocess.run(
+        [sys.executable, "-c", TRACED], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.split() == ["stopped"] * 5 + ["4"]
 
 
 def test_a_call_that_ends_in_time_is_never_stopped_and_all_are_watched_by_one_thread() -> None:

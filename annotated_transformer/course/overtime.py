@@ -4,6 +4,7 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -52,7 +53,12 @@ class _Watcher:
         with self.changed:
             self.calls.discard(call)
             if call.stopped:
-                _raise_in(call.thread, None)
+                # To call it off would leave Python's signal on, by which a traced function of
+                # Python 3.11 begins for ever; so another takes its place, and is waited for.
+                with suppress(OutOfTime):
+                    _raise_in(call.thread, ctypes.py_object(OutOfTime))
+                    while True:
+                        pass
 
     def _watch(self) -> None:
         """Stop each call that has not ended, again and again."""
