@@ -56,7 +56,7 @@ class _Watcher:
                 # To call it off would leave Python's signal on, by which a traced function of
                 # Python 3.11 begins for ever; so another takes its place, and is waited for.
                 with suppress(OutOfTime):
-                    _raise_in(call.thread, ctypes.py_object(OutOfTime))
+                    _stop(call.thread)
                     while True:
                         pass
 
@@ -68,14 +68,14 @@ class _Watcher:
                 for call in self.calls:
                     if call.ends <= monotonic():
                         call.stopped, call.ends = True, monotonic() + call.seconds
-                        _raise_in(call.thread, ctypes.py_object(OutOfTime))
+                        _stop(call.thread)
                 self.wakes = min((call.ends for call in self.calls), default=math.inf)
                 seconds = min(self.wakes - monotonic(), threading.TIMEOUT_MAX)
                 self.changed.wait(max(seconds, 0))
 
 
-def _raise_in(thread: ctypes.c_ulong, exception: Any) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, exception)
+def _stop(thread: ctypes.c_ulong) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(OutOfTime))
 
 
 _WATCHER = _Watcher()

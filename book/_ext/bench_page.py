@@ -91,7 +91,7 @@ def outcome(wish: Wish, rows: Sequence[Row]) -> list[str]:
 
 
 def inferred(contest: str, rows: Sequence[Row]) -> list[str]:
-    """How much faster than the first edition a search is, if Hugging Face is as fast as then."""
+    """How much faster than an earlier version a search is, if Hugging Face is as fast as then."""
     first, theirs, wished = FIRST[contest]
     row = next(row for row in rows if row["contestant"] == "Hugging Face")
     then, now = first / theirs, 1 / float(row["times_as_fast"])
@@ -142,7 +142,7 @@ class BenchWishes(BenchDirective):
 
 
 class BenchInferred(BenchDirective):
-    """The speed of the first edition's searches, as far as it can be inferred."""
+    """The speed of an earlier version's searches, as far as it can be inferred."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""

@@ -27,8 +27,6 @@ WAYS: dict[str, dict[str, Any]] = {
     "half an hour": {**FAST, "dropout": 0.3, "steps": 7400},
 }
 """What differs from the preset, by the name of the run."""
-WIDTH = 4
-"""Of the beam with which a way translates; its length penalty is the best of several."""
 CARD = """\
 # German to English image captions: a small Transformer
 
@@ -97,7 +95,7 @@ def try_way(way: str) -> Row:
     torch.set_num_threads(2)
     recipe = recipe_of_way(way)
     run = captions.train_run(folder_of_way(way), recipe)
-    searches = [Search(beam=WIDTH, alpha=alpha) for alpha in captions.ALPHAS]
+    searches = [replace(recipe.search, alpha=alpha) for alpha in captions.ALPHAS]
     found = [(captions.scores_of(run, "val", search), search) for search in searches]
     val, search = max(found, key=lambda each: each[0]["BLEU"].value)
     test = captions.scores_of(run, captions.TEST, search)
@@ -111,7 +109,7 @@ def try_way(way: str) -> Row:
         "bfloat16": recipe.precision == "bfloat16",
         "minutes": round(float(read(run.learning_curve)[-1]["seconds"]) / 60, 1),
         "val_perplexity": round(val["perplexity"].value, 3),
-        "beam": WIDTH,
+        "beam": search.beam,
         "alpha": search.alpha,
         "val_bleu": round(val["BLEU"].value, 2),
         "test_bleu": round(test["BLEU"].value, 2),

@@ -293,7 +293,8 @@ class Laboratory {
       problem = error.message;
       this.beside.delete(offer.name);
     }
-    this.set(() => {});
+    this.showControls();
+    this.translate();
     return problem;
   }
 
