@@ -12,13 +12,12 @@ from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import Batch
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast import FastTrainer, attention, output_loss
-from annotated_transformer.fast.attention import FastAttention
+from annotated_transformer.fast.attention import FastAttention, WrittenOut
 from annotated_transformer.fast.dropout import FastDropout, random_mask
 from annotated_transformer.fast.products import FastLinear
 from annotated_transformer.fast.twin import fast_twin
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.schedule import paper_schedule
-from annotated_transformer.soft_lookup import SoftLookup
 from annotated_transformer.training import Trainer
 from oracles import BOTH_DTYPES, assert_close, randomise, weigh
 from small_models import VOCAB, assert_going_on_is_exact, random_examples, small_model
@@ -26,7 +25,6 @@ from small_models import VOCAB, assert_going_on_is_exact, random_examples, small
 EXAMPLES = random_examples(24)
 PARTS = [Batch.of(EXAMPLES[i:j]) for i, j in ((0, 1), (1, 4), (4, 24))]
 RATE = paper_schedule(d_model=16, warmup=3, factor=0.02)
-CPU = torch.device("cpu")
 BITS = 0.02
 """What rounding to bfloat16, with its eight bits, may change in a sum of a few products."""
 
@@ -80,11 +78,12 @@ def test_dropout_keeps_a_share_and_the_mean(p):
 
 def test_dropout_decides_about_each_place_by_itself():
     torch.manual_seed(0)
-    kept = random_mask(torch.Size([400_000]), 2**15, CPU).double() - 0.5
+    like = torch.empty(400_000, dtype=torch.float64)
+    kept = random_mask(like, 2**15) - 0.5
     for apart in (1, 2, 3, 4, 8, 64):
         correlation = (kept[apart:] * kept[:-apart]).mean().item() * 4
         assert abs(correlation) < 5 / 400_000**0.5
-    assert not torch.equal(kept, random_mask(kept.shape, 2**15, CPU).double() - 0.5)
+    assert not torch.equal(kept, random_mask(like, 2**15) - 0.5)
 
 
 def test_dropout_that_drops_nothing_changes_nothing():
@@ -113,18 +112,40 @@ def queries_keys_values_and_mask():
     return [torch.randn(2, 3, n, 4, dtype=torch.float64) for n in (5, 6, 6)], mask
 
 
+@pytest.mark.parametrize("short", [0, 100])
 @pytest.mark.parametrize("dtype", BOTH_DTYPES)
-def test_attention_with_all_bits_is_the_readable_one(dtype, queries_keys_values_and_mask):
-    given = (dtype, *queries_keys_values_and_mask)
-    readable = attended(ScaledDotProductAttention(), *given)
-    assert all(map(torch.equal, attended(FastAttention(), *given), readable))
+def test_attention_with_all_bits_is_that_of_torch(
+    dtype, short, queries_keys_values_and_mask, monkeypatch
+):
+    monkeypatch.setattr(attention, "SHORT", {dtype: short})
+    given, mask = queries_keys_values_and_mask
+    for masked in (mask, None):
+        ours = attended(FastAttention(), dtype, given, masked)
+        for module in (ScaledDotProductAttention(), F.scaled_dot_product_attention):
+            for one, other in zip(ours, attended(module, dtype, given, masked), strict=True):
+                assert_close(one, other)
+
+
+def test_the_gradients_of_attention_written_out_are_slopes(queries_keys_values_and_mask):
+    given, mask = queries_keys_values_and_mask
+    given = [x.requires_grad_() for x in given]
+    assert torch.autograd.gradcheck(WrittenOut.apply, (*given, mask))
+
+
+def test_scores_of_which_few_may_be_attended_stay_finite():
+    query = torch.full((1, 1, 4), 100.0)
+    key = torch.tensor([[[-1.0] * 4, [-1.01] * 4, [1.0] * 4]])
+    mask = torch.tensor([[[True, True, False]]])
+    ours = FastAttention()(query, key, torch.eye(3, 4)[None], mask)
+    expected = (-200 * torch.tensor([1.0, 1.01])).softmax(0)
+    torch.testing.assert_close(ours[0, 0, :2], expected)
 
 
 @pytest.mark.parametrize("short", [0, 100])
 def test_attention_in_sixteen_bits_is_that_of_torch(
     short, queries_keys_values_and_mask, monkeypatch
 ):
-    monkeypatch.setattr(attention, "SHORT", short)
+    monkeypatch.setattr(attention, "SHORT", {torch.bfloat16: short})
     given, mask = queries_keys_values_and_mask
     ours = attended(FastAttention(), torch.bfloat16, given, mask)
     rounded = [x.bfloat16() for x in given]
@@ -135,14 +156,20 @@ def test_attention_in_sixteen_bits_is_that_of_torch(
             torch.testing.assert_close(one.double(), other, rtol=0, atol=BITS * other.abs().max())
 
 
-def test_attention_is_written_out_in_sixteen_bits_alone(monkeypatch):
-    used = []
+@pytest.mark.parametrize(
+    ("dtype", "longest"), [(torch.float32, 24), (torch.float64, 0), (torch.bfloat16, 128)]
+)
+def test_attention_is_written_out_where_there_are_few_keys(dtype, longest, monkeypatch):
+    fused = []
     monkeypatch.setattr(
-        SoftLookup, "forward", lambda _, query, *rest: used.append(query.dtype) or query
+        ScaledDotProductAttention,
+        "forward",
+        lambda _, query, key, *rest: fused.append(key.size(-2)) or query,
     )
-    for dtype in (torch.float32, torch.float64, torch.bfloat16):
-        FastAttention()(*torch.ones(3, 2, 4, dtype=dtype))
-    assert used == [torch.bfloat16]
+    lengths = [1, longest or 1, longest + 1, 200]
+    for keys in lengths:
+        FastAttention()(*torch.ones(3, 2, keys, 4, dtype=dtype))
+    assert fused == [keys for keys in lengths if keys > longest]
 
 
 @pytest.mark.parametrize("chunk", [3, 10, 1000])

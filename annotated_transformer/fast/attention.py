@@ -1,21 +1,56 @@
-"""Attention for short sentences in 16 bits: written out, it beats the fused kernel of PyTorch."""
+"""Attention for short sentences, written out: there it beats the fused kernel of PyTorch."""
+
+import math
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from annotated_transformer.attention import ScaledDotProductAttention
-from annotated_transformer.soft_lookup import SoftLookup
 
-SHORT = 128
-"""Keys up to which the weights are small beside all else, so that storing them costs little."""
+SHORT = {torch.bfloat16: 128, torch.float32: 24}
+"""Keys up to which that is so; there PyTorch's kernel is slowest in 16 bits."""
+
+
+class WrittenOut(torch.autograd.Function):
+    """The same attention, one operation at a time, with its gradients.
+
+    PyTorch's softmax is made for long rows; these have a dozen numbers. In 16 bits, the products
+    are rounded, and the softmax is computed in 32.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        """The weighted sum of the values."""
+        query, key, value = (x.contiguous() for x in (query, key, value))  # each is used twice
+        scores = (query @ key.mT).to(torch.promote_types(query.dtype, torch.float32))
+        scores /= math.sqrt(query.size(-1))
+        if mask is not None:
+            scores += torch.where(mask, 0.0, -torch.inf).to(scores)
+        # A query that may attend to nothing has no largest score, and all its weights become 0.
+        scores -= scores.amax(-1, keepdim=True).clamp_min_(torch.finfo(scores.dtype).min)
+        exponentials = scores.exp_()
+        exponentials /= exponentials.sum(-1, keepdim=True).clamp_min_(1)
+        weights = exponentials.to(query.dtype)
+        ctx.save_for_backward(query, key, value, weights)
+        return weights @ value
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        """The gradients of query, key and value: those of scores are αⱼ (gⱼ − Σₖ αₖ gₖ)."""
+        query, key, value, weights = ctx.saved_tensors
+        gradient = gradient.contiguous()
+        slopes = (gradient @ value.mT).to(torch.promote_types(query.dtype, torch.float32))
+        slopes -= (slopes * weights).sum(-1, keepdim=True)
+        slopes *= weights
+        slopes /= math.sqrt(query.size(-1))
+        into_scores = slopes.to(query.dtype)
+        return into_scores @ key, into_scores.mT @ query, weights.mT @ gradient, None
 
 
 class FastAttention(ScaledDotProductAttention):
-    """The same attention, one operation at a time where there are few keys, in bfloat16.
-
-    In float32 the fused kernel takes as long, so it stays.
-    """
+    """The same attention, written out where there are few keys."""
 
     def forward(
         self,
@@ -25,6 +60,7 @@ class FastAttention(ScaledDotProductAttention):
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query d_v"]:
         """The weighted sum of the values, one for every query."""
-        written_out = query.dtype == torch.bfloat16 and key.size(-2) <= SHORT
-        attend = SoftLookup.forward if written_out else ScaledDotProductAttention.forward
-        return attend(self, query, key, value, mask)
+        if key.size(-2) > SHORT.get(query.dtype, 0):
+            return super().forward(query, key, value, mask)
+        heads: Tensor = WrittenOut.apply(query, key, value, mask)  # type: ignore[no-untyped-call]
+        return heads

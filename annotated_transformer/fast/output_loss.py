@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.fast.products import linear
+from annotated_transformer.fast.products import linear, transposed_product
 from annotated_transformer.inputs import require_ids
 from annotated_transformer.tokens import PAD
 
@@ -37,21 +37,25 @@ class OutputLoss(torch.autograd.Function):
         shift = bias.to(hidden.dtype)
         is_real = target != PAD
         real, wanted = hidden[is_real], target[is_real, None]
-        into_real, into_weight = torch.empty_like(real), torch.zeros_like(weight)
+        into_real = torch.empty_like(real)
+        into_weight = weight.new_zeros(weight.size(1), vocab)
         into_bias, total = torch.zeros_like(bias), bias.new_zeros(())
+        room = weight.new_empty(min(CHUNK, len(real)), vocab)
         for start in range(0, len(real), CHUNK):
             part = slice(start, start + CHUNK)
             h, y = real[part], wanted[part]
+            p = room[: len(h)]
             logits = linear(h, rounded, shift)
-            top, at_target = logits.amax(-1).to(dtype), logits.gather(-1, y)[:, 0].to(dtype)
-            p = logits.softmax(-1, dtype=dtype)
+            top, at_target = p.copy_(logits).amax(-1), p.gather(-1, y)[:, 0]
+            torch.softmax(p, -1, out=p)
             # The logarithm of the sum, from the largest probability: that one never vanishes.
             total += (top - p.amax(-1).log() - (1 - smoothing) * at_target).sum()
             p.scatter_add_(-1, y, p.new_full(y.shape, smoothing - 1))
             into_bias += p.sum(0)
-            p = p.to(hidden.dtype)
-            into_real[part] = linear(p, rounded.t())
-            into_weight += p.t() @ h
+            slopes = logits.copy_(p)  # memory that is asked for anew costs more than to fill it
+            into_real[part] = linear(slopes, rounded.t())
+            into_weight += transposed_product(h, slopes)
+        into_weight = into_weight.t()
         total -= smoothing * (real.to(dtype) @ uniform + bias.mean()).sum()
         into_real -= (smoothing * uniform).to(hidden.dtype)
         into_weight -= smoothing / vocab * real.sum(0, dtype=dtype)

@@ -28,8 +28,13 @@ def linear(
 def transposed_product(
     rows: Float[Tensor, "batch outer"], others: Float[Tensor, "batch inner"]
 ) -> Float[Tensor, "outer inner"]:
-    """rowsᵀ · others; in 32 bits both are copied for oneDNN, which pays where MKL is slow."""
+    """rowsᵀ · others; in 32 bits both are copied for oneDNN, which pays where MKL is slow.
+
+    Of two copies it makes the second with less work, so that the wider matrix stands there.
+    """
     if rows.dtype == torch.float32 and torch.backends.cpu.get_cpu_capability() == "AVX512":
+        if rows.size(1) > others.size(1):
+            return linear(others.t(), rows.t()).t()
         return linear(rows.t(), others.t())
     return rows.t() @ others
 
@@ -52,9 +57,9 @@ class Product(torch.autograd.Function):
         of_x, of_weight = ctx.formats
         rows = gradient.flatten(0, -2)
         into_weight = transposed_product(rows, x.flatten(0, -2))
-        into_bias = rows.sum(0, dtype=of_weight)
+        into_bias = rows.sum(0)
         into_x = linear(rows, weight.t()).view_as(x)  # of the rows: PyTorch folds no batch here
-        return into_x.to(of_x), into_weight.to(of_weight), into_bias, None
+        return into_x.to(of_x), into_weight.to(of_weight), into_bias.to(of_weight), None
 
 
 class FastLinear(nn.Linear):
