@@ -1,7 +1,7 @@
 """Decoding against slow, obvious searches: over all translations, or one prefix at a time."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -342,6 +342,16 @@ def test_the_last_seed_may_be_drawn_with():
     assert last.seed + last.best == 2**63
 
 
+def test_nothing_said_is_what_the_papers_say():
+    """α of the length penalty and 50 tokens more than the source: Vaswani et al. 2017, 6.1."""
+    assert Search() == Search(beam=1, alpha=0.6, extra_length=50, seed=0)
+
+
+def test_a_search_cannot_be_changed_behind_the_checks():
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'beam'"):
+        Search().beam = 0
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -431,6 +441,18 @@ def test_a_draw_has_the_chances_that_it_should(changes, kept):
     shares = torch.bincount(drawn, minlength=4)[places] / numbers
     wanted = torch.tensor(kept) / sum(kept)
     assert (shares - wanted).abs().max() < 2 / numbers
+
+
+def test_the_fewest_that_have_the_probability_are_no_more_than_that():
+    """Two of four equal tokens have one half, to the bit; a third would be too many."""
+    numbers = torch.linspace(0, 0.99, 100)
+    drawn = draw(torch.zeros(100, 4), Search(sample=True, top_p=0.5), numbers)
+    assert len(drawn.unique()) == 2
+
+
+def test_a_number_that_the_probabilities_reach_without_passing_it_draws_the_next():
+    drawn = draw(torch.zeros(4, 4), Search(sample=True), torch.tensor([0.0, 0.25, 0.5, 0.75]))
+    assert len(drawn.unique()) == 4
 
 
 @pytest.mark.slow

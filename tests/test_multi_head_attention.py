@@ -211,3 +211,27 @@ def test_groups_that_are_not_equal_are_refused(num_kv_heads):
     message = f"num_heads=4 is no multiple of num_kv_heads={num_kv_heads}: the groups of query"
     with pytest.raises(InputError, match=message):
         MultiHeadAttention(8, 4, num_kv_heads=num_kv_heads)
+
+
+class Noting(MultiHeadAttention):
+    """It notes at which positions it is told that queries or keys begin."""
+
+    def place(self, heads, start):
+        self.starts = [*getattr(self, "starts", []), start]
+        return heads
+
+
+@torch.no_grad()
+def test_queries_and_keys_begin_at_the_first_position_unless_it_is_said():
+    attention, x = Noting(8, 2), torch.randn(1, 3, 8)
+    attention.attend(x, attention.project(x, x))
+    attention(x, x, x)
+    assert attention.starts == [0, 0, 0, 0]
+    attention(x, seen=attention.project(x, x, 2), start=5)
+    assert attention.starts[4:] == [2, 5]
+
+
+@pytest.mark.parametrize("given", [{"key": torch.randn(1, 3, 8)}, {"value": torch.randn(1, 3, 8)}])
+def test_keys_without_values_are_nothing_to_look_at(given):
+    with pytest.raises(InputError, match="nothing to look at: give key and value, or seen"):
+        MultiHeadAttention(8, 2)(torch.randn(1, 3, 8), **given)
