@@ -112,15 +112,11 @@ def queries_keys_values_and_mask():
     return [torch.randn(2, 3, n, 4, dtype=torch.float64) for n in (5, 6, 6)], mask
 
 
-@pytest.mark.parametrize("short", [0, 100])
 @pytest.mark.parametrize("dtype", BOTH_DTYPES)
-def test_attention_with_all_bits_is_that_of_torch(
-    dtype, short, queries_keys_values_and_mask, monkeypatch
-):
-    monkeypatch.setattr(attention, "SHORT", {dtype: short})
+def test_attention_written_out_is_that_of_torch(dtype, queries_keys_values_and_mask):
     given, mask = queries_keys_values_and_mask
     for masked in (mask, None):
-        ours = attended(FastAttention(), dtype, given, masked)
+        ours = attended(WrittenOut.apply, dtype, given, masked)
         for module in (ScaledDotProductAttention(), F.scaled_dot_product_attention):
             for one, other in zip(ours, attended(module, dtype, given, masked), strict=True):
                 assert_close(one, other)
@@ -136,7 +132,7 @@ def test_scores_of_which_few_may_be_attended_stay_finite():
     query = torch.full((1, 1, 4), 100.0)
     key = torch.tensor([[[-1.0] * 4, [-1.01] * 4, [1.0] * 4]])
     mask = torch.tensor([[[True, True, False]]])
-    ours = FastAttention()(query, key, torch.eye(3, 4)[None], mask)
+    ours = WrittenOut.apply(query, key, torch.eye(3, 4)[None], mask)
     expected = (-200 * torch.tensor([1.0, 1.01])).softmax(0)
     torch.testing.assert_close(ours[0, 0, :2], expected)
 
@@ -145,7 +141,7 @@ def test_scores_of_which_few_may_be_attended_stay_finite():
 def test_attention_in_sixteen_bits_is_that_of_torch(
     short, queries_keys_values_and_mask, monkeypatch
 ):
-    monkeypatch.setattr(attention, "SHORT", {torch.bfloat16: short})
+    monkeypatch.setattr(attention, "SHORT", short)
     given, mask = queries_keys_values_and_mask
     ours = attended(FastAttention(), torch.bfloat16, given, mask)
     rounded = [x.bfloat16() for x in given]
@@ -157,19 +153,19 @@ def test_attention_in_sixteen_bits_is_that_of_torch(
 
 
 @pytest.mark.parametrize(
-    ("dtype", "longest"), [(torch.float32, 24), (torch.float64, 0), (torch.bfloat16, 128)]
+    ("dtype", "fused"),
+    [(torch.float32, [1, 128, 129]), (torch.float64, [1, 128, 129]), (torch.bfloat16, [129])],
 )
-def test_attention_is_written_out_where_there_are_few_keys(dtype, longest, monkeypatch):
-    fused = []
+def test_attention_is_written_out_for_few_keys_in_sixteen_bits(dtype, fused, monkeypatch):
+    used = []
     monkeypatch.setattr(
         ScaledDotProductAttention,
         "forward",
-        lambda _, query, key, *rest: fused.append(key.size(-2)) or query,
+        lambda _, query, key, *rest: used.append(key.size(-2)) or query,
     )
-    lengths = [1, longest or 1, longest + 1, 200]
-    for keys in lengths:
+    for keys in (1, 128, 129):
         FastAttention()(*torch.ones(3, 2, keys, 4, dtype=dtype))
-    assert fused == [keys for keys in lengths if keys > longest]
+    assert used == fused
 
 
 @pytest.mark.parametrize("chunk", [3, 10, 1000])

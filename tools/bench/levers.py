@@ -43,7 +43,10 @@ REPLACED: dict[str, list[tuple[Any, str, Any]]] = {
 """For each lever: module, name there, and what is put there instead."""
 
 
-SAME = {"float32": (), "bfloat16": ("oneDNN", "copied transposes")}
+SAME = {
+    "float32": ("attention written out",),
+    "bfloat16": ("oneDNN", "copied transposes"),
+}
 """The levers that are the same code as their counterparts in a number format."""
 
 
