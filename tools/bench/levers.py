@@ -36,7 +36,10 @@ def loss_of_logits(logits: Tensor, target: Tensor) -> Tensor:
 
 REPLACED: dict[str, list[tuple[Any, str, Any]]] = {
     "oneDNN": [(products, "linear", F.linear), (output_loss, "linear", F.linear)],
-    "copied transposes": [(products, "transposed_product", plain_product)],
+    "copied transposes": [
+        (products, "transposed_product", plain_product),
+        (output_loss, "transposed_product", plain_product),
+    ],
     "cheap dropout": [(twin, "FastDropout", nn.Dropout)],
     "attention written out": [(twin, "FastAttention", ScaledDotProductAttention)],
 }
