@@ -49,7 +49,7 @@ capstone: $(INSTALLED)
 	PYTHONPATH=tools OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \
 		$(BIN)/python -m records --group capstone
 
-## bench: time ours beside others, training and decoding; writes book/records/bench_* (40 minutes, nothing beside it)
+## bench: time ours beside others, training and decoding; writes book/records/bench_* (an hour, nothing beside it)
 bench: $(BENCH)/.installed
 	rm -f book/records/bench_*
 	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group bench

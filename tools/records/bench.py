@@ -9,7 +9,7 @@ from bench.rounds import race, summary
 from bench.task import load_contest, suits
 from records.tables import Row, Tables, here, read
 
-ROUNDS = 5
+ROUNDS = 11
 
 
 def processor() -> str:
