@@ -18,6 +18,7 @@ from annotated_transformer.fast.products import FastLinear
 from annotated_transformer.fast.twin import fast_twin
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.schedule import paper_schedule
+from annotated_transformer.soft_lookup import SoftLookup
 from annotated_transformer.training import Trainer
 from oracles import BOTH_DTYPES, assert_close, randomise, weigh
 from small_models import VOCAB, assert_going_on_is_exact, random_examples, small_model
@@ -31,10 +32,11 @@ BITS = 0.02
 
 @pytest.mark.parametrize("capability", ["AVX2", "AVX512"])
 @pytest.mark.parametrize("dtype", BOTH_DTYPES)
+@pytest.mark.parametrize("width", [3, 7])
 @pytest.mark.parametrize("shape", [(3, 5), (2, 3, 5), (1, 5)])
-def test_a_product_is_that_of_torch(shape, dtype, capability, monkeypatch):
+def test_a_product_is_that_of_torch(shape, width, dtype, capability, monkeypatch):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
-    layer = nn.Linear(5, 7).to(dtype)
+    layer = nn.Linear(5, width).to(dtype)
     fast = FastLinear(deepcopy(layer), dtype)
     x = torch.randn(*shape, dtype=dtype)
     ours, theirs = (x.clone().requires_grad_() for _ in range(2))
@@ -96,6 +98,10 @@ def test_dropout_of_nearly_everything_stays_finite():
     assert FastDropout(1 - 1e-9)(torch.ones(1000)).isfinite().all()
 
 
+READABLE = partial(SoftLookup.forward, ScaledDotProductAttention())
+"""The attention that makes its weights one operation at a time, with PyTorch's softmax."""
+
+
 def attended(module, dtype, given, mask):
     """What a module gives in a number format, and the gradients of what it was given."""
     given = [x.to(dtype).requires_grad_() for x in given]
@@ -117,7 +123,7 @@ def test_attention_written_out_is_that_of_torch(dtype, queries_keys_values_and_m
     given, mask = queries_keys_values_and_mask
     for masked in (mask, None):
         ours = attended(WrittenOut.apply, dtype, given, masked)
-        for module in (ScaledDotProductAttention(), F.scaled_dot_product_attention):
+        for module in (READABLE, F.scaled_dot_product_attention):
             for one, other in zip(ours, attended(module, dtype, given, masked), strict=True):
                 assert_close(one, other)
 
@@ -126,6 +132,10 @@ def test_the_gradients_of_attention_written_out_are_slopes(queries_keys_values_a
     given, mask = queries_keys_values_and_mask
     given = [x.requires_grad_() for x in given]
     assert torch.autograd.gradcheck(WrittenOut.apply, (*given, mask))
+    loss = WrittenOut.apply(*given, mask).square().sum()
+    slopes = torch.autograd.grad(loss, given, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slopes[0].sum().backward()
 
 
 def test_scores_of_which_few_may_be_attended_stay_finite():
@@ -145,7 +155,7 @@ def test_attention_in_sixteen_bits_is_that_of_torch(
     given, mask = queries_keys_values_and_mask
     ours = attended(FastAttention(), torch.bfloat16, given, mask)
     rounded = [x.bfloat16() for x in given]
-    for module in (ScaledDotProductAttention(), F.scaled_dot_product_attention):
+    for module in (READABLE, F.scaled_dot_product_attention):
         expected = attended(module, torch.float64, rounded, mask)
         for one, other in zip(ours, expected, strict=True):
             assert one.dtype == torch.bfloat16
@@ -154,7 +164,11 @@ def test_attention_in_sixteen_bits_is_that_of_torch(
 
 @pytest.mark.parametrize(
     ("dtype", "fused"),
-    [(torch.float32, [1, 128, 129]), (torch.float64, [1, 128, 129]), (torch.bfloat16, [129])],
+    [
+        (torch.float32, [0, 1, 128, 129]),
+        (torch.float64, [0, 1, 128, 129]),
+        (torch.bfloat16, [0, 129]),
+    ],
 )
 def test_attention_is_written_out_for_few_keys_in_sixteen_bits(dtype, fused, monkeypatch):
     used = []
@@ -163,7 +177,7 @@ def test_attention_is_written_out_for_few_keys_in_sixteen_bits(dtype, fused, mon
         "forward",
         lambda _, query, key, *rest: used.append(key.size(-2)) or query,
     )
-    for keys in (1, 128, 129):
+    for keys in (0, 1, 128, 129):
         FastAttention()(*torch.ones(3, 2, keys, 4, dtype=dtype))
     assert used == fused
 

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from annotated_transformer.attention import ScaledDotProductAttention
 
@@ -37,6 +38,7 @@ class WrittenOut(torch.autograd.Function):
         return weights @ value
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Any:
         """The gradients of query, key and value: those of scores are αⱼ (gⱼ − Σₖ αₖ gₖ)."""
         query, key, value, weights = ctx.saved_tensors
@@ -63,7 +65,7 @@ class FastAttention(ScaledDotProductAttention):
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query d_v"]:
         """The weighted sum of the values, one for every query."""
-        if query.dtype != torch.bfloat16 or key.size(-2) > SHORT:
+        if query.dtype != torch.bfloat16 or not 0 < key.size(-2) <= SHORT:
             return super().forward(query, key, value, mask)
         heads: Tensor = WrittenOut.apply(query, key, value, mask)  # type: ignore[no-untyped-call]
         return heads

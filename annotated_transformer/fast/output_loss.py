@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast.products import linear, transposed_product
@@ -66,6 +67,7 @@ class OutputLoss(torch.autograd.Function):
         return total
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Any:
         """The gradients that were kept."""
         into_hidden, into_weight, into_bias = ctx.saved_tensors

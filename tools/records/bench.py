@@ -12,17 +12,18 @@ from records.tables import Row, Tables, here, read
 ROUNDS = 11
 
 
-def processor() -> str:
-    """The name of the processor, and what PyTorch uses of it."""
+def processor(variables: dict[str, str]) -> str:
+    """The name of the processor, and what PyTorch uses of it under these variables."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     name = next((line.split(": ")[1] for line in lines if line.startswith("model name")), "unknown")
-    return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
+    capability = torch.backends.cpu.get_cpu_capability()
+    return f"{name}, {variables.get('ATEN_CPU_CAPABILITY', capability).upper()}"
 
 
-def where(versions: dict[str, str]) -> Row:
+def where(versions: dict[str, str], variables: dict[str, str]) -> Row:
     """On what a record of the bench was made."""
     load = round(os.getloadavg()[1], 1)  # of the last five minutes
-    return {"processor": processor(), "load": load, "versions": versions}
+    return {"processor": processor(variables), "load": load, "versions": versions}
 
 
 def measure(tables: Tables, contest: str, threads: int) -> None:
@@ -42,7 +43,8 @@ def measure(tables: Tables, contest: str, threads: int) -> None:
     nothing = dict.fromkeys(rows[0], "")
     table = [measured.get(each, nothing | {"contestant": each}) for each in contestants]
     tables.write(name, table, threads)
-    tables.describe(name, here(tables.command, threads) | where(versions))
+    variables = getattr(module, "ENVIRONMENT", {})
+    tables.describe(name, here(tables.command, threads) | where(versions, variables))
 
 
 def make_training(tables: Tables) -> None:
