@@ -313,6 +313,46 @@ def test_a_loop_is_stopped_where_code_is_traced_as_by_a_debugger() -> None:
     assert done.stdout.split() == ["stopped"] * 5 + ["4"]
 
 
+DROPPED = """
+import weakref
+from annotated_transformer.course.overtime import OutOfTime, within
+
+class Thing:
+    pass
+
+def spin(_):
+    while True:
+        pass
+
+def endless():
+    thing = Thing()
+    reference = weakref.ref(thing, spin)
+    del thing  # spins until it is stopped, of which nothing comes out
+    print("going on")
+    spin(None)
+
+def fail(_):
+    raise ValueError("to be told")
+
+try:
+    within(0.05, endless)
+except OutOfTime:
+    print("stopped")
+thing = Thing()
+reference = weakref.ref(thing, fail)
+del thing
+"""
+
+
+def test_a_stop_that_python_drops_is_followed_by_another_and_not_spoken_of() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DROPPED], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.split("\n") == ["going on", "stopped", ""]
+    assert "OutOfTime" not in done.stderr
+    assert "ValueError: to be told" in done.stderr
+
+
 def test_a_call_that_ends_in_time_is_never_stopped_and_all_are_watched_by_one_thread() -> None:
     attempt(lambda: 1, (), 0.2)
     before = threading.active_count()

@@ -119,6 +119,13 @@ def queries_keys_values_and_mask():
 
 
 @pytest.mark.parametrize("dtype", BOTH_DTYPES)
+def test_attention_with_all_bits_is_the_readable_one(dtype, queries_keys_values_and_mask):
+    given = (dtype, *queries_keys_values_and_mask)
+    readable = attended(ScaledDotProductAttention(), *given)
+    assert all(map(torch.equal, attended(FastAttention(), *given), readable))
+
+
+@pytest.mark.parametrize("dtype", BOTH_DTYPES)
 def test_attention_written_out_is_that_of_torch(dtype, queries_keys_values_and_mask):
     given, mask = queries_keys_values_and_mask
     for masked in (mask, None):

@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -42,6 +43,8 @@ class _Watcher:
         """Watch a call from now on."""
         with self.changed:
             self.calls.add(call)
+            if self.thread is None:
+                sys.unraisablehook = _all_but_ours(sys.unraisablehook)
             if self.thread is None or not self.thread.is_alive():  # a fork of a process has none
                 self.thread = threading.Thread(target=self._watch, daemon=True)
                 self.thread.start()
@@ -76,6 +79,19 @@ class _Watcher:
 
 def _stop(thread: ctypes.c_ulong) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(OutOfTime))
+
+
+def _all_but_ours(tell: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Tell of all exceptions that Python has to drop, but of none that stops a call.
+
+    One that comes while a weak reference is let go is dropped; the watcher sends the next.
+    """
+
+    def told(unraisable: Any) -> None:
+        if unraisable.exc_type is not OutOfTime:
+            tell(unraisable)
+
+    return told
 
 
 _WATCHER = _Watcher()

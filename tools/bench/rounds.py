@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.errors import InputError
-from bench.task import load_contest
+from bench.task import environment, load_contest
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "BENCH_PYTHON"
@@ -86,14 +86,15 @@ def race(
         InputError: if a contestant does other work than the others, or cannot do it.
     """
     module = load_contest(contest)
-    variables = getattr(module, "ENVIRONMENT", {})
     versions: dict[str, str] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         module.prepare(folder)
         workers, answers = [], {}
         for name in names:
-            worker = stack.enter_context(Worker(contest, name, folder, threads, variables))
+            worker = stack.enter_context(
+                Worker(contest, name, folder, threads, environment(module))
+            )
             ready = worker.heard()
             workers.append(worker)
             answers[name] = ready["answer"]

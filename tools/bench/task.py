@@ -58,6 +58,12 @@ def load_contest(name: str) -> Any:
     return importlib.import_module(f"bench.{name}")
 
 
+def environment(contest: Any) -> dict[str, str]:
+    """The variables of the processes of a contest."""
+    variables: dict[str, str] = getattr(contest, "ENVIRONMENT", {})
+    return variables
+
+
 def suits(name: str) -> bool:
     """Whether this machine has what a contestant of that name needs: instructions for 16 bits."""
     return "bfloat16" not in name or torch.ops.mkldnn._is_mkldnn_bf16_supported()

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from bench.rounds import race, summary
-from bench.task import load_contest, suits
+from bench.task import environment, load_contest, suits
 from records.tables import Row, Tables, here, read
 
 ROUNDS = 11
@@ -43,8 +43,7 @@ def measure(tables: Tables, contest: str, threads: int) -> None:
     nothing = dict.fromkeys(rows[0], "")
     table = [measured.get(each, nothing | {"contestant": each}) for each in contestants]
     tables.write(name, table, threads)
-    variables = getattr(module, "ENVIRONMENT", {})
-    tables.describe(name, here(tables.command, threads) | where(versions, variables))
+    tables.describe(name, here(tables.command, threads) | where(versions, environment(module)))
 
 
 def make_training(tables: Tables) -> None:
