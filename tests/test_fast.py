@@ -119,7 +119,10 @@ def queries_keys_values_and_mask():
 
 
 @pytest.mark.parametrize("dtype", BOTH_DTYPES)
-def test_attention_with_all_bits_is_the_readable_one(dtype, queries_keys_values_and_mask):
+def test_attention_that_is_not_written_out_is_the_readable_one(
+    dtype, queries_keys_values_and_mask, monkeypatch
+):
+    monkeypatch.setattr(attention, "SHORT", {})
     given = (dtype, *queries_keys_values_and_mask)
     readable = attended(ScaledDotProductAttention(), *given)
     assert all(map(torch.equal, attended(FastAttention(), *given), readable))
@@ -158,7 +161,7 @@ def test_scores_of_which_few_may_be_attended_stay_finite():
 def test_attention_in_sixteen_bits_is_that_of_torch(
     short, queries_keys_values_and_mask, monkeypatch
 ):
-    monkeypatch.setattr(attention, "SHORT", short)
+    monkeypatch.setattr(attention, "SHORT", {torch.bfloat16: short})
     given, mask = queries_keys_values_and_mask
     ours = attended(FastAttention(), torch.bfloat16, given, mask)
     rounded = [x.bfloat16() for x in given]
@@ -172,19 +175,19 @@ def test_attention_in_sixteen_bits_is_that_of_torch(
 @pytest.mark.parametrize(
     ("dtype", "fused"),
     [
-        (torch.float32, [0, 1, 128, 129]),
-        (torch.float64, [0, 1, 128, 129]),
+        (torch.float32, [0, 49, 128, 129]),
+        (torch.float64, [0, 1, 48, 49, 128, 129]),
         (torch.bfloat16, [0, 129]),
     ],
 )
-def test_attention_is_written_out_for_few_keys_in_sixteen_bits(dtype, fused, monkeypatch):
+def test_attention_is_written_out_for_few_keys(dtype, fused, monkeypatch):
     used = []
     monkeypatch.setattr(
         ScaledDotProductAttention,
         "forward",
         lambda _, query, key, *rest: used.append(key.size(-2)) or query,
     )
-    for keys in (0, 1, 128, 129):
+    for keys in (0, 1, 48, 49, 128, 129):
         FastAttention()(*torch.ones(3, 2, keys, 4, dtype=dtype))
     assert used == fused
 

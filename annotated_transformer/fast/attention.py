@@ -1,4 +1,4 @@
-"""Attention for short sentences in 16 bits: written out, it beats the fused kernel of PyTorch."""
+"""Attention for short sentences: written out, it beats the fused kernel of PyTorch."""
 
 import math
 from typing import Any
@@ -10,8 +10,8 @@ from torch.autograd.function import once_differentiable
 
 from annotated_transformer.attention import ScaledDotProductAttention
 
-SHORT = 128
-"""Keys up to which the weights are small beside all else, so that storing them costs little."""
+SHORT = {torch.bfloat16: 128, torch.float32: 48}
+"""For each number format, keys up to which storing the weights costs less than the kernel saves."""
 
 
 class WrittenOut(torch.autograd.Function):
@@ -52,10 +52,7 @@ class WrittenOut(torch.autograd.Function):
 
 
 class FastAttention(ScaledDotProductAttention):
-    """The same attention, written out where there are few keys, in bfloat16.
-
-    In float32 the fused kernel takes as long, so it stays.
-    """
+    """The same attention, written out where there are few keys."""
 
     def forward(
         self,
@@ -65,7 +62,7 @@ class FastAttention(ScaledDotProductAttention):
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query d_v"]:
         """The weighted sum of the values, one for every query."""
-        if query.dtype != torch.bfloat16 or not 0 < key.size(-2) <= SHORT:
+        if not 0 < key.size(-2) <= SHORT.get(query.dtype, 0):
             return super().forward(query, key, value, mask)
         heads: Tensor = WrittenOut.apply(query, key, value, mask)  # type: ignore[no-untyped-call]
         return heads

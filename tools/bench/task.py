@@ -43,7 +43,7 @@ class Contest(Protocol):
         ...
 
 
-CONTESTS = ("training", "two_threads", "older", "levers", "greedy", "beam")
+CONTESTS = ("training", "two_threads", "older", "levers", "levers_two_threads", "greedy", "beam")
 
 
 def load_contest(name: str) -> Any:

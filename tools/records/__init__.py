@@ -112,6 +112,7 @@ TABLE = {
         Record("bench_two_threads", bench.make_two_threads, 5, "bench"),
         Record("bench_older", bench.make_older, 2, "bench"),
         Record("bench_levers", bench.make_levers, 6, "bench"),
+        Record("bench_levers_two_threads", bench.make_levers_two_threads, 6, "bench"),
         Record("bench_greedy", bench.make_greedy, 3, "bench"),
         Record("bench_beam", bench.make_beam, 7, "bench"),
         Record("bench_processes", programs.make_processes, 7, "bench"),

@@ -66,6 +66,11 @@ def make_levers(tables: Tables) -> None:
     measure(tables, "levers", threads=1)
 
 
+def make_levers_two_threads(tables: Tables) -> None:
+    """The same steps with two threads."""
+    measure(tables, "levers_two_threads", threads=2)
+
+
 def make_greedy(tables: Tables) -> None:
     """Greedy search by the shipped model: ours and other engines, with the same weights."""
     measure(tables, "greedy", threads=1)
