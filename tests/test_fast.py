@@ -192,11 +192,12 @@ def test_attention_is_written_out_for_few_keys(dtype, fused, monkeypatch):
     assert used == fused
 
 
-@pytest.mark.parametrize("chunk", [3, 10, 1000])
+@pytest.mark.parametrize(("chunk", "group"), [(3, 3), (3, 6), (10, 80), (1000, 8000)])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
 @pytest.mark.parametrize("dtype", BOTH_DTYPES)
-def test_the_loss_is_that_of_the_logits(dtype, smoothing, chunk, monkeypatch):
+def test_the_loss_is_that_of_the_logits(dtype, smoothing, chunk, group, monkeypatch):
     monkeypatch.setattr(output_loss, "CHUNK", chunk)
+    monkeypatch.setattr(output_loss, "GROUP", group)
     layer = randomise(nn.Linear(6, VOCAB)).to(dtype)
     fast = deepcopy(layer)
     target = PARTS[2].tgt_out

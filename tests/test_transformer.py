@@ -172,6 +172,17 @@ def test_layers_start_from_weights_of_their_own():
     assert len({tuple(p.flatten().tolist()) for p in matrices}) == len(matrices)
 
 
+def test_matrices_of_the_layers_are_drawn_as_glorot_and_bengio_say():
+    model = small(d_model=64, num_heads=4, d_ff=96)
+    matrices = [p for part in (model.encoder, model.decoder) for p in part.parameters()]
+    matrices = [p for p in matrices if p.dim() == 2]
+    assert len(matrices) == 2 * (6 + 10)  # of attention 4, of the feed-forward network 2
+    for matrix in matrices:
+        bound = (6 / sum(matrix.shape)) ** 0.5  # equation 16 of Glorot and Bengio 2010
+        assert 0.99 * bound < matrix.abs().max() <= bound
+        assert matrix.var().item() == pytest.approx(bound**2 / 3, rel=0.1)
+
+
 def counted_by_hand(c):
     """Weights and biases, added up from the equations of the paper."""
     d_k, d_v = c.d_k or c.d_model // c.num_heads, c.d_v or c.d_model // c.num_heads
@@ -225,10 +236,22 @@ def test_parameters_are_as_many_as_table_3_prints(row, position):
     )
 
 
+def test_the_defaults_are_the_base_model_of_table_3():
+    base, paper = TransformerConfig(5, 5), {"num_layers": 6, "d_model": 512, "d_ff": 2048}
+    paper |= {"num_heads": 8, "dropout": 0.1, "d_k": None, "d_v": None}  # None: 512 / 8 = 64
+    assert {name: getattr(base, name) for name in paper} == paper
+    assert base.max_length == 1024
+
+
 def test_the_big_model_is_the_row_of_table_3():
     changes = json.loads(TABLE_3[-1]["changes"])
     assert TransformerConfig.big(5, 5) == TransformerConfig.base(5, 5, **changes)
     assert TransformerConfig.big(5, 5, dropout=0.1).dropout == 0.1
+
+
+def test_the_tiny_model_is_tiny():
+    sizes = {"d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 256}
+    assert TransformerConfig.tiny(11, 13) == TransformerConfig(11, 13, **sizes)
 
 
 def test_the_tiny_model_can_be_changed_and_a_config_is_frozen():
@@ -248,7 +271,15 @@ def test_a_sentence_longer_than_the_model_is_refused():
         model.extend(state, TGT[:, :2])
 
 
+def test_a_state_of_a_model_with_fewer_layers_is_refused():
+    state = small(num_layers=1).start(SRC)
+    with pytest.raises(ValueError, match="zip"):
+        small().extend(state, TGT)
+
+
 def test_one_embedding_for_two_vocabularies_is_refused():
+    with pytest.raises(InputError, match="src_vocab=13 and tgt_vocab=11 differ: share_embeddings"):
+        TransformerConfig(13, 11, share_embeddings=True)
     with pytest.raises(InputError, match="src_vocab=11 and tgt_vocab=13 differ: share_embeddings"):
         TransformerConfig(11, 13, share_embeddings=True)
     with pytest.raises(InputError, match="src_vocab=11 and tgt_vocab=13 differ"):
