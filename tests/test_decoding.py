@@ -334,12 +334,33 @@ def test_length_penalty():
     assert [length_penalty(n, 1.0) for n in (1, 7, 13)] == [1.0, 2.0, 3.0]
     assert length_penalty(25, 0.6) == pytest.approx(5**0.6)
     assert length_penalty(25, 0.0) == 1.0
+    assert length_penalty(0, 2.0) == pytest.approx((5 / 6) ** 2)
+    with pytest.raises(InputError, match="length is -1, it must be a whole number, at least 0"):
+        length_penalty(-1, 0.6)
     assert length_penalty(np.uint8(255), 0.6) == length_penalty(255, 0.6)
 
 
 def test_the_last_seed_may_be_drawn_with():
     last = Search(sample=True, best=2, seed=2**63 - 2)  # its samples have this seed and the next
     assert last.seed + last.best == 2**63
+    assert [len(found) for found in decode(Table(), padded(SOURCES), last)] == [2] * 4
+
+
+def test_greedy_search_has_no_beam():
+    with pytest.raises(InputError, match="beam is 2, greedy search has 1: take decode"):
+        greedy(Table(), padded(SOURCES), Search(2))
+
+
+def test_logits_are_rated_with_32_bits_at_least_and_left_as_they_are():
+    for dtype in (torch.bfloat16, torch.float32, torch.float64):
+        logits = torch.randn(2, VOCAB).to(dtype)
+        before = logits.clone()
+        rated = next_log_probs(logits)
+        assert torch.equal(logits, before)
+        assert rated.dtype == torch.promote_types(dtype, torch.float32)
+        before[:, [PAD, BOS]] = -torch.inf
+        expected = before.double().log_softmax(-1)
+        torch.testing.assert_close(rated.double(), expected, rtol=1e-6, atol=1e-6)
 
 
 def test_nothing_said_is_what_the_papers_say():

@@ -38,7 +38,9 @@ def rows_of(name: str) -> list[dict[str, Any]]:
     return tables.read(RECORDS / f"{name}.csv")
 
 
-TWO_THREADS = {"capstone_tried", "bench_two_threads", "bench_processes", "bench_workers"}
+TWO_THREADS = {"capstone_tried"} | {
+    f"bench_{name}" for name in ("two_threads", "levers_two_threads", "processes", "workers")
+}
 
 
 @pytest.mark.parametrize("name", records.TABLE)

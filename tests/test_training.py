@@ -207,6 +207,33 @@ def test_the_adam_of_the_paper_has_its_numbers():
     assert paper_adam(small_model("seq2seq"), eps=1e-6).param_groups[0]["eps"] == 1e-6
 
 
+def test_gradients_are_clipped_at_one_and_weights_not_averaged_if_nothing_is_said():
+    model = small_model("seq2seq")
+    said, silent = (
+        Trainer(each, lambda *given: 100 * SMOOTHED(*given), RATE, **settings)
+        for each, settings in ((deepcopy(model), {"clip": 1.0}), (model, {}))
+    )
+    assert silent.update([WHOLE]) == said.update([WHOLE])
+    assert silent.update([WHOLE])[1] > 2
+    said.update([WHOLE])
+    assert_same_weights(weights(model), weights(said.model), 0)
+    assert_same_weights(silent.average.weights, weights(model), 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"clip": 0.0}, "clip is 0.0, it must be above 0, or None"),
+        ({"clip": -0.5}, "clip is -0.5, it must be above 0, or None"),
+        ({"clip": float("nan")}, "clip is nan, it must be above 0, or None"),
+        ({"average_decay": 1.0}, "decay is 1.0, it must be at least 0 and below 1"),
+    ],
+)
+def test_a_trainer_that_cannot_be_made(wrong, message):
+    with pytest.raises(InputError, match=message):
+        Trainer(small_model("seq2seq"), SMOOTHED, RATE, **wrong)
+
+
 def test_an_unknown_precision_is_refused():
     with pytest.raises(InputError, match="precision is 'float8', it must be one of float32, bfl"):
         Trainer(small_model("seq2seq"), SMOOTHED, RATE, precision="float8")
@@ -232,6 +259,23 @@ def test_a_training_that_diverged(poison):
         torch.equal(p.nan_to_num(), before[n].nan_to_num()) for n, p in weights(model).items()
     ]
     assert all(unchanged)
+
+
+@pytest.mark.parametrize(
+    ("loss", "found"),
+    [
+        (
+            lambda logits, _: logits.sum() + torch.inf,
+            r"loss is inf and the gradient's norm \d[\d.e+-]*",
+        ),
+        (lambda logits, _: (0 * logits.sum()).sqrt(), r"loss is 0.0 and the gradient's norm nan"),
+    ],
+)
+def test_a_loss_or_a_gradient_alone_that_is_no_longer_finite(loss, found):
+    trainer = Trainer(small_model("seq2seq"), loss, RATE)
+    with pytest.raises(DivergedError, match=f"after step 0 the {found}: training diverged"):
+        trainer.update([WHOLE])
+    assert trainer.steps == 0
 
 
 def listed(batch):
@@ -269,6 +313,21 @@ def test_a_seed_from_numpy_gives_the_order_of_the_same_number():
         for seed in (np.int32(5000), 5000)
     )
     assert ours == theirs
+
+
+def test_every_epoch_has_a_seed_of_its_own():
+    """What was begun with an older version goes on with a newer one: the order is a promise."""
+    per_epoch = len(batches_by_tokens(EXAMPLES, 40))
+    found = [listed(b) for b in islice(endless_batches(EXAMPLES, 40, seed=5), 3 * per_epoch)]
+    groups = [g for i in range(3) for g in batches_by_tokens(EXAMPLES, 40, seed=5 * 1_000_003 + i)]
+    assert found == [listed(Batch.of([EXAMPLES[i] for i in group])) for group in groups]
+
+
+@pytest.mark.parametrize(("name", "least"), [("seed", 0), ("skip", 0), ("every", 1)])
+def test_numbers_below_the_least_are_refused(name, least):
+    with pytest.raises(InputError, match=f"{name} is {least - 1}, it must be a whole number, at l"):
+        next(endless_batches(EXAMPLES, 40, **{"seed": 0, name: least - 1}))
+    assert next(endless_batches(EXAMPLES, 40, **{"seed": 0, name: least})).num_tokens > 0
 
 
 def test_batches_are_dealt_out_like_cards():

@@ -19,9 +19,6 @@ from annotated_transformer.tokens import PAD
 CHUNK = 256
 """Tokens at a time: their logits should fit into the processor's cache."""
 
-GROUP = 8 * CHUNK
-"""Tokens whose slopes are kept for one product: its result is as many numbers as the weights."""
-
 
 class OutputLoss(torch.autograd.Function):
     """Smoothed cross-entropy of h Wᵀ + b, summed over real tokens, with its gradients.
@@ -42,28 +39,24 @@ class OutputLoss(torch.autograd.Function):
         is_real = target != PAD
         real, wanted = hidden[is_real], target[is_real, None]
         into_real = torch.empty_like(real)
-        into_weight, into_bias = torch.zeros_like(weight), torch.zeros_like(bias)
-        total = bias.new_zeros(())
-        # Rooms that are used again: memory that is asked for anew costs more than to fill it.
+        into_weight = weight.new_zeros(weight.size(1), vocab)
+        into_bias, total = torch.zeros_like(bias), bias.new_zeros(())
         room = weight.new_empty(min(CHUNK, len(real)), vocab)
-        kept = hidden.new_empty(min(GROUP, len(real)), vocab)
-        for start in range(0, len(real), GROUP):
-            group = slice(start, start + GROUP)
-            rows = real[group]
-            slopes = kept[: len(rows)]
-            parts = (each.split(CHUNK) for each in (rows, wanted[group], slopes))
-            for h, y, slope in zip(*parts, strict=True):
-                logits = linear(h, rounded, shift)
-                p = room[: len(h)].copy_(logits)
-                top, at_target = p.amax(-1), p.gather(-1, y)[:, 0]
-                torch.softmax(p, -1, out=p)
-                # The logarithm of the sum, from the largest probability: that one never vanishes.
-                total += (top - p.amax(-1).log() - (1 - smoothing) * at_target).sum()
-                p.scatter_add_(-1, y, p.new_full(y.shape, smoothing - 1))
-                into_bias += p.sum(0)
-                slope.copy_(p)
-            into_real[group] = linear(slopes, rounded.t())
-            into_weight += transposed_product(slopes, rows)
+        for start in range(0, len(real), CHUNK):
+            part = slice(start, start + CHUNK)
+            h, y = real[part], wanted[part]
+            p = room[: len(h)]
+            logits = linear(h, rounded, shift)
+            top, at_target = p.copy_(logits).amax(-1), p.gather(-1, y)[:, 0]
+            torch.softmax(p, -1, out=p)
+            # The logarithm of the sum, from the largest probability: that one never vanishes.
+            total += (top - p.amax(-1).log() - (1 - smoothing) * at_target).sum()
+            p.scatter_add_(-1, y, p.new_full(y.shape, smoothing - 1))
+            into_bias += p.sum(0)
+            slopes = logits.copy_(p)  # memory that is asked for anew costs more than to fill it
+            into_real[part] = linear(slopes, rounded.t())
+            into_weight += transposed_product(h, slopes)
+        into_weight = into_weight.t()
         total -= smoothing * (real.to(dtype) @ uniform + bias.mean()).sum()
         into_real -= (smoothing * uniform).to(hidden.dtype)
         into_weight -= smoothing / vocab * real.sum(0, dtype=dtype)

@@ -67,7 +67,7 @@ def make_levers(tables: Tables) -> None:
 
 
 def make_levers_two_threads(tables: Tables) -> None:
-    """The same steps with two threads."""
+    """Steps without one of the levers, with two threads."""
     measure(tables, "levers_two_threads", threads=2)
 
 
