@@ -38,7 +38,7 @@ def device_of(model: nn.Module) -> torch.device:
     """Where the model's numbers are; for a model without any, where new tensors are made."""
     for tensor in (*model.parameters(), *model.buffers()):
         return tensor.device
-    return torch.get_default_device()
+    return torch.empty(0).device
 
 
 def move(model: Model, device: torch.device) -> Model:

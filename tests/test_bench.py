@@ -197,7 +197,7 @@ def test_programs_have_their_turns_in_rounds(tmp_path, monkeypatch):
     assert two["per_second"] == "1.0"  # 12 in 2 + 4 + 6 seconds
     made = json.loads((tmp_path / "bench_toy.json").read_text(encoding="utf-8"))
     assert made["machine"].endswith("two threads a run")
-    assert made["versions"]["torch"] == torch.__version__
+    assert made["versions"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
 
 
 def test_a_program_that_fails_says_why():

@@ -35,4 +35,5 @@ def test_another_number_of_threads_is_refused(monkeypatch, value):
 def test_a_notebook_prints_three_decimals(monkeypatch):
     monkeypatch.delenv(THREADS, raising=False)
     set_up_notebook()
-    assert str(torch.tensor([1 / 3, 1e-9])) == "tensor([0.333, 0.000])"
+    told = str(torch.tensor([1 / 3, 1e-9]))
+    assert told.replace(" ", "") == "tensor([0.333,0.000])"  # an old PyTorch has wider columns

@@ -133,6 +133,16 @@ def test_going_on_is_exact_to_the_bit(name, steps):
     assert_going_on_is_exact(begin, PARTS, steps)
 
 
+def test_what_is_loaded_stays_as_it_was():
+    first, second = (Trainer(small_model("seq2seq"), SMOOTHED, RATE) for _ in range(2))
+    first.update([WHOLE])
+    saved = {name: tensor.clone() for name, tensor in first.tensors().items()}
+    second.load(saved, 1)
+    second.update([WHOLE])
+    tensors = first.tensors()
+    assert all(torch.equal(saved[name], tensors[name]) for name in saved if "random" not in name)
+
+
 OPTIMIZERS = {
     "SGD": {"momentum": 0.9},
     "SGD without momentum": {},
@@ -239,6 +249,12 @@ def test_an_unknown_precision_is_refused():
         Trainer(small_model("seq2seq"), SMOOTHED, RATE, precision="float8")
 
 
+def test_the_settings_of_a_trainer_are_named():
+    model = small_model("seq2seq")
+    with pytest.raises(TypeError, match="positional"):
+        Trainer(model, SMOOTHED, RATE, paper_adam(model))
+
+
 def test_a_step_without_targets():
     trainer = Trainer(small_model("seq2seq"), SMOOTHED, RATE)
     with pytest.raises(InputError, match="the 0 parts have 0 target tokens"):
@@ -268,7 +284,12 @@ def test_a_training_that_diverged(poison):
             lambda logits, _: logits.sum() + torch.inf,
             r"loss is inf and the gradient's norm \d[\d.e+-]*",
         ),
+        (
+            lambda logits, _: logits.sum() + torch.nan,
+            r"loss is nan and the gradient's norm \d[\d.e+-]*",
+        ),
         (lambda logits, _: (0 * logits.sum()).sqrt(), r"loss is 0.0 and the gradient's norm nan"),
+        (lambda logits, _: 1e300 * logits.mean(), r"loss is -?\d\S* and the gradient's norm inf"),
     ],
 )
 def test_a_loss_or_a_gradient_alone_that_is_no_longer_finite(loss, found):
