@@ -346,6 +346,11 @@ def test_the_last_seed_may_be_drawn_with():
     assert [len(found) for found in decode(Table(), padded(SOURCES), last)] == [2] * 4
 
 
+def test_a_translation_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'score'"):
+        Hypothesis([4], -1.0, -1.0).score = 0.0
+
+
 def test_greedy_search_has_no_beam():
     with pytest.raises(InputError, match="beam is 2, greedy search has 1: take decode"):
         greedy(Table(), padded(SOURCES), Search(2))
