@@ -37,7 +37,7 @@ FAULTS = [
         "is False",
     ),
     Fault("checkpoint", "run/checkpoint.py", "(SafetensorError, KeyError, ", "(KeyError, "),
-    Fault("learning curve", "run/learning_curve.py", " and row[0].isdecimal()", ""),
+    Fault("learning curve", "run/learning_curve.py", 're.fullmatch("[0-9]{1,18}", step)', "step"),
     Fault("starts", "bitext.py", "except (OSError, ValueError) as", "except OSError as"),
     Fault("exercises", "course/progress.py", "not isinstance(found, dict) or ", ""),
 ]
