@@ -197,7 +197,7 @@ def test_greedy_translations_are_those_of_hugging_face(tmp_path, learning):
         )  # fmt: skip
         expected += tokenizer.batch_decode(found, skip_special_tokens=True)
     assert run.translate(texts, GREEDY) == expected
-    assert len(set(expected)) > 3
+    assert len(set(expected)) > 4
     assert expected[0] == PAIRS[0][1]
 
 
