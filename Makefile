@@ -13,7 +13,7 @@ SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book annotated_transformer -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 .DELETE_ON_ERROR:
-.PHONY: book pdf test check notebooks records capstone bench portability scale killtest fuzz mutants coverage oldest pictures serve lint dist release audit lock clean help
+.PHONY: book pdf test check notebooks records capstone bench accelerator portability scale killtest fuzz mutants coverage oldest pictures serve lint dist release audit lock clean help
 
 ## book: build the website into _build/html
 book: $(SITE)
@@ -51,8 +51,14 @@ capstone: $(INSTALLED)
 
 ## bench: time ours beside others, training and decoding; writes book/records/bench_* (an hour, nothing beside it)
 bench: $(BENCH)/.installed
-	rm -f book/records/bench_*
+	rm -f $(filter-out book/records/bench_accelerator.%,$(wildcard book/records/bench_*))
 	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group bench
+
+## accelerator: where there is a graphics card: what it computes is right, and how fast (minutes)
+accelerator: $(BENCH)/.installed
+	$(BIN)/pytest tests/test_accelerator.py
+	rm -f book/records/bench_accelerator.*
+	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group accelerator
 
 ## portability: run the notebooks as on an older processor, and with two threads
 portability: $(INSTALLED)

@@ -12,8 +12,9 @@ from torch.utils import backend_registration
 
 from annotated_transformer.alignment import alignment_errors
 from annotated_transformer.batches import Batch
-from annotated_transformer.devices import choose_device, device_of, move
+from annotated_transformer.devices import PRECISIONS, choose_device, device_of, move
 from annotated_transformer.evaluation import perplexity
+from annotated_transformer.fast import FastTrainer
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
 from annotated_transformer.search import Search
@@ -123,6 +124,12 @@ def trainer(name, device, seed=1, dropout=0.0):
     return Trainer(model, smoothed_cross_entropy, lambda step: 0.01, average_decay=0.9)
 
 
+def fast(device, precision):
+    torch.manual_seed(1)
+    model = move(small_model("transformer").float(), device)
+    return FastTrainer(model, 0.1, lambda step: 0.01, precision=precision)
+
+
 def steps(trainer, count):
     batch = Batch.of(EXAMPLES, device_of(trainer.model))
     return [trainer.update([batch]) for _ in range(count)]
@@ -143,6 +150,10 @@ for here, there in pairs:
     same(steps(here, 3), steps(there, 3))
     assert {t.device.type for n, t in here.tensors().items() if "random" not in n} == {"own"}
     same({n: t for n, t in kept(here).items() if n != "random.own"}, kept(there))
+for precision in PRECISIONS:
+    here, there = (fast(device, precision) for device in (OWN, CPU))
+    count, within = (3, 1e-6) if precision == "float32" else (1, 0.03)
+    same(steps(here, count), steps(there, count), rtol=within)
 print("losses")
 
 SEARCHES = {

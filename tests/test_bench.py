@@ -1,6 +1,7 @@
 """The bench: all contestants do the same work, and are told apart by nothing but their time."""
 
 import json
+from dataclasses import asdict
 from types import ModuleType
 
 import pytest
@@ -30,13 +31,14 @@ BATCHES = [Batch.of(random_examples(6, seed=seed)) for seed in range(3)]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path):
     """What `prepare` writes, small."""
-    monkeypatch.setattr(training, "SIZES", SIZES)
     parts = {f"{i}.{part}": t for i, b in enumerate(BATCHES) for part, t in vars(b).items()}
     save_file(parts, tmp_path / "batches.safetensors")
     torch.manual_seed(0)
-    model = Transformer(TransformerConfig(VOCAB, VOCAB, **SIZES, share_embeddings=True))
+    config = TransformerConfig(VOCAB, VOCAB, **SIZES, share_embeddings=True)
+    (tmp_path / "config.json").write_text(json.dumps(asdict(config)), encoding="utf-8")
+    model = Transformer(config)
     save_file(dict(model.named_parameters()), tmp_path / "weights.safetensors")
     return tmp_path
 
@@ -223,7 +225,7 @@ CONTESTANTS = {name: lambda folder, name=name: Contestant(name)
 ENVIRONMENT = {"TOY": "1"}
 def reference(name): return "a"
 def judge(answers): require_equal(answers, 1e-4); return {"b": {"equal": 1}}
-def prepare(folder): pass
+def prepare(folder): return {"operations": 7}
 """
 
 
@@ -247,13 +249,14 @@ def test_every_contestant_is_a_process_of_its_own(monkeypatch):
     own = ModuleType("toy")
     exec(CONTEST, vars(own))
     monkeypatch.setattr(rounds, "load_contest", lambda _: own)
-    rows, versions = rounds.race("training", ["a", "b"], threads=1, rounds=3)
+    rows, noted = rounds.race("training", ["a", "b"], threads=1, rounds=3)
     assert [row["contestant"] for row in rows] == ["a", "b"]
     assert {row["rounds"] for row in rows} == {3}
     assert [row.get("equal") for row in rows] == [None, 1]
     assert rows[0]["times_as_fast"] == 1.0
     assert all(row["peak_mib"] > 50 for row in rows)
-    assert versions["torch"] == torch.__version__
+    assert noted["versions"]["torch"] == torch.__version__
+    assert noted["operations"] == 7
     with pytest.raises(InputError, match="other answers"):
         rounds.race("training", ["a", "other"], threads=1, rounds=1)
     with pytest.raises(InputError, match="the contestant dies ended with status 3"):

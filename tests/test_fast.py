@@ -317,6 +317,29 @@ def test_a_part_that_computes_something_else_is_not_replaced_in_silence(base):
         FastTrainer(model, 0.1, RATE)
 
 
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+def test_on_an_accelerator_norms_get_the_format_of_their_weights(norm):
+    """Of two formats in one operation CUDA's LayerNorm says that it expected the other."""
+    model = small_model("transformer", norm=norm).float().to("meta")
+    twin, met = fast_twin(model, torch.bfloat16), []
+    for module in twin.modules():
+        if isinstance(module, nn.LayerNorm | nn.RMSNorm):
+            module.register_forward_pre_hook(lambda _, given: met.append(given[0].dtype))
+    src, tgt = torch.ones(2, 3, 5, dtype=torch.long, device="meta")
+    assert twin(src, tgt).dtype == torch.bfloat16
+    assert len(met) == 10
+    assert set(met) == {torch.float32}
+
+
+def test_on_an_accelerator_dropout_is_that_of_torch(monkeypatch):
+    asked = []
+    monkeypatch.setattr(nn.Dropout, "forward", lambda self, x: asked.append(self.p) or x)
+    FastDropout(0.25)(torch.ones(3, device="meta"))
+    assert asked == [0.25]
+    FastDropout(0.25)(torch.ones(3))
+    assert asked == [0.25]
+
+
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("steps", [0, 3])
 def test_going_on_is_exact_to_the_bit(precision, steps):

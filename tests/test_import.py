@@ -365,6 +365,7 @@ INNER = "model.encoder.layers.0.fc1.weight"
         (torch.ones(3), r"pytorch_model\.bin holds a Tensor, it must be tensors by name\.$"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:Validating sparse tensor invariants")  # of PyTorch, since 2.15
 def test_weights_of_another_kind_are_named(tmp_path, texts_folder, changes, sentence):
     model = published(tmp_path / "opus", texts_folder, binary=True)
     # The file as other programs may write it, one matrix under one name.

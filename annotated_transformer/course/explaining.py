@@ -103,7 +103,9 @@ OTHERS: dict[str, str] = {
         "truths are subtracted; turn a mask round with ~"
     ),
     r"(?:float |integer )?division by zero": "something is divided by 0",
-    r"max\(\) arg is an empty|min\(\) arg is an empty": "the largest of nothing is asked for",
+    r"(?:max|min)\(\) (?:arg is an|iterable argument is) empty": (
+        "the largest of nothing is asked for"
+    ),
     r"unsupported operand type\(s\) for (\S+): '(.+)' and '(.+)'": (
         "`{0}` stands between values of type {1} and {2}"
     ),

@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from annotated_transformer.devices import CPU
+
 LEVELS = 2**16
 
 
@@ -22,11 +24,15 @@ def random_mask(like: Float[Tensor, "*shape"], kept: int) -> Float[Tensor, "*sha
 class FastDropout(nn.Dropout):
     """Dropout whose probability is rounded to 1/65,536; the mean stays, to rounding.
 
+    Only on a processor: an accelerator draws and multiplies in one pass.
+
     Source: Srivastava et al. 2014.
     """
 
     def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """Zero some numbers, and enlarge the others by so much that the mean stays."""
+        if x.device.type != CPU:
+            return super().forward(x)
         kept = max(1, round((1 - self.p) * LEVELS))
         if not self.training or kept == LEVELS:
             return x

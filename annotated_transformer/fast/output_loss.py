@@ -11,13 +11,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast.products import linear, transposed_product
 from annotated_transformer.inputs import require_ids
 from annotated_transformer.tokens import PAD
 
-CHUNK = 256
-"""Tokens at a time: their logits should fit into the processor's cache."""
+CHUNK, LARGE_CHUNK = 256, 4096
+"""Tokens at a time: their logits should fit into a processor's cache, or fill an accelerator."""
 
 
 class OutputLoss(torch.autograd.Function):
@@ -41,9 +42,10 @@ class OutputLoss(torch.autograd.Function):
         into_real = torch.empty_like(real)
         into_weight = weight.new_zeros(weight.size(1), vocab)
         into_bias, total = torch.zeros_like(bias), bias.new_zeros(())
-        room = weight.new_empty(min(CHUNK, len(real)), vocab)
-        for start in range(0, len(real), CHUNK):
-            part = slice(start, start + CHUNK)
+        chunk = CHUNK if hidden.device.type == CPU else LARGE_CHUNK
+        room = weight.new_empty(min(chunk, len(real)), vocab)
+        for start in range(0, len(real), chunk):
+            part = slice(start, start + chunk)
             h, y = real[part], wanted[part]
             p = room[: len(h)]
             logits = linear(h, rounded, shift)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.attention import ScaledDotProductAttention
+from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast.attention import FastAttention
 from annotated_transformer.fast.dropout import FastDropout
@@ -32,6 +33,11 @@ def fast_twin(model: Transformer, dtype: torch.dtype) -> Transformer:
     def rounded(_module: nn.Module, _given: object, x: Tensor) -> Tensor:
         return x.to(dtype)
 
+    def as_its_weights(norm: nn.Module, given: tuple[Tensor]) -> Tensor:
+        # PyTorch mixes number formats in one norm alone, and on a processor alone.
+        is_mixed = isinstance(norm, nn.LayerNorm) and given[0].device.type == CPU
+        return given[0] if is_mixed else given[0].to(next(norm.parameters()))
+
     for embedding in {twin.src_embedding, twin.tgt_embedding}:
         embedding.register_forward_hook(rounded)
     for module in list(twin.modules()):
@@ -46,8 +52,8 @@ def fast_twin(model: Transformer, dtype: torch.dtype) -> Transformer:
                     setattr(module, name, FastLinear(part, dtype))
                 case nn.Dropout():
                     setattr(module, name, FastDropout(part.p))
-                case nn.RMSNorm():  # unlike nn.LayerNorm, it wants its input as its weights are
-                    part.register_forward_pre_hook(lambda norm, given: given[0].to(norm.weight))
+                case nn.LayerNorm() | nn.RMSNorm():
+                    part.register_forward_pre_hook(as_its_weights)
                     part.register_forward_hook(rounded)
                 case ScaledDotProductAttention():
                     setattr(module, name, FastAttention())

@@ -42,7 +42,7 @@ class TorchTransformer(nn.Module):
         """Logits."""
         src_hidden, tgt_hidden = (hidden(padding_mask(x)[:, 0, 0]) for x in (src, tgt))
         length = tgt.size(1)
-        future = torch.ones(length, length, dtype=torch.bool).triu(1)
+        future = torch.ones(length, length, dtype=torch.bool, device=tgt.device).triu(1)
         x = self.stacks(
             self.embed(src),
             self.embed(tgt),

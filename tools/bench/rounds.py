@@ -76,8 +76,8 @@ class Worker:
 
 def race(
     contest: str, names: Sequence[str], threads: int, rounds: int, skip: int = 1
-) -> tuple[list[Row], dict[str, str]]:
-    """A row for each contestant, and the versions of all their libraries.
+) -> tuple[list[Row], Row]:
+    """A row for each contestant; the versions of all their libraries, and what else is recorded.
 
     The first ``skip`` rounds are left out. Ratios are medians over rounds of how many times slower
     the one was with whom a contestant is compared, in the same round.
@@ -89,7 +89,7 @@ def race(
     versions: dict[str, str] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        module.prepare(folder)
+        noted = module.prepare(folder) or {}
         workers, answers = [], {}
         for name in names:
             worker = stack.enter_context(
@@ -103,7 +103,7 @@ def race(
         turns = [[worker.turn(i) for worker in workers] for i in range(rounds + skip)][skip:]
     taken = dict(zip(names, zip(*turns, strict=True), strict=True))
     rows = [summary(name, own, taken[module.reference(name)]) for name, own in taken.items()]
-    return [row | judged.get(row["contestant"], {}) for row in rows], versions
+    return [row | judged.get(row["contestant"], {}) for row in rows], {"versions": versions} | noted
 
 
 def summary(name: str, own: Sequence[Row], others: Sequence[Row]) -> Row:

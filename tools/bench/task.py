@@ -38,12 +38,15 @@ class Contest(Protocol):
         """Refuse answers that are not those of the same work; say what else is to be recorded."""
         ...
 
-    def prepare(self, folder: Path) -> None:
-        """Write what all contestants read into an empty folder."""
+    def prepare(self, folder: Path) -> dict[str, Any] | None:
+        """Write what all contestants read into an empty folder; say what is to be recorded."""
         ...
 
 
-CONTESTS = ("training", "two_threads", "older", "levers", "levers_two_threads", "greedy", "beam")
+CONTESTS = (
+    *("training", "two_threads", "older", "levers", "levers_two_threads", "accelerator"),
+    *("greedy", "beam"),
+)
 
 
 def load_contest(name: str) -> Any:

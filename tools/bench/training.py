@@ -4,7 +4,9 @@ All begin with the same weights, and at first say the same losses without dropou
 the same batches, Adam, clipping and label smoothing. Dropout stands where each library has it.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,6 +19,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.corpora import load_corpus
+from annotated_transformer.devices import CPU, move
 from annotated_transformer.fast import FastTrainer
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.run.encoded import learned_vocabularies
@@ -30,40 +33,53 @@ VOCAB, BATCH_TOKENS, BATCHES, RATE, SMOOTHING, DROPOUT = 8000, 4096, 40, 1e-3, 0
 STEPS = 3
 """In a turn."""
 SIZES = {"d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512}
+HERE = torch.device(CPU)
 TOLERANCE, TOLERANCE_16_BITS = 1e-4, 0.01
 """Of the losses."""
 
 
 def prepare(folder: Path) -> None:
     """Batches of Multi30k, sorted by length as ours are, and weights to begin with."""
+    write_work(folder, SIZES, BATCH_TOKENS, BATCHES)
+
+
+def write_work(
+    folder: Path, sizes: Mapping[str, int], batch_tokens: int, batches: int, rows: int = 0
+) -> None:
+    """Write what :func:`read_batches` and :func:`read_model` read.
+
+    The tables of words have as many rows as there are words, or more.
+    """
     corpus = load_corpus("multi30k")
     vocabularies = learned_vocabularies(corpus, VOCAB)
     examples = vocabularies.encode(corpus.split("train"))
-    batches = islice(endless_batches(examples, BATCH_TOKENS, seed=1), BATCHES)
-    parts = {f"{i}.{part}": t for i, b in enumerate(batches) for part, t in vars(b).items()}
+    chosen = islice(endless_batches(examples, batch_tokens, seed=1), batches)
+    parts = {f"{i}.{part}": t for i, b in enumerate(chosen) for part, t in vars(b).items()}
     save_file(parts, folder / "batches.safetensors")
     torch.manual_seed(0)
-    config = TransformerConfig(
-        *map(len, vocabularies), **SIZES, dropout=DROPOUT, share_embeddings=True
-    )
+    words = max(rows, *map(len, vocabularies))
+    config = TransformerConfig(words, words, **sizes, dropout=DROPOUT, share_embeddings=True)
+    (folder / "config.json").write_text(json.dumps(asdict(config)), encoding="utf-8")
     model = Transformer(config)
     save_file(dict(model.named_parameters()), folder / "weights.safetensors")
 
 
-def read_batches(folder: Path) -> list[Batch]:
-    """What :func:`prepare` wrote."""
-    parts = load_file(folder / "batches.safetensors")
+def read_batches(folder: Path, device: torch.device = HERE) -> list[Batch]:
+    """The batches that all work on."""
+    parts = load_file(folder / "batches.safetensors", device=str(device))
     kinds = ("src", "tgt_in", "tgt_out")
     return [Batch(*(parts[f"{i}.{kind}"] for kind in kinds)) for i in range(len(parts) // 3)]
 
 
+def read_config(folder: Path) -> TransformerConfig:
+    """The sizes of the model that all train."""
+    return TransformerConfig(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
+
+
 def read_model(folder: Path) -> Transformer:
     """Our model with the weights that all begin with."""
-    weights = load_file(folder / "weights.safetensors")
-    vocab = weights["output.bias"].numel()
-    config = TransformerConfig(vocab, vocab, **SIZES, dropout=DROPOUT, share_embeddings=True)
-    model = Transformer(config)
-    model.load_state_dict(weights, strict=False)
+    model = Transformer(read_config(folder))
+    model.load_state_dict(load_file(folder / "weights.safetensors"), strict=False)
     return model
 
 
@@ -88,10 +104,17 @@ class Steps:
 class Ours(Steps):
     """Our trainer."""
 
-    def __init__(self, folder: Path, precision: str = "float32") -> None:
-        self.batches = read_batches(folder)
+    def __init__(
+        self, folder: Path, precision: str = "float32", device: torch.device = HERE
+    ) -> None:
+        self.batches = read_batches(folder, device)
+        model = move(read_model(folder), device)
+        self.trainer = self.make_trainer(model, precision)
+
+    def make_trainer(self, model: Transformer, precision: str) -> Trainer:
+        """The readable one."""
         loss = partial(smoothed_cross_entropy, smoothing=SMOOTHING)
-        self.trainer = Trainer(read_model(folder), loss, lambda _: RATE, precision=precision)
+        return Trainer(model, loss, lambda _: RATE, precision=precision)
 
     def answer(self) -> list[float]:
         """The losses of two batches."""
@@ -110,17 +133,22 @@ class Ours(Steps):
 class OursFast(Ours):
     """Our fast trainer."""
 
-    def __init__(self, folder: Path, precision: str = "float32") -> None:
-        self.batches = read_batches(folder)
-        model = read_model(folder)
-        self.trainer = FastTrainer(model, SMOOTHING, lambda _: RATE, precision=precision)
+    def make_trainer(self, model: Transformer, precision: str) -> Trainer:
+        """The fast one."""
+        return FastTrainer(model, SMOOTHING, lambda _: RATE, precision=precision)
 
 
 class Theirs(Steps):
     """A training loop around a model of somebody else, as its documentation has it."""
 
-    def __init__(self, folder: Path, make: Callable[[Transformer], nn.Module]) -> None:
-        self.batches, self.model = read_batches(folder), make(read_model(folder))
+    def __init__(
+        self,
+        folder: Path,
+        make: Callable[[Transformer], nn.Module],
+        device: torch.device = HERE,
+    ) -> None:
+        self.batches = read_batches(folder, device)
+        self.model = make(read_model(folder)).to(device)
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True
         )

@@ -31,7 +31,12 @@ def versions() -> dict[str, str]:
 
 
 def peak() -> int:
-    """The most memory that this process ever held, in MiB. (Linux says it of each process.)"""
+    """The most memory that this process ever held, in MiB, on the accelerator if it computes there.
+
+    Of the machine's own memory, Linux says it of each process.
+    """
+    if torch.cuda.is_initialized():
+        return torch.cuda.max_memory_allocated() // 2**20
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) // 1024

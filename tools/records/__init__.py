@@ -10,7 +10,7 @@ made. A row that is already there is kept; delete a table to make it anew.
 ``tables`` reads and writes them, ``costs`` counts and times, ``trials`` chooses the best of equally
 many. ``toy_training`` is what the records on the toy corpus share, ``captions`` those on Multi30k.
 Every other module has the records of one subject; ``bench`` and ``programs`` have those that
-`make bench` makes anew.
+`make bench` and, where there is a graphics card, `make accelerator` make anew.
 """
 
 import inspect
@@ -41,7 +41,7 @@ from records import (
 )
 from records.tables import RECORDS, Tables
 
-GROUPS = ("records", "capstone", "bench")
+GROUPS = ("records", "capstone", "bench", "accelerator")
 """The targets of the Makefile that make records."""
 
 
@@ -117,6 +117,7 @@ TABLE = {
         Record("bench_beam", bench.make_beam, 7, "bench"),
         Record("bench_processes", programs.make_processes, 7, "bench"),
         Record("bench_workers", programs.make_workers, 3, "bench"),
+        Record("bench_accelerator", bench.make_accelerator, 3, "accelerator"),
     )
 }
 """Every table that is made, by its name, in an order in which each comes after what it needs."""

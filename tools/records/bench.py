@@ -20,10 +20,10 @@ def processor(variables: dict[str, str]) -> str:
     return f"{name}, {variables.get('ATEN_CPU_CAPABILITY', capability).upper()}"
 
 
-def where(versions: dict[str, str], variables: dict[str, str]) -> Row:
-    """On what a record of the bench was made."""
+def where(noted: Row, variables: dict[str, str]) -> Row:
+    """On what a record of the bench was made, and with what."""
     load = round(os.getloadavg()[1], 1)  # of the last five minutes
-    return {"processor": processor(variables), "load": load, "versions": versions}
+    return {"processor": processor(variables), "load": load} | noted
 
 
 def measure(tables: Tables, contest: str, threads: int) -> None:
@@ -38,12 +38,12 @@ def measure(tables: Tables, contest: str, threads: int) -> None:
         return
     if [row["contestant"] for row in read(tables.path(name))] == contestants:
         return
-    rows, versions = race(contest, list(filter(suits, contestants)), threads, ROUNDS)
+    rows, noted = race(contest, list(filter(suits, contestants)), threads, ROUNDS)
     measured = {row["contestant"]: row for row in rows}
     nothing = dict.fromkeys(rows[0], "")
     table = [measured.get(each, nothing | {"contestant": each}) for each in contestants]
     tables.write(name, table, threads)
-    tables.describe(name, here(tables.command, threads) | where(versions, environment(module)))
+    tables.describe(name, here(tables.command, threads) | where(noted, environment(module)))
 
 
 def make_training(tables: Tables) -> None:
@@ -69,6 +69,11 @@ def make_levers(tables: Tables) -> None:
 def make_levers_two_threads(tables: Tables) -> None:
     """Steps without one of the levers, with two threads."""
     measure(tables, "levers_two_threads", threads=2)
+
+
+def make_accelerator(tables: Tables) -> None:
+    """Steps of a model as large as the paper's, in 16 bits, on a graphics card."""
+    measure(tables, "accelerator", threads=1)
 
 
 def make_greedy(tables: Tables) -> None:

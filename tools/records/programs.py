@@ -85,7 +85,7 @@ def compare(tables: Tables, name: str, once: Callable[[int, Path], tuple[float, 
     first, second = zip(*turns, strict=True)
     rows = [_summary(ONE, first, first), _summary(TWO, second, first)]
     tables.write(name, rows, threads=2)
-    tables.describe(name, here(tables.command, 2) | where(versions(), {}))
+    tables.describe(name, here(tables.command, 2) | where({"versions": versions()}, {}))
 
 
 def _summary(who: str, own: Sequence[tuple[float, int]], first: Sequence[tuple[float, int]]) -> Row:

@@ -1,0 +1,132 @@
+"""Training steps in 16 bits on an accelerator, of a model as large as the paper's base model.
+
+The work is that of the contest ``training`` otherwise. A turn takes every batch once, so that all
+turns have the same operations, which are counted.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.devices import CPU, choose_device, computing_in
+from annotated_transformer.errors import InputError
+from annotated_transformer.transformer import Transformer
+from bench import training
+from bench.peers import Marian, TorchTransformer
+from bench.task import Contestant, require_equal
+from bench.training import BATCH_TOKENS, TOLERANCE_16_BITS
+
+SIZES = {"d_model": 512, "num_layers": 6, "num_heads": 8, "d_ff": 2048}
+WORDS = 37_000
+"""Rows of the table of embeddings: the paper's, of which the captions use the first."""
+BATCHES, LARGER = 8, 5
+"""How many batches there are, and how many times as large they are as in the other contests."""
+PRECISION = "bfloat16"
+SQUARE = 8192
+"""The side of the matrices whose product shows what the accelerator can do."""
+
+
+def prepare(folder: Path) -> dict[str, Any]:
+    """The work; to be recorded are its operations, and how many a second are possible.
+
+    Raises:
+        InputError: if this machine has no accelerator.
+    """
+    device = choose_device()
+    if device.type == CPU:
+        raise InputError("this machine has no accelerator, on which the contest takes place.")
+    training.write_work(folder, SIZES, LARGER * BATCH_TOKENS, BATCHES, WORDS)
+    return {
+        "accelerator": torch.get_device_module(device).get_device_name(),
+        "operations": sum(map(operations_of(folder), training.read_batches(folder))),
+        "products_per_second": round(products(device)),
+    }
+
+
+def operations_of(folder: Path) -> Callable[[Batch], int]:
+    """What counts the operations of a step on a batch: those of all products of matrices."""
+    with torch.device("meta"):
+        model = Transformer(training.read_config(folder))
+
+    def count(batch: Batch) -> int:
+        src, tgt = (torch.empty_like(x, device="meta") for x in (batch.src, batch.tgt_in))
+        with FlopCounterMode(display=False) as counter:
+            model(src, tgt).sum().backward()
+        return counter.get_total_flops()
+
+    return count
+
+
+def products(device: torch.device, times: int = 20) -> float:
+    """Operations a second in products of two large matrices."""
+    a, b = torch.randn(2, SQUARE, SQUARE, device=device).bfloat16()
+    for _ in range(3):
+        a @ b
+    start, end = (torch.Event(device, enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(times):
+        a @ b
+    end.record()
+    end.synchronize()
+    return times * 2 * SQUARE**3 / (start.elapsed_time(end) / 1000)
+
+
+class Everything(training.Steps):
+    """In a turn, a step on every batch; it ends when the accelerator has done them."""
+
+    def work(self, turn: int) -> int:
+        """The steps of a turn."""
+        for batch in self.batches:
+            self.step(batch)
+        torch.accelerator.synchronize()
+        return sum(batch.num_tokens for batch in self.batches)
+
+
+class Ours(Everything, training.Ours):
+    """Our trainer."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, PRECISION, choose_device())
+
+
+class OursFast(Everything, training.OursFast):
+    """Our fast trainer."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, PRECISION, choose_device())
+
+
+class Theirs(Everything, training.Theirs):
+    """A model of somebody else; PyTorch rounds what is multiplied, as its documentation has it."""
+
+    def __init__(self, folder: Path, make: Callable[[Transformer], nn.Module]) -> None:
+        super().__init__(folder, make, choose_device())
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean over tokens."""
+        with computing_in(PRECISION, batch.src.device):
+            return super().loss(batch)
+
+
+CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {
+    "nn.Transformer": lambda folder: Theirs(folder, TorchTransformer),
+    "Marian": lambda folder: Theirs(folder, Marian),
+    "ours": Ours,
+    "ours, fast": OursFast,
+}
+
+
+def reference(name: str) -> str:
+    """Everybody is compared with PyTorch's own Transformer."""
+    return "nn.Transformer"
+
+
+def judge(answers: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Refuse a contestant with other losses; all round to 16 bits."""
+    require_equal(answers, TOLERANCE_16_BITS)
+    return {}
