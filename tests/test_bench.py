@@ -17,7 +17,7 @@ from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import Transformer, TransformerConfig
-from bench import beam, greedy, levers, rounds, training, translating
+from bench import accelerator, beam, greedy, levers, rounds, training, translating
 from bench.peers import m2m100
 from bench.task import CONTESTS, load_contest, require_equal
 from oracles import assert_close, randomise
@@ -66,6 +66,40 @@ def test_a_contestant_learns(folder, name, monkeypatch):
         assert contestant.work(turn) == sum(batch.num_tokens for batch in BATCHES)
     assert all(new < old - 0.1 for new, old in zip(contestant.answer(), before, strict=True))
     torch.set_float32_matmul_precision("highest")
+
+
+@pytest.mark.parametrize("name", accelerator.CONTESTANTS)
+def test_a_contestant_on_an_accelerator_takes_every_batch(folder, name, monkeypatch):
+    """Here the processor is in its place."""
+    monkeypatch.setattr(accelerator, "choose_device", lambda: torch.device("cpu"))
+    waited = []
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda: waited.append(name))
+    contestant = accelerator.CONTESTANTS[name](folder)
+    expected = training.Ours(folder).answer()
+    assert contestant.answer() == pytest.approx(expected, rel=0.01)
+    assert contestant.answer() != pytest.approx(expected, rel=1e-6)  # in 16 bits
+    assert contestant.work(0) == contestant.work(1) == sum(batch.num_tokens for batch in BATCHES)
+    assert waited == [name] * 2
+    with pytest.raises(InputError, match=f"{name} answers"):
+        accelerator.judge({"first": [2 * loss for loss in expected], name: expected})
+
+
+def test_the_operations_of_a_step_are_those_of_its_products(folder):
+    d, ff, layers = SIZES["d_model"], SIZES["d_ff"], SIZES["num_layers"]
+    count = accelerator.operations_of(folder)
+    for batch in BATCHES:
+        (rows, src), tgt = batch.src.shape, batch.tgt_in.size(1)
+        encoder = src * (4 * d * d + 2 * d * ff) + 2 * src * src * d
+        decoder = tgt * (6 * d * d + 2 * d * ff) + 2 * src * d * d + 2 * tgt * (tgt + src) * d
+        forwards = 2 * rows * (layers * (encoder + decoder) + tgt * d * VOCAB)
+        assert count(batch) == 3 * forwards
+
+
+def test_without_an_accelerator_there_is_no_such_contest(tmp_path, monkeypatch):
+    monkeypatch.setattr(accelerator, "choose_device", lambda: torch.device("cpu"))
+    with pytest.raises(InputError, match="this machine has no accelerator, on which the contest"):
+        accelerator.prepare(tmp_path)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_fast_training_without_a_lever_has_the_same_losses(folder, monkeypatch):

@@ -1,4 +1,4 @@
-"""The page of the bench: tables of the records of `make bench`, read when the site is built.
+"""The page of the bench: tables of the records of the bench, read when the site is built.
 
 So the page says what the records say, whenever they are made anew.
 """
@@ -22,6 +22,7 @@ NAMES = {
     "times_as_fast": "times as fast",
     "times_as_fast_cpu": "by processor time",
     "peak_mib": "memory, MiB",
+    "use": "of the card",
     "equal": "as ours says",
 }
 """The columns that the page shows, and what it calls them."""
@@ -58,6 +59,21 @@ def read(folder: Path, contest: str) -> list[Row]:
         return list(csv.DictReader(file))
 
 
+def with_use(rows: Sequence[Row], made: dict[str, Any]) -> list[Row]:
+    """On an accelerator: the share of its operations a second that a contestant makes use of.
+
+    A processor's time says nothing there, which only hands the work over.
+    """
+    if "operations" not in made:
+        return list(rows)
+    possible = made["operations"] / made["products_per_second"]  # seconds, for a turn
+    return [
+        {name: value for name, value in row.items() if name != "times_as_fast_cpu"}
+        | {"use": f"{possible / float(row['seconds']):.1%}"}
+        for row in rows
+    ]
+
+
 def shown(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """The names of the columns of a contest, and its rows."""
     columns = [name for name in NAMES if name in rows[0]]
@@ -77,6 +93,8 @@ def how_made(rows: Sequence[Row], made: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
     rounds = max(int(row["rounds"] or 0) for row in rows)
     where = f"{made['processor']} ({made['machine']}), load {made['load']}"
+    if "accelerator" in made:
+        where = f"{made['accelerator']} beside {where}"
     return f"Medians of {rounds} rounds on {where}; {versions}."
 
 
@@ -122,11 +140,12 @@ class BenchTable(BenchDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return both."""
-        rows = self.rows(self.arguments[0])
+        made = self.made(self.arguments[0])
+        rows = with_use(self.rows(self.arguments[0]), made)
         names, body = shown(rows)
         widths = dict.fromkeys(names, (100 - 28) // (len(names) - 1)) | {names[0]: 28}
         cells = [[[nodes.Text(text)] for text in row] for row in body]
-        about = nodes.Text(how_made(rows, self.made(self.arguments[0])))
+        about = nodes.Text(how_made(rows, made))
         return [table(widths, cells, "numbers"), nodes.paragraph("", "", about)]
 
 
