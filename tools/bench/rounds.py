@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.errors import InputError
-from bench.task import environment, load_contest
+from bench.task import ROOT, environment, load_contest
 
-ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "BENCH_PYTHON"
 """The environment variable that names the Python in which the contestants' libraries are."""
 

@@ -8,6 +8,8 @@ import torch
 
 from annotated_transformer.errors import InputError, require_choice
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 class Contestant(Protocol):
     """Somebody who does the work of a contest, in a process of its own."""

@@ -22,10 +22,11 @@ from annotated_transformer.search import Search
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import translate_ids
+from bench.earlier import Earlier, write_earlier
 from bench.peers import m2m100
-from bench.task import Contestant
+from bench.task import ROOT, Contestant
 
-CHECKPOINT = Path(__file__).resolve().parents[2] / "checkpoints" / "multi30k-de-en"
+CHECKPOINT = ROOT / "checkpoints" / "multi30k-de-en"
 SPLIT, SENTENCES = "test_2016_flickr", 1000
 BATCH_TOKENS, EXTRA_LENGTH = 6144, 50
 """Source positions in a batch, each counted for every place of the beam; tokens more than those."""
@@ -33,6 +34,7 @@ BATCH_TOKENS, EXTRA_LENGTH = 6144, 50
 
 def prepare(folder: Path) -> None:
     """The checkpoint in the formats of all engines, and the ids of the sentences."""
+    write_earlier(folder / "earlier")
     run = Run.open(CHECKPOINT)
     export_to_ctranslate2(run, folder / "ctranslate2")
     texts = [src for src, _ in load_corpus("multi30k").split(SPLIT)][:SENTENCES]
@@ -75,6 +77,18 @@ class Ours(Translating):
         """The ids of the translations."""
         with computing_in(self.precision, torch.device("cpu")):
             return translate_ids(self.model, self.sources, self.search)
+
+
+class OursEarlier(Translating):
+    """The search of an earlier version."""
+
+    def __init__(self, folder: Path, beam: int) -> None:
+        super().__init__(folder, beam)
+        self.earlier = Earlier(folder / "earlier", Run.open(CHECKPOINT).weights, beam)
+
+    def found(self) -> list[list[int]]:
+        """The ids of the translations."""
+        return self.earlier.found(self.sources)
 
 
 class HuggingFace(Translating):
@@ -141,6 +155,7 @@ def contestants(beam: int) -> dict[str, Callable[[Path], Contestant]]:
     """Those who translate, by name."""
     return {
         "ours": lambda folder: Ours(folder, beam),
+        "ours, earlier": lambda folder: OursEarlier(folder, beam),
         "Hugging Face": lambda folder: HuggingFace(folder, beam),
         "CTranslate2": lambda folder: CTranslate2(folder, beam),
         "ours, bfloat16": lambda folder: Ours(folder, beam, "bfloat16"),

@@ -1,0 +1,59 @@
+"""An earlier version of the package, beside which the aims for translating were set."""
+
+import io
+import subprocess
+import sys
+import tarfile
+from importlib import import_module
+from pathlib import Path
+
+from safetensors.torch import load_file
+
+from annotated_transformer.errors import InputError
+from bench.task import ROOT
+
+COMMIT = "58a4a6ffccfbbe28f088e4ed8366296cb610370f"
+"""The last one of the first edition."""
+PACKAGE = "annotated_transformer"
+SIZES = {"d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512, "norm": "pre"}
+"""Those of the checkpoint, under the names that they had then."""
+
+
+def write_earlier(folder: Path) -> None:
+    """Put the package of that commit into a folder.
+
+    Raises:
+        InputError: if the history does not go back so far.
+    """
+    packed = subprocess.run(
+        ["git", "archive", COMMIT, PACKAGE], cwd=ROOT, capture_output=True, check=False
+    )
+    if packed.returncode:
+        raise InputError(
+            f"git cannot give {PACKAGE} of {COMMIT[:7]}, the bench needs the whole history: "
+            f"{packed.stderr.decode().strip()}"
+        )
+    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+
+
+class Earlier:
+    """Its model with the weights of the checkpoint, whose parameters are called as they were."""
+
+    def __init__(self, folder: Path, weights: Path, beam: int) -> None:
+        """Import it in the place of the present one, as this process needs from now on."""
+        for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
+            del sys.modules[name]
+        sys.path.insert(0, str(folder))
+        transformer = import_module(f"{PACKAGE}.transformer")
+        tensors = load_file(weights)
+        words = tensors["output.bias"].numel()
+        config = transformer.TransformerConfig(words, words, **SIZES)
+        self.model, self.beam = transformer.Transformer(config), beam
+        self.model.load_state_dict(tensors, strict=False)
+        self.translate = import_module(f"{PACKAGE}.evaluation").translate_ids
+
+    def found(self, sources: list[list[int]]) -> list[list[int]]:
+        """The ids of the translations, in batches as it makes them."""
+        translations: list[list[int]] = self.translate(self.model, sources, self.beam, 0.0)
+        return translations
