@@ -1,7 +1,9 @@
 """The bench: all contestants do the same work, and are told apart by nothing but their time."""
 
 import json
+import sys
 from dataclasses import asdict
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -15,9 +17,10 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import export_to_ctranslate2
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import save_checkpoint
+from annotated_transformer.search import Search
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import Transformer, TransformerConfig
-from bench import accelerator, beam, greedy, levers, rounds, training, translating
+from bench import accelerator, beam, earlier, greedy, levers, rounds, training, translating
 from bench.peers import m2m100
 from bench.task import CONTESTS, load_contest, require_equal
 from oracles import assert_close, randomise
@@ -147,6 +150,8 @@ def small_engines(tmp_path, monkeypatch):
     ids = run.vocabularies.src.encode_all([src for src, _ in PAIRS])
     (tmp_path / "sources.json").write_text(json.dumps(ids), encoding="utf-8")
     monkeypatch.setattr(translating, "CHECKPOINT", tmp_path / "run")
+    monkeypatch.setattr(earlier, "SIZES", SIZES | {"norm": "pre", "max_length": 100})
+    earlier.write_earlier(tmp_path / "earlier")
     return tmp_path
 
 
@@ -164,14 +169,33 @@ def test_the_sibling_of_marian_gives_our_logits():
     assert expected.std() > 0.1
 
 
+@pytest.mark.usefixtures("as_readers_do")
 @pytest.mark.parametrize("contest", [greedy, beam])
 def test_all_engines_translate_as_we_do(contest, small_engines):
     made = {name: make(small_engines) for name, make in contest.CONTESTANTS.items()}
     answers = {name: each.answer() for name, each in made.items()}
     judged = contest.judge(answers)
     assert judged["ours"] == judged["Hugging Face"] == {"equal": 2, "sentences": 2}
-    assert judged["CTranslate2"] == {"equal": 2, "sentences": 2}
+    for name in ("ours, fast", "ours, earlier", "CTranslate2"):
+        assert judged[name] == {"equal": 2, "sentences": 2}
     assert {each.work(0) for each in made.values()} == {2}
+
+
+def test_an_earlier_version_stands_beside_the_present_one(small_engines):
+    [search] = earlier.modules_from(small_engines / "earlier", "decoding")
+    assert Path(search.__file__).is_relative_to(small_engines)
+    assert not hasattr(search, "decode")
+    from annotated_transformer import decoding
+
+    assert decoding is sys.modules["annotated_transformer.decoding"]
+    assert decoding.Search is Search
+    assert str(small_engines / "earlier") not in sys.path
+
+
+def test_a_history_that_does_not_go_back_so_far(tmp_path, monkeypatch):
+    monkeypatch.setattr(earlier, "COMMIT", 40 * "0")
+    with pytest.raises(InputError, match="git cannot give annotated_transformer of 0000000, the"):
+        earlier.write_earlier(tmp_path)
 
 
 def test_a_greedy_translation_that_differs_is_refused_unless_weights_are_rounded():

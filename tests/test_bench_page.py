@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import bench_page
@@ -81,12 +82,6 @@ def test_an_older_processor_is_said_to_be_one():
     assert made["processor"].endswith("AVX2")
 
 
-def test_the_speed_of_the_first_edition_is_inferred_through_another_library():
-    rows = [{"contestant": "Hugging Face", "times_as_fast": "0.50"}]
-    told = ["greedy", "0.89 ×", "2.00 ×", "2.3 ×", "1.4 ×"]
-    assert bench_page.inferred("greedy", rows) == told
-
-
 def test_greedy_search_in_32_bits_says_the_same_of_all_sentences():
     rows = {row["contestant"]: row for row in bench_page.read(RECORDS, "greedy")}
     for name in ("ours", "Hugging Face", "CTranslate2"):
@@ -126,20 +121,29 @@ def test_a_contestant_that_this_machine_does_not_suit_is_said_to_be_missing():
 
 
 def test_a_wish_is_reached_or_missed_as_the_record_has_it():
-    def told(times, row):
-        return bench_page.outcome(Wish("training", "a", "b", times), [row | {"contestant": "a"}])
+    first = ROW | {"contestant": "b", "times_as_fast": "1.0", "times_as_fast_cpu": "1.0"}
+
+    def told(times, row, beside=first):
+        rows = [row | {"contestant": "a"}, beside]
+        return bench_page.outcome(Wish("training", "a", "b", times), rows)
 
     assert told(1.5, ROW) == ["training: a", "1.5 × b", "1.33 ×", "missed"]
     assert told(1.33, ROW) == ["training: a", "1.33 × b", "1.33 ×", "reached"]
+    # Where all are compared with a third one.
+    slower = first | {"times_as_fast_cpu": "0.7"}
+    assert told(1.9, ROW, slower) == ["training: a", "1.9 × b", "1.90 ×", "reached"]
     by_the_wall = Wish("two_threads", "a", "b", 2.0, "times_as_fast")
     row = ROW | {"contestant": "a", "times_as_fast": "2.5"}
-    assert bench_page.outcome(by_the_wall, [row]) == [
-        "two threads: a", "2.0 × b", "2.5 ×", "reached"
+    assert bench_page.outcome(by_the_wall, [row, first]) == [
+        "two threads: a", "2.0 × b", "2.50 ×", "reached"
     ]  # fmt: skip
     assert told(1.5, EMPTY) == ["training: a", "1.5 × b", "", NOT_RUN]
 
 
 def test_every_wish_names_a_contestant():
+    page = (ROOT / "book/deeper/bench.md").read_text("utf-8")
+    shown = [name for names in re.findall(r"{bench-wishes} (.*)", page) for name in names.split()]
+    assert sorted(shown) == sorted({wish.contest for wish in WISHES})
     for wish in WISHES:
         names = {row["contestant"] for row in bench_page.read(RECORDS, wish.contest)}
         assert {wish.contestant, wish.beside} <= names

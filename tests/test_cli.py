@@ -14,9 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from annotated_transformer import __version__, corpora
-from annotated_transformer.cli import app
+from annotated_transformer.cli import app, using
 from annotated_transformer.cli.using import translate_stream
 from annotated_transformer.errors import InputError
+from annotated_transformer.fast import fast_translator
 from annotated_transformer.models import MODELS
 from annotated_transformer.multi30k import DATA_VARIABLE
 from annotated_transformer.run import (
@@ -111,6 +112,38 @@ def test_a_run_remembers_its_engine():
     refused = call(*steps, "--model", "luong", "--engine", "fast")
     assert refused.exit_code == 2
     assert "only a transformer has a fast one" in refused.stderr
+
+
+def test_a_run_translates_with_its_engine_unless_another_is_named(monkeypatch):
+    steps = ["train", "--steps", 1, "--set", "d_model=8", "--set", "num_layers=1"]
+    assert call(*steps, "--recipe", "tiny", "--engine", "fast", "--out", "run").exit_code == 0
+    made = []
+
+    def fast(model, precision):
+        made.append(precision)
+        return fast_translator(model, precision)
+
+    monkeypatch.setattr(lines, "fast_translator", fast)
+    translate = ["translate", "run", "I am", "--beam", 1]
+    said = [call(*translate, *engine) for engine in ([], ["--engine", "readable"])]
+    assert [each.exit_code for each in said] == [0, 0]
+    assert said[0].stdout == said[1].stdout
+    assert made == ["float32"]
+    assert call(*translate, "--precision", "bfloat16").exit_code == 0
+    assert made == ["float32", "bfloat16"]
+    assert call("train", "--model", "luong", "--steps", 1, "--out", "luong").exit_code == 0
+    refused = call("translate", "luong", "I am", "--engine", "fast")
+    assert refused.exit_code == 2
+    assert "engine is 'fast' and model is 'luong': only a transformer has" in refused.stderr
+
+
+def test_with_a_package_of_ones_own_its_modules_translate(monkeypatch):
+    """A fast twin would have our own in their place."""
+    given = []
+    monkeypatch.setattr(using, "handed_over", lambda _, __, options: given.append(options) or True)
+    for engine in ([], ["--engine", "fast"]):
+        call("translate", "run", "I am", "--package", "own", *engine)
+    assert [options["engine"] for options in given] == ["readable", "fast"]
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

@@ -11,15 +11,17 @@ from torch.nn import functional as F
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import Batch
 from annotated_transformer.errors import InputError
-from annotated_transformer.fast import FastTrainer, attention, output_loss
+from annotated_transformer.fast import FastTrainer, attention, fast_translator, output_loss
 from annotated_transformer.fast.attention import FastAttention, WrittenOut
 from annotated_transformer.fast.dropout import FastDropout, random_mask
-from annotated_transformer.fast.products import FastLinear
+from annotated_transformer.fast.products import FastLinear, RoundedLinear
 from annotated_transformer.fast.twin import fast_twin
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.schedule import paper_schedule
+from annotated_transformer.search import Search
 from annotated_transformer.soft_lookup import SoftLookup
 from annotated_transformer.training import Trainer
+from annotated_transformer.translation import search_all
 from oracles import BOTH_DTYPES, assert_close, randomise, weigh
 from small_models import VOCAB, assert_going_on_is_exact, random_examples, small_model
 
@@ -348,6 +350,57 @@ def test_going_on_is_exact_to_the_bit(precision, steps):
         return both_trainers(precision, dropout=0.3)[0]
 
     assert_going_on_is_exact(begin, PARTS, steps)
+
+
+# --- to translate with ----------------------------------------------------------------------------
+
+SOURCES = [src for src, _ in EXAMPLES]
+SEARCHES = [Search(extra_length=4), Search(3, best=2, extra_length=4)]
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+@pytest.mark.parametrize("search", SEARCHES)
+def test_the_fast_translator_finds_what_the_model_finds(search, changes, monkeypatch):
+    monkeypatch.setitem(attention.SHORT, torch.float64, 4)
+    model = randomise(small_model("transformer", **changes))
+    ours, theirs = (
+        [[(h.tokens, h.log_prob) for h in best] for best in search_all(each, SOURCES, search)]
+        for each in (fast_translator(model), model)
+    )
+    for one, other in zip(ours, theirs, strict=True):
+        assert [tokens for tokens, _ in one] == [tokens for tokens, _ in other]
+        assert [p for _, p in one] == pytest.approx([p for _, p in other], rel=1e-9)
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+def test_the_fast_translator_in_sixteen_bits_has_nearly_the_same_logits(changes):
+    model = small_model("transformer", **changes).float()
+    batch = PARTS[2]
+    with torch.inference_mode():
+        ours = fast_translator(model, "bfloat16")(batch.src, batch.tgt_in)
+        theirs = model.eval()(batch.src, batch.tgt_in)
+    assert ours.dtype == torch.bfloat16
+    assert not torch.equal(ours.float(), theirs)
+    assert F.cosine_similarity(ours.float().flatten(), theirs.flatten(), dim=0) > 0.999
+
+
+def test_the_fast_translator_rounds_its_weights_once_and_leaves_the_model_as_it_was():
+    model = small_model("transformer", dropout=0.2).float()
+    twin = fast_translator(model.train(), "bfloat16")
+    layers = [module for module in twin.modules() if isinstance(module, RoundedLinear)]
+    assert len(layers) == sum(isinstance(module, nn.Linear) for module in model.modules())
+    assert {layer.weight.dtype for layer in layers} == {torch.bfloat16}
+    assert not any(layer.weight.requires_grad for layer in layers)
+    assert not any(module.training for module in twin.modules())
+    assert all(module.training for module in model.modules())
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
+
+
+def test_the_fast_translator_has_precisions_of_a_list():
+    with pytest.raises(
+        InputError, match="precision is 'half', it must be one of float32, bfloat16"
+    ):
+        fast_translator(small_model("transformer"), "half")
 
 
 def test_an_unknown_precision_is_refused():

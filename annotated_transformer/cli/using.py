@@ -58,6 +58,13 @@ def translate(
     ] = None,
     device: DeviceOption = "auto",
     precision: PrecisionOption = "float32",
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="readable or fast: the same in less time, of a transformer; the recipe's if not "
+            "given, readable with --package."
+        ),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -78,11 +85,13 @@ def translate(
     with one_sentence():
         if package and (workers or 1) > 1:
             raise InputError(f"workers is {workers}, it must be 1 with --package.")
-    if handed_over(package, translate, locals() | {"workers": 1}):
+    if handed_over(package, translate, locals() | {"workers": 1, "engine": engine or "readable"}):
         return
     with one_sentence():
         require_text(run, text, prefix)
         opened = Run.open(run, choose_device(device))
+        if engine is not None:
+            opened = replace(opened, recipe=opened.recipe.changed({"engine": engine}))
         if sample:
             beam = 1 if beam is None else beam
         search = searching(

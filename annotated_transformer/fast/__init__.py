@@ -1,10 +1,12 @@
-"""Fast training: the same mathematics as the readable modules, arranged for the processor.
+"""Fast training and translating: the mathematics of the readable modules, for the processor.
 
 Import from here. Each lever is a room: ``products`` (of matrices), ``dropout`` (from cheap random
 bits), ``attention`` (written out where sentences are short), ``output_loss`` (the loss together
-with the output layer). ``twin`` puts them where the readable modules are, ``trainer`` trains.
+with the output layer). ``twin`` puts them where the readable modules are, to train (``trainer``)
+or to translate.
 """
 
 from annotated_transformer.fast.trainer import FastTrainer
+from annotated_transformer.fast.twin import fast_translator
 
-__all__ = ["FastTrainer"]
+__all__ = ["FastTrainer", "fast_translator"]

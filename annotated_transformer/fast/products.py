@@ -62,6 +62,18 @@ class Product(torch.autograd.Function):
         return into_x.to(of_x), into_weight.to(of_weight), into_bias.to(of_weight), None
 
 
+class RoundedLinear(nn.Module):
+    """A linear layer to translate with: its weights are rounded once, and have no gradients."""
+
+    def __init__(self, layer: nn.Linear, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.weight, self.bias = (x.detach().to(dtype) for x in (layer.weight, layer.bias))
+
+    def forward(self, x: Float[Tensor, "*batch inner"]) -> Float[Tensor, "*batch outer"]:
+        """x Wᵀ + b."""
+        return linear(x.to(self.weight.dtype), self.weight, self.bias)
+
+
 class FastLinear(nn.Linear):
     """A linear layer that keeps its weights, and multiplies in another number format."""
 

@@ -3,14 +3,11 @@
 from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.devices import PRECISIONS
-from annotated_transformer.errors import require_choice
 from annotated_transformer.fast.output_loss import output_loss
-from annotated_transformer.fast.twin import fast_twin
+from annotated_transformer.fast.twin import fast_twin, format_of
 from annotated_transformer.schedule import Schedule
 from annotated_transformer.training import Trainer
 from annotated_transformer.transformer import Transformer
@@ -40,11 +37,10 @@ class FastTrainer(Trainer):
         Raises:
             InputError: if the precision is unknown.
         """
-        require_choice("precision", precision, PRECISIONS)
+        dtype = format_of(model, precision)
         loss = partial(output_loss, model.output, smoothing=smoothing)
         super().__init__(model, loss, schedule, precision=precision, **settings)
-        own = next(model.parameters()).dtype
-        self.twin = fast_twin(model, torch.bfloat16 if precision == "bfloat16" else own)
+        self.twin = fast_twin(model, dtype)
 
     def logits(self, part: Batch) -> Tensor:
         """What the logits of every next token are made of, (batch, tgt, d_model)."""

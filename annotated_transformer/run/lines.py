@@ -7,19 +7,25 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
 from threading import Thread
+from typing import cast
 
 import torch
 
 from annotated_transformer.devices import CPU, computing_in
 from annotated_transformer.errors import InputError
+from annotated_transformer.fast import fast_translator
 from annotated_transformer.run.folder import Run
 from annotated_transformer.search import Search
 from annotated_transformer.tokens import UNK
+from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import require_known, search_all
+from annotated_transformer.translator import Translator
 
 LONGEST = 100_000
 """Bytes of a line: what has more is no sentence."""
@@ -53,7 +59,7 @@ def lines_of(readline: Callable[[int], bytes]) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class LineTranslator:
-    """How the lines of a text are to be translated."""
+    """How the lines of a text are to be translated, by the engine that the run's recipe names."""
 
     run: Run
     search: Search
@@ -68,6 +74,20 @@ class LineTranslator:
         """
         prefix = self.prefix or ""
         require_known("prefix", prefix, self.run.vocabularies.tgt.encode(prefix))
+
+    @cached_property
+    def fast(self) -> Transformer:
+        """The model's fast twin; it is made once."""
+        return fast_translator(cast(Transformer, self.run.model), self.precision)
+
+    @contextmanager
+    def translating(self) -> Iterator[Translator]:
+        """What translates inside the block."""
+        if self.run.recipe.engine == "fast":
+            yield self.fast
+        else:
+            with computing_in(self.precision, self.run.device):
+                yield self.run.model
 
     def fault(self, line: bytes, ids: Sequence[int], prefix: Sequence[int]) -> str | None:
         """What is wrong with a line, as the end of a sentence; nothing is wrong with an empty one.
@@ -101,8 +121,8 @@ class LineTranslator:
         ids = src.encode_all([text_of(line) or "" for line in lines])
         faults = [self.fault(line, each, prefix) for line, each in zip(lines, ids, strict=True)]
         sources = [[] if fault else each for each, fault in zip(ids, faults, strict=True)]
-        with computing_in(self.precision, self.run.device):
-            found = search_all(self.run.model, sources, search, [prefix] * len(lines))
+        with self.translating() as model:
+            found = search_all(model, sources, search, [prefix] * len(lines))
         return [
             Line([tgt.decode(hypothesis.tokens) for hypothesis in best], fault)
             for best, fault in zip(found, faults, strict=True)

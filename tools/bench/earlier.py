@@ -6,6 +6,7 @@ import sys
 import tarfile
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from safetensors.torch import load_file
 
@@ -37,21 +38,34 @@ def write_earlier(folder: Path) -> None:
         archive.extractall(folder, filter="data")
 
 
+def modules_from(folder: Path, *names: str) -> list[ModuleType]:
+    """Modules of the package in a folder; for as long as they are imported it is the only one."""
+
+    def taken_out() -> dict[str, ModuleType]:
+        own = [name for name in sys.modules if name.split(".")[0] == PACKAGE]
+        return {name: sys.modules.pop(name) for name in own}
+
+    present = taken_out()
+    sys.path.insert(0, str(folder))
+    try:
+        return [import_module(f"{PACKAGE}.{name}") for name in names]
+    finally:
+        sys.path.remove(str(folder))
+        taken_out()
+        sys.modules |= present
+
+
 class Earlier:
     """Its model with the weights of the checkpoint, whose parameters are called as they were."""
 
     def __init__(self, folder: Path, weights: Path, beam: int) -> None:
-        """Import it in the place of the present one, as this process needs from now on."""
-        for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
-            del sys.modules[name]
-        sys.path.insert(0, str(folder))
-        transformer = import_module(f"{PACKAGE}.transformer")
+        transformer, evaluation = modules_from(folder, "transformer", "evaluation")
         tensors = load_file(weights)
         words = tensors["output.bias"].numel()
         config = transformer.TransformerConfig(words, words, **SIZES)
         self.model, self.beam = transformer.Transformer(config), beam
         self.model.load_state_dict(tensors, strict=False)
-        self.translate = import_module(f"{PACKAGE}.evaluation").translate_ids
+        self.translate = evaluation.translate_ids
 
     def found(self, sources: list[list[int]]) -> list[list[int]]:
         """The ids of the translations, in batches as it makes them."""

@@ -9,7 +9,7 @@ from bench.translating import contestants, prepare, reference
 __all__ = ["CONTESTANTS", "judge", "prepare", "reference"]
 
 CONTESTANTS = contestants(beam=1)
-ROUNDED = ("ours, bfloat16", "CTranslate2, int8")
+ROUNDED = ("ours, bfloat16", "ours, fast, bfloat16", "CTranslate2, int8")
 """Whose weights are rounded, so that another token may win."""
 
 

@@ -17,6 +17,7 @@ from annotated_transformer.bitext import Bitext
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.devices import computing_in
 from annotated_transformer.exchange import export_to_ctranslate2
+from annotated_transformer.fast import fast_translator
 from annotated_transformer.run import Run
 from annotated_transformer.search import Search
 from annotated_transformer.tokens import BOS, EOS, PAD
@@ -77,6 +78,19 @@ class Ours(Translating):
         """The ids of the translations."""
         with computing_in(self.precision, torch.device("cpu")):
             return translate_ids(self.model, self.sources, self.search)
+
+
+class OursFast(Translating):
+    """Our search, with the model's fast twin."""
+
+    def __init__(self, folder: Path, beam: int, precision: str = "float32") -> None:
+        super().__init__(folder, beam)
+        self.model = fast_translator(cast(Transformer, Run.open(CHECKPOINT).model), precision)
+        self.search = Search(beam=beam, alpha=0.0, extra_length=EXTRA_LENGTH)
+
+    def found(self) -> list[list[int]]:
+        """The ids of the translations."""
+        return translate_ids(self.model, self.sources, self.search)
 
 
 class OursEarlier(Translating):
@@ -155,10 +169,12 @@ def contestants(beam: int) -> dict[str, Callable[[Path], Contestant]]:
     """Those who translate, by name."""
     return {
         "ours": lambda folder: Ours(folder, beam),
+        "ours, fast": lambda folder: OursFast(folder, beam),
         "ours, earlier": lambda folder: OursEarlier(folder, beam),
         "Hugging Face": lambda folder: HuggingFace(folder, beam),
         "CTranslate2": lambda folder: CTranslate2(folder, beam),
         "ours, bfloat16": lambda folder: Ours(folder, beam, "bfloat16"),
+        "ours, fast, bfloat16": lambda folder: OursFast(folder, beam, "bfloat16"),
         "CTranslate2, int8": lambda folder: CTranslate2(folder, beam, "int8"),
     }
 
