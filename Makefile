@@ -56,6 +56,7 @@ bench: $(BENCH)/.installed
 
 ## accelerator: where there is a graphics card: what it computes is right, and how fast (minutes)
 accelerator: $(BENCH)/.installed
+	$(BIN)/python -c "import sys, torch; sys.exit(None if torch.cuda.is_available() else 'There is no card.')"
 	$(BIN)/pytest tests/test_accelerator.py
 	rm -f book/records/bench_accelerator.*
 	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group accelerator

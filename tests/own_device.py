@@ -153,7 +153,9 @@ for here, there in pairs:
 for precision in PRECISIONS:
     here, there = (fast(device, precision) for device in (OWN, CPU))
     count, within = (3, 1e-6) if precision == "float32" else (1, 0.03)
-    same(steps(here, count), steps(there, count), rtol=within)
+    expected = steps(there, count)
+    same(steps(here, count), expected, rtol=within)
+    assert (expected == steps(fast(CPU, "float32"), count)) == (precision == "float32")
 print("losses")
 
 SEARCHES = {

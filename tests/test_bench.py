@@ -1,6 +1,7 @@
 """The bench: all contestants do the same work, and are told apart by nothing but their time."""
 
 import json
+import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -100,7 +101,7 @@ def test_the_operations_of_a_step_are_those_of_its_products(folder):
 
 def test_without_an_accelerator_there_is_no_such_contest(tmp_path, monkeypatch):
     monkeypatch.setattr(accelerator, "choose_device", lambda: torch.device("cpu"))
-    with pytest.raises(InputError, match="this machine has no accelerator, on which the contest"):
+    with pytest.raises(InputError, match="this machine has no graphics card for CUDA, on which"):
         accelerator.prepare(tmp_path)
     assert not [*tmp_path.iterdir()]
 
@@ -137,6 +138,12 @@ def test_a_lever_that_is_left_out_is_not_used(lever, folder, monkeypatch):
 PAIRS = [("ein Hund rennt", "a dog runs"), ("der Hund, der lacht", "the dog that laughs")]
 
 
+def has_history():
+    """Whether git knows the first edition: a checkout may be without the past."""
+    asked = ["git", "cat-file", "-e", earlier.COMMIT]
+    return subprocess.run(asked, cwd=rounds.ROOT, capture_output=True, check=False).returncode == 0
+
+
 @pytest.fixture
 def small_engines(tmp_path, monkeypatch):
     """What `prepare` writes, of a model with random weights."""
@@ -151,7 +158,8 @@ def small_engines(tmp_path, monkeypatch):
     (tmp_path / "sources.json").write_text(json.dumps(ids), encoding="utf-8")
     monkeypatch.setattr(translating, "CHECKPOINT", tmp_path / "run")
     monkeypatch.setattr(earlier, "SIZES", SIZES | {"norm": "pre", "max_length": 100})
-    earlier.write_earlier(tmp_path / "earlier")
+    if has_history():
+        earlier.write_earlier(tmp_path / "earlier")
     return tmp_path
 
 
@@ -172,15 +180,20 @@ def test_the_sibling_of_marian_gives_our_logits():
 @pytest.mark.usefixtures("as_readers_do")
 @pytest.mark.parametrize("contest", [greedy, beam])
 def test_all_engines_translate_as_we_do(contest, small_engines):
-    made = {name: make(small_engines) for name, make in contest.CONTESTANTS.items()}
+    made = {
+        name: make(small_engines)
+        for name, make in contest.CONTESTANTS.items()
+        if has_history() or name != "ours, earlier"
+    }
     answers = {name: each.answer() for name, each in made.items()}
     judged = contest.judge(answers)
     assert judged["ours"] == judged["Hugging Face"] == {"equal": 2, "sentences": 2}
-    for name in ("ours, fast", "ours, earlier", "CTranslate2"):
+    for name in {"ours, fast", "ours, earlier", "CTranslate2"} & made.keys():
         assert judged[name] == {"equal": 2, "sentences": 2}
     assert {each.work(0) for each in made.values()} == {2}
 
 
+@pytest.mark.skipif(not has_history(), reason="this checkout is without the past")
 def test_an_earlier_version_stands_beside_the_present_one(small_engines):
     [search] = earlier.modules_from(small_engines / "earlier", "decoding")
     assert Path(search.__file__).is_relative_to(small_engines)

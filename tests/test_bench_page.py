@@ -98,7 +98,6 @@ def test_on_a_card_nobody_uses_an_eighth_and_we_are_a_tenth_slower():
         for other in others:
             assert 0.85 < float(each["times_as_fast"]) / float(other["times_as_fast"]) < 0.95
     assert float(ours["seconds"]) == pytest.approx(float(fast["seconds"]), rel=0.01)
-    assert int(fast["peak_mib"]) < 0.7 * int(ours["peak_mib"])
 
 
 def test_the_use_of_a_card_is_a_share_of_its_products():

@@ -315,6 +315,8 @@ def test_a_part_that_computes_something_else_is_not_replaced_in_silence(base):
         if type(part) is base:
             part.__class__ = own
             break
+    else:
+        raise AssertionError(base)
     with pytest.raises(InputError, match="is a Own, which has no fast one: take the readable"):
         FastTrainer(model, 0.1, RATE)
 
@@ -390,10 +392,21 @@ def test_the_fast_translator_rounds_its_weights_once_and_leaves_the_model_as_it_
     layers = [module for module in twin.modules() if isinstance(module, RoundedLinear)]
     assert len(layers) == sum(isinstance(module, nn.Linear) for module in model.modules())
     assert {layer.weight.dtype for layer in layers} == {torch.bfloat16}
-    assert not any(layer.weight.requires_grad for layer in layers)
+    assert not any(tensor.requires_grad for tensor in (*twin.parameters(), *twin.buffers()))
     assert not any(module.training for module in twin.modules())
     assert all(module.training for module in model.modules())
     assert {p.dtype for p in model.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_training_that_goes_on_does_not_reach_the_fast_translator(precision):
+    trainer = both_trainers("bfloat16")[0]
+    twin, batch = fast_translator(trainer.model, precision), PARTS[2]
+    before = twin(batch.src, batch.tgt_in)
+    trainer.update(PARTS)
+    assert torch.equal(twin(batch.src, batch.tgt_in), before)
+    anew = fast_translator(trainer.model, precision)
+    assert not torch.equal(anew(batch.src, batch.tgt_in), before)
 
 
 def test_the_fast_translator_has_precisions_of_a_list():
@@ -401,6 +414,16 @@ def test_the_fast_translator_has_precisions_of_a_list():
         InputError, match="precision is 'half', it must be one of float32, bfloat16"
     ):
         fast_translator(small_model("transformer"), "half")
+
+
+@pytest.mark.parametrize(
+    "make", [fast_translator, partial(FastTrainer, smoothing=0.1, schedule=RATE)]
+)
+def test_an_output_layer_that_computes_something_else_is_not_replaced_in_silence(make):
+    model = small_model("transformer")
+    model.output.__class__ = type("Own", (nn.Linear,), {})
+    with pytest.raises(InputError, match="output is a Own, which has no fast one: take the"):
+        make(model)
 
 
 def test_an_unknown_precision_is_refused():

@@ -65,9 +65,13 @@ class Product(torch.autograd.Function):
 class RoundedLinear(nn.Module):
     """A linear layer to translate with: its weights are rounded once, and have no gradients."""
 
+    weight: Tensor
+    bias: Tensor
+
     def __init__(self, layer: nn.Linear, dtype: torch.dtype) -> None:
         super().__init__()
-        self.weight, self.bias = (x.detach().to(dtype) for x in (layer.weight, layer.bias))
+        for name, parameter in layer.named_parameters():
+            self.register_buffer(name, parameter.detach().to(dtype), persistent=False)
 
     def forward(self, x: Float[Tensor, "*batch inner"]) -> Float[Tensor, "*batch outer"]:
         """x Wᵀ + b."""

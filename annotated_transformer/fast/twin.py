@@ -30,15 +30,15 @@ def format_of(model: Transformer, precision: str) -> torch.dtype:
 def fast_translator(model: Transformer, precision: str = "float32") -> Transformer:
     """A Transformer that translates as the model does, in less time.
 
-    In 16 bits the weights of its products are rounded here, once. It has no gradients, and later
-    steps of the model's training do not reach it.
+    It is a copy, whose products have weights that are rounded here, once: what becomes of the model
+    later does not reach it.
 
     Raises:
         InputError: if the precision is unknown, or a part is none that can be replaced.
     """
-    dtype = format_of(model, precision)
-    twin = fast_twin(model, dtype, RoundedLinear)
-    twin.output = RoundedLinear(model.output, dtype)  # type: ignore[assignment]
+    dtype, copy = format_of(model, precision), deepcopy(model).requires_grad_(False)
+    twin = fast_twin(copy, dtype, RoundedLinear)
+    twin.output = RoundedLinear(copy.output, dtype)  # type: ignore[assignment]
     return twin.eval()
 
 
@@ -47,14 +47,21 @@ def fast_twin(
     dtype: torch.dtype,
     linear: Callable[[nn.Linear, torch.dtype], nn.Module] = FastLinear,
 ) -> Transformer:
-    """A Transformer whose parameters *are* those of the model, made of fast modules.
+    """A Transformer made of fast modules, whose parameters *are* those of the model.
 
     It computes in that number format, embeddings and the weights of norms excepted, and instead of
-    logits it gives the vectors that they are made of.
+    logits it gives the vectors that they are made of. ``linear`` makes what stands for a linear
+    layer.
 
     Raises:
         InputError: if a part is of a class that was derived from one of those replaced.
     """
+    for name, part in model.named_modules():
+        if isinstance(part, REPLACED) and type(part) not in REPLACED:
+            raise InputError(
+                f"{name} is a {type(part).__name__}, which has no fast one: take the readable "
+                "engine."
+            )
     # What is in the memo is not copied: parameters, tables of positions, and the output layer.
     shared = [*model.parameters(), *model.buffers(), model.output]
     twin: Transformer = deepcopy(model, {id(each): each for each in shared})
@@ -64,7 +71,7 @@ def fast_twin(
         return x.to(dtype)
 
     def as_its_weights(norm: nn.Module, given: tuple[Tensor]) -> Tensor:
-        # PyTorch mixes number formats in one norm alone, and on a processor alone.
+        # LayerNorm alone, and on a processor alone, takes an input in another format than its own.
         is_mixed = isinstance(norm, nn.LayerNorm) and given[0].device.type == CPU
         return given[0] if is_mixed else given[0].to(next(norm.parameters()))
 
@@ -72,11 +79,6 @@ def fast_twin(
         embedding.register_forward_hook(rounded)
     for module in list(twin.modules()):
         for name, part in module.named_children():
-            if isinstance(part, REPLACED) and type(part) not in REPLACED:
-                raise InputError(
-                    f"{name} is a {type(part).__name__}, which has no fast one: take the readable "
-                    "engine."
-                )
             match part:
                 case nn.Linear():
                     setattr(module, name, linear(part, dtype))

@@ -63,13 +63,14 @@ def read(folder: Path, contest: str) -> list[Row]:
 def with_use(rows: Sequence[Row], made: dict[str, Any]) -> list[Row]:
     """On an accelerator: the share of its operations a second that a contestant makes use of.
 
-    A processor's time says nothing there, which only hands the work over.
+    A processor's time says nothing there, which only hands the work over. And the memory of the
+    record is not that of training alone.
     """
     if "operations" not in made:
         return list(rows)
     possible = made["operations"] / made["products_per_second"]  # seconds, for a turn
     return [
-        {name: value for name, value in row.items() if name != "times_as_fast_cpu"}
+        {name: row[name] for name in row if name not in ("times_as_fast_cpu", "peak_mib")}
         | {"use": f"{possible / float(row['seconds']):.1%}"}
         for row in rows
     ]
@@ -109,7 +110,7 @@ def outcome(wish: Wish, rows: Sequence[Row]) -> list[str]:
     if not row["seconds"]:
         return [*told, "", NOT_RUN]
     # The record compares all with one of them, which need not be the one that is meant here.
-    found = float(row[wish.clock]) / float(other[wish.clock])
+    found = round(float(row[wish.clock]) / float(other[wish.clock]), 2)
     return [*told, f"{found:.2f} ×", "reached" if found >= wish.times else "missed"]
 
 

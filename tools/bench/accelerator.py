@@ -1,4 +1,4 @@
-"""Training steps in 16 bits on an accelerator, of a model as large as the paper's base model.
+"""Training steps in 16 bits on a graphics card, of a model as large as the paper's base model.
 
 The work is that of the contest ``training`` otherwise. A turn takes every batch once, so that all
 turns have the same operations, which are counted.
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.devices import CPU, choose_device, computing_in
+from annotated_transformer.devices import choose_device, computing_in
 from annotated_transformer.errors import InputError
 from annotated_transformer.transformer import Transformer
 from bench import training
@@ -28,21 +28,21 @@ BATCHES, LARGER = 8, 5
 """How many batches there are, and how many times as large they are as in the other contests."""
 PRECISION = "bfloat16"
 SQUARE = 8192
-"""The side of the matrices whose product shows what the accelerator can do."""
+"""The side of the matrices whose product shows what the card can do."""
 
 
 def prepare(folder: Path) -> dict[str, Any]:
     """The work; to be recorded are its operations, and how many a second are possible.
 
     Raises:
-        InputError: if this machine has no accelerator.
+        InputError: if this machine has none that CUDA computes on.
     """
     device = choose_device()
-    if device.type == CPU:
-        raise InputError("this machine has no accelerator, on which the contest takes place.")
+    if device.type != "cuda":
+        raise InputError("this machine has no graphics card for CUDA, on which the contest is.")
     training.write_work(folder, SIZES, LARGER * BATCH_TOKENS, BATCHES, WORDS)
     return {
-        "accelerator": torch.get_device_module(device).get_device_name(),
+        "accelerator": torch.cuda.get_device_name(),
         "operations": sum(map(operations_of(folder), training.read_batches(folder))),
         "products_per_second": round(products(device)),
     }
@@ -77,7 +77,7 @@ def products(device: torch.device, times: int = 20) -> float:
 
 
 class Everything(training.Steps):
-    """In a turn, a step on every batch; it ends when the accelerator has done them."""
+    """In a turn, a step on every batch; it ends when the card has done them."""
 
     def work(self, turn: int) -> int:
         """The steps of a turn."""
@@ -90,15 +90,9 @@ class Everything(training.Steps):
 class Ours(Everything, training.Ours):
     """Our trainer."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, PRECISION, choose_device())
-
 
 class OursFast(Everything, training.OursFast):
     """Our fast trainer."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, PRECISION, choose_device())
 
 
 class Theirs(Everything, training.Theirs):
@@ -116,8 +110,8 @@ class Theirs(Everything, training.Theirs):
 CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {
     "nn.Transformer": lambda folder: Theirs(folder, TorchTransformer),
     "Marian": lambda folder: Theirs(folder, Marian),
-    "ours": Ours,
-    "ours, fast": OursFast,
+    "ours": lambda folder: Ours(folder, PRECISION, choose_device()),
+    "ours, fast": lambda folder: OursFast(folder, PRECISION, choose_device()),
 }
 
 

@@ -39,7 +39,7 @@ def write_earlier(folder: Path) -> None:
 
 
 def modules_from(folder: Path, *names: str) -> list[ModuleType]:
-    """Modules of the package in a folder; for as long as they are imported it is the only one."""
+    """Modules of the package in a folder, which is the only one while they are imported."""
 
     def taken_out() -> dict[str, ModuleType]:
         own = [name for name in sys.modules if name.split(".")[0] == PACKAGE]

@@ -46,8 +46,14 @@ class Contest(Protocol):
 
 
 CONTESTS = (
-    *("training", "two_threads", "older", "levers", "levers_two_threads", "accelerator"),
-    *("greedy", "beam"),
+    "training",
+    "two_threads",
+    "older",
+    "levers",
+    "levers_two_threads",
+    "accelerator",
+    "greedy",
+    "beam",
 )
 
 

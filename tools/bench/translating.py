@@ -67,30 +67,21 @@ class Translating:
 
 
 class Ours(Translating):
-    """Our search."""
+    """Our search, with the model or with its fast twin, which knows its precision by itself."""
 
-    def __init__(self, folder: Path, beam: int, precision: str = "float32") -> None:
+    def __init__(
+        self, folder: Path, beam: int, precision: str = "float32", *, fast: bool = False
+    ) -> None:
         super().__init__(folder, beam)
-        self.model, self.precision = Run.open(CHECKPOINT).model, precision
+        model = Run.open(CHECKPOINT).model
+        self.model = fast_translator(cast(Transformer, model), precision) if fast else model
+        self.precision = "float32" if fast else precision
         self.search = Search(beam=beam, alpha=0.0, extra_length=EXTRA_LENGTH)
 
     def found(self) -> list[list[int]]:
         """The ids of the translations."""
         with computing_in(self.precision, torch.device("cpu")):
             return translate_ids(self.model, self.sources, self.search)
-
-
-class OursFast(Translating):
-    """Our search, with the model's fast twin."""
-
-    def __init__(self, folder: Path, beam: int, precision: str = "float32") -> None:
-        super().__init__(folder, beam)
-        self.model = fast_translator(cast(Transformer, Run.open(CHECKPOINT).model), precision)
-        self.search = Search(beam=beam, alpha=0.0, extra_length=EXTRA_LENGTH)
-
-    def found(self) -> list[list[int]]:
-        """The ids of the translations."""
-        return translate_ids(self.model, self.sources, self.search)
 
 
 class OursEarlier(Translating):
@@ -169,12 +160,12 @@ def contestants(beam: int) -> dict[str, Callable[[Path], Contestant]]:
     """Those who translate, by name."""
     return {
         "ours": lambda folder: Ours(folder, beam),
-        "ours, fast": lambda folder: OursFast(folder, beam),
+        "ours, fast": lambda folder: Ours(folder, beam, fast=True),
         "ours, earlier": lambda folder: OursEarlier(folder, beam),
         "Hugging Face": lambda folder: HuggingFace(folder, beam),
         "CTranslate2": lambda folder: CTranslate2(folder, beam),
         "ours, bfloat16": lambda folder: Ours(folder, beam, "bfloat16"),
-        "ours, fast, bfloat16": lambda folder: OursFast(folder, beam, "bfloat16"),
+        "ours, fast, bfloat16": lambda folder: Ours(folder, beam, "bfloat16", fast=True),
         "CTranslate2, int8": lambda folder: CTranslate2(folder, beam, "int8"),
     }
 

@@ -31,7 +31,7 @@ def versions() -> dict[str, str]:
 
 
 def peak() -> int:
-    """The most memory that this process ever held, in MiB, on the accelerator if it computes there.
+    """The most memory that this process ever held, in MiB: its tensors on a card, if it has some.
 
     Of the machine's own memory, Linux says it of each process.
     """
