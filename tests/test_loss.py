@@ -33,6 +33,11 @@ def test_equals_torch(smoothing):
     torch.testing.assert_close(*gradients, rtol=0, atol=1e-10)
 
 
+def test_nothing_is_smoothed_unless_it_is_asked_for():
+    logits, target = random_case()
+    assert smoothed_cross_entropy(logits, target) == smoothed_cross_entropy(logits, target, 0.0)
+
+
 def test_padding_costs_nothing():
     logits, target = random_case()
     smoothed_cross_entropy(logits, target, 0.1).backward()
