@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from annotated_transformer.attention import ScaledDotProductAttention, SelfAttention
+from annotated_transformer.errors import InputError
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.soft_lookup import SoftLookup
 from oracles import BOTH_DTYPES, assert_close, randomise, weigh
@@ -96,3 +97,14 @@ def test_self_attention_makes_queries_keys_and_values_from_the_same_words():
     scores = (query @ key.mT / 2).masked_fill(~mask, -torch.inf)
     assert_close(attention(x, mask), scores.softmax(dim=-1) @ value)
     assert sum(p.numel() for p in attention.parameters()) == 6 * (4 + 4 + 3)
+
+
+@pytest.mark.usefixtures("as_readers_do")
+def test_a_query_is_as_wide_as_a_key():
+    query, key = torch.ones(1, 2, 3), torch.ones(1, 2, 4)
+    for call in (
+        lambda: ScaledDotProductAttention().weights(query, key),
+        lambda: ScaledDotProductAttention()(query, key, key),
+    ):
+        with pytest.raises(InputError, match=r"\[1, 2, 3\], .*a query must be as wide as a key"):
+            call()
