@@ -1,5 +1,6 @@
 """Dropout from cheap random bits: sixteen of them decide about a number."""
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -12,11 +13,12 @@ LEVELS = 2**16
 def random_mask(like: Float[Tensor, "*shape"], kept: int) -> Float[Tensor, "*shape"]:
     """1 with probability kept / 65,536, else 0, at each place by itself.
 
-    Shape, type and device are those of ``like``. Four places share a random number of 64 bits,
-    which costs less than four numbers.
+    Shape and type are those of ``like``. Four places share a random number of 64 bits, which costs
+    less than four numbers. They come from a generator that takes half the time of PyTorch's, and
+    begins with a number of that one.
     """
-    words = torch.empty(-(-like.numel() // 4), dtype=torch.int64, device=like.device)
-    numbers = words.random_(-(2**63), None).view(torch.int16)[: like.numel()].view(like.shape)
+    words = np.random.SFC64(int(torch.randint(2**63 - 1, ()))).random_raw(-(-like.numel() // 4))
+    numbers = torch.from_numpy(words).view(torch.int16)[: like.numel()].view(like.shape)
     # Written as numbers at once: to turn truth values into 16 bits takes longer than all the rest.
     return torch.lt(numbers, kept - LEVELS // 2, out=like.new_empty(like.shape))
 

@@ -29,6 +29,8 @@ BATCHES, LARGER = 8, 5
 PRECISION = "bfloat16"
 SQUARE = 8192
 """The side of the matrices whose product shows what the card can do."""
+# Four processes share the card's memory: what one keeps in pieces, the others lack.
+ENVIRONMENT = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
 
 
 def prepare(folder: Path) -> dict[str, Any]:
