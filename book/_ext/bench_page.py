@@ -63,14 +63,13 @@ def read(folder: Path, contest: str) -> list[Row]:
 def with_use(rows: Sequence[Row], made: dict[str, Any]) -> list[Row]:
     """On an accelerator: the share of its operations a second that a contestant makes use of.
 
-    A processor's time says nothing there, which only hands the work over. And the memory of the
-    record is not that of training alone.
+    A processor's time says nothing there, which only hands the work over.
     """
     if "operations" not in made:
         return list(rows)
     possible = made["operations"] / made["products_per_second"]  # seconds, for a turn
     return [
-        {name: row[name] for name in row if name not in ("times_as_fast_cpu", "peak_mib")}
+        {name: row[name] for name in row if name != "times_as_fast_cpu"}
         | {"use": f"{possible / float(row['seconds']):.1%}"}
         for row in rows
     ]
