@@ -235,10 +235,15 @@ class TsvSplit(FilePairs):
 def _lines(path: Path) -> Iterator[str]:
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file):
-                text = (line.removeprefix(BOM_UTF8) if not number else line).decode().rstrip()
-                yield with_short_words(text, f"{path}, line {number + 1}: ")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+            for number, line in enumerate(file, start=1):
+                place = f"{path}, line {number:,}"
+                try:
+                    text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().rstrip()
+                except UnicodeDecodeError as error:
+                    raise InputError(f"{place} cannot be read as UTF-8 text ({error}).") from error
+                with_short_words(text.replace("\t", " "), f"{place}: ")  # a tab ends a column
+                yield text
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read as UTF-8 text ({error}).") from error
 
 

@@ -11,6 +11,9 @@ from filelock import FileLock, Timeout
 
 from annotated_transformer.errors import InputError
 
+LOCK = ".lock"
+"""The file that is locked by whom a folder belongs to."""
+
 
 class FolderTakenError(InputError):
     """There is something in the folder already, or somebody else fills it."""
@@ -75,40 +78,67 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
         FolderTakenError: if there is something in the folder by then, or somebody else fills it.
         OSError: if it cannot be written; nothing is left of it then.
     """
-    folder = folder.resolve()
+    folder = Path(os.path.realpath(folder))  # `resolve` refuses links that go in a circle
     unfinished = folder.with_name(f".{folder.name}.unfinished")
-    lock = FileLock(unfinished / ".lock", timeout=0)
     missing = [parent for parent in folder.parents if not parent.exists()]
     try:
-        if not unfinished.is_dir() or unfinished.is_symlink():
-            discard(unfinished)
-        unfinished.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        lock = _claim(unfinished)
     except Timeout as error:
         raise FolderTakenError(f"{folder} is being filled by another process.") from error
     except OSError as error:
         raise not_written(folder, error) from error
+    place = unfinished
     try:
         require_empty(folder)
-        for remains in unfinished.iterdir():
-            if remains.name != ".lock":
-                discard(remains)
+        _empty(unfinished)
         write(unfinished)
         for path in (*unfinished.rglob("*"), unfinished):
             reach_disk(path)
         require_empty(folder)
-        unfinished.rename(folder)  # refused by the system where the folder holds something by now
-        (folder / ".lock").unlink()
+        # Refused by the system where the folder holds something by now.
+        place = unfinished.rename(folder)
+        (place / LOCK).unlink()
         reach_disk(folder.parent)
     except OSError as error:
         raise not_written(folder, error) from error
     finally:
-        if unfinished.exists():
-            discard(unfinished)
+        if place == unfinished:
+            _empty(place)
+            (place / LOCK).unlink(missing_ok=True)
         lock.release()
         with suppress(OSError):  # what was made on the way goes, unless it holds something
-            for parent in missing:
-                parent.rmdir()
+            for made in (unfinished, *missing):
+                made.rmdir()
+
+
+def _claim(folder: Path) -> FileLock:
+    """Make a folder, if it is not there, and lock it.
+
+    What is in it, and the lock itself, is taken away by nobody but by whom it is locked: so two
+    processes that come at the same moment do not take the folder from each other.
+
+    Raises:
+        Timeout: if somebody else has locked it, or has done so and gone again too often meanwhile.
+        OSError: if it cannot be made.
+    """
+    lock = FileLock(folder / LOCK, timeout=0)
+    for _ in range(100):
+        if folder.is_symlink() or folder.is_file():
+            with suppress(FileNotFoundError, IsADirectoryError):  # somebody was quicker
+                folder.unlink()
+        # What is not there any longer was just taken away, and what is there just made.
+        with suppress(FileNotFoundError, FileExistsError):
+            folder.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+            return lock
+    raise Timeout(str(folder))
+
+
+def _empty(folder: Path) -> None:
+    """Take away all that is in a folder, but the lock."""
+    for remains in folder.iterdir():
+        if remains.name != LOCK:
+            discard(remains)
 
 
 def quoted(path: Path) -> str:
@@ -152,7 +182,7 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         InputError: if somebody does.
     """
-    lock = FileLock(folder / ".lock", timeout=0)
+    lock = FileLock(folder / LOCK, timeout=0)
     try:
         lock.acquire()
     except Timeout as error:

@@ -76,7 +76,9 @@ def with_short_words(text: str, where: str = "") -> str:
     Raises:
         InputError: if a word is too long; it begins with ``where`` the text stands.
     """
-    longest = len(text) if len(text) <= LONGEST_WORD else max(map(len, text.split()), default=0)
+    longest = len(text)
+    if longest > LONGEST_WORD:  # cut as for subwords: at spaces, and at no other white space
+        longest = max(map(len, text.split(" ")))
     if longest > LONGEST_WORD:
         raise InputError(
             f"{where}a word has {longest:,} characters, it may have {LONGEST_WORD:,}: is this text?"
@@ -98,14 +100,19 @@ def require_sentences(sentences: Sequence[Any]) -> None:
     if not len(sentences):
         raise InputError("there are 0 sequences, a batch needs at least 1.")
     for sentence in sentences:
-        if isinstance(sentence, str) or not hasattr(sentence, "__iter__"):
-            raise InputError(f"a sequence is {BRIEF.repr(sentence)}, it must be a list of ids.")
+        _require_list(sentence)
         for i in sentence:
             whole = isinstance(i, (int, np.integer)) and not isinstance(i, bool)
             if not (whole and 0 <= i <= LARGEST_ID):
                 raise InputError(
                     f"an id is {BRIEF.repr(i)}, it must be a whole number from 0 to {LARGEST_ID}."
                 )
+
+
+def _require_list(sentence: Any) -> None:
+    """Refuse what is no list, tuple, array or tensor: a text, a set without an order, a number."""
+    if isinstance(sentence, str) or not hasattr(sentence, "__getitem__"):
+        raise InputError(f"a sequence is {BRIEF.repr(sentence)}, it must be a list of ids.")
 
 
 def require_unpadded(examples: Iterable[Any], padding: int) -> None:
@@ -115,7 +122,9 @@ def require_unpadded(examples: Iterable[Any], padding: int) -> None:
         InputError: if one is none, or holds it.
     """
     for example in each_pair(examples):
-        if any(hasattr(side, "__iter__") and padding in side for side in example):
+        for side in example:
+            _require_list(side)
+        if any(padding in side for side in example):
             raise InputError(
                 f"an example is {BRIEF.repr(example)}, it must not hold {padding}, the padding."
             )

@@ -136,7 +136,7 @@ def unknown(name: str, names: Collection[str]) -> str:
     "there is no setting 'd_modle': did you mean d_model?"
     """
     near = get_close_matches(name, names, n=1, cutoff=0.0)
-    return f"there is no setting {name!r}: did you mean {near[0]}?"
+    return f"there is no setting {BRIEF.repr(name)}: did you mean {near[0]}?"
 
 
 @cache

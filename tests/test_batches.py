@@ -144,3 +144,12 @@ def test_padding_is_no_token_of_an_example(example):
     message = f"an example is {example}, it must not hold 0, the padding."
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         Batch.of([([5], [6]), example])
+
+
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize("wrong", ["ab", None, 5, {5, 6}])
+def test_a_side_of_an_example_is_a_list_of_ids(wrong):
+    message = f"a sequence is {wrong!r}, it must be a list of ids."
+    for example in ((wrong, [5]), ([5], wrong)):
+        with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+            Batch.of([([5], [6]), example])

@@ -77,6 +77,23 @@ def test_two_levers_gained_nothing_elsewhere():
     assert min(left["without oneDNN"], left["without copied transposes"]) > 0.95
 
 
+def test_elsewhere_sixteen_bits_are_twice_as_fast_and_less_is_gained():
+    with (RECORDS / "training_elsewhere.csv").open(newline="", encoding="utf-8") as file:
+        _, *rows = csv.reader(file)
+    *found, (_, *products) = rows
+    assert [name for name, *_ in found] == [
+        row["contestant"] for row in bench_page.read(RECORDS, "training")
+    ]
+    assert all(2 < float(product) < 2.5 for product in products)
+    for column, contest, clock in (
+        (1, "training", "times_as_fast_cpu"),
+        (2, "two_threads", "times_as_fast"),
+    ):
+        for row, there in zip(bench_page.read(RECORDS, contest), found, strict=True):
+            if "fast" in row["contestant"]:
+                assert 1.3 < float(there[column]) < float(row[clock])
+
+
 def test_an_older_processor_is_said_to_be_one():
     made = json.loads((RECORDS / "bench_older.json").read_text(encoding="utf-8"))
     assert made["processor"].endswith("AVX2")

@@ -143,7 +143,7 @@ def test_what_is_no_id_is_refused_not_rounded(wrong):
 
 
 @pytest.mark.usefixtures("as_readers_do")
-@pytest.mark.parametrize("wrong", [5, "abc"])
+@pytest.mark.parametrize("wrong", [5, "abc", None])
 def test_what_is_no_sentence_is_refused(wrong):
     message = f"a sequence is {wrong!r}, it must be a list of ids."
     with pytest.raises(InputError, match=re.escape(message)):

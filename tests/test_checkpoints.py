@@ -1,4 +1,8 @@
 import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from threading import Barrier
 
 import pytest
 import torch
@@ -264,6 +268,69 @@ def test_a_folder_is_filled_by_one_process_at_a_time(tmp_path):
 
     fill_folder(folder, write)
     assert [path.name for path in tmp_path.rglob("*")] == ["run", "mine"]
+
+
+def test_of_those_who_come_at_the_same_moment_one_fills_the_folder(tmp_path):
+    """And what is in it is all that one's; the others are told that it is taken."""
+
+    def fill(folder, number):
+        def write(path):
+            (path / "one").write_text(number)
+            (path / "two").write_text(number)
+
+        together.wait()
+        try:
+            fill_folder(folder, write)
+        except FolderTakenError:
+            return None
+        return number
+
+    together = Barrier(3)
+    with ThreadPoolExecutor(3) as threads:
+        for turn in range(150):
+            folder = tmp_path / f"{turn}"
+            done = [*threads.map(partial(fill, folder), "abc")]
+            (winner,) = filter(None, done)
+            found = {path.name: path.read_text() for path in folder.iterdir()}
+            assert found == {"one": winner, "two": winner}
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(map(str, range(150)))
+
+
+def test_a_folder_that_is_made_between_two_looks_is_not_taken_away(tmp_path, monkeypatch):
+    """Somebody sees a file in the way, and a folder stands there when it is to be removed."""
+    remains = tmp_path / ".run.unfinished"
+    remains.write_text("half")
+    unlink = Path.unlink
+
+    def late(path, **options):
+        if path == remains and path.is_file():
+            unlink(path)
+            path.mkdir()
+        unlink(path, **options)
+
+    monkeypatch.setattr(Path, "unlink", late)
+    fill_folder(tmp_path / "run", lambda path: (path / "mine").write_text("1"))
+    assert [path.name for path in tmp_path.rglob("*")] == ["run", "mine"]
+
+
+def test_a_folder_that_is_always_taken_away_again_is_somebody_elses(tmp_path, monkeypatch):
+    mkdir = Path.mkdir
+
+    def gone(path, **options):
+        mkdir(path, **options)
+        path.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", gone)
+    with pytest.raises(FolderTakenError, match=r"run is being filled by another process\."):
+        fill_folder(tmp_path / "run", lambda path: (path / "mine").write_text("1"))
+
+
+@pytest.mark.parametrize("place", ["loop", "loop/run"])
+def test_a_link_that_leads_to_itself(tmp_path, place):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OSError, match="could not be written"):
+        fill_folder(tmp_path / place, lambda path: (path / "mine").write_text("1"))
+    assert [path.name for path in tmp_path.iterdir()] == ["loop"]
 
 
 @pytest.mark.parametrize("left", ["folder", "file", "link"])

@@ -743,12 +743,23 @@ def test_closed_streams_are_as_good_as_empty_ones(trained, closed):
     assert started(["translate", "none"], closed).returncode == 2
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"]])
+def test_an_output_without_room_is_told_in_one_sentence(arguments):
+    command = [sys.executable, "-m", "annotated_transformer", *arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=-1, text=True, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(r"Error: [^\n]*No space left on device[^\n]*\n", done.stderr)
+
+
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
         (["translate"], "RUN"),
-        (["translate", "run", "x", "--beam", "abc"], "--beam"),
-        (["translate", "run", "--workers", "65"], "--workers"),
+        (["translate", "run", "x", "--beam", "abc"], "--beam': 'abc' should be a valid integer"),
+        (["translate", "run", "x", "--alpha", "5 %"], "--alpha': '5 %' should be a valid number"),
+        (["translate", "run", "--workers", "65"], "--workers': '65' should be less than or equal"),
         (["translate", "run", "--nope"], "--nope"),
         (["--nope"], "--nope"),
         (["nope"], "nope"),

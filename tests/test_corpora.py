@@ -125,7 +125,7 @@ def test_files_of_different_length(tmp_path, longer):
 def test_bytes_that_are_not_utf8(tmp_path):
     folder = write(tmp_path, TEXT)
     (folder / "train.de").write_bytes("Ein Hund\nGrüße!".encode("latin-1"))
-    with pytest.raises(InputError, match=r"train\.de cannot be read as UTF-8 text"):
+    with pytest.raises(InputError, match=r"train\.de, line 2 cannot be read as UTF-8 text"):
         list(read_folder(folder).split("train"))
 
 
@@ -203,7 +203,7 @@ def test_a_damaged_archive(tmp_path, damage):
     content[20:30] = bytes(10)
     bad = {"cut": bytes(content[:25]), "changed": bytes(content), "not zipped": b"A dog\n"}
     (folder / "train.en.gz").write_bytes(bad[damage])
-    with pytest.raises(InputError, match=r"train\.en\.gz cannot be read"):
+    with pytest.raises(InputError, match=r"train\.en\.gz(, line \d)? cannot be read"):
         list(read_folder(folder).split("train"))
 
 
@@ -214,7 +214,7 @@ def test_every_single_byte_of_an_archive_counts(tmp_path):
         damaged = bytearray(whole)
         damaged[i] ^= 0xFF
         (folder / "train.en.gz").write_bytes(damaged)
-        with pytest.raises(InputError, match=r"train\.en\.gz cannot be read"):
+        with pytest.raises(InputError, match=r"train\.en\.gz(, line \d)? cannot be read"):
             list(read_folder(folder).split("train"))
 
 
@@ -273,7 +273,7 @@ def test_a_tsv_file_that_is_too_small(tmp_path, lines):
 def test_a_tsv_file_of_other_bytes(tmp_path):
     path = tmp_path / "pairs.tsv"
     path.write_bytes("Grüße\tGreetings\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"pairs\.tsv cannot be read as UTF-8 text"):
+    with pytest.raises(InputError, match=r"pairs\.tsv, line 1 cannot be read as UTF-8 text"):
         read_tsv(path).split("train")
 
 

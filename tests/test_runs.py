@@ -18,7 +18,7 @@ from annotated_transformer import files
 from annotated_transformer import run as runs
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus, load_corpus
-from annotated_transformer.errors import InputError
+from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.evaluation import evaluate, perplexity
 from annotated_transformer.files import FolderTakenError, locked
 from annotated_transformer.models import MODELS
@@ -722,6 +722,51 @@ def test_progress_that_no_training_can_have_is_refused(tmp_path, change, message
     save_checkpoint(run.checkpoint, tensors, progress | change)
     with pytest.raises(InputError, match=rf"is not that of a run \({message}"):
         train(run, CORPUS)
+
+
+def test_progress_of_which_something_is_missing_is_refused(tmp_path):
+    run = begin(tmp_path / "run")
+    train(run, CORPUS)
+    tensors, progress = load_checkpoint(run.checkpoint)
+    for name in progress:
+        save_checkpoint(run.checkpoint, tensors, {k: v for k, v in progress.items() if k != name})
+        with pytest.raises(InputError, match=rf"not that of a run \({name} is not set, it must be"):
+            train(run, CORPUS)
+
+
+def test_a_step_that_breaks_the_weights_is_not_saved(tmp_path, monkeypatch):
+    """Its loss is that of the weights before it: nothing else tells of it when a signal comes."""
+    run = begin(tmp_path / "run", steps=12, validate_every=6)
+    update = Trainer.update
+
+    def breaking(trainer, parts):
+        done = update(trainer, parts)
+        if trainer.steps == 9:
+            with torch.no_grad():
+                next(trainer.model.parameters()).view(-1)[0] = torch.nan
+        return done
+
+    monkeypatch.setattr(Trainer, "update", breaking)
+    stop_after(monkeypatch, 9)
+    with pytest.raises(
+        DivergedError, match=r"after step 9 the weights are no longer finite: train"
+    ):
+        train(run, CORPUS)
+    monkeypatch.undo()
+    assert load_checkpoint(run.checkpoint)[1]["steps"] == 6
+    assert train(run, CORPUS) is None
+
+
+def test_a_sentence_that_is_too_long_to_be_scored_is_named_by_its_line(tmp_path):
+    run = begin(tmp_path / "run", "transformer", sizes=SIZES["transformer"] | {"max_length": 16})
+    train(run, CORPUS)
+    texts = {"train": "a\n", "test": "\n\na\n\n" + "a " * 30 + "\n"}
+    for name, text in texts.items():
+        for language in ("de", "en"):
+            (tmp_path / f"{name}.{language}").write_text(text, encoding="utf-8")
+    corpus = load_corpus(str(tmp_path))
+    with pytest.raises(InputError, match=r"test\.de, line 5 has 31 tokens with its end symbol"):
+        run.evaluate(corpus, "test")
 
 
 def test_a_run_goes_on_without_the_random_numbers_of_another_device(tmp_path):

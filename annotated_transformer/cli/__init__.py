@@ -25,6 +25,6 @@ def main() -> None:
     try:
         with one_sentence():
             require_text(*sys.argv[1:])
+            app()
     except typer.Exit as refused:
         sys.exit(refused.exit_code)
-    app()

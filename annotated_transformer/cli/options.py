@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from annotated_transformer import __version__
 from annotated_transformer.devices import DEVICES
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.inputs import is_utf8
+from annotated_transformer.settings import BRIEF
 
 
 class Program(TyperGroup):
@@ -31,12 +33,16 @@ class Program(TyperGroup):
 
 @contextmanager
 def without_usage() -> Iterator[None]:
-    """Let an error in the use of the program be shown without the usage before its sentence."""
+    """Let an error in the use of the program be one sentence, in which the value stands."""
     try:
         yield
     except Exception as error:
-        if hasattr(error, "ctx"):  # Click's; the usage is that of the context
+        if hasattr(error, "ctx"):  # Click's; the usage, which would come first, is the context's
             error.ctx = None
+        if hasattr(error, "message") and isinstance(error.__context__, ValidationError):
+            (fault, *_) = error.__context__.errors()  # Typer leaves the value out
+            requirement = fault["msg"].removeprefix("Input ")
+            error.message = f"{BRIEF.repr(fault['input'])} {requirement}."
         raise
 
 

@@ -63,5 +63,5 @@ def _read_recipe(described: Any) -> tuple[Recipe, str]:
         )
     checksum = settings.pop("corpus_checksum", None)
     if not isinstance(checksum, str):
-        raise InputError(f"corpus_checksum is {checksum!r}, it must be a text")
+        raise InputError(f"corpus_checksum is {BRIEF.repr(checksum)}, it must be a text")
     return Recipe.of_settings(settings), checksum

@@ -224,6 +224,8 @@ class Run:
         # The links of an alignment are between words: those of subwords are not known.
         gold = None if self.recipe.subwords else corpus.alignments.get(split)
         pairs = list(corpus.split(split))
+        lengths = Bitext.of(self.vocabularies.encode(pairs)).lengths
+        require_positions(self.model, lengths, partial(corpus.place, split))
         return evaluate(self.model, self.vocabularies, pairs, search or self.recipe.search, gold)
 
     def export(self, folder: Path) -> "Run":

@@ -3,7 +3,7 @@
 import sys
 import time
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from signal import Signals
 from typing import Annotated, Any, cast
@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.devices import move
-from annotated_transformer.errors import InputError
+from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.fast import FastTrainer
 from annotated_transformer.files import locked
@@ -37,13 +37,18 @@ Finite = Annotated[float, Field(ge=-sys.float_info.max, le=sys.float_info.max)]
 class Progress:
     """Where a training stands, beside its tensors."""
 
-    steps: Annotated[int, Field(ge=0, le=10**9)] = 0
-    seconds: Annotated[float, Field(ge=0, le=10**10)] = 0.0
-    losses: list[Finite] = field(default_factory=list)  # since the last validation
-    norms: list[Finite] = field(default_factory=list)
-    best: Finite | None = None  # the lowest validation perplexity so far
-    waited: Annotated[int, Field(ge=0)] = 0  # validations since then
-    processes: Size = 1  # that train it together
+    steps: Annotated[int, Field(ge=0, le=10**9)]
+    seconds: Annotated[float, Field(ge=0, le=10**10)]
+    losses: list[Finite]  # since the last validation
+    norms: list[Finite]
+    best: Finite | None  # the lowest validation perplexity so far
+    waited: Annotated[int, Field(ge=0)]  # validations since then
+    processes: Size  # that train it together
+
+    @classmethod
+    def at_first(cls, processes: int) -> "Progress":
+        """Before the first step."""
+        return cls(0, 0.0, [], [], best=None, waited=0, processes=processes)
 
 
 def new_trainer(run: Run) -> Trainer:
@@ -75,7 +80,7 @@ def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) 
     Raises:
         InputError: if the run is past the end of its recipe, its corpus has changed, its files do
             not fit together, somebody else trains it, or it is not for so many processes.
-        DivergedError: if the loss is no longer a number.
+        DivergedError: if the loss, or a weight, is no longer a number.
     """
     recipe = run.recipe
     corpus = corpus or load_corpus(recipe.corpus, recipe.languages)
@@ -132,7 +137,7 @@ class Session:
         require_memory(sketch, recipe.batch_tokens, len(run.vocabularies.tgt), run.device)
         self.val = run.vocabularies.encode(corpus.split("val"))
         self.average = move(recipe.make_model(run.vocabularies), run.device)
-        self.trainer, self.progress = new_trainer(run), Progress(processes=processes.number)
+        self.trainer, self.progress = new_trainer(run), Progress.at_first(processes.number)
         if processes.number > 1:
             self.trainer = SharedTrainer(self.trainer, processes)
         if run.checkpoint.exists():
@@ -199,10 +204,20 @@ class Session:
         return row
 
     def save(self) -> None:
-        """Write the checkpoint; and weights to translate with, if no validation has written any."""
+        """Write the checkpoint; and weights to translate with, if no validation has written any.
+
+        Raises:
+            DivergedError: if the last step has broken the weights; what was saved before stays.
+        """
         self.progress.steps = self.trainer.steps
         self.progress.seconds = time.monotonic() - self.started
         tensors = self.trainer.tensors()
+        weights = [t for name, t in tensors.items() if name.startswith(("model.", "average."))]
+        if not all(weight.isfinite().all() for weight in weights):
+            raise DivergedError(
+                f"after step {self.trainer.steps} the weights are no longer finite: training "
+                "diverged, lower the learning rate (peak_rate in a recipe)."
+            )
         if not self.processes.leads:
             return
         if not self.run.weights.exists():
