@@ -75,6 +75,7 @@ MODULES: dict[str, str | None] = {
     "run.encoded": None,
     "run.description": None,
     "run.checkpoint": None,
+    "run.progress": None,
     "run.learning_curve": None,
     "run.interruption": None,
     "run.folder": None,

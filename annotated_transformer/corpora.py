@@ -110,10 +110,7 @@ def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
         return Corpus(
             "toy",
             ("en", "ko"),
-            {
-                name: [(" ".join(p.src), " ".join(p.tgt)) for p in pairs]
-                for name, pairs in splits.items()
-            },
+            {n: [(" ".join(p.src), " ".join(p.tgt)) for p in pairs] for n, pairs in splits.items()},
             {name: [pair.alignment for pair in pairs] for name, pairs in splits.items()},
         )
     if corpus == "multi30k":
@@ -237,14 +234,12 @@ def _lines(path: Path) -> Iterator[str]:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 place = f"{path}, line {number:,}"
-                try:
-                    text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().rstrip()
-                except UnicodeDecodeError as error:
-                    raise InputError(f"{place} cannot be read as UTF-8 text ({error}).") from error
+                text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().rstrip()
                 with_short_words(text.replace("\t", " "), f"{place}: ")  # a tab ends a column
                 yield text
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} cannot be read as UTF-8 text ({error}).") from error
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        where = place if isinstance(error, UnicodeDecodeError) else path
+        raise InputError(f"{where} cannot be read as UTF-8 text ({error}).") from error
 
 
 def _require_two(source: str, target: str) -> None:

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.files import replacing
 from annotated_transformer.training import Trainer
 
@@ -51,6 +51,20 @@ def save_halved(path: Path, model: nn.Module) -> None:
                 f"{torch.finfo(torch.float16).max:,.0f} to be written in 16 bits."
             )
     save_checkpoint(path, weights, {"exported": True})
+
+
+def require_finite(tensors: Mapping[str, Tensor], steps: int) -> None:
+    """Make sure that weights and their average are such as a training can go on with.
+
+    Raises:
+        DivergedError: if one is not finite.
+    """
+    weights = [t for name, t in tensors.items() if name.startswith(("model.", "average."))]
+    if not all(weight.isfinite().all() for weight in weights):
+        raise DivergedError(
+            f"after step {steps} the weights are no longer finite: training diverged, lower the "
+            "learning rate (peak_rate in a recipe)."
+        )
 
 
 def checksum(tensors: Mapping[str, Tensor], progress: str) -> str:

@@ -1,54 +1,38 @@
 """The loop of a run: from its recipe to a trained model, saved on the way and resumed at will."""
 
-import sys
 import time
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from signal import Signals
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
-from pydantic import Field
 from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.devices import move
-from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.fast import FastTrainer
 from annotated_transformer.files import locked
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.run.checkpoint import load_checkpoint, load_state, save_checkpoint
+from annotated_transformer.run.checkpoint import (
+    load_checkpoint,
+    load_state,
+    require_finite,
+    save_checkpoint,
+)
 from annotated_transformer.run.encoded import training_pairs
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.footprint import require_memory
 from annotated_transformer.run.interruption import asked_to_stop
 from annotated_transformer.run.learning_curve import LearningCurve
 from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
+from annotated_transformer.run.progress import Progress
 from annotated_transformer.screen import SCREEN
-from annotated_transformer.settings import Size, build
+from annotated_transformer.settings import build
 from annotated_transformer.training import Trainer, endless_batches
 from annotated_transformer.transformer import Transformer
-
-Finite = Annotated[float, Field(ge=-sys.float_info.max, le=sys.float_info.max)]
-
-
-@dataclass
-class Progress:
-    """Where a training stands, beside its tensors."""
-
-    steps: Annotated[int, Field(ge=0, le=10**9)]
-    seconds: Annotated[float, Field(ge=0, le=10**10)]
-    losses: list[Finite]  # since the last validation
-    norms: list[Finite]
-    best: Finite | None  # the lowest validation perplexity so far
-    waited: Annotated[int, Field(ge=0)]  # validations since then
-    processes: Size  # that train it together
-
-    @classmethod
-    def at_first(cls, processes: int) -> "Progress":
-        """Before the first step."""
-        return cls(0, 0.0, [], [], best=None, waited=0, processes=processes)
 
 
 def new_trainer(run: Run) -> Trainer:
@@ -137,7 +121,8 @@ class Session:
         require_memory(sketch, recipe.batch_tokens, len(run.vocabularies.tgt), run.device)
         self.val = run.vocabularies.encode(corpus.split("val"))
         self.average = move(recipe.make_model(run.vocabularies), run.device)
-        self.trainer, self.progress = new_trainer(run), Progress.at_first(processes.number)
+        self.trainer = new_trainer(run)
+        self.progress = Progress(0, 0.0, [], [], None, 0, processes.number)
         if processes.number > 1:
             self.trainer = SharedTrainer(self.trainer, processes)
         if run.checkpoint.exists():
@@ -212,12 +197,7 @@ class Session:
         self.progress.steps = self.trainer.steps
         self.progress.seconds = time.monotonic() - self.started
         tensors = self.trainer.tensors()
-        weights = [t for name, t in tensors.items() if name.startswith(("model.", "average."))]
-        if not all(weight.isfinite().all() for weight in weights):
-            raise DivergedError(
-                f"after step {self.trainer.steps} the weights are no longer finite: training "
-                "diverged, lower the learning rate (peak_rate in a recipe)."
-            )
+        require_finite(tensors, self.trainer.steps)
         if not self.processes.leads:
             return
         if not self.run.weights.exists():

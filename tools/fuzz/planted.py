@@ -19,10 +19,10 @@ class Fault:
 
 
 FAULTS = [
-    Fault("tsv", "corpora.py", "except UnicodeDecodeError", "except UnicodeEncodeError"),
+    Fault("tsv", "corpora.py", "zlib.error, UnicodeDecodeError)", "zlib.error)"),
     Fault("tsv", "corpora.py", "if len(columns) != 2 or", "if len(columns) < 2 or"),
     Fault("text", "corpora.py", "if source and target:", "if source or target:"),
-    Fault("gzip", "corpora.py", "(OSError, EOFError, zlib.error)", "OSError"),
+    Fault("gzip", "corpora.py", "(OSError, EOFError, zlib.error, ", "(OSError, "),
     Fault("recipe", "run/presets.py", "if not isinstance(settings, dict):", "if settings is None:"),
     Fault(
         "recipe of a run",

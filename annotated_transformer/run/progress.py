@@ -1,0 +1,24 @@
+"""Where a training stands, as its checkpoint says it."""
+
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from annotated_transformer.settings import Size
+
+Finite = Annotated[float, Field(ge=-sys.float_info.max, le=sys.float_info.max)]
+
+
+@dataclass
+class Progress:
+    """Where a training stands, beside its tensors."""
+
+    steps: Annotated[int, Field(ge=0, le=10**9)]
+    seconds: Annotated[float, Field(ge=0, le=10**10)]
+    losses: list[Finite]  # since the last validation
+    norms: list[Finite]
+    best: Finite | None  # the lowest validation perplexity so far
+    waited: Annotated[int, Field(ge=0)]  # validations since then
+    processes: Size  # that train it together
