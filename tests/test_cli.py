@@ -748,7 +748,7 @@ def test_closed_streams_are_as_good_as_empty_ones(trained, closed):
 def test_an_output_without_room_is_told_in_one_sentence(arguments):
     command = [sys.executable, "-m", "annotated_transformer", *arguments]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=-1, text=True, check=False)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert re.fullmatch(r"Error: [^\n]*No space left on device[^\n]*\n", done.stderr)
 

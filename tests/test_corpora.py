@@ -203,7 +203,7 @@ def test_a_damaged_archive(tmp_path, damage):
     content[20:30] = bytes(10)
     bad = {"cut": bytes(content[:25]), "changed": bytes(content), "not zipped": b"A dog\n"}
     (folder / "train.en.gz").write_bytes(bad[damage])
-    with pytest.raises(InputError, match=r"train\.en\.gz(, line \d)? cannot be read"):
+    with pytest.raises(InputError, match=r"train\.en\.gz cannot be read"):
         list(read_folder(folder).split("train"))
 
 

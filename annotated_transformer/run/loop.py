@@ -121,8 +121,7 @@ class Session:
         require_memory(sketch, recipe.batch_tokens, len(run.vocabularies.tgt), run.device)
         self.val = run.vocabularies.encode(corpus.split("val"))
         self.average = move(recipe.make_model(run.vocabularies), run.device)
-        self.trainer = new_trainer(run)
-        self.progress = Progress(0, 0.0, [], [], None, 0, processes.number)
+        self.trainer, self.progress = new_trainer(run), Progress.at_first(processes.number)
         if processes.number > 1:
             self.trainer = SharedTrainer(self.trainer, processes)
         if run.checkpoint.exists():

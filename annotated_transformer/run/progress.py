@@ -22,3 +22,8 @@ class Progress:
     best: Finite | None  # the lowest validation perplexity so far
     waited: Annotated[int, Field(ge=0)]  # validations since then
     processes: Size  # that train it together
+
+    @classmethod
+    def at_first(cls, processes: int) -> "Progress":
+        """Before the first step. A checkpoint has to say all of it: no field has a default."""
+        return cls(0, 0.0, losses=[], norms=[], best=None, waited=0, processes=processes)
