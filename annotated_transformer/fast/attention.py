@@ -18,25 +18,24 @@ SHORT = {torch.bfloat16: 128, torch.float32: 48}
 class WrittenOut(torch.autograd.Function):
     """The same attention, one operation at a time, with its gradients.
 
-    PyTorch's softmax is made for long rows; these have a dozen numbers. Products are rounded to the
-    format of what is given, and the softmax has at least 32 bits.
+    PyTorch's softmax of rows is made for long ones; these have a dozen numbers. That of columns
+    takes a dozen of them at once, so every query has one here. Products are rounded to the format
+    of what is given, and the softmax has at least 32 bits.
     """
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         """The weighted sum of the values."""
         query, key, value = (x.contiguous() for x in (query, key, value))  # each is used twice
-        scores = (query @ key.mT).to(torch.promote_types(query.dtype, torch.float32))
+        scores = (key @ query.mT).to(torch.promote_types(query.dtype, torch.float32))
         scores /= math.sqrt(query.size(-1))
         if mask is not None:
-            scores += torch.where(mask, 0.0, -torch.inf).to(scores)
-        # A query that may attend to nothing has no largest score, and all its weights become 0.
-        scores -= scores.amax(-1, keepdim=True).clamp_min_(torch.finfo(scores.dtype).min)
-        exponentials = scores.exp_()
-        exponentials /= exponentials.sum(-1, keepdim=True).clamp_min_(1)
-        weights = exponentials.to(query.dtype)
+            scores += torch.where(mask.mT, 0.0, -torch.inf).to(scores)
+        weights = scores.softmax(-2).to(query.dtype)
+        if mask is not None and not (sees := mask.any(-1, keepdim=True)).all():
+            weights = weights.masked_fill(~sees.mT, 0)
         ctx.save_for_backward(query, key, value, weights)
-        return weights @ value
+        return weights.mT @ value
 
     @staticmethod
     @once_differentiable
@@ -44,12 +43,12 @@ class WrittenOut(torch.autograd.Function):
         """The gradients of query, key and value: those of scores are αⱼ (gⱼ − Σₖ αₖ gₖ)."""
         query, key, value, weights = ctx.saved_tensors
         gradient = gradient.contiguous()
-        slopes = (gradient @ value.mT).to(torch.promote_types(query.dtype, torch.float32))
-        slopes -= (slopes * weights).sum(-1, keepdim=True)
-        slopes *= weights
+        slopes = (value @ gradient.mT).to(torch.promote_types(query.dtype, torch.float32))
+        kept = weights.to(slopes)
+        slopes = torch.ops.aten._softmax_backward_data(slopes, kept, -2, slopes.dtype)
         slopes /= math.sqrt(query.size(-1))
         into_scores = slopes.to(query.dtype)
-        return into_scores @ key, into_scores.mT @ query, weights.mT @ gradient, None
+        return into_scores.mT @ key, into_scores @ query, weights @ gradient, None
 
 
 class FastAttention(ScaledDotProductAttention):

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
 
 from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
@@ -21,12 +22,28 @@ CHUNK, LARGE_CHUNK = 512, 4096
 """Tokens at a time: their logits should fit into a processor's cache, or fill an accelerator."""
 
 
+def surprisal(
+    chosen: Float[Tensor, " tokens"],
+    target: Int[Tensor, " tokens"],
+    hidden: Float[Tensor, "tokens d_model"],
+    weight: Float[Tensor, "vocab d_model"],
+    bias: Float[Tensor, " vocab"],
+) -> Float[Tensor, " tokens"]:
+    """−log p of the targets, from p itself; where it vanished, from their logits h Wᵀ + b."""
+    nats = -chosen.to(torch.promote_types(chosen.dtype, torch.float32)).log()
+    vanished = chosen < torch.finfo(chosen.dtype).tiny
+    if vanished.any():
+        logits = F.linear(hidden[vanished], weight, bias).to(nats)
+        nats[vanished] = F.cross_entropy(logits, target[vanished], reduction="none")
+    return nats
+
+
 class OutputLoss(torch.autograd.Function):
     """Smoothed cross-entropy of h Wᵀ + b, summed over real tokens, with its gradients.
 
     With p = softmax(z), z = h Wᵀ + b and V words, the loss of a token y is
-    log Σ exp z − (1 − ε) z_y − ε mean(z), and its gradient p − (1 − ε) one-hot(y) − ε / V. What
-    belongs to the uniform part needs no table: mean(z) = h · mean(W) + mean(b).
+    −log p_y + ε z_y − ε mean(z), and its gradient p − (1 − ε) one-hot(y) − ε / V. What belongs to
+    the uniform part needs no table: mean(z) = h · mean(W) + mean(b).
     """
 
     @staticmethod
@@ -38,25 +55,22 @@ class OutputLoss(torch.autograd.Function):
         rounded, uniform = weight.to(hidden.dtype), weight.mean(0)
         shift = bias.to(hidden.dtype)
         is_real = target != PAD
-        real, wanted = hidden[is_real], target[is_real, None]
+        real, wanted = hidden[is_real], target[is_real]
         into_real, into_weight = torch.empty_like(real), torch.zeros_like(weight)
         into_bias, total = torch.zeros_like(bias), bias.new_zeros(())
         chunk = CHUNK if hidden.device.type == CPU else LARGE_CHUNK
-        room = weight.new_empty(min(chunk, len(real)), vocab)
         for start in range(0, len(real), chunk):
             part = slice(start, start + chunk)
             h, y = real[part], wanted[part]
-            p = room[: len(h)]
-            logits = linear(h, rounded, shift)
-            top, at_target = p.copy_(logits).amax(-1), p.gather(-1, y)[:, 0]
+            at_target = torch.arange(len(h), device=h.device), y
+            p = linear(h, rounded, shift)
+            total += smoothing * p[at_target].sum(dtype=dtype)
             torch.softmax(p, -1, out=p)
-            # The logarithm of the sum, from the largest probability: that one never vanishes.
-            total += (top - p.amax(-1).log() - (1 - smoothing) * at_target).sum()
-            p.scatter_add_(-1, y, p.new_full(y.shape, smoothing - 1))
+            total += surprisal(p[at_target], y, h, rounded, shift).sum(dtype=dtype)
+            p[at_target] -= 1 - smoothing
             into_bias += p.sum(0)
-            slopes = logits.copy_(p)  # memory that is asked for anew costs more than to fill it
-            into_real[part] = linear(slopes, rounded.t())
-            product = transposed_product(slopes, h)
+            into_real[part] = linear(p, rounded.t())
+            product = transposed_product(p, h)
             # In the layout of the first product: what lies otherwise takes far longer to add.
             into_weight = into_weight.add_(product) if start else product.to(dtype)
         total -= smoothing * (real.to(dtype) @ uniform + bias.mean()).sum()
