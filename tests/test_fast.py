@@ -225,13 +225,35 @@ def test_the_loss_of_padding_alone_is_nothing():
     assert not any(x.grad.any() for x in (hidden, layer.weight, layer.bias))
 
 
-def test_the_loss_of_logits_that_are_far_apart_is_finite():
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_the_loss_of_logits_that_are_far_apart_is_finite(dtype):
     layer = nn.Linear(2, VOCAB)
     with torch.no_grad():
-        layer.weight.copy_(torch.linspace(-500, 500, 2 * VOCAB).view(VOCAB, 2))
-    hidden, target = torch.ones(1, 1, 2), torch.tensor([[4]])
-    loss = output_loss.output_loss(layer, hidden, target)
-    assert loss.item() == pytest.approx(smoothed_cross_entropy(layer(hidden), target).item())
+        layer.weight.copy_(torch.linspace(-500, 500, 2 * VOCAB).view(VOCAB, 2).to(dtype))
+    layer.to(torch.promote_types(dtype, torch.float32))
+    hidden, target = torch.ones(1, 2, 2, dtype=dtype), torch.tensor([[4, VOCAB - 1]])
+    loss = output_loss.output_loss(layer, hidden, target, 0.1)
+    expected = smoothed_cross_entropy(layer(hidden.to(loss)), target, 0.1).item()
+    assert loss.item() == pytest.approx(expected, rel=0.01 if dtype == torch.bfloat16 else 1e-6)
+
+
+def test_the_loss_in_sixteen_bits_is_near_that_of_the_logits(monkeypatch):
+    monkeypatch.setattr(output_loss, "CHUNK", 10)
+    layer = randomise(nn.Linear(6, VOCAB))
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.copy_(parameter.bfloat16())
+    exact, target = deepcopy(layer).double(), PARTS[2].tgt_out
+    ours = torch.randn(*target.shape, 6).bfloat16().requires_grad_()
+    theirs = ours.detach().double().requires_grad_()
+    loss = output_loss.output_loss(layer, ours, target, 0.1)
+    expected = smoothed_cross_entropy(exact(theirs), target, 0.1)
+    assert loss.item() == pytest.approx(expected.item(), rel=0.001)
+    loss.backward()
+    expected.backward()
+    pairs = [(x.grad, y.grad) for x, y in zip(layer.parameters(), exact.parameters(), strict=True)]
+    for one, other in [(ours.grad, theirs.grad), *pairs]:
+        torch.testing.assert_close(one.double(), other, rtol=0, atol=BITS * other.abs().max())
 
 
 @pytest.mark.parametrize("smoothing", [-0.1, 1.0, 1.5])
