@@ -269,6 +269,7 @@ def test_a_smoothing_that_there_is_not(smoothing):
     ("target", "message"),
     [
         (torch.ones(2, 2).long(), r"target has the shape \[2, 2\], it must be \[1, 4\]"),
+        (torch.ones(1, 3).long(), r"target has the shape \[1, 3\], it must be \[1, 4\]"),
         (torch.tensor([[1, 2, 3, 5]]), "target holds id 5, it must be at least 0 and below 5"),
         (torch.ones(1, 4), "target is of the type torch.float"),
     ],
