@@ -256,6 +256,14 @@ def test_the_loss_in_sixteen_bits_is_near_that_of_the_logits(monkeypatch):
         torch.testing.assert_close(one.double(), other, rtol=0, atol=BITS * other.abs().max())
 
 
+def test_the_slopes_of_the_loss_have_none_of_their_own():
+    layer, hidden = nn.Linear(6, VOCAB), torch.randn(1, 3, 6, requires_grad=True)
+    loss = output_loss.output_loss(layer, hidden, torch.ones(1, 3).long())
+    (slopes,) = torch.autograd.grad(loss.square(), hidden, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slopes.sum().backward()
+
+
 @pytest.mark.parametrize("smoothing", [-0.1, 1.0, 1.5])
 def test_a_smoothing_that_there_is_not(smoothing):
     with pytest.raises(InputError, match=rf"smoothing is {smoothing}, it must be at least 0 and"):
