@@ -32,6 +32,7 @@ class WrittenOut(torch.autograd.Function):
         if mask is not None:
             scores += torch.where(mask.mT, 0.0, -torch.inf).to(scores)
         weights = scores.softmax(-2).to(query.dtype)
+        # Of a query that may attend to nothing they are no numbers: they become 0.
         if mask is not None and not (sees := mask.any(-1, keepdim=True)).all():
             weights = weights.masked_fill(~sees.mT, 0)
         ctx.save_for_backward(query, key, value, weights)

@@ -33,7 +33,7 @@ def surprisal(
     nats = -chosen.to(torch.promote_types(chosen.dtype, torch.float32)).log()
     vanished = chosen < torch.finfo(chosen.dtype).tiny
     if vanished.any():
-        logits = F.linear(hidden[vanished], weight, bias).to(nats)
+        logits = linear(hidden[vanished], weight, bias).to(nats)
         nats[vanished] = F.cross_entropy(logits, target[vanished], reduction="none")
     return nats
 

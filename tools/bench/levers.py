@@ -46,8 +46,8 @@ REPLACED: dict[str, list[tuple[Any, str, Any]]] = {
 """For each lever: module, name there, and what is put there instead."""
 
 
-SAME = ("oneDNN", "copied transposes")
-"""The levers that are the same code as their counterparts in bfloat16."""
+IN_32_BITS = ("oneDNN", "copied transposes")
+"""The levers for 32 bits: in 16, PyTorch takes oneDNN by itself, but for the biases."""
 
 
 def without(lever: str, precision: str, folder: Path) -> Contestant:
@@ -72,7 +72,7 @@ CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {
     named(lever, precision): partial(without, lever, precision)
     for precision in PRECISIONS
     for lever in ("", *REPLACED, "fused loss")
-    if precision == "float32" or lever not in SAME
+    if precision == "float32" or lever not in IN_32_BITS
 }
 
 

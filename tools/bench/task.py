@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import torch
 
 from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.fast.products import onednn_multiplies
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,7 +78,7 @@ def environment(contest: Any) -> dict[str, str]:
 
 def suits(name: str) -> bool:
     """Whether this machine has what a contestant of that name needs: instructions for 16 bits."""
-    return "bfloat16" not in name or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return "bfloat16" not in name or onednn_multiplies(torch.bfloat16)
 
 
 def require_equal(answers: dict[str, Any], tolerance: float, in_16_bits: float = 0.0) -> None:
