@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.bahdanau import AdditiveAttention
-from annotated_transformer.course.exercises.find_the_bug.diagnosis import SRC, TGT_IN
+from transformer_workbook.exercises.find_the_bug.diagnosis import SRC, TGT_IN
 from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
 from annotated_transformer.masking import causal_mask, padding_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention

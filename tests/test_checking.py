@@ -22,13 +22,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.comparing import difference, equal, show
-from annotated_transformer.course.copying import copied
-from annotated_transformer.course.derivations import Derivation
-from annotated_transformer.course.probes import Remembered
-from annotated_transformer.course.questions import Question, by_letters, by_number, by_word
-from annotated_transformer.course.trials import attempt, settings_put_back
+from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.comparing import difference, equal, show
+from transformer_workbook.judge.copying import copied
+from transformer_workbook.judge.derivations import Derivation
+from transformer_workbook.judge.probes import Remembered
+from transformer_workbook.judge.questions import Question, by_letters, by_number, by_word
+from transformer_workbook.judge.trials import attempt, settings_put_back
 
 
 def total(x: Tensor) -> Tensor:
@@ -286,7 +286,7 @@ def test_an_endless_loop_is_stopped_with_a_sentence() -> None:
 
 TRACED = """
 import sys
-from annotated_transformer.course.overtime import OutOfTime, within
+from transformer_workbook.judge.overtime import OutOfTime, within
 
 def trace(frame, event, argument):
     return trace
@@ -315,7 +315,7 @@ def test_a_loop_is_stopped_where_code_is_traced_as_by_a_debugger() -> None:
 
 DROPPED = """
 import weakref
-from annotated_transformer.course.overtime import OutOfTime, within
+from transformer_workbook.judge.overtime import OutOfTime, within
 
 class Thing:
     pass

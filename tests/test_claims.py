@@ -11,7 +11,11 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 
-from annotated_transformer.course import Interval, mean_interval, paired_difference
+from transformer_workbook.notebook import (
+    Interval,
+    mean_interval,
+    paired_difference,
+)
 from records import parts
 from records.tables import RECORDS
 

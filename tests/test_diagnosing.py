@@ -9,17 +9,17 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.circumstances import circumstance
-from annotated_transformer.course.comparing import Failure, equal
-from annotated_transformer.course.derivations import Derivation
-from annotated_transformer.course.exercises.cases import normal
-from annotated_transformer.course.explaining import explained
-from annotated_transformer.course.other_arguments import other_cases
-from annotated_transformer.course.partly import OTHER_SHAPES, SEQUENCES, partly_right
-from annotated_transformer.course.places import CORNERS, WRONG, places
-from annotated_transformer.course.quantities import OF, by_a_quantity
-from annotated_transformer.course.trials import attempt
+from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.circumstances import circumstance
+from transformer_workbook.judge.comparing import Failure, equal
+from transformer_workbook.judge.derivations import Derivation
+from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.explaining import explained
+from transformer_workbook.judge.other_arguments import other_cases
+from transformer_workbook.judge.partly import OTHER_SHAPES, SEQUENCES, partly_right
+from transformer_workbook.judge.places import CORNERS, WRONG, places
+from transformer_workbook.judge.quantities import OF, by_a_quantity
+from transformer_workbook.judge.trials import attempt
 
 RIGHT = [normal(3, 4, 5, seed=1) + 5, normal(2, 5, 4, seed=2) + 5]
 

@@ -21,17 +21,18 @@ import yaml
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.course import arguments, exercises
-from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.comparing import Failure, equal, is_number
-from annotated_transformer.course.derivations import Derivation
-from annotated_transformer.course.exercises import CHAPTERS
-from annotated_transformer.course.exercises.cases import (
+from transformer_workbook import exercises
+from transformer_workbook.judge import arguments
+from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.comparing import Failure, equal, is_number
+from transformer_workbook.judge.derivations import Derivation
+from transformer_workbook.exercises import CHAPTERS
+from transformer_workbook.exercises.cases import (
     normal,
     random_cases,
 )
-from annotated_transformer.course.exercises.find_the_bug.diagnosis import SRC, TGT_IN
-from annotated_transformer.course.tasks import Task
+from transformer_workbook.exercises.find_the_bug.diagnosis import SRC, TGT_IN
+from transformer_workbook.judge.tasks import Task
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from mutate_exercises import mutants
 from other_answers import OTHERS, decode_with_lists

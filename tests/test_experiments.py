@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from annotated_transformer.course.experiments import (
+from transformer_workbook.notebook.experiments import (
     ToyTask,
     exactly_right,
     share_by_length,

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import pytest
 
-from annotated_transformer.course.figures import arrow, box
+from transformer_workbook.notebook.figures import arrow, box
 
 
 @pytest.fixture

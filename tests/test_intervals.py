@@ -7,7 +7,7 @@ from statistics import fmean
 import pytest
 from scipy import stats
 
-from annotated_transformer.course import (
+from transformer_workbook.notebook import (
     Interval,
     difference,
     mean_interval,

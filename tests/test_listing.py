@@ -9,7 +9,7 @@ import tokenize
 import pytest
 
 from annotated_transformer import MODULES
-from annotated_transformer.course.listing import compact, show_source
+from transformer_workbook.notebook.listing import compact, show_source
 
 
 class Strip(ast.NodeTransformer):

@@ -4,14 +4,14 @@ import pytest
 import torch
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.course.exercises.find_the_bug.naming import (
+from transformer_workbook.exercises.find_the_bug.naming import (
     LETTERS,
     SIGNS,
     name_the_mistake,
     passes,
 )
-from annotated_transformer.course.experiments import train_briefly
-from annotated_transformer.course.mistakes import CHANGES, SMALL, patient
+from transformer_workbook.notebook.experiments import train_briefly
+from transformer_workbook.faulty.models import CHANGES, SMALL, patient
 from annotated_transformer.errors import InputError
 from small_models import random_examples
 

@@ -19,9 +19,9 @@ from typer.testing import CliRunner, Result
 
 from annotated_transformer import MODULES
 from annotated_transformer.cli import app
-from annotated_transformer.course.exercises import CHAPTERS as EXERCISES
+from transformer_workbook.exercises import CHAPTERS as EXERCISES
 from annotated_transformer.errors import InputError
-from annotated_transformer.own import (
+from transformer_workbook.own import (
     PACKAGE,
     WRITTEN,
     Report,
@@ -31,12 +31,12 @@ from annotated_transformer.own import (
     judging,
     start,
 )
-from annotated_transformer.own.bench import STOPPED
-from annotated_transformer.own.checks import CHECKS
-from annotated_transformer.own.judging import Finding, judged, loaded, slips, subjects_of
-from annotated_transformer.own.loading import stand_in
-from annotated_transformer.own.skeleton import GIVEN, skeleton, source_of
-from annotated_transformer.own.teaching import CHAPTERS, chapter_of
+from transformer_workbook.own.bench import STOPPED
+from transformer_workbook.own.checks import CHECKS
+from transformer_workbook.own.judging import Finding, judged, loaded, slips, subjects_of
+from transformer_workbook.own.loading import stand_in
+from transformer_workbook.own.skeleton import GIVEN, skeleton, source_of
+from transformer_workbook.own.teaching import CHAPTERS, chapter_of
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from annotated_transformer.course import exercises
-from annotated_transformer.course.progress import FILE, note_progress, read_progress
+from transformer_workbook import exercises
+from transformer_workbook.judge.progress import FILE, note_progress, read_progress
 from annotated_transformer.errors import InputError
 from run_notebooks import run
 

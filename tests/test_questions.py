@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.course import exercises
-from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises.find_the_bug import attacks, naming_trainers
-from annotated_transformer.course.faulty_trainers import train
-from annotated_transformer.course.questions import Question
+from transformer_workbook import exercises
+from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.exercises.find_the_bug import attacks, naming_trainers
+from transformer_workbook.faulty.trainers import train
+from transformer_workbook.judge.questions import Question
 from annotated_transformer.errors import InputError
 
 QUESTIONS: dict[str, Question] = {

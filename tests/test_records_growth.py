@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from annotated_transformer.course.intervals import Interval
+from transformer_workbook.notebook.intervals import Interval
 from annotated_transformer.tokens import EOS
 from records import growth
 from records.growth import BASE, CURVES, VARIED

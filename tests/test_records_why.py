@@ -9,7 +9,7 @@ import torch
 from plain_markdown import to_roles
 from torch.nn import functional as F
 
-from annotated_transformer.course import difference, verdict
+from transformer_workbook.notebook import difference, verdict
 from oracles import assert_close
 from records import copying, layers
 from records.tables import Row

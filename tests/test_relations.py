@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from annotated_transformer.course.changes import ASKED_FOR, RELATIONS
-from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.derivations import Derivation
-from annotated_transformer.course.exercises.cases import normal
-from annotated_transformer.course.relations import other_kind, relation
+from transformer_workbook.judge.changes import ASKED_FOR, RELATIONS
+from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.derivations import Derivation
+from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.relations import other_kind, relation
 
 NUMBERS = [0.25, 3.5, 6.25]
 FRACTIONS = [0.2537, -3.5219, 6.7253]

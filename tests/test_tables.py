@@ -6,7 +6,7 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
-from annotated_transformer.course import table
+from transformer_workbook.notebook import table
 from annotated_transformer.errors import InputError
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from annotated_transformer.course import exercises
-from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.exercises import CHAPTERS
-from annotated_transformer.course.tasks import Task, Verdict
+from transformer_workbook import exercises
+from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.exercises import CHAPTERS
+from transformer_workbook.judge.tasks import Task, Verdict
 
 pytestmark = pytest.mark.slow
 

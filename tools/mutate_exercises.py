@@ -21,9 +21,9 @@ from cosmic_ray import plugins
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 
-from annotated_transformer.course import exercises
-from annotated_transformer.course.checking import Exercise
-from annotated_transformer.course.tasks import Verdict
+from transformer_workbook import exercises
+from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.tasks import Verdict
 
 # The first two write random numbers. Whether equal numbers are identical is Python's affair.
 LEFT_OUT = ("VariableReplacer", "VariableInserter", "_Is", "_IsNot")

@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 import launch_cell
 import notebook_status
 import plain_notebooks
-from annotated_transformer.course.progress import FILE
+from transformer_workbook.judge.progress import FILE
 
 ROOT = Path(__file__).resolve().parent.parent
 METADATA = {

@@ -17,7 +17,7 @@ def start(
     folder: Annotated[Path, typer.Argument(help="A new folder for your package.")],
 ) -> None:
     """Begin a package of your own: what the course teaches, with nothing in its functions."""
-    from annotated_transformer.own import start as start_package
+    from transformer_workbook.own import start as start_package
 
     with one_sentence():
         require_text(folder)
@@ -40,7 +40,7 @@ def check(
 
     The exit code is 0 if all is right, 1 if something is wrong or not written yet.
     """
-    from annotated_transformer.own import check_package
+    from transformer_workbook.own import check_package
 
     with one_sentence():
         require_text(folder, what)

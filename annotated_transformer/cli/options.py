@@ -108,7 +108,7 @@ def handed_over(package: Path | None, command: Callable[..., Any], given: dict[s
     """Whether a package of one's own is given, with which the command was then run anew."""
     if package is None:
         return False
-    from annotated_transformer.own import with_package  # it imports the course: not at every start
+    from transformer_workbook.own import with_package  # it imports the course: not at every start
 
     with one_sentence():
         with_package(package, command, given | {"package": None})

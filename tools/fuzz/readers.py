@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 
 from annotated_transformer.bitext import Bitext, read_bitext, write_bitext
 from annotated_transformer.corpora import load_corpus
-from annotated_transformer.course.progress import read_progress
+from transformer_workbook.judge.progress import read_progress
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.exchange import import_marian, marian_names, marian_settings
 from annotated_transformer.run import Recipe, Run

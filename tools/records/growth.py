@@ -17,7 +17,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.course.intervals import Interval, mean_interval
+from transformer_workbook.notebook.intervals import Interval, mean_interval
 from annotated_transformer.decoding import decode
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.search import Search

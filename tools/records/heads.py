@@ -24,7 +24,11 @@ from annotated_transformer.alignment import (
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.batches import Batch
 from annotated_transformer.bitext import Example
-from annotated_transformer.course import ToyTask, exactly_right, paired_difference
+from transformer_workbook.notebook import (
+    ToyTask,
+    exactly_right,
+    paired_difference,
+)
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.masking import padding_mask

@@ -8,7 +8,12 @@ import torch
 
 from annotated_transformer.alignment import alignment_errors
 from annotated_transformer.bitext import Example
-from annotated_transformer.course import BINS, ToyTask, exactly_right, share_by_length
+from transformer_workbook.notebook import (
+    BINS,
+    ToyTask,
+    exactly_right,
+    share_by_length,
+)
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.schedule import linear_schedule

@@ -1,0 +1,44 @@
+"""The judge: whether an answer is right, and which mistake it is if it is wrong.
+
+Import from here.
+"""
+
+from transformer_workbook.judge.catalogue import Mistake
+from transformer_workbook.judge.checking import Exercise, exercise
+from transformer_workbook.judge.comparing import (
+    Failure,
+    brief,
+    difference,
+    equal,
+    form,
+    is_number,
+    show,
+)
+from transformer_workbook.judge.derivations import Derivation, derivation
+from transformer_workbook.judge.questions import Question, letters, number, question, word
+from transformer_workbook.judge.tasks import Task, Verdict
+from transformer_workbook.judge.trials import Unfit, attempt
+
+__all__ = [
+    "Derivation",
+    "Exercise",
+    "Failure",
+    "Mistake",
+    "Question",
+    "Task",
+    "Unfit",
+    "Verdict",
+    "attempt",
+    "brief",
+    "derivation",
+    "difference",
+    "equal",
+    "exercise",
+    "form",
+    "is_number",
+    "letters",
+    "number",
+    "question",
+    "show",
+    "word",
+]

@@ -1,0 +1,87 @@
+"""A catalogue: the mistakes that readers make, as changes of the source of a right answer.
+
+It stands in a table beside the reference, a TOML file of the same name::
+
+    [[window_mask]]
+    says = "the windows have one place too many: width counts the query itself."
+    change = { "< width" = "<= width" }
+
+Every change replaces a text that stands in the source exactly once. Where no change can say a
+mistake, ``function`` names a function beside the reference that makes it.
+"""
+
+import ast
+import inspect
+import sys
+import textwrap
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A way to be wrong."""
+
+    says: str
+    """What the result of it is, as a sentence."""
+    answer: Callable[..., Any]
+    """An answer that is wrong in this way."""
+
+
+def mistakes_in(reference: Callable[..., Any]) -> list[Mistake]:
+    """Read the mistakes of a reference from the table beside its module.
+
+    Raises:
+        ValueError: if a change does not apply exactly once.
+    """
+    module = sys.modules[reference.__module__]
+    rows = table(Path(str(module.__file__)).with_suffix(".toml")).get(reference.__name__, [])
+    source, names = source_of(reference), dict(vars(module))
+    names[reference.__name__] = reference
+    return [Mistake(row["says"], wrong(row, source, names, reference.__name__)) for row in rows]
+
+
+@cache
+def table(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """The mistakes that stand in a file, by what they are mistakes of."""
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def wrong(
+    row: Mapping[str, Any], source: str, names: Mapping[str, Any], name: str
+) -> Callable[..., Any]:
+    """The answer that a row of a table describes."""
+    if "function" in row:
+        return names[row["function"]]
+    own = dict(names)
+    code = "from __future__ import annotations\n" + changed(source, row["change"])
+    exec(compile(code, f"<{name}: {row['says']}>", "exec"), own)
+    return own[name]
+
+
+def changed(source: str, changes: Mapping[str, str]) -> str:
+    """A source after some changes, one upon the other.
+
+    >>> changed("return mask & near", {"&": "|", "near": "far"})
+    'return mask | far'
+
+    Raises:
+        ValueError: if one does not apply exactly once.
+    """
+    for right, replacement in changes.items():
+        if source.count(right) != 1:
+            raise ValueError(f"{right!r} is in it {source.count(right)} times, it must be once.")
+        source = source.replace(right, replacement)
+    return source
+
+
+def source_of(reference: Callable[..., Any]) -> str:
+    """The source of a function or a class without its decorators."""
+    source = textwrap.dedent(inspect.getsource(reference))
+    [node] = ast.parse(source).body
+    assert isinstance(node, ast.FunctionDef | ast.ClassDef)
+    return "".join(source.splitlines(keepends=True)[node.lineno - 1 :])

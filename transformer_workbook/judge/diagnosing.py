@@ -1,0 +1,214 @@
+"""Diagnosing: what is said of a wrong answer that no mistake of a catalogue gives."""
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from inspect import signature
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer_workbook.judge.arguments import named_shape, parameters, sizes
+from transformer_workbook.judge.circumstances import circumstance
+from transformer_workbook.judge.comparing import Failure, equal
+from transformer_workbook.judge.explaining import explained
+from transformer_workbook.judge.influence import Influence
+from transformer_workbook.judge.other_arguments import other_cases
+from transformer_workbook.judge.partly import partly_right
+from transformer_workbook.judge.probes import Probe, Remembered
+from transformer_workbook.judge.quantities import by_a_quantity
+from transformer_workbook.judge.relations import columns, relation, wrong_columns
+from transformer_workbook.judge.trials import attempt, calculate, settings_put_back
+
+BRIEFLY = 1.0
+"""The seconds for a case that is tried to find out what is wrong: there are many."""
+
+Results = Sequence[Any]
+Part = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What can be said of wrong answers to an exercise, without a catalogue of mistakes."""
+
+    reference: Callable[..., Any]
+    cases: Sequence[tuple[Any, ...]]
+    ask: Callable[..., Any] | None
+    whole: bool
+    seconds: float
+
+    @cached_property
+    def known(self) -> dict[str, Any]:
+        """The names of the arguments, with their annotations."""
+        return parameters(self.reference, self.ask, self.cases[0])
+
+    @cached_property
+    def sizes(self) -> list[dict[str, float]]:
+        """In every case the sizes and numbers that have a name."""
+        return [sizes(self.known, case) for case in self.cases]
+
+    def give(self, function: Callable[..., Any], case: tuple[Any, ...]) -> Any:
+        """What a function gives in a case that is like those of the exercise."""
+        return attempt(function, case, min(self.seconds, BRIEFLY), self.ask).result
+
+    def right(self, case: tuple[Any, ...]) -> Any:
+        """What the reference gives in such a case."""
+        return calculate(self.reference, case, self.ask)
+
+    def swapped(self, answers: Results) -> str:
+        """Which two arguments are swapped, if these are the right answers for them."""
+        return next((pair for pair, swapped in self._swaps.items() if equal(answers, swapped)), "")
+
+    @cached_property
+    def _swaps(self) -> dict[str, list[Any]]:
+        """What the reference gives where two arguments are swapped, by what to say then."""
+        names, swaps = list(self.known), {}
+        if self.ask:
+            return {}
+        for i, j in itertools.combinations(range(len(names)), 2):
+            order = [{i: j, j: i}.get(place, place) for place in range(len(names))]
+            swapped = [tuple(case[place] for place in order) for case in self.cases]
+            if all(type(x) is type(y) for x, y in zip(swapped[0], self.cases[0], strict=True)):
+                results = list(map(self.right, swapped))
+                if not all(isinstance(result, Failure) for result in results):
+                    swaps[f"{names[i]} and {names[j]} are swapped."] = results
+        return swaps
+
+    def related(self, answers: Results, right: Results, part: Part = lambda x: x) -> str:
+        """What all the answers are of the right ones, or of those for other arguments.
+
+        ``part`` takes from a result of the reference what stands in ``right``.
+        """
+        said = relation(answers, right, self.whole) or self._given(answers)
+        said = said or by_a_quantity(answers, right, self.sizes)
+        if said or any(isinstance(got, Failure) for got in answers):
+            return said
+        said = self._for_others(answers, part) or self._partly(answers, right)
+        return said or self._other_axes(answers, right) or self._one_entry(answers, right, part)
+
+    def _given(self, answers: Results) -> str:
+        """Which argument the answers are."""
+        for place, name in enumerate(self.known):
+            if equal(answers, [case[place] for case in self.cases], self.whole):
+                return f"this is `{name}`, as it was given."
+        return ""
+
+    def _partly(self, answers: Results, right: Results) -> str:
+        """What part of the answers is right."""
+        returned = signature(self.reference).return_annotation
+        return partly_right(answers, right, getattr(returned, "dim_str", "").split(), self.whole)
+
+    def _one_entry(self, answers: Results, right: Results, part: Part) -> str:
+        """The same of one entry, if all the others are right."""
+        pairs = columns(answers, right)
+        wrong = wrong_columns(pairs, self.whole)
+        if len(wrong) != 1 or len(pairs) == 1:
+            return ""
+        place = wrong[0] - 1
+        said = self.related(*pairs[place], lambda result: part(result)[place])
+        return f"entry {wrong[0]} of {len(pairs)}: {said}" if said else ""
+
+    @cached_property
+    def _others(self) -> Remembered[tuple[str, Remembered[Probe]]]:
+        """What may be said of other arguments, and the cases with them."""
+        cases = list(self.cases)
+        return Remembered(
+            lambda: (
+                (said, Remembered(partial(self._probes, changed)))
+                for said, changed in other_cases(self.known, cases)
+            )
+        )
+
+    def _probes(self, cases: Callable[[], Iterable[tuple[Any, ...]]]) -> Iterator[Probe]:
+        return map(partial(Probe, self.right), cases())
+
+    def _for_others(self, answers: Results, part: Part) -> str:
+        """For which other arguments these are the right answers."""
+        for said, probes in self._others:
+            if all(map(partial(self._is_right_for, part), answers, probes)):
+                return f"this is the right result for other arguments: {said}."
+        return ""
+
+    def _is_right_for(self, part: Part, got: Any, probe: Probe) -> bool:
+        want = probe.right
+        return not isinstance(want, Failure) and equal(got, part(want), self.whole)
+
+    def _other_axes(self, answers: Results, right: Results) -> str:
+        """What the axes are called that the answers have, where others are asked for."""
+        shapes = {
+            tuple(named_shape(x, known) for x in pair)
+            for *pair, known in zip(answers, right, self.sizes, strict=True)
+        }
+        got, want = next(iter(shapes))
+        if len(shapes) > 1 or not got or not want or got == want:
+            return ""
+        return f"the axes of the result are {got}; {want} is asked for."
+
+    def dependent(self, answer: Callable[..., Any], told: int) -> tuple[str, str]:
+        """Which argument the answer does not depend on; what counts wrongly in one case."""
+        tried = cache(lambda probe: self.give(answer, probe.case))
+        none = self._influence.missing(tried)
+        return none, none or self._influence.wrong(tried, told)
+
+    @cached_property
+    def _influence(self) -> Influence:
+        return Influence(self.right, self.known, list(self.cases))
+
+    def wrong_axes(self, answers: Results, right: Results) -> str:
+        """What to say if the answer is right for one number of axes, and raises for others."""
+        axes = [next((x.dim() for x in case if isinstance(x, Tensor)), 0) for case in self.cases]
+        good = {
+            n
+            for n, got, want in zip(axes, answers, right, strict=True)
+            if equal(got, want, self.whole)
+        }
+        bad = {n: i for i, n in enumerate(axes) if n not in good}
+        if len(good) != 1 or not bad:
+            return ""
+        if not all(isinstance(answers[i], Failure) for i in bad.values()):
+            return ""
+        number, case = next(iter(bad.items()))
+        return (
+            f"it is right for {_axes(*good)} only; for {_axes(number)} "
+            f"{self.failed(answers[case], case)} Count the axes from the end: -1, -2."
+        )
+
+    def circumstance(self, answer: Callable[..., Any], answers: Results, right: Results) -> str:
+        """What the cases have in common in which the answers are right."""
+
+        def elsewhere(case: tuple[Any, ...]) -> bool | None:
+            want = self.right(case)
+            if isinstance(want, Failure):
+                return None
+            return equal(self.give(answer, case), want, self.whole)
+
+        is_right = [equal(x, y, self.whole) for x, y in zip(answers, right, strict=True)]
+        return circumstance(self.known, list(self.cases), is_right, elsewhere)
+
+    def failed(self, failure: Failure, case: int) -> str:
+        """What an exception says of the answer."""
+        return explained(failure, self.sizes[case]) or failure.sentence
+
+    def by_chance(self, answer: Callable[..., Any], told: int) -> str:
+        """What to say if the answer depends on random numbers, and the right one does not."""
+
+        def results(function: Callable[..., Any]) -> Iterator[Any]:
+            for seed in (0, 0, 1):
+                with settings_put_back():
+                    random.seed(seed)
+                    torch.manual_seed(seed)
+                    yield self.give(function, self.cases[told])
+
+        first, again, other = results(answer)
+        if isinstance(other, Failure) or not equal(first, again) or equal(again, other):
+            return ""  # a failure may be one of time
+        right, _, other = results(self.reference)
+        said = "called again with the same arguments, it returns something else."
+        return said if equal(right, other) else ""
+
+
+def _axes(number: int) -> str:
+    return f"{number} axis" if number == 1 else f"{number} axes"

@@ -1,0 +1,199 @@
+"""Questions: judge a value that a reader found by an experiment or by thought.
+
+The replies to wrong values are rows of the table beside the question: ``value`` is the wrong value,
+as an expression in which ``right`` is the right one; ``when`` is a condition on ``answer`` that comes
+before all others, ``otherwise`` one that comes after them; ``letter`` or ``word`` is what was chosen.
+``values`` are expressions for the places in a sentence. A judge of its own takes its sentences from
+the rows by ``name``.
+"""
+
+import contextlib
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from transformer_workbook.judge.catalogue import table
+from transformer_workbook.judge.comparing import form, is_number, show
+from transformer_workbook.judge.tasks import Task, Verdict
+
+Rows = list[dict[str, Any]]
+Say = Callable[..., str]
+
+
+class Question(Task):
+    """A value is asked for, found by an experiment or by thought."""
+
+    def __init__(self, judge: Callable[[Any], str | Verdict], name: str, statement: str) -> None:
+        self.judge, self.name, self.statement = judge, name, statement
+
+    def check(self, answer: Any) -> Verdict:
+        """Judge a value; ``None`` is no answer."""
+        if answer is None:
+            return Verdict("not attempted")
+        try:
+            mistake = self.judge(answer)
+        except OverflowError:
+            mistake = "the number is too large."
+        if isinstance(mistake, Verdict):
+            return mistake
+        return Verdict("wrong", mistake) if mistake else Verdict("right")
+
+
+def question(judge: Callable[[Any, Say], str | Verdict]) -> Question:
+    """Make a question of a judge of its own; a decorator.
+
+    ``judge(answer, say)`` returns what is wrong with an answer, or nothing, or a verdict.
+    ``say(name, **values)`` is the sentence of that name, with the values in its places.
+    """
+
+    def judged(answer: Any) -> str | Verdict:
+        sentences = {row["name"]: row["says"] for row in rows_of(judge)}
+        return judge(answer, lambda name, **values: sentences[name].format(**values))
+
+    return Question(judged, judge.__name__, _statement(judge))
+
+
+def number(
+    within: float = 1e-3, among: Sequence[int | float] = ()
+) -> Callable[[Callable[[], float]], Question]:
+    """Make a question of a function that returns the right number; a decorator.
+
+    ``within`` is relative. There may be a few numbers to choose from.
+    """
+
+    def made(find: Callable[[], float]) -> Question:
+        def judged(answer: Any) -> str:
+            if not is_number(answer):
+                return f"a number is asked for, not {form(answer)}."
+            right, rows = find(), rows_of(find)
+            names = vars(sys.modules[find.__module__]) | {"right": right, "answer": float(answer)}
+            of = partial(_first_that_holds, rows, names)
+            if said := of("when"):
+                return said
+            if abs(float(answer) - right) <= within * abs(right):
+                return ""
+            said = of("value", within) or _slip(float(answer), right, within)
+            return said or of("otherwise") or _too_large_or_small(answer, right, within, among)
+
+        return Question(judged, find.__name__, _statement(find))
+
+    return made
+
+
+def letters(find: Callable[[], Iterable[str]]) -> Question:
+    """Make a question of a function that returns the letters to choose; a decorator.
+
+    The rows say of every letter why it belongs to the choice, or why not.
+    """
+
+    def judged(answer: Any) -> str:
+        names = vars(sys.modules[find.__module__])
+        replies = {row["letter"]: _sentence(row, names) for row in rows_of(find)}
+        return by_letters(answer, find(), replies)
+
+    return Question(judged, find.__name__, _statement(find))
+
+
+def word(find: Callable[[], str]) -> Question:
+    """Make a question of a function that returns the right word; a decorator.
+
+    The rows reply to every wrong one.
+    """
+
+    def judged(answer: Any) -> str:
+        return by_word(answer, find(), {row["word"]: row["says"] for row in rows_of(find)})
+
+    return Question(judged, find.__name__, _statement(find))
+
+
+def rows_of(function: Callable[..., Any]) -> Rows:
+    """The rows of the table that stand under the name of a function."""
+    file = Path(str(sys.modules[function.__module__].__file__))
+    return table(file.with_suffix(".toml")).get(function.__name__, [])
+
+
+def _statement(function: Callable[..., Any]) -> str:
+    return (function.__doc__ or "").partition("\n")[0]
+
+
+def _first_that_holds(
+    rows: Rows, names: Mapping[str, Any], kind: str, within: float | None = None
+) -> str:
+    """What the first row of a kind says that holds of the answer, or nothing."""
+    for row in rows:
+        if kind in row:
+            found = eval(row[kind], dict(names))
+            if within is not None:
+                found = abs(names["answer"] - found) <= within * abs(found)
+            if found:
+                return _sentence(row, names)
+    return ""
+
+
+def _sentence(row: Mapping[str, Any], names: Mapping[str, Any]) -> str:
+    """What a row says, with the values of its expressions in their places."""
+    values = {name: eval(value, dict(names)) for name, value in row.get("values", {}).items()}
+    return row["says"].format(**values) if values else row["says"]
+
+
+SLIPS: dict[str, Callable[[float], float]] = {
+    "the sign is wrong.": lambda x: -x,
+    "this is the exponent; 10 to the power of it is asked for.": math.log10,
+    "this is in per cent; the number itself is asked for.": lambda x: 100 * x,
+    "this is a hundredth of what is asked for.": lambda x: x / 100,
+    "this is upside down: 1 divided by what is asked for.": lambda x: 1 / x,
+    "this is the square of what is asked for.": lambda x: x * x,
+    "this is the root of what is asked for.": math.sqrt,
+    "this is twice what is asked for.": lambda x: 2 * x,
+    "this is half of what is asked for.": lambda x: x / 2,
+}
+"""What a wrong number may be of the right one."""
+
+
+def _slip(answer: float, right: float, within: float) -> str:
+    """What a wrong number is of the right one."""
+    for slip, change in SLIPS.items():
+        with contextlib.suppress(ValueError, ZeroDivisionError):  # there is no such number
+            if abs(answer - change(right)) <= within * abs(change(right)):
+                return slip
+    return ""
+
+
+def _too_large_or_small(
+    answer: Any, right: float, within: float, among: Sequence[int | float]
+) -> str:
+    if among and not any(abs(float(answer) - value) <= within * abs(value) for value in among):
+        return f"{show(float(answer))} is none to choose from; they are {show(tuple(among))[1:-1]}."
+    return f"{show(float(answer))} is too {'large' if answer > right else 'small'}."
+
+
+def by_word(answer: Any, right: str, replies: Mapping[str, str]) -> str:
+    """What is wrong with a word or letter; there is a reply to every wrong one."""
+    words = [right, *replies]
+    said = str(answer).strip().casefold()
+    if said not in [word.casefold() for word in words]:
+        return f"{answer!r} is none of the answers; they are {', '.join(sorted(words))}."
+    return next((reply for word, reply in replies.items() if word.casefold() == said), "")
+
+
+def by_letters(answer: Any, right: Iterable[str], replies: Mapping[str, str]) -> str:
+    """What is wrong with a choice of letters: the first that is too much, or missing.
+
+    ``replies`` says of every letter why it belongs to the choice, or why not.
+    """
+    try:
+        letters = "".join(map(str, answer))
+    except TypeError:  # it has no entries
+        letters = None
+    if letters is None or isinstance(answer, Mapping):
+        return f"letters are asked for, as in 'AC', not {form(answer)}."
+    said = {letter for letter in letters.upper() if letter.isalnum()}
+    unknown = said - replies.keys()
+    if unknown:
+        return f"there is no {min(unknown)}; the letters are {', '.join(replies)}."
+    wrong = min(said ^ set(right), default="")
+    belongs = "does not belong" if wrong in said else "belongs"
+    return f"{wrong} {belongs} to it: {replies[wrong]}" if wrong else ""

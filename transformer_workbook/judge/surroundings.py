@@ -1,0 +1,101 @@
+"""Surroundings: what a function reads outside itself is copied for it, and put back afterwards."""
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+from torch import Tensor, nn
+
+from transformer_workbook.judge.comparing import equal
+from transformer_workbook.judge.copying import copied
+
+DATA = (Tensor, nn.Module, np.ndarray, list, dict, set, deque, tuple)
+MISSING = object()
+"""What stands under a name that nothing has."""
+
+
+class Place(NamedTuple):
+    """Where something stands that a function reads."""
+
+    holder: Any
+    name: str
+    value: Any
+    put: Callable[[Any], None]
+    """Let something else stand there."""
+
+
+@contextlib.contextmanager
+def surroundings_put_back(function: Callable[..., Any]) -> Iterator[dict[str, tuple[Any, Any]]]:
+    """Inside, a function reads copies of the data around it; here is each beside its original.
+
+    So do the functions and classes of the same notebook that it uses.
+
+    >>> seen = []
+    >>> note = lambda x: seen.append(x)
+    >>> with surroundings_put_back(note) as copies:
+    ...     note(3)
+    >>> seen, copies
+    ([], {'seen': ([3], [])})
+    """
+    copies: dict[str, tuple[Any, Any]] = {}
+    known: dict[int, Any] = {}
+    home = getattr(getattr(function, "func", function), "__module__", None)
+    with contextlib.ExitStack() as afterwards:
+        for place in _outside(function, home, set()):
+            afterwards.callback(place.put, place.value)
+            if isinstance(place.value, DATA):
+                with contextlib.suppress(Exception):  # a tensor with a history has no copy
+                    place.put(copy := copied(place.value, known))
+                    if equal(copy, place.value):
+                        copies[place.name] = copy, place.value
+        yield copies
+
+
+def _outside(part: Any, home: str | None, seen: set[Any]) -> Iterator[Place]:
+    """The places that a function reads, or a class or a partial, if they are at home there."""
+    part = getattr(part, "__func__", part)  # of a method
+    if isinstance(part, partial):
+        given, state = (part.args, part.keywords), getattr(part, "__setstate__")  # noqa: B009
+        yield Place(part, "partial", given, lambda x: state((part.func, *x, part.__dict__)))
+        yield from _outside(part.func, home, seen)
+    if getattr(part, "__module__", None) != home or id(part) in seen:
+        return
+    seen.add(id(part))
+    if isinstance(part, type):
+        for member in (*vars(part).values(), *part.__bases__):
+            yield from _outside(member, home, seen)
+    if isinstance(part, FunctionType):
+        for place in _places(part):
+            if (key := (id(place.holder), place.name)) not in seen:
+                seen.add(key)
+                yield place
+                yield from _outside(place.value, home, seen)
+
+
+def _places(function: FunctionType) -> Iterator[Place]:
+    """The globals that a function names, what it closes over, and its defaults."""
+    world = function.__globals__
+    for name in sorted(_names(function.__code__)):
+        yield Place(world, name, world.get(name, MISSING), partial(_put, world, name))
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # nothing stands in it yet
+            yield Place(cell, name, cell.cell_contents, partial(setattr, cell, "cell_contents"))
+    for name in ("__defaults__", "__kwdefaults__"):
+        yield Place(function, name, getattr(function, name), partial(setattr, function, name))
+
+
+def _put(world: dict[str, Any], name: str, value: Any) -> None:
+    if value is MISSING:
+        world.pop(name, None)
+    else:
+        world[name] = value
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names that a piece of code, and the code inside it, may read outside."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names, inner))

@@ -1,0 +1,64 @@
+"""Tasks: what a reader is asked, and the verdict on an answer."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from transformer_workbook.judge.copying import copied
+from transformer_workbook.judge.progress import note_progress
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What a check found; it shows itself, and can be read by a program."""
+
+    state: str  # "not attempted", "right" or "wrong"
+    mistake: str = ""  # why it is wrong, as a sentence
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer is right."""
+        return self.state == "right"
+
+    def __repr__(self) -> str:
+        return f"{self.state}: {self.mistake}" if self.mistake else self.state
+
+    def _repr_html_(self) -> str:
+        sign = {"right": "✓", "wrong": "✗"}.get(self.state, "○")
+        return f"<p>{sign} <strong>{self.state}</strong> {escape(self.mistake)}</p>"
+
+
+class Task:
+    """What a reader is asked: called with an answer, it gives a verdict and notes it.
+
+    The note is written in a notebook only, beside it. ``check`` judges and writes nothing.
+    """
+
+    statement: str
+    """What is asked, in one line."""
+    name: str
+
+    def __call__(self, answer: Any) -> Verdict:
+        """Judge an answer and remember the verdict."""
+        verdict = self.check(answer)
+        if verdict.state != "not attempted":
+            note_progress(self.name, verdict.state)
+        return verdict
+
+    def check(self, answer: Any) -> Verdict:
+        """Judge an answer."""
+        raise NotImplementedError
+
+
+class Cases(Sequence[tuple[Any, ...]]):
+    """Arguments to try. Whoever takes one out gets a copy."""
+
+    def __init__(self, cases: Iterable[tuple[Any, ...]]) -> None:
+        self._cases = tuple(cases)
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    def __getitem__(self, place: Any) -> Any:
+        return copied(self._cases[place])

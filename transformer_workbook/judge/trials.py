@@ -1,0 +1,149 @@
+"""Trials: run a reader's function on a case so that it can neither hang nor change anything."""
+
+import contextlib
+import io
+import linecache
+import random
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from transformer_workbook.judge.comparing import Failure, equal
+from transformer_workbook.judge.copying import copied
+from transformer_workbook.judge.overtime import OutOfTime, within
+from transformer_workbook.judge.surroundings import surroundings_put_back
+from annotated_transformer.devices import same_randomness
+
+SECONDS = 10.0
+"""How long a reader's function may take for one case."""
+
+NOT_THE_READERS = (
+    Path(__file__).parent.parent,
+    Path(torch.__file__).parent.parent,
+    Path(contextlib.__file__).parent,
+)
+"""Where this package, the installed ones and those of Python have their files."""
+
+
+IN_PLACE = "it changes its arguments in place; return a new result"
+
+
+class Unfit(ValueError):
+    """What was written cannot be put to a case; the message says why, and is told as it is."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a function did in one case."""
+
+    result: Any
+    """What it returned, or a Failure."""
+    printed: str = ""
+    changed: tuple[str, ...] = ()
+    """The names outside the function whose values it changed."""
+    endless: bool = False
+
+
+def attempt(
+    function: Callable[..., Any],
+    case: tuple[Any, ...],
+    seconds: float = SECONDS,
+    ask: Callable[..., Any] | None = None,
+) -> Trial:
+    """Call a function with copies of the arguments, and tell whatever it does.
+
+    ``ask(function, *arguments)`` is called instead where it is given.
+    The data that it reads outside itself are copied too, the random generators are put back, and
+    what it prints is caught. Only an interruption from the keyboard goes through.
+    """
+    given, printed = copied(case), io.StringIO()
+    copies: dict[str, tuple[Any, Any]] = {}
+    try:
+        with (
+            surroundings_put_back(function) as copies,
+            settings_put_back(_precision(given)),
+            contextlib.redirect_stdout(printed),
+        ):
+            result = within(seconds, lambda: ask(function, *given) if ask else function(*given))
+    except KeyboardInterrupt:
+        raise
+    except OutOfTime:
+        stopped = Failure(
+            f"it does not end within {seconds:g} seconds; is there a loop without an end?"
+        )
+        return Trial(stopped, printed.getvalue(), endless=True)
+    except Unfit as error:
+        result = Failure(str(error))
+    except BaseException as error:  # whatever a reader's code may raise, even SystemExit
+        result = Failure(f"it raises {_tell(error)}", _place(error))
+    else:
+        if not equal(given, case):
+            result = Failure(IN_PLACE)
+    changed = tuple(name for name, pair in copies.items() if not equal(*pair))
+    return Trial(result, printed.getvalue(), changed)
+
+
+def calculate(
+    function: Callable[..., Any], case: tuple[Any, ...], ask: Callable[..., Any] | None = None
+) -> Any:
+    """What one of our own functions gives in a case that may make no sense, or a Failure."""
+    try:
+        with settings_put_back():
+            return within(1.0, lambda: ask(function, *case) if ask else function(*case))
+    except (Exception, OutOfTime) as error:
+        return Failure(f"it raises {_tell(error)}")
+
+
+def _precision(given: tuple[Any, ...]) -> torch.dtype:
+    """The type of the numbers given: what a reader makes without naming one fits them."""
+    floats = (x.dtype for x in given if isinstance(x, torch.Tensor) and x.is_floating_point())
+    return next(floats, torch.float64)
+
+
+@contextlib.contextmanager
+def settings_put_back(precision: torch.dtype = torch.float64) -> Iterator[None]:
+    """Leave the random numbers of Python, NumPy and PyTorch as they were, and its settings.
+
+    Inside, new tensors have this precision: what is drawn does not depend on a notebook's own.
+    """
+    state, own = random.getstate(), torch.get_default_dtype()
+    of_numpy = np.random.get_state()  # noqa: NPY002  (a reader may use it)
+    device = torch.get_default_device()
+    torch.set_default_dtype(precision)
+    try:
+        with same_randomness(), torch.set_grad_enabled(torch.is_grad_enabled()):
+            yield
+    finally:
+        random.setstate(state)
+        np.random.set_state(of_numpy)  # noqa: NPY002
+        torch.set_default_dtype(own)
+        if torch.get_default_device() != device:  # an own default, even the usual one, costs time
+            torch.set_default_device(device)
+
+
+def _tell(error: BaseException) -> str:
+    try:
+        message = str(error).strip().partition("\n")[0]
+    except Exception:  # a reader's exception may raise too
+        message = ""
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _place(error: BaseException) -> str:
+    """The last line of the reader's own code on the way to an exception."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if _is_readers(Path(frame.filename))]
+    if not own:
+        return ""
+    file, number = own[-1].filename, own[-1].lineno
+    line = linecache.getline(file, number or 0).strip()
+    return f", in line {number}" + f": {line[:60]}" * bool(line)
+
+
+def _is_readers(file: Path) -> bool:
+    return not any(file.is_relative_to(folder) for folder in NOT_THE_READERS)

@@ -1,0 +1,58 @@
+"""What the notebooks draw, show and train with.
+
+Import from here: ``from transformer_workbook.notebook import ToyTask, table``.
+"""
+
+from transformer_workbook.notebook.experiments import (
+    BINS,
+    ToyTask,
+    drawn_in_float64,
+    exactly_right,
+    share_by_length,
+    spread,
+    train_briefly,
+)
+from transformer_workbook.notebook.explorer import attention_explorer
+from transformer_workbook.notebook.figures import (
+    COLOURS,
+    arrow,
+    box,
+    heat_map,
+    use_course_style,
+)
+from transformer_workbook.notebook.intervals import (
+    Interval,
+    difference,
+    mean_interval,
+    paired_difference,
+    share_interval,
+    verdict,
+)
+from transformer_workbook.notebook.listing import show_source
+from transformer_workbook.notebook.setting_up import set_up_notebook
+from transformer_workbook.notebook.tables import table
+
+__all__ = [
+    "BINS",
+    "COLOURS",
+    "Interval",
+    "ToyTask",
+    "arrow",
+    "attention_explorer",
+    "box",
+    "difference",
+    "drawn_in_float64",
+    "exactly_right",
+    "heat_map",
+    "mean_interval",
+    "paired_difference",
+    "set_up_notebook",
+    "share_by_length",
+    "share_interval",
+    "show_source",
+    "spread",
+    "table",
+    "train_briefly",
+    "use_course_style",
+    "verdict",
+]

@@ -1,0 +1,19 @@
+"""Exercises of the chapter "Cross-attention: the decoder looks at the source"."""
+
+from transformer_workbook.old_exercises.cross_attention.gradients import memory_gradient
+from transformer_workbook.old_exercises.cross_attention.masks import cross_mask
+from transformer_workbook.old_exercises.cross_attention.reading_once import source_reader
+from transformer_workbook.old_exercises.cross_attention.target_and_source import cross_shapes
+from transformer_workbook.old_exercises.cross_attention.who_asks import (
+    turned_attention,
+    unchanged_by,
+)
+
+__all__ = [
+    "cross_shapes",
+    "cross_mask",
+    "turned_attention",
+    "unchanged_by",
+    "memory_gradient",
+    "source_reader",
+]

@@ -1,0 +1,169 @@
+"""Checks of scaled attention, and of positions."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer_workbook.own.checks.check import Check, drawn, filled, linear, parts, refusal
+from transformer_workbook.own.checks.soft_lookup import (
+    EVERY,
+    MASK,
+    MEMORY,
+    QUERY,
+    VALUE,
+    weights_by_hand,
+)
+
+SCALED = QUERY @ MEMORY.mT / math.sqrt(5)
+X = drawn("x", 2, 4, 8)
+CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()[None]
+
+
+def _self_attention_by_hand() -> Tensor:
+    query, key, value = (
+        linear(n, X, d, bias=False) for n, d in (("query", 3), ("key", 3), ("value", 5))
+    )
+    return weights_by_hand(query @ key.mT / math.sqrt(3), CAUSAL) @ value
+
+
+ATTENTION = (
+    Check(
+        "ScaledDotProductAttention",
+        "the scores of queries (2, 3, 5) and keys (2, 4, 5)",
+        lambda m: m.ScaledDotProductAttention().scores(QUERY, MEMORY),
+        lambda: SCALED,
+    ),
+    Check(
+        "ScaledDotProductAttention",
+        "the scores of queries (1, 2, 3, 5) and keys (1, 2, 4, 5) of two heads",
+        lambda m: m.ScaledDotProductAttention().scores(QUERY[None], MEMORY[None]),
+        lambda: SCALED[None],
+    ),
+    Check(
+        "ScaledDotProductAttention",
+        "the weights of queries (2, 3, 5) and keys (2, 4, 5), with a mask",
+        lambda m: m.ScaledDotProductAttention().weights(QUERY, MEMORY, MASK),
+        lambda: weights_by_hand(SCALED, MASK),
+    ),
+    Check(
+        "ScaledDotProductAttention",
+        "what queries (2, 3, 5) gather from values (2, 4, 6) without a mask",
+        lambda m: m.ScaledDotProductAttention()(QUERY, MEMORY, VALUE),
+        lambda: weights_by_hand(SCALED, EVERY) @ VALUE,
+    ),
+    Check(
+        "ScaledDotProductAttention",
+        "what queries (2, 3, 5) gather from values (2, 4, 6) with a mask",
+        lambda m: m.ScaledDotProductAttention()(QUERY, MEMORY, VALUE, MASK),
+        lambda: weights_by_hand(SCALED, MASK) @ VALUE,
+    ),
+    Check(
+        "SelfAttention",
+        "the names and shapes of the weights of SelfAttention(8, 3, 5)",
+        lambda m: parts(m.SelfAttention(8, 3, 5)),
+        lambda: {"key.weight": (3, 8), "query.weight": (3, 8), "value.weight": (5, 8)},
+    ),
+    Check(
+        "SelfAttention",
+        "SelfAttention(8, 3, 5) of (2, 4, 8) with a causal mask, beside a loop",
+        lambda m: filled(m.SelfAttention(8, 3, 5))(X, CAUSAL).detach(),
+        _self_attention_by_hand,
+    ),
+)
+
+
+def sinusoids(length: int, width: int) -> Tensor:
+    """Sines and cosines, number by number."""
+    rows = [
+        [
+            (math.cos if i % 2 else math.sin)(position / 10000 ** ((i - i % 2) / width))
+            for i in range(width)
+        ]
+        for position in range(length)
+    ]
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def _type_of_the_encoding(m: Any) -> str:
+    torch.set_default_dtype(torch.float32)  # whoever asks puts it back
+    return str(m.sinusoidal_encoding(2, 2).dtype)
+
+
+POSITIONAL_ENCODING = (
+    Check(
+        "sinusoidal_encoding",
+        "sinusoidal_encoding(2, 2)",
+        lambda m: m.sinusoidal_encoding(2, 2),
+        lambda: sinusoids(2, 2),
+    ),
+    Check(
+        "sinusoidal_encoding",
+        "sinusoidal_encoding(50, 6), beside a loop",
+        lambda m: m.sinusoidal_encoding(50, 6),
+        lambda: sinusoids(50, 6),
+    ),
+    Check(
+        "sinusoidal_encoding",
+        "the type of sinusoidal_encoding(2, 2) where new tensors are of float32",
+        _type_of_the_encoding,
+        lambda: "torch.float64",
+    ),
+    Check(
+        "sinusoidal_encoding",
+        "the error of sinusoidal_encoding(4, 5)",
+        lambda m: refusal(lambda: m.sinusoidal_encoding(4, 5)),
+        lambda: "InputError",
+    ),
+    Check(
+        "SinusoidalPositionalEncoding",
+        "what SinusoidalPositionalEncoding(9, 8) makes of (2, 4, 8)",
+        lambda m: m.SinusoidalPositionalEncoding(9, 8)(X),
+        lambda: X + sinusoids(4, 8),
+    ),
+    Check(
+        "SinusoidalPositionalEncoding",
+        "what SinusoidalPositionalEncoding(9, 8) makes of (2, 4, 8) with start=5",
+        lambda m: m.SinusoidalPositionalEncoding(9, 8)(X, 5),
+        lambda: X + sinusoids(9, 8)[5:],
+    ),
+    Check(
+        "SinusoidalPositionalEncoding",
+        "the type of what SinusoidalPositionalEncoding(9, 8) makes of vectors of float32",
+        lambda m: str(m.SinusoidalPositionalEncoding(9, 8)(X.float()).dtype),
+        lambda: "torch.float32",
+    ),
+    Check(
+        "PositionalEncoding",
+        "the error of SinusoidalPositionalEncoding(9, 8) for positions 6 to 9",
+        lambda m: refusal(lambda: m.SinusoidalPositionalEncoding(9, 8)(X, 6)),
+        lambda: "InputError",
+    ),
+    Check(
+        "SinusoidalPositionalEncoding",
+        "the names and shapes of the weights of SinusoidalPositionalEncoding(9, 8): none",
+        lambda m: parts(m.SinusoidalPositionalEncoding(9, 8)),
+        dict,
+    ),
+    Check(
+        "SinusoidalPositionalEncoding",
+        "the names of the buffers of SinusoidalPositionalEncoding(9, 8)",
+        lambda m: [name for name, _ in m.SinusoidalPositionalEncoding(9, 8).named_buffers()],
+        lambda: ["table"],
+    ),
+    Check(
+        "LearnedPositionalEncoding",
+        "what LearnedPositionalEncoding(9, 8) makes of (2, 4, 8) with start=2",
+        lambda m: filled(m.LearnedPositionalEncoding(9, 8))(X, 2).detach(),
+        lambda: X + drawn("table", 9, 8)[2:6],
+    ),
+    Check(
+        "LearnedPositionalEncoding",
+        "the variance of LearnedPositionalEncoding(999, 64), to a digit, and whether it is trained",
+        lambda m: (lambda p: [f"{p.table.var().item():.1g}", p.table.requires_grad])(
+            m.LearnedPositionalEncoding(999, 64)
+        ),
+        lambda: ["1", True],
+    ),
+)

@@ -1,0 +1,46 @@
+"""A translator whose logits are drawn, for searches to be compared on."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from transformer_workbook.own.checks.check import drawn
+from annotated_transformer.translator import State, Translator
+
+VOCAB = 6
+
+
+@dataclass(frozen=True)
+class Read(State):
+    """All that was read."""
+
+    src: Int[Tensor, "batch src"]
+    tokens: Int[Tensor, "batch tgt"]
+
+
+class Table(Translator):
+    """A translator whose logits depend on the source and on all words before, and are drawn."""
+
+    def start(self, src: Int[Tensor, "batch src"]) -> Read:
+        """Nothing is read of the target yet."""
+        return Read(src, src[:, :0])
+
+    def extend(self, state: Any, tokens: Int[Tensor, "batch tgt"]) -> tuple[Tensor, Read]:
+        """The logits after each token."""
+        read = torch.cat([state.tokens, tokens], dim=1)
+        first = state.tokens.size(1) + 1
+        rows = [
+            torch.stack([logits_after(tuple(s), tuple(t[:n])) for n in range(first, len(t) + 1)])
+            for s, t in zip(state.src.tolist(), read.tolist(), strict=True)
+        ]
+        return torch.stack(rows), Read(state.src, read)
+
+
+@cache
+def logits_after(src: tuple[int, ...], read: tuple[int, ...]) -> Tensor:
+    """The logits of the token after these, which belong to this source."""
+    return 4 * drawn(repr(([i for i in src if i], read)), VOCAB)

@@ -1,0 +1,169 @@
+"""Checks of attention with several heads."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from transformer_workbook.own.checks.attention import CAUSAL, X
+from transformer_workbook.own.checks.check import Check, drawn, filled, linear, parts, refusal
+from transformer_workbook.own.checks.soft_lookup import weights_by_hand
+
+Y = drawn("y", 2, 3, 8)
+KEYS = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]]).bool()[:, None, None]
+
+
+@torch.no_grad()
+def of_torch(name: str = "", groups: int = 1) -> nn.MultiheadAttention:
+    """PyTorch's attention of four heads; in groups they share keys and values."""
+    theirs = nn.MultiheadAttention(8, 4, batch_first=True).double().eval()
+    for i, side in enumerate(("query", "key", "value")):
+        for kind, target in (("weight", theirs.in_proj_weight), ("bias", theirs.in_proj_bias)):
+            rows = 8 if side == "query" else 8 // groups
+            ours = drawn(f"{name}{side}.{kind}", rows, *[8] * (kind == "weight"))
+            heads = ours.view(-1, 2, *ours.shape[1:]).repeat_interleave(8 // rows, dim=0)
+            target[8 * i : 8 * i + 8] = heads.flatten(0, 1)
+    for kind in ("weight", "bias"):
+        tensor = getattr(theirs.out_proj, kind)
+        tensor.copy_(drawn(f"{name}output.{kind}", *tensor.shape))
+    return theirs
+
+
+@torch.no_grad()
+def _theirs(mask: Tensor | None, groups: int = 1) -> Tensor:
+    hidden = None if mask is None else ~mask[:, 0, 0]
+    return of_torch(groups=groups)(Y, X, X, key_padding_mask=hidden)[0]
+
+
+@torch.no_grad()
+def _in_parts(m: Any) -> list[Any]:
+    layer = filled(m.MultiHeadAttention(8, 4))
+    first, second = layer.project(X[:, :3], X[:, :3]), layer.project(X[:, 3:], X[:, 3:], 3)
+    seen = first.nothing().append(first).append(second)
+    return [first.nothing().length, seen.length, layer(Y, mask=KEYS, seen=seen, start=1)]
+
+
+@torch.no_grad()
+def _wide(m: Any) -> Tensor:
+    return filled(m.MultiHeadAttention(8, 2, d_k=3, d_v=5))(X, X, X, CAUSAL[:, None])
+
+
+def _wide_by_hand() -> Tensor:
+    query, key, value = (linear(n, X, d) for n, d in (("query", 6), ("key", 6), ("value", 10)))
+    heads = [
+        weights_by_hand(q @ k.mT / math.sqrt(3), CAUSAL) @ v
+        for q, k, v in zip(*(x.chunk(2, dim=-1) for x in (query, key, value)), strict=True)
+    ]
+    return linear("output", torch.cat(heads, dim=-1), 8)
+
+
+BY_HEAD = torch.cat([KEYS, KEYS, CAUSAL[:, None, 3:].expand(2, -1, -1, -1), KEYS], dim=1)
+"""A mask of keys for each head; the third may attend to all."""
+
+
+def _by_head() -> Tensor:
+    theirs = of_torch()(Y, X, X, attn_mask=~BY_HEAD.expand(-1, -1, 3, -1).flatten(0, 1))[0]
+    return theirs.detach()
+
+
+WRONG = (
+    {"num_heads": 3}, {"num_heads": 0}, {"num_heads": 4, "num_kv_heads": 3},
+    {"num_heads": 4, "d_k": 0},
+)  # fmt: skip
+
+MULTI_HEAD_ATTENTION = (
+    Check(
+        "KeyValues",
+        "lengths of no position and of 3 + 1, and what is attended to with seen=, beside torch.nn",
+        _in_parts,
+        lambda: [0, 4, _theirs(KEYS)],
+    ),
+    Check(
+        "MultiHeadAttention.split",
+        "MultiHeadAttention(8, 4).split of (2, 4, 8)",
+        lambda m: m.MultiHeadAttention(8, 4).split(X),
+        lambda: torch.stack(X.chunk(4, dim=-1), dim=1),
+    ),
+    Check(
+        "MultiHeadAttention.project",
+        "keys and values of MultiHeadAttention(8, 4, num_kv_heads=2).project",
+        lambda m: (lambda s: [s.keys.detach(), s.values.detach()])(
+            filled(m.MultiHeadAttention(8, 4, num_kv_heads=2)).project(X, X)
+        ),
+        lambda: [torch.stack(linear(n, X, 4).chunk(2, dim=-1), dim=1) for n in ("key", "value")],
+    ),
+    Check(
+        "MultiHeadAttention",
+        "the names and shapes of the weights of MultiHeadAttention(8, 4)",
+        lambda m: parts(m.MultiHeadAttention(8, 4)),
+        lambda: {
+            f"{n}.{kind}": (8, 8)[: 1 + (kind == "weight")]
+            for n in ("key", "output", "query", "value")
+            for kind in ("bias", "weight")
+        },
+    ),
+    Check(
+        "MultiHeadAttention",
+        "MultiHeadAttention(8, 4) of queries (2, 3, 8) and keys (2, 4, 8), beside torch.nn",
+        lambda m: filled(m.MultiHeadAttention(8, 4))(Y, X, X).detach(),
+        lambda: _theirs(None),
+    ),
+    Check(
+        "MultiHeadAttention",
+        "the shape of the weights of values of MultiHeadAttention(8, 4, d_k=3)",
+        lambda m: tuple(m.MultiHeadAttention(8, 4, d_k=3).value.weight.shape),
+        lambda: (8, 8),
+    ),
+    Check(
+        "MultiHeadAttention",
+        "MultiHeadAttention(8, 4) of queries, keys and values that differ, beside torch.nn",
+        lambda m: filled(m.MultiHeadAttention(8, 4))(Y, X, 1 - X).detach(),
+        lambda: of_torch()(Y, X, 1 - X)[0].detach(),
+    ),
+    Check(
+        "MultiHeadAttention",
+        "MultiHeadAttention(8, 4) with a mask of padding, beside torch.nn",
+        lambda m: filled(m.MultiHeadAttention(8, 4))(Y, X, X, KEYS).detach(),
+        lambda: _theirs(KEYS),
+    ),
+    Check(
+        "MultiHeadAttention",
+        "MultiHeadAttention(8, 4) with a mask for each head, beside torch.nn",
+        lambda m: filled(m.MultiHeadAttention(8, 4))(Y, X, X, BY_HEAD).detach(),
+        _by_head,
+    ),
+    Check(
+        "MultiHeadAttention",
+        "the shape of the weights of MultiHeadAttention(8, 3, d_k=2, d_v=2)",
+        lambda m: tuple(m.MultiHeadAttention(8, 3, d_k=2, d_v=2).query.weight.shape),
+        lambda: (6, 8),
+    ),
+    Check(
+        "MultiHeadAttention",
+        "MultiHeadAttention(8, 2, d_k=3, d_v=5) with a causal mask, beside a loop",
+        _wide,
+        _wide_by_hand,
+    ),
+    Check(
+        "MultiHeadAttention",
+        "MultiHeadAttention(8, 4, num_kv_heads=2), beside torch.nn with heads repeated",
+        lambda m: filled(m.MultiHeadAttention(8, 4, num_kv_heads=2))(Y, X, X, KEYS).detach(),
+        lambda: _theirs(KEYS, 2),
+    ),
+    Check(
+        "MultiHeadAttention",
+        "the errors for 3 heads of 8, for 0 heads, for 3 heads of keys for 4, and for d_k=0",
+        lambda m: [
+            refusal(lambda s=sizes: m.MultiHeadAttention(8, **s))  # type: ignore[misc]
+            for sizes in WRONG
+        ],
+        lambda: ["InputError"] * 4,
+    ),
+    Check(
+        "MultiHeadAttention",
+        "the error when queries have nothing to look at",
+        lambda m: refusal(lambda: m.MultiHeadAttention(8, 4)(Y.float())),
+        lambda: "InputError",
+    ),
+)

@@ -1,0 +1,193 @@
+"""Checks of the layers of the Transformer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.devices import CPU
+from annotated_transformer.masking import causal_mask, padding_mask, target_mask
+from annotated_transformer.multi_head_attention import MultiHeadAttention
+from transformer_workbook.own.checks.check import (
+    SRC,
+    TGT,
+    Check,
+    drawn,
+    filled,
+    linear,
+    of_words,
+    refusal,
+)
+from transformer_workbook.own.checks.heads import of_torch
+from transformer_workbook.own.checks.placed_heads import placing
+
+X, MEMORY = drawn("x", 3, 4, 8), drawn("memory", 3, 5, 8)
+POSITIONS = ("post", "pre")
+
+
+def normed(name: str, x: Tensor, kind: str = "layer") -> Tensor:
+    """A norm with the weights of that name, from its formula."""
+    if kind == "layer":
+        x = x - x.mean(-1, keepdim=True)
+    scaled = x / (x.square().mean(-1, keepdim=True) + (1e-5 if kind == "layer" else 0)).sqrt()
+    shifted = scaled * drawn(f"{name}weight", 8)
+    return shifted + drawn(f"{name}bias", 8) if kind == "layer" else shifted
+
+
+def _residual(m: Any, position: str) -> Tensor:
+    layer = filled(m.Residual(8, 0.5, position))
+    return layer(X, lambda y: 3 * y).detach()
+
+
+def _residual_by_hand(position: str) -> Tensor:
+    return X + 3 * normed("norm.", X) if position == "pre" else normed("norm.", X + 3 * X)
+
+
+def _dropped(m: Any) -> list[bool]:
+    layer = m.Residual(8, 0.5, "pre").double().train()
+    added = layer.leave(torch.zeros_like(X), torch.ones_like(X))
+    kept = layer.leave(X, torch.zeros_like(X))
+    return [set(added.flatten().tolist()) == {0.0, 2.0}, bool(torch.equal(kept, X))]
+
+
+def layer_of(m: Any, kind: str, position: str, placed: bool = False) -> Any:
+    """A layer of the module, with attentions of ours."""
+    attentions = [MultiHeadAttention(8, 4) for _ in range(1 + (kind == "DecoderLayer"))]
+    if placed:  # the source is looked at from anywhere
+        attentions[0] = placing(MultiHeadAttention)(8, 4)
+    residual: Callable[[], Any] = lambda: m.Residual(8, 0.0, position)  # noqa: E731
+    return filled(getattr(m, kind)(*attentions, m.FeedForward(8, 12), residual))
+
+
+@torch.no_grad()
+def put_in(theirs: Any, name: str) -> Any:
+    """Give PyTorch's layer the weights of ours of that name."""
+    others = {"self_attn": "self_attention.", "multihead_attn": "cross_attention."}
+    for attribute, ours in others.items():
+        if hasattr(theirs, attribute):
+            setattr(theirs, attribute, of_torch(name + ours))
+    named = {"linear1": "feed_forward.inner", "linear2": "feed_forward.outer"}
+    named |= {f"norm{i}": f"residual_{i}.norm" for i in (1, 2, 3)}
+    for attribute, ours in named.items():
+        layer = getattr(theirs, attribute, None)
+        for kind in ("weight", "bias") if layer else ():
+            tensor = getattr(layer, kind)
+            tensor.copy_(drawn(f"{name}{ours}.{kind}", *tensor.shape))
+    return theirs
+
+
+def layer_of_torch(kind: Any, position: str) -> Any:
+    """A layer of PyTorch, with its norms where the position says."""
+    pre = position == "pre"
+    return kind(8, 4, 12, dropout=0.0, batch_first=True, norm_first=pre).double()
+
+
+@torch.no_grad()
+def _encoder_by_torch(position: str) -> Tensor:
+    theirs = put_in(layer_of_torch(nn.TransformerEncoderLayer, position), "")
+    return theirs(MEMORY, src_key_padding_mask=SRC == 0)[SRC != 0]
+
+
+@torch.no_grad()
+def _decoder(m: Any, position: str, cuts: tuple[int, ...], placed: bool = False) -> Tensor:
+    layer = layer_of(m, "DecoderLayer", position, placed)
+    memory = layer.cross_attention.project(MEMORY, MEMORY)
+    past, said = memory.nothing(), []
+    for start, end in zip((0, *cuts), cuts, strict=False):
+        mask = target_mask(TGT[:, :end], start)
+        output, past = layer(X[:, start:end], past, memory, mask, padding_mask(SRC))
+        said.append(output)
+    return of_words(torch.cat(said, dim=1))
+
+
+@torch.no_grad()
+def _decoder_by_torch(position: str) -> Tensor:
+    theirs = put_in(layer_of_torch(nn.TransformerDecoderLayer, position), "")
+    hidden = {"tgt_key_padding_mask": TGT == 0, "memory_key_padding_mask": SRC == 0}
+    return of_words(theirs(X, MEMORY, tgt_mask=~causal_mask(4)[0, 0], **hidden))
+
+
+def _feed_forward_by_hand() -> Tensor:
+    return linear("outer", linear("inner", X, 12).clamp(min=0), 8)
+
+
+LAYERS = (
+    Check(
+        "FeedForward",
+        "FeedForward(8, 12) of (3, 4, 8), from its formula",
+        lambda m: filled(m.FeedForward(8, 12))(X).detach(),
+        _feed_forward_by_hand,
+    ),
+    Check(
+        "FeedForward",
+        "FeedForward(8, 12, 'swish') of (3, 4, 8), from its formula",
+        lambda m: filled(m.FeedForward(8, 12, "swish"))(X).detach(),
+        lambda: linear("outer", (lambda z: z / (1 + (-z).exp()))(linear("inner", X, 12)), 8),
+    ),
+    *(
+        Check(
+            "make_norm",
+            f"make_norm('{kind}', 8) of (3, 4, 8), from its formula",
+            lambda m, kind=kind: filled(m.make_norm(kind, 8))(X).detach(),  # type: ignore[misc]
+            lambda kind=kind: normed("", X, kind),  # type: ignore[misc]
+        )
+        for kind in ("layer", "rms")
+    ),
+    Check(
+        "make_norm",
+        "the error of make_norm('batch', 8)",
+        lambda m: refusal(lambda: m.make_norm("batch", 8)),
+        lambda: "InputError",
+    ),
+    *(
+        Check(
+            "Residual",
+            f"Residual(8, 0.5, '{position}') around a sub-layer that trebles, in evaluation",
+            lambda m, p=position: _residual(m, p),  # type: ignore[misc]
+            lambda p=position: _residual_by_hand(p),  # type: ignore[misc]
+        )
+        for position in POSITIONS
+    ),
+    Check(
+        "Residual",
+        "whether in training dropout falls on what is added, and not on what passes by",
+        _dropped,
+        lambda: [True, True],
+    ),
+    Check(
+        "Residual",
+        "the error of Residual(8, 0.1, 'middle')",
+        lambda m: refusal(lambda: m.Residual(8, 0.1, "middle")),
+        lambda: "InputError",
+    ),
+    *(
+        Check(
+            "EncoderLayer",
+            f"a {position}-norm EncoderLayer of (3, 5, 8) with padding, beside torch.nn",
+            lambda m, p=position: layer_of(m, "EncoderLayer", p)(  # type: ignore[misc]
+                MEMORY, padding_mask(SRC)
+            )[SRC != 0].detach(),
+            lambda p=position: _encoder_by_torch(p),  # type: ignore[misc]
+        )
+        for position in POSITIONS
+    ),
+    *(
+        Check(
+            "DecoderLayer",
+            f"a {position}-norm DecoderLayer of (3, 4, 8) {said}, beside torch.nn",
+            lambda m, p=position, c=cuts: _decoder(m, p, c),  # type: ignore[misc]
+            lambda p=position: _decoder_by_torch(p),  # type: ignore[misc]
+        )
+        for position in POSITIONS
+        for cuts, said in (((4,), "at once"), ((1, 3, 4), "in parts"))
+    ),
+    Check(
+        "DecoderLayer",
+        "how far a DecoderLayer whose attention knows positions gives something else in parts",
+        lambda m: (
+            (_decoder(m, "pre", (1, 3, 4), True) - _decoder(m, "pre", (4,), True)).abs().max()
+        ),
+        lambda: torch.tensor(0.0, device=CPU),
+    ),
+)

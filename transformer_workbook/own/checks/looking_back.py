@@ -1,0 +1,171 @@
+"""Checks of the recurrent models that look back at the source."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer_workbook.own.checks.check import (
+    SRC,
+    Check,
+    cell_of_torch,
+    drawn,
+    filled,
+    linear,
+    of_model,
+    refusal,
+    softmax,
+)
+from transformer_workbook.own.checks.models import dropout, logits, make, sentences
+from transformer_workbook.own.checks.recurrent import STATES, X, walked
+from transformer_workbook.own.checks.soft_lookup import MEMORY, QUERY
+
+
+def additive(name: str, query: Tensor, memory: Tensor, hidden: int) -> list[float]:
+    """The additive score of a query and each row of a memory, number by number."""
+    w_s = linear(f"{name}query", query, hidden, bias=False)
+    v = drawn(f"{name}v.weight", 1, hidden)[0]
+    pairs = [zip(v, w_s, linear(f"{name}key", h, hidden, bias=False), strict=True) for h in memory]
+    return [sum(float(a) * math.tanh(float(b + c)) for a, b, c in pair) for pair in pairs]
+
+
+@torch.no_grad()
+def _additive_scores(m: Any) -> Tensor:
+    attention = filled(m.AdditiveAttention(5, 5, 3))
+    return attention.scores(QUERY, attention.keys(MEMORY))
+
+
+@torch.no_grad()
+def annotations(words: list[Tensor], name: str, cell: str = "gru") -> tuple[Tensor, Tensor]:
+    """What both directions say of every word of a sentence, and where the second ends."""
+    begun = torch.zeros(STATES[cell])
+    right = walked(cell_of_torch(cell, f"{name}forwards.cell.", 4, 5), words, begun)
+    walk = cell_of_torch(cell, f"{name}backwards.cell.", 4, 5)
+    left = walked(walk, words[::-1], begun)[::-1]
+    sides = (torch.stack(side)[:, :5] for side in (right, left))
+    return torch.cat([*sides], dim=1), left[0][:5]
+
+
+@torch.no_grad()
+def _bidirectional(m: Any) -> list[Tensor]:
+    memory, first = filled(m.BidirectionalEncoder("gru", 4, 5))(X, SRC != 0)
+    return [memory[SRC != 0], first]
+
+
+def _bidirectional_by_hand() -> list[Tensor]:
+    rows = [annotations(list(row[:n]), "") for row, n in zip(X, (5, 3, 2), strict=True)]
+    return [torch.cat([row[0] for row in rows]), torch.stack([row[1] for row in rows])]
+
+
+@torch.no_grad()
+def bahdanau_by_hand(cell: str = "gru") -> Tensor:
+    """The logits of every word by Bahdanau."""
+    write, said = cell_of_torch(cell, "decoder.", 14, 5), []
+    for source, target in sentences():
+        memory, first = annotations(source, "encoder.", cell)
+        state = torch.tanh(linear("bridge", first, STATES[cell]))
+        for word in target:
+            weights = softmax(additive("attention.", state[:5], memory, 5))
+            context = torch.tensor(weights) @ memory
+            state = write(torch.cat([word, context]), state)
+            readout = linear("readout", torch.cat([state[:5], context, word]), 4)
+            said.append(linear("output", torch.tanh(readout), 11))
+    return torch.stack(said)
+
+
+BAHDANAU = (
+    Check(
+        "AdditiveAttention",
+        "the scores of AdditiveAttention(5, 5, 3), beside a loop",
+        _additive_scores,
+        lambda: torch.tensor(
+            [
+                [additive("", s, rows, 3) for s in row]
+                for row, rows in zip(QUERY, MEMORY, strict=True)
+            ]
+        ),
+    ),
+    Check(
+        "BidirectionalEncoder",
+        "the annotations of words and the first state of BidirectionalEncoder('gru', 4, 5)",
+        _bidirectional,
+        _bidirectional_by_hand,
+    ),
+    *logits("Bahdanau", "", bahdanau_by_hand),
+    *logits("Bahdanau", " with LSTMs", lambda: bahdanau_by_hand("lstm"), cell="lstm"),
+    *of_model("Bahdanau", make("Bahdanau")),
+    dropout("Bahdanau"),
+)
+
+
+def _luong_scores(m: Any, name: str) -> Tensor:
+    attention = filled(m.make_score(name, 5))
+    return attention.scores(QUERY, attention.keys(MEMORY)).detach()
+
+
+def luong_score(name: str, s: Tensor, memory: Tensor, prefix: str = "") -> list[float]:
+    """A score of Luong's for a query and each row of a memory, number by number."""
+    if name == "concat":
+        return additive(prefix, s, memory, 5)
+    if name == "general":
+        memory = linear(f"{prefix}key", memory, 5, bias=False)
+    return [sum(float(a * b) for a, b in zip(s, h, strict=True)) for h in memory]
+
+
+@torch.no_grad()
+def luong_by_hand(score: str, cell: str = "gru") -> Tensor:
+    """The logits of every word by Luong."""
+    read, write = (cell_of_torch(cell, f"{side}.cell.", 4, 5) for side in ("encoder", "decoder"))
+    said = []
+    for source, target in sentences():
+        states = walked(read, source, torch.zeros(STATES[cell]))
+        memory, state = torch.stack(states)[:, :5], states[-1]
+        for word in target:
+            state = write(word, state)
+            weights = softmax(luong_score(score, state[:5], memory, "attention."))
+            context = torch.tensor(weights) @ memory
+            attentional = torch.tanh(linear("readout", torch.cat([context, state[:5]]), 4))
+            said.append(linear("output", attentional, 11))
+    return torch.stack(said)
+
+
+LUONG = (
+    *(
+        Check(
+            subject,
+            f"the scores of make_score('{name}', 5), beside a loop",
+            lambda m, name=name: _luong_scores(m, name),  # type: ignore[misc]
+            lambda name=name: torch.tensor(  # type: ignore[misc]
+                [
+                    [luong_score(name, s, rows) for s in row]
+                    for row, rows in zip(QUERY, MEMORY, strict=True)
+                ]
+            ),
+        )
+        for name, subject in (
+            ("dot", "DotAttention"),
+            ("general", "GeneralAttention"),
+            ("concat", "make_score"),
+        )
+    ),
+    Check(
+        "make_score",
+        "the error of make_score('cosine', 5)",
+        lambda m: refusal(lambda: m.make_score("cosine", 5)),
+        lambda: "InputError",
+    ),
+    *(
+        check
+        for score in ("general", "dot", "concat")
+        for check in logits(
+            "Luong",
+            f" with score='{score}'",
+            lambda s=score: luong_by_hand(s),  # type: ignore[misc]
+            score=score,
+        )
+    ),
+    *logits("Luong", " with LSTMs", lambda: luong_by_hand("general", "lstm"), cell="lstm"),
+    *of_model("Luong", make("Luong")),
+    dropout("Luong"),
+)

@@ -1,0 +1,64 @@
+"""Searches with lists: what greedy search, a beam and all translations find in a drawn model."""
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+from transformer_workbook.own.checks.drawn_model import logits_after
+
+EXTRA = 1
+"""How many tokens a translation may have more than its source."""
+
+
+def chances(src: Sequence[int], words: Sequence[int]) -> dict[int, float]:
+    """The log-probability of every token that may come next."""
+    logits = logits_after(tuple(src), (1, *words)).tolist()[2:]
+    total = math.log(sum(map(math.exp, logits)))
+    return {token: logit - total for token, logit in enumerate(logits, start=2)}
+
+
+Found = tuple[list[int], float, float]
+"""The words of a translation, its log-probability, and its score."""
+
+
+def told(src: list[int], words: list[int], alpha: float = 0.0) -> Found:
+    """A translation as it is told: its words, its log-probability, its score."""
+    log_prob = sum(chances(src, words[:t])[word] for t, word in enumerate(words))
+    shown = words[:-1] if words[-1] == 2 else words
+    return shown, log_prob, log_prob / ((5 + len(words)) / 6) ** alpha
+
+
+def greedy_by_hand(src: list[int]) -> Found:
+    """The likeliest token at every step."""
+    words: list[int] = []
+    while len(words) < len(src) + EXTRA and 2 not in words:
+        likely = chances(src, words)
+        words.append(max(likely, key=lambda token: likely[token]))
+    return told(src, words)
+
+
+def all_translations(src: list[int], alpha: float) -> list[Found]:
+    """Every translation that can be written down, the best first."""
+    longest = len(src) + EXTRA
+    whole = [[*words, 2] for n in range(longest) for words in product((3, 4, 5), repeat=n)]
+    cut = [list(words) for words in product((3, 4, 5), repeat=longest)]
+    return sorted((told(src, words, alpha) for words in whole + cut), key=lambda f: -f[2])
+
+
+def beam_by_hand(src: list[int], width: int, alpha: float) -> Found:
+    """Beam search with lists."""
+    live: list[tuple[float, list[int]]] = [(0.0, [])]
+    finished: list[Found] = []
+    while live:
+        longer = [
+            (log_prob + more, [*words, token])
+            for log_prob, words in live
+            for token, more in chances(src, words).items()
+        ]
+        live = []
+        for log_prob, words in sorted(longer, reverse=True)[: width - len(finished)]:
+            if words[-1] == 2 or len(words) == len(src) + EXTRA:
+                finished.append(told(src, words, alpha))
+            else:
+                live.append((log_prob, words))
+    return max(finished, key=lambda found: found[2])

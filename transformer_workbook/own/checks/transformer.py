@@ -1,0 +1,193 @@
+"""Checks of the whole Transformer."""
+
+import warnings
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer import transformer
+from annotated_transformer.exchange import halves, marian_names, marian_settings, reordered
+from annotated_transformer.masking import causal_mask
+from transformer_workbook.own.checks.attention import sinusoids
+from transformer_workbook.own.checks.check import (
+    SRC,
+    TGT,
+    Check,
+    drawn,
+    embedded,
+    filled,
+    of_model,
+    of_words,
+)
+from transformer_workbook.own.checks.layers import POSITIONS, layer_of_torch, normed, put_in
+
+SIZES = {"d_model": 8, "num_layers": 2, "num_heads": 4, "d_ff": 12, "dropout": 0.0,
+         "max_length": 12}  # fmt: skip
+
+
+def made(m: Any, **changes: Any) -> Any:
+    """A small Transformer of the module."""
+    return filled(m.Transformer(m.TransformerConfig(11, 11, **(SIZES | changes))))
+
+
+def _embedded(name: str, ids: Tensor) -> Tensor:
+    return embedded(f"{name}.tokens", ids, 8) * 8**0.5 + sinusoids(12, 8)[: ids.size(1)]
+
+
+def _deviation(embedding: Any) -> str:
+    return f"{embedding.tokens.weight.std().item():.1g}"
+
+
+def _dropped(m: Any) -> list[bool]:
+    embedding = made(m, dropout=0.5).src_embedding
+    return [bool((embedding.train(mode)(SRC) == 0).any()) for mode in (True, False)]
+
+
+@torch.no_grad()
+def _stacks(position: str) -> list[Tensor]:
+    """The memory, and what comes out of the decoder, by torch.nn."""
+    x, y, hidden = _embedded("src_embedding", SRC), _embedded("tgt_embedding", TGT), SRC == 0
+    for i in range(2):
+        layer = put_in(layer_of_torch(nn.TransformerEncoderLayer, position), f"encoder.{i}.")
+        x = layer(x, src_key_padding_mask=hidden)
+    x = normed("encoder_norm.", x) if position == "pre" else x
+    masks = {"tgt_key_padding_mask": TGT == 0, "memory_key_padding_mask": hidden}
+    for i in range(2):
+        other = put_in(layer_of_torch(nn.TransformerDecoderLayer, position), f"decoder.{i}.")
+        y = other(y, x, tgt_mask=~causal_mask(4)[0, 0], **masks)
+    return [x[SRC != 0], of_words(normed("decoder_norm.", y) if position == "pre" else y)]
+
+
+def _logits_by_torch(position: str) -> Tensor:
+    weight = drawn("tgt_embedding.tokens.weight", 11, 8)
+    return _stacks(position)[1] @ weight.T + drawn("output.bias", 11)
+
+
+@torch.no_grad()
+def _by_marian() -> Tensor:
+    """The logits by Hugging Face's model with the weights of those names."""
+    from transformers import MarianConfig, MarianMTModel
+
+    from annotated_transformer.transformer import Transformer, TransformerConfig
+
+    config = TransformerConfig(11, 11, **SIZES)  # type: ignore[arg-type]
+    with warnings.catch_warnings(action="ignore"):
+        theirs = MarianMTModel(
+            MarianConfig(
+                **marian_settings(config), pad_token_id=0, eos_token_id=2, decoder_start_token_id=1
+            )
+        )
+    theirs = theirs.double().train(False)
+    ours = dict(filled(Transformer(config)).named_parameters())
+    weights = {
+        their: reordered(our, ours[our], halves(8)) for our, their in marian_names(config).items()
+    }
+    weights["final_logits_bias"] = weights["final_logits_bias"][None]
+    theirs.load_state_dict(weights, strict=False)
+    seen = {"attention_mask": (SRC != 0).int(), "decoder_attention_mask": (TGT != 0).int()}
+    return of_words(theirs(input_ids=SRC, decoder_input_ids=TGT, **seen).logits)
+
+
+OTHERS = {"activation": "swish", "norm": "rms", "norm_position": "pre", "positions": "learned",
+          "d_k": 3, "d_v": 5, "num_kv_heads": 2}  # fmt: skip
+"""Settings that no other Transformer has all of; ours is held against others part by part."""
+
+
+def _differ(first: Any, second: Any) -> bool:
+    return not torch.equal(first.feed_forward.inner.weight, second.feed_forward.inner.weight)
+
+
+def _dropouts(model: nn.Module) -> list[float]:
+    return sorted({part.p for part in model.modules() if isinstance(part, nn.Dropout)})
+
+
+HUGGING_FACE = (
+    Check(
+        "Transformer",
+        "the logits of a post-norm Transformer, beside Marian of Hugging Face",
+        lambda m: of_words(made(m)(SRC, TGT)).detach(),
+        _by_marian,
+    ),
+)
+
+TRANSFORMER = (
+    Check(
+        "Embedding",
+        "the vectors of ids (3, 5), from their formula",
+        lambda m: made(m).src_embedding(SRC).detach(),
+        lambda: _embedded("src_embedding", SRC),
+    ),
+    Check(
+        "Embedding",
+        "the vectors of ids (3, 2) that stand at positions 3 and 4",
+        lambda m: made(m).src_embedding(SRC[:, 3:], 3).detach(),
+        lambda: _embedded("src_embedding", SRC)[:, 3:],
+    ),
+    Check(
+        "Embedding",
+        "the deviation of fresh embeddings of width 64: about 1/√64",
+        lambda m: _deviation(m.Embedding(999, m.TransformerConfig(999, 9, 64))),
+        lambda: "0.1",
+    ),
+    Check(
+        "Embedding",
+        "whether parts of the vectors are dropped with dropout=0.5 in training, and in evaluation",
+        _dropped,
+        lambda: [True, False],
+    ),
+    *(
+        Check(
+            "Transformer.encode",
+            f"the memory of a {position}-norm Transformer, beside torch.nn",
+            lambda m, p=position: made(m, norm_position=p).encode(SRC)[SRC != 0].detach(),  # type: ignore[misc]
+            lambda p=position: _stacks(p)[0],  # type: ignore[misc]
+        )
+        for position in POSITIONS
+    ),
+    *(
+        Check(
+            "Transformer",
+            f"the logits of a {position}-norm Transformer, beside torch.nn",
+            lambda m, p=position: of_words(made(m, norm_position=p)(SRC, TGT)).detach(),  # type: ignore[misc]
+            lambda p=position: _logits_by_torch(p),  # type: ignore[misc]
+        )
+        for position in POSITIONS
+    ),
+    Check(
+        "Transformer",
+        "the logits with swish, RMSNorm, learned positions, d_k=3, d_v=5 and two heads of keys",
+        lambda m: of_words(made(m, **OTHERS)(SRC, TGT)).detach(),
+        lambda: of_words(made(transformer, **OTHERS)(SRC, TGT)).detach(),
+    ),
+    Check(
+        "Transformer",
+        "the dropouts with dropout=0.5, and max_length",
+        lambda m: [_dropouts(made(m, dropout=0.5)), made(m).max_length],
+        lambda: [[0.5], 12],
+    ),
+    *of_model("Transformer", made),
+    Check(
+        "Transformer",
+        "the deviation of the embeddings of a fresh Transformer of width 64: about 1/√64",
+        lambda m: _deviation(m.Transformer(m.TransformerConfig(999, 9, 64, 1)).src_embedding),
+        lambda: "0.1",
+    ),
+    Check(
+        "Transformer",
+        "how many numbers are trained with share_embeddings and tie_output set, and with neither",
+        lambda m: [
+            sum(p.numel() for p in made(m, share_embeddings=x, tie_output=x).parameters())
+            for x in (True, False)
+        ],
+        lambda: [2 * (532 + 836) + 11 * 8 + 11, 2 * (532 + 836) + 3 * 11 * 8 + 11],
+    ),
+    Check(
+        "Transformer",
+        "whether two layers of a fresh stack start from different weights",
+        lambda m: _differ(*m.Transformer(m.TransformerConfig(11, 11, **SIZES)).encoder),
+        lambda: True,
+    ),
+    *(HUGGING_FACE if find_spec("transformers") else ()),
+)

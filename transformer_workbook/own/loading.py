@@ -1,0 +1,77 @@
+"""Loading: a module of the reader's in the place of ours, or beside it."""
+
+import sys
+from collections.abc import Collection
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from annotated_transformer.errors import InputError
+from transformer_workbook.own.teaching import PACKAGE, WRITTEN
+
+OURS = "annotated_transformer"
+
+
+def file_of(folder: Path, module: str) -> Path:
+    """Where a module of the reader's stands.
+
+    Raises:
+        InputError: if the folder is not one that ``start`` wrote.
+    """
+    if not (folder / PACKAGE).is_dir():
+        raise InputError(
+            f"{folder} has no folder {PACKAGE}: begin one with "
+            "'annotated-transformer start FOLDER'."
+        )
+    return folder / PACKAGE / f"{module}.py"
+
+
+def stand_in(folder: Path) -> None:
+    """Let our modules stand in for all of the reader's; further files of theirs are found."""
+    package = ModuleType(PACKAGE)
+    package.__path__ = [str((folder / PACKAGE).resolve())]
+    sys.modules[PACKAGE] = package
+    for module in WRITTEN:
+        _is_now(PACKAGE, module, import_module(f"{OURS}.{module}"))
+
+
+def run_source(source: str | bytes, package: str, module: str, file: str) -> ModuleType:
+    """Run a source as the module of that name; it is one until another takes its place."""
+    made = ModuleType(f"{package}.{module}")
+    made.__package__, made.__file__ = package, file
+    before = sys.modules.get(made.__name__)
+    sys.modules[made.__name__] = made
+    try:
+        exec(compile(source, file, "exec"), made.__dict__)
+    except BaseException:
+        if before is None:
+            del sys.modules[made.__name__]
+        else:
+            sys.modules[made.__name__] = before
+        raise
+    return made
+
+
+def take_in(folder: Path, theirs: Collection[str]) -> None:
+    """Import all of our package anew, with some modules of the reader's in the place of ours.
+
+    Whoever holds anything of our package from before holds what is no longer used.
+    """
+    for name in [name for name in sys.modules if name.partition(".")[0] in (OURS, PACKAGE)]:
+        if name != OURS:
+            del sys.modules[name]
+    place = str((folder / PACKAGE).resolve())
+    package = ModuleType(PACKAGE)
+    package.__path__ = [place]
+    sys.modules[PACKAGE] = package
+    sys.modules[OURS].__path__.append(place)  # for further files, which a module of theirs imports
+    for module in WRITTEN:
+        if module in theirs:
+            file = file_of(folder, module)
+            _is_now(OURS, module, run_source(file.read_bytes(), OURS, module, str(file)))
+        _is_now(PACKAGE, module, import_module(f"{OURS}.{module}"))
+
+
+def _is_now(package: str, module: str, made: ModuleType) -> None:
+    sys.modules[f"{package}.{module}"] = made
+    setattr(sys.modules[package], module, made)

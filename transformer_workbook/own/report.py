@@ -1,0 +1,86 @@
+"""Report: all that was found, as a table with sentences, and as data."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer_workbook.own.bench import findings
+from transformer_workbook.own.judging import Finding
+from transformer_workbook.own.teaching import asked_for, chapter_of
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found of some modules."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def modules(self) -> dict[str, list[Finding]]:
+        """What was found of each module."""
+        found: dict[str, list[Finding]] = {}
+        for finding in self.findings:
+            found.setdefault(finding.module, []).append(finding)
+        return found
+
+    @property
+    def complete(self) -> list[str]:
+        """The modules in which everything is right."""
+        return [
+            module
+            for module, found in self.modules.items()
+            if all(finding.state == "right" for finding in found)
+        ]
+
+    @property
+    def right(self) -> bool:
+        """Whether everything is right."""
+        return len(self.complete) == len(self.modules)
+
+    def __repr__(self) -> str:
+        lines = ["chapter  module                right"]
+        for module, found in self.modules.items():
+            right = sum(finding.state == "right" for finding in found)
+            sign = "✓" if right == len(found) else " "
+            row = f"{chapter_of(module):>7}  {module:<20}  {right:>2} of {len(found):<2}  {sign}"
+            lines.append(row.rstrip())
+        wrong = [finding for finding in self.findings if finding.state == "wrong"]
+        lines += [""] * bool(wrong)
+        lines += [f"{f.module}, {f.subject}: {f.sentence}" for f in wrong]
+        missing = [finding for finding in self.findings if finding.state == "not written"]
+        if missing:
+            first, more = missing[0], len(missing) - 1
+            others = f" (and {more} more)" * bool(more)
+            lines += ["", f"Next: {first.subject} in {first.module}.py{others}."]
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        states = [finding.state for finding in self.findings]
+        return {
+            "right": states.count("right"),
+            "of": len(states),
+            "modules": {
+                module: {
+                    "chapter": chapter_of(module),
+                    "complete": module in self.complete,
+                    "checks": [
+                        {key: value for key, value in asdict(finding).items() if key != "module"}
+                        for finding in found
+                    ],
+                }
+                for module, found in self.modules.items()
+            },
+        }
+
+
+def check_package(folder: str | Path, what: str | int | None = None) -> Report:
+    """Check a package of one's own: all of it, a chapter by its number, or a module by its name.
+
+    Shown in a notebook, the report is what ``annotated-transformer check`` prints.
+
+    Raises:
+        InputError: if there is no such package, chapter or module.
+    """
+    chosen = asked_for(None if what is None else str(what))
+    return Report(tuple(findings(Path(folder), chosen)))

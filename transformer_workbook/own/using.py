@@ -1,0 +1,44 @@
+"""Using: our programs, with the reader's modules in the place of ours."""
+
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from transformer_workbook.own.loading import take_in
+from transformer_workbook.own.report import check_package
+
+
+def with_package(folder: Path, program: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Run a function of ours with those modules of a package that are complete; say which.
+
+    The rest is ours. All of our package is imported anew for it, so this is for a program's end:
+    what was imported before is no longer used.
+
+    Raises:
+        InputError: if there is no such package.
+        SystemExit: if the reader's code raises what nobody has foreseen; it says where, in a line.
+    """
+    theirs = check_package(folder)
+    ours = [module for module in theirs.modules if module not in theirs.complete]
+    print(f"Yours: {', '.join(theirs.complete) or 'nothing yet'}.", file=sys.stderr)
+    if ours:
+        print(f"Ours, until yours are right: {', '.join(ours)}.", file=sys.stderr)
+    try:
+        take_in(folder, theirs.complete)
+        return getattr(import_module(program.__module__), program.__name__)(**given)
+    except Exception as error:
+        if not (place := _place(folder, error)):
+            raise
+        sys.exit(f"Error: {place}: {type(error).__name__}: {error}")
+
+
+def _place(folder: Path, error: Exception) -> str:
+    """The last line of the reader's own on the way to an exception, if there is one."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        file = Path(frame.filename).resolve()
+        if file.is_relative_to(folder.resolve()):
+            return f"{file.relative_to(folder.resolve())}, line {frame.lineno}"
+    return ""
