@@ -1,4 +1,7 @@
-"""The command line: train, resume, recipes, translate, evaluate, export, import, start, check."""
+"""The command line: train, resume, recipes, translate, evaluate, export, import.
+
+The workbook adds start and check.
+"""
 
 import os
 import sys
@@ -7,10 +10,13 @@ from pathlib import Path
 
 import typer
 
-from annotated_transformer.cli import exchanging, learning, making, presets, using
+from annotated_transformer.cli import exchanging, making, presets, using
 from annotated_transformer.cli.options import app, one_sentence, require_text
+from annotated_transformer.cli.workbook import add_commands
 
-__all__ = ["app", "exchanging", "learning", "main", "making", "presets", "using"]
+__all__ = ["app", "exchanging", "main", "making", "presets", "using"]
+
+add_commands(app)
 
 
 def main() -> None:

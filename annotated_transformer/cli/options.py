@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from annotated_transformer import __version__
+from annotated_transformer.cli.workbook import OF_THE_WORKBOOK, launcher, missing
 from annotated_transformer.devices import DEVICES
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.inputs import is_utf8
@@ -19,6 +20,12 @@ from annotated_transformer.settings import BRIEF
 
 class Program(TyperGroup):
     """The program; where it is called in a wrong way, one sentence says so."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As it is; what only the workbook has is asked for by its name."""
+        if args[0] in OF_THE_WORKBOOK and args[0] not in self.commands:
+            raise missing(args[0])
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As it is, for the options before the command; without any, the help is shown."""
@@ -108,10 +115,8 @@ def handed_over(package: Path | None, command: Callable[..., Any], given: dict[s
     """Whether a package of one's own is given, with which the command was then run anew."""
     if package is None:
         return False
-    from transformer_workbook.own import with_package  # it imports the course: not at every start
-
     with one_sentence():
-        with_package(package, command, given | {"package": None})
+        launcher()(package, command, given | {"package": None})
     return True
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import annotated_transformer
 from transformer_workbook.judge.comparing import Failure, equal
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.overtime import OutOfTime, within
@@ -24,10 +25,11 @@ SECONDS = 10.0
 
 NOT_THE_READERS = (
     Path(__file__).parent.parent,
+    Path(annotated_transformer.__file__).parent,
     Path(torch.__file__).parent.parent,
     Path(contextlib.__file__).parent,
 )
-"""Where this package, the installed ones and those of Python have their files."""
+"""Where our packages, the installed ones and those of Python have their files."""
 
 
 IN_PLACE = "it changes its arguments in place; return a new result"

@@ -19,7 +19,8 @@ from transformer_workbook.judge.trials import IN_PLACE, Trial, attempt
 from transformer_workbook.own.checks import CHECKS, Check
 from transformer_workbook.own.loading import file_of, run_source
 from transformer_workbook.own.skeleton import source_of
-from transformer_workbook.own.teaching import PACKAGE, chapter_of
+from transformer_workbook.chapters import chapter_of
+from transformer_workbook.own.teaching import PACKAGE
 
 SECONDS = 5.0
 """How long the reader's code may take to answer one question."""

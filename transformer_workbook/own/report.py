@@ -6,7 +6,8 @@ from typing import Any
 
 from transformer_workbook.own.bench import findings
 from transformer_workbook.own.judging import Finding
-from transformer_workbook.own.teaching import asked_for, chapter_of
+from transformer_workbook.chapters import chapter_of
+from transformer_workbook.own.teaching import asked_for
 
 
 @dataclass(frozen=True)

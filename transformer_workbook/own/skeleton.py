@@ -4,14 +4,15 @@ import ast
 import re
 from pathlib import Path
 
+import annotated_transformer
 from annotated_transformer import __version__
 from annotated_transformer.errors import InputError
 from annotated_transformer.files import fill_folder, write_atomically
+from transformer_workbook.chapters import chapter_of
 from transformer_workbook.own.teaching import (
     MODULES_BY_CHAPTER,
     PACKAGE,
     WRITTEN,
-    chapter_of,
 )
 
 GIVEN = {
@@ -21,7 +22,7 @@ GIVEN = {
 }  # fmt: skip
 """What a reader gets as it is: files, random numbers and refusals are nothing to learn here."""
 
-SOURCES = Path(__file__).parent.parent
+SOURCES = Path(annotated_transformer.__file__).parent
 
 
 def source_of(module: str) -> str:

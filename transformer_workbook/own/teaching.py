@@ -1,28 +1,10 @@
 """Teaching: which modules a reader writes, in the order of the chapters that teach them."""
 
-from annotated_transformer import MODULES
 from annotated_transformer.errors import InputError
+from transformer_workbook.chapters import CHAPTERS, chapter_of
 
 PACKAGE = "my_transformer"
 """What the package of a reader is called, wherever its folder is."""
-
-CHAPTERS = (
-    "tokens_and_batches",
-    "seq2seq",
-    "bahdanau",
-    "luong",
-    "self_attention",
-    "multi_head_attention",
-    "positional_encoding",
-    "masking",
-    "cross_attention",
-    "why_attention",
-    "layers",
-    "transformer",
-    "training",
-    "decoding",
-)
-"""The chapters of the book up to the last of which something is written, by their stems."""
 
 WRITTEN = (
     "tokens", "batches", "loss", "masking", "recurrent", "seq2seq", "soft_lookup", "bahdanau",
@@ -30,15 +12,6 @@ WRITTEN = (
     "schedule", "averaging", "training", "decoding",
 )  # fmt: skip
 """What a reader writes, in an order of imports; everything else is taken from our package."""
-
-
-def chapter_of(module: str) -> int:
-    """The number of the chapter that teaches a module.
-
-    >>> chapter_of("multi_head_attention")
-    6
-    """
-    return 1 + CHAPTERS.index(str(MODULES[module]))
 
 
 MODULES_BY_CHAPTER = tuple(sorted(WRITTEN, key=chapter_of))
@@ -59,8 +32,8 @@ def asked_for(what: str | None) -> tuple[str, ...]:
     if what in WRITTEN:
         return (what,)
     numbered = what.isdecimal() and len(what) <= 2 and 0 < int(what) <= len(CHAPTERS)
-    chapter = CHAPTERS[int(what) - 1] if numbered else what
-    found = tuple(module for module in MODULES_BY_CHAPTER if MODULES[module] == chapter)
+    chapter = list(CHAPTERS)[int(what) - 1] if numbered else what
+    found = tuple(m for m in MODULES_BY_CHAPTER if m in CHAPTERS.get(chapter, ()))
     if not found:
         numbers = sorted({chapter_of(module) for module in WRITTEN})
         raise InputError(

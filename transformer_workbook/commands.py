@@ -1,6 +1,7 @@
 """The commands for a package of one's own: start, check.
 
-What they do imports the course, so they import it themselves, and not every start of the program.
+The command line finds them by their entry points, at every start of the program; what they do
+imports much more, so they import it themselves.
 """
 
 import json
@@ -9,10 +10,9 @@ from typing import Annotated
 
 import typer
 
-from annotated_transformer.cli.options import app, one_sentence, require_text
+from annotated_transformer.cli.options import one_sentence, require_text
 
 
-@app.command()
 def start(
     folder: Annotated[Path, typer.Argument(help="A new folder for your package.")],
 ) -> None:
@@ -25,7 +25,6 @@ def start(
         typer.echo(f"Written. Begin with {folder / 'README.md'}.")
 
 
-@app.command()
 def check(
     folder: Annotated[Path, typer.Argument(help="The folder of your package.")],
     what: Annotated[

@@ -1,0 +1,34 @@
+"""The chapters of the book in their order, and the modules of the package that each of them builds."""
+
+CHAPTERS: dict[str, tuple[str, ...]] = {
+    "tokens_and_batches": ("toy", "bitext", "tokens", "corpora", "batches", "loss"),
+    "seq2seq": ("translator", "recurrent", "seq2seq"),
+    "bahdanau": ("soft_lookup", "bahdanau", "alignment"),
+    "luong": ("luong",),
+    "self_attention": ("attention",),
+    "multi_head_attention": ("multi_head_attention",),
+    "positional_encoding": ("positional_encoding",),
+    "masking": ("masking",),
+    "cross_attention": (),
+    "why_attention": (),
+    "layers": ("layers",),
+    "transformer": ("transformer", "capture"),
+    "training": ("schedule", "averaging", "devices", "training"),
+    "decoding": ("cross_attention", "search", "limits", "sampling", "decoding"),
+    "translation": ("models", "translation", "evaluation", "run", "exchange", "cli"),
+    "what_heads_do": (),
+    "find_the_bug": (),
+}
+"""By the stem of a chapter's notebook, which is its name without the number."""
+
+
+def chapter_of(module: str) -> int:
+    """The number of the chapter that builds a module.
+
+    >>> chapter_of("multi_head_attention")
+    6
+
+    Raises:
+        StopIteration: if no chapter does.
+    """
+    return next(n for n, modules in enumerate(CHAPTERS.values(), start=1) if module in modules)
