@@ -1,19 +1,145 @@
 """Decoding: from a model that rates next tokens to whole sentences: greedy, beams, samples."""
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
 from torch import Tensor
 
 from annotated_transformer.errors import DivergedError, InputError
-from annotated_transformer.inputs import require_whole
-from annotated_transformer.limits import Limits
-from annotated_transformer.sampling import draw, random_draws
-from annotated_transformer.search import GREEDY, Search
-from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.inputs import require_ids, require_sentences, require_whole
+from annotated_transformer.settings import Size, check_settings
+from annotated_transformer.tokens import BOS, EOS, PAD, UNK
 from annotated_transformer.translator import Translator, evaluating
+
+
+@dataclass(frozen=True)
+class Search:
+    """How translations are looked for. A beam of 1 is greedy search, unless it samples."""
+
+    beam: Annotated[Size, Field(le=1000)] = 1  # how many beginnings of a translation are kept
+    alpha: Annotated[float, Field(ge=-10, le=10)] = 0.6  # exponent of the length penalty
+    best: Annotated[Size, Field(le=1000)] = 1  # how many translations of each sentence are given
+    sample: bool = False  # draw the next token at random instead of taking the likeliest
+    temperature: Annotated[float, Field(ge=1e-3, le=1000)] = 1.0  # above 1: more surprising samples
+    top_k: Size | None = None  # draw among so many likeliest tokens
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # ... that have this probability together
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0  # the same seed draws the same translations
+    extra_length: Annotated[int, Field(ge=0, le=10**6)] = 50  # tokens more than the source has
+
+    def __post_init__(self) -> None:
+        """Refuse a search that cannot be made.
+
+        Raises:
+            InputError: if a setting is out of its range, or two do not go together.
+        """
+        check_settings(self)
+        if self.sample and self.beam > 1:
+            raise InputError(f"beam is {self.beam}, it must be 1 where sample is set.")
+        if self.seed + self.best > 2**63:
+            raise InputError(
+                f"seed is {self.seed} and best {self.best}: each sample takes the next seed, and "
+                f"the last one is {2**63 - 1}."
+            )
+        if not self.sample and self.best > self.beam:
+            raise InputError(
+                f"best is {self.best}, it must be at most the beam, {self.beam}, or sample be set."
+            )
+        if not self.sample and (self.temperature, self.top_k, self.top_p) != (1.0, None, 1.0):
+            raise InputError("temperature, top_k and top_p are for samples: set sample.")
+
+
+GREEDY = Search()
+
+
+class Limits:
+    """Of every sentence of a batch, the longest length and the prefix of its translation."""
+
+    def __init__(
+        self,
+        model: Translator,
+        src: Int[Tensor, "batch src"],
+        extra_length: int,
+        prefixes: Sequence[Sequence[int]] | None,
+    ) -> None:
+        """Work out the limits for sentences, ``EOS`` counted: their own length and some more.
+
+        No translation has more tokens than the model has positions.
+
+        Raises:
+            InputError: if the sentences are no ids of the model's vocabulary or too long for it,
+                there are not as many prefixes, one holds a special token or is longer than its
+                translation may be.
+        """
+        require_ids("src", src, model.vocabulary_size("src"))
+        longest = (src != PAD).sum(dim=1) + extra_length
+        self.longest = longest if model.max_length is None else longest.clamp(max=model.max_length)
+        prefixes = [[]] * len(src) if prefixes is None else prefixes
+        if len(prefixes) != len(src):
+            raise InputError(f"there are {len(prefixes)} prefixes for {len(src)} sentences.")
+        require_sentences(prefixes)
+        for prefix, limit in zip(prefixes, self.longest.tolist(), strict=True):
+            if min(prefix, default=UNK) <= EOS or len(prefix) > limit:
+                raise InputError(
+                    f"a prefix is {list(prefix)}: it may have {limit} tokens, and no special one."
+                )
+        width = max(map(len, prefixes))
+        rows = [[*prefix, *[PAD] * (width - len(prefix))] for prefix in prefixes]
+        self.prefixes = src.new_tensor(rows).view(len(src), width)
+
+    def force(
+        self, log_probs: Float[Tensor, "rows vocab"], sentence: Int[Tensor, " rows"], length: int
+    ) -> Float[Tensor, "rows vocab"]:
+        """Log-probabilities in which only the token of the prefix remains, where there is one."""
+        if length >= self.prefixes.size(1):
+            return log_probs
+        wanted = self.prefixes[sentence, length, None]
+        if wanted.max() >= log_probs.size(1):
+            raise InputError(
+                f"a prefix holds id {wanted.max()}, the vocabulary has {log_probs.size(1)} tokens."
+            )
+        tokens = torch.arange(log_probs.size(1), device=log_probs.device)
+        return log_probs.masked_fill((wanted != PAD) & (tokens != wanted), -torch.inf)
+
+    def reached(
+        self, token: Int[Tensor, " rows"], sentence: Int[Tensor, " rows"], length: int
+    ) -> Bool[Tensor, " rows"]:
+        """Which rows end with their newest token, the ``length``-th: by ``EOS``, or the limit."""
+        return (token == EOS) | (length >= self.longest[sentence])
+
+
+def draw(
+    log_probs: Float[Tensor, "rows vocab"], search: Search, number: Float[Tensor, " rows"]
+) -> Int[Tensor, " rows"]:
+    """Draw a token of each row: that at which the probabilities, added up, pass ``number``.
+
+    The likeliest come first. Temperature T makes of p a p^(1/T), scaled to sum to 1; of what
+    follows, top-k keeps the k likeliest, and top-p the fewest likeliest that have p together.
+
+    Source: top-k: Fan et al. 2018, section 5.1; top-p: Holtzman et al. 2020, section 3.1.
+    """
+    p, token = (log_probs / search.temperature).softmax(dim=-1).sort(dim=-1, descending=True)
+    p[:, search.top_k or p.size(1) :] = 0.0
+    p = p / p.sum(dim=-1, keepdim=True)
+    p = p.masked_fill(p.cumsum(dim=-1) - p >= search.top_p, 0.0)
+    passed = p.cumsum(dim=-1) / p.sum(dim=-1, keepdim=True) > number[:, None]
+    return token.gather(1, passed.int().argmax(dim=-1, keepdim=True))[:, 0]
+
+
+def random_draws(
+    src: Int[Tensor, "batch src"], seed: int, length: int
+) -> Float[Tensor, "batch length"]:
+    """Random numbers in [0, 1) for each sentence: the same ones alone and in any batch."""
+    rows = []
+    for sentence in src.tolist():
+        ids = [token for token in sentence if token != PAD]
+        generator = torch.Generator().manual_seed(zlib.crc32(repr((seed, ids)).encode()))
+        rows.append(torch.rand(length, generator=generator, device=generator.device))
+    return torch.stack(rows).to(src.device)
 
 
 @dataclass(frozen=True)

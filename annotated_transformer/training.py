@@ -1,19 +1,112 @@
-"""Training: from batches to better weights, one step at a time."""
+"""Training: from batches to better weights, by a schedule and an update, and their average."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.averaging import WeightAverage
 from annotated_transformer.batches import Batch, batches_by_tokens
 from annotated_transformer.bitext import Bitext, Example
 from annotated_transformer.devices import PRECISIONS, computing_in, device_of
 from annotated_transformer.errors import DivergedError, InputError, require_choice
-from annotated_transformer.inputs import require_whole
+from annotated_transformer.inputs import require_rate, require_sizes, require_whole
 from annotated_transformer.loss import Loss
-from annotated_transformer.schedule import Schedule
+
+Schedule = Callable[[int], float]
+
+
+def inverse_sqrt_schedule(peak: float, warmup: int) -> Schedule:
+    """rate = peak · min(step / warmup, √(warmup / step)).
+
+    Linear growth to ``peak`` over ``warmup`` steps, then decay with the square root of the step.
+
+    >>> rate = inverse_sqrt_schedule(peak=1.0, warmup=4)
+    >>> [rate(step) for step in (1, 2, 4, 16, 64)]
+    [0.25, 0.5, 1.0, 0.5, 0.25]
+
+    Raises:
+        InputError: if warmup is not positive, or the peak is negative or not finite.
+    """
+    require_rate(peak)
+    require_sizes(warmup=warmup)
+
+    def rate(step: int) -> float:
+        return peak * min(step / warmup, (warmup / step) ** 0.5)
+
+    return rate
+
+
+def paper_schedule(d_model: int, warmup: int = 4000, factor: float = 1.0) -> Schedule:
+    """rate = factor · d_model^(−1/2) · min(step^(−1/2), step · warmup^(−3/2)).
+
+    It is :func:`inverse_sqrt_schedule` with a peak of factor / √(d_model · warmup).
+
+    Source: Vaswani et al. 2017, section 5.3, equation 3 (there with factor 1).
+
+    >>> rate = paper_schedule(d_model=512, warmup=4000)
+    >>> f"{rate(1):.2e} {rate(4000):.2e} {rate(16000):.2e}"
+    '1.75e-07 6.99e-04 3.49e-04'
+
+    Raises:
+        InputError: if d_model or warmup is not positive.
+    """
+    require_sizes(d_model=d_model, warmup=warmup)
+    return inverse_sqrt_schedule(factor / (d_model * warmup) ** 0.5, warmup)
+
+
+def linear_schedule(peak: float, total: int, warmup: int = 0) -> Schedule:
+    """Linear growth to ``peak`` over ``warmup`` steps, then linear decay to 0 after ``total``.
+
+    >>> rate = linear_schedule(peak=1.0, total=10, warmup=2)
+    >>> [rate(step) for step in (1, 2, 6, 10)]
+    [0.5, 1.0, 0.5, 0.0]
+
+    Raises:
+        InputError: if ``warmup`` is not below ``total``, or the peak is negative or not finite.
+    """
+    require_rate(peak)
+    require_sizes(total=total)
+    require_whole("warmup", warmup, 0)
+    if warmup >= total:
+        raise InputError(f"warmup={warmup} must be below total={total}.")
+
+    def rate(step: int) -> float:
+        if step < warmup:
+            return peak * step / warmup
+        return peak * max(0.0, (total - step) / (total - warmup))
+
+    return rate
+
+
+class WeightAverage:
+    """average ← β · average + (1 − β) · weights, after every step.
+
+    The noise of single steps cancels in the mean. Early on β is smaller, (1 + t) / (10 + t), so
+    that the random weights of the beginning are soon forgotten.
+
+    Source: Polyak and Juditsky 1992; exponential: Kingma and Ba 2015, section 7.2; the smaller β
+    early on: TensorFlow's ``ExponentialMovingAverage`` with ``num_updates``. The paper of the
+    Transformer averages its last 5 (or 20) checkpoints instead (section 6.1).
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        """Begin with the weights as they are.
+
+        Raises:
+            InputError: if the decay is outside [0, 1).
+        """
+        if not 0 <= decay < 1:
+            raise InputError(f"decay is {decay}, it must be at least 0 and below 1.")
+        self.decay = decay
+        self.weights = {name: p.detach().clone() for name, p in model.named_parameters()}
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        """Take in the weights after ``step``, counted from 1."""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        for name, parameter in model.named_parameters():
+            self.weights[name].lerp_(parameter, 1 - decay)
 
 
 def endless_batches(

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from annotated_transformer.batches import Batch, batches_by_tokens
 from annotated_transformer.bitext import Bitext
-from annotated_transformer.decoding import Hypothesis, decode
+from annotated_transformer.decoding import GREEDY, Hypothesis, Search, decode
 from annotated_transformer.devices import device_of
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_whole
-from annotated_transformer.search import GREEDY, Search
 from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import UNK, Vocabularies
 from annotated_transformer.translator import Translator, require_positions

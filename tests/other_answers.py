@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from transformer_workbook.exercises.find_the_bug.diagnosis import SRC, TGT_IN
 
 from annotated_transformer.bahdanau import AdditiveAttention
-from transformer_workbook.exercises.find_the_bug.diagnosis import SRC, TGT_IN
 from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
 from annotated_transformer.masking import causal_mask, padding_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention

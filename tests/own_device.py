@@ -10,14 +10,13 @@ from functools import partial
 import torch
 from torch.utils import backend_registration
 
-from annotated_transformer.alignment import alignment_errors
 from annotated_transformer.batches import Batch
+from annotated_transformer.decoding import Search
 from annotated_transformer.devices import PRECISIONS, choose_device, device_of, move
-from annotated_transformer.evaluation import perplexity
+from annotated_transformer.evaluation import alignment_errors, perplexity
 from annotated_transformer.fast import FastTrainer
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
-from annotated_transformer.search import Search
 from annotated_transformer.training import Trainer
 from annotated_transformer.translation import search_all
 from small_models import random_examples, small_model

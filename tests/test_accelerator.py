@@ -13,15 +13,14 @@ import torch
 from torch import distributed as dist
 
 from annotated_transformer.batches import Batch
+from annotated_transformer.decoding import Search
 from annotated_transformer.devices import choose_device, device_of, move
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.fast import FastTrainer
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
 from annotated_transformer.run.processes import BACKENDS, Processes, SharedTrainer
-from annotated_transformer.schedule import paper_schedule
-from annotated_transformer.search import Search
-from annotated_transformer.training import Trainer
+from annotated_transformer.training import Trainer, paper_schedule
 from annotated_transformer.translation import search_all
 from small_models import assert_going_on_is_exact, random_examples, small_model
 

@@ -3,17 +3,16 @@ from random import Random
 import pytest
 import torch
 
-from annotated_transformer.alignment import (
+from annotated_transformer.batches import Batch
+from annotated_transformer.capture import capture_attention, join_calls
+from annotated_transformer.decoding import Search, greedy
+from annotated_transformer.errors import InputError
+from annotated_transformer.evaluation import (
     alignment_error_rate,
     alignment_errors,
     forced_attention,
     strongest_links,
 )
-from annotated_transformer.batches import Batch
-from annotated_transformer.capture import capture_attention, join_calls
-from annotated_transformer.decoding import greedy
-from annotated_transformer.errors import InputError
-from annotated_transformer.search import Search
 from annotated_transformer.tokens import BOS, EOS
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from small_models import small_model

@@ -3,8 +3,8 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from annotated_transformer.averaging import WeightAverage
 from annotated_transformer.errors import InputError
+from annotated_transformer.training import WeightAverage
 
 
 def walk(decay, steps):

@@ -11,22 +11,23 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from annotated_transformer.alignment import (
-    alignment_error_rate,
-    alignment_errors,
-    forced_attention,
-    strongest_links,
-)
 from annotated_transformer.attention import ScaledDotProductAttention
-from annotated_transformer.averaging import WeightAverage
 from annotated_transformer.batches import Batch, batches_by_tokens, pad
 from annotated_transformer.bitext import Bitext
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import load_corpus
-from annotated_transformer.decoding import beam_search, decode, greedy, length_penalty
+from annotated_transformer.decoding import Search, beam_search, decode, greedy, length_penalty
 from annotated_transformer.devices import choose_device
 from annotated_transformer.errors import InputError
-from annotated_transformer.evaluation import evaluate, perplexity, score_translations
+from annotated_transformer.evaluation import (
+    alignment_error_rate,
+    alignment_errors,
+    evaluate,
+    forced_attention,
+    perplexity,
+    score_translations,
+    strongest_links,
+)
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import LuongConfig
 from annotated_transformer.masking import causal_mask, padding_mask, target_mask
@@ -35,12 +36,17 @@ from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.run import Recipe, Run, preset
 from annotated_transformer.run.presets import recipe_of
-from annotated_transformer.schedule import inverse_sqrt_schedule, linear_schedule, paper_schedule
-from annotated_transformer.search import Search
 from annotated_transformer.seq2seq import RecurrentConfig
 from annotated_transformer.soft_lookup import masked_softmax
 from annotated_transformer.tokens import Vocabularies, Vocabulary
-from annotated_transformer.training import Trainer, endless_batches
+from annotated_transformer.training import (
+    Trainer,
+    WeightAverage,
+    endless_batches,
+    inverse_sqrt_schedule,
+    linear_schedule,
+    paper_schedule,
+)
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translation import translate, translations
 from annotated_transformer.translator import Translator

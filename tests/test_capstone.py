@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import load_corpus
+from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.multi30k import DATA_VARIABLE
 from annotated_transformer.run import Recipe, Run, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint
 from annotated_transformer.run.encoded import CACHE_VARIABLE
-from annotated_transformer.search import Search
 from annotated_transformer.tokens import Vocabularies
 from records import captions, checkpoint, tries
 from records.captions import CHECKPOINT

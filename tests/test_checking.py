@@ -22,10 +22,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.judge.comparing import difference, equal, show
 from transformer_workbook.judge.copying import copied
-from transformer_workbook.judge.derivations import Derivation
+from transformer_workbook.judge.exercises import Derivation, Exercise
 from transformer_workbook.judge.probes import Remembered
 from transformer_workbook.judge.questions import Question, by_letters, by_number, by_word
 from transformer_workbook.judge.trials import attempt, settings_put_back

@@ -11,13 +11,13 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 
+from records import parts
+from records.tables import RECORDS
 from transformer_workbook.notebook import (
     Interval,
     mean_interval,
     paired_difference,
 )
-from records import parts
-from records.tables import RECORDS
 
 BINS = ["4-6", "7-9", "10-12", "13-15", "16-18"]
 

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from annotated_transformer import __version__, corpora
 from annotated_transformer.cli import app, using
 from annotated_transformer.cli.using import translate_stream
+from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast import fast_translator
 from annotated_transformer.models import MODELS
@@ -31,7 +32,6 @@ from annotated_transformer.run import (
     presets,
 )
 from annotated_transformer.run.checkpoint import load_checkpoint, load_progress, save_checkpoint
-from annotated_transformer.search import Search
 from annotated_transformer.toy import toy_corpus
 from annotated_transformer.translation import translate, translations
 from screens import BrokenScreen

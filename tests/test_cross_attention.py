@@ -5,10 +5,9 @@ import torch
 
 from annotated_transformer.capture import capture_attention
 from annotated_transformer.cross_attention import CrossAttention, rank
-from annotated_transformer.decoding import beam_search, greedy
+from annotated_transformer.decoding import Search, beam_search, greedy
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
-from annotated_transformer.search import Search
 from annotated_transformer.tokens import EOS, PAD
 from oracles import assert_close, randomise
 from small_models import small_model

@@ -12,17 +12,18 @@ from torch import Tensor
 from annotated_transformer.batches import Batch
 from annotated_transformer.decoding import (
     Hypothesis,
+    Search,
     beam_search,
     decode,
+    draw,
     greedy,
     length_penalty,
     next_log_probs,
+    random_draws,
     without_end,
 )
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.models import MODELS
-from annotated_transformer.sampling import draw, random_draws
-from annotated_transformer.search import Search
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.translator import State, Translator, evaluating
 from small_models import random_examples, small_model

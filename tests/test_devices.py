@@ -18,12 +18,11 @@ import annotated_transformer
 from annotated_transformer import devices
 from annotated_transformer.batches import Batch
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.decoding import decode
+from annotated_transformer.decoding import Search, decode
 from annotated_transformer.devices import choose_device, computing_in, device_of, move
 from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import Recipe, Run, train
-from annotated_transformer.search import Search
 from small_models import random_examples, small_model
 
 PACKAGE = Path(annotated_transformer.__file__).parent

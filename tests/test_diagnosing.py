@@ -9,16 +9,21 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.judge.circumstances import circumstance
-from transformer_workbook.judge.comparing import Failure, equal
-from transformer_workbook.judge.derivations import Derivation
 from transformer_workbook.exercises.cases import normal
-from transformer_workbook.judge.explaining import explained
-from transformer_workbook.judge.other_arguments import other_cases
-from transformer_workbook.judge.partly import OTHER_SHAPES, SEQUENCES, partly_right
-from transformer_workbook.judge.places import CORNERS, WRONG, places
-from transformer_workbook.judge.quantities import OF, by_a_quantity
+from transformer_workbook.judge.comparing import Failure, equal
+from transformer_workbook.judge.diagnosis.arguments import other_cases
+from transformer_workbook.judge.diagnosis.dependence import circumstance
+from transformer_workbook.judge.diagnosis.exceptions import explained
+from transformer_workbook.judge.diagnosis.places import (
+    CORNERS,
+    OTHER_SHAPES,
+    SEQUENCES,
+    WRONG,
+    partly_right,
+    places,
+)
+from transformer_workbook.judge.diagnosis.relations import OF, by_a_quantity
+from transformer_workbook.judge.exercises import Derivation, Exercise
 from transformer_workbook.judge.trials import attempt
 
 RIGHT = [normal(3, 4, 5, seed=1) + 5, normal(2, 5, 4, seed=2) + 5]

@@ -5,13 +5,18 @@ import pytest
 import sacrebleu
 import torch
 
-from annotated_transformer.alignment import alignment_errors
 from annotated_transformer.batches import Batch, batches_by_tokens
+from annotated_transformer.decoding import GREEDY, Search
 from annotated_transformer.errors import DivergedError, InputError
-from annotated_transformer.evaluation import Score, evaluate, perplexity, score_translations
+from annotated_transformer.evaluation import (
+    Score,
+    alignment_errors,
+    evaluate,
+    perplexity,
+    score_translations,
+)
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
-from annotated_transformer.search import GREEDY, Search
 from annotated_transformer.tokens import BOS, EOS, Vocabularies, Vocabulary
 from annotated_transformer.translation import translate
 from annotated_transformer.translator import Translator

@@ -20,22 +20,21 @@ import torch
 import yaml
 from torch import Tensor, nn
 from torch.nn import functional as F
+from transformer_workbook.exercises.find_the_bug.diagnosis import SRC, TGT_IN
 
+from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
+from mutate_exercises import mutants
+from other_answers import OTHERS, decode_with_lists
 from transformer_workbook import exercises
-from transformer_workbook.judge import arguments
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.judge.comparing import Failure, equal, is_number
-from transformer_workbook.judge.derivations import Derivation
 from transformer_workbook.exercises import CHAPTERS
 from transformer_workbook.exercises.cases import (
     normal,
     random_cases,
 )
-from transformer_workbook.exercises.find_the_bug.diagnosis import SRC, TGT_IN
+from transformer_workbook.judge import arguments
+from transformer_workbook.judge.comparing import Failure, equal, is_number
+from transformer_workbook.judge.exercises import Derivation, Exercise
 from transformer_workbook.judge.tasks import Task
-from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
-from mutate_exercises import mutants
-from other_answers import OTHERS, decode_with_lists
 
 TASKS: dict[str, Task] = {name: getattr(exercises, name) for name in exercises.__all__}
 ALL = {name: task for name, task in TASKS.items() if isinstance(task, Exercise)}

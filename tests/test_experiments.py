@@ -3,18 +3,18 @@
 import pytest
 import torch
 
-from transformer_workbook.notebook.experiments import (
-    ToyTask,
-    exactly_right,
-    share_by_length,
-    train_briefly,
-)
 from annotated_transformer.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.toy import EXAMPLES
 from annotated_transformer.training import endless_batches
 from small_models import random_examples, small_model
+from transformer_workbook.notebook.experiments import (
+    ToyTask,
+    exactly_right,
+    share_by_length,
+    train_briefly,
+)
 
 
 def tiny_task() -> ToyTask:

@@ -12,13 +12,13 @@ from matplotlib.patches import Rectangle
 from playwright.sync_api import Browser, Locator, Page
 
 from annotated_transformer import toy
-from annotated_transformer.alignment import forced_attention
-from transformer_workbook.notebook.explorer import attention_explorer
-from transformer_workbook.notebook.figures import COLOURS, heat_map
 from annotated_transformer.errors import InputError
+from annotated_transformer.evaluation import forced_attention
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from browser import VIEWS, inaccessible, problems, serve
 from every_page import CHECKED
+from transformer_workbook.notebook.explorer import attention_explorer
+from transformer_workbook.notebook.figures import COLOURS, heat_map
 
 STUDENT, ROBOT = toy.EXAMPLES
 

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import Batch
+from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast import FastTrainer, attention, fast_translator, output_loss
 from annotated_transformer.fast.attention import FastAttention, WrittenOut
@@ -17,10 +18,8 @@ from annotated_transformer.fast.dropout import FastDropout, random_mask
 from annotated_transformer.fast.products import FastLinear, RoundedLinear
 from annotated_transformer.fast.twin import fast_twin
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.schedule import paper_schedule
-from annotated_transformer.search import Search
 from annotated_transformer.soft_lookup import SoftLookup
-from annotated_transformer.training import Trainer
+from annotated_transformer.training import Trainer, paper_schedule
 from annotated_transformer.translation import search_all
 from oracles import BOTH_DTYPES, assert_close, randomise, weigh
 from small_models import VOCAB, assert_going_on_is_exact, random_examples, small_model

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 from annotated_transformer.batches import pad
 from annotated_transformer.cli import app
+from annotated_transformer.decoding import GREEDY
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import export_to_ctranslate2, import_marian
 from annotated_transformer.run import Run
-from annotated_transformer.search import GREEDY
 from annotated_transformer.sentence_pieces import SentencePieces, vocabulary_of_json
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 from annotated_transformer.toy import toy_corpus

@@ -7,6 +7,7 @@ from statistics import fmean
 import pytest
 from scipy import stats
 
+from annotated_transformer.errors import InputError
 from transformer_workbook.notebook import (
     Interval,
     difference,
@@ -15,7 +16,6 @@ from transformer_workbook.notebook import (
     share_interval,
     verdict,
 )
-from annotated_transformer.errors import InputError
 
 OURS = [90.0, 92.5, 91.0, 88.0, 93.0]
 THEIRS = [85.0, 90.0, 91.5, 84.0, 90.0]

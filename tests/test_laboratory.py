@@ -15,16 +15,15 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Error, Page
 
-from annotated_transformer.alignment import alignment_error_rate, strongest_links
 from annotated_transformer.batches import Batch
 from annotated_transformer.capture import capture_attention
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.decoding import beam_search, greedy, next_log_probs
+from annotated_transformer.decoding import Search, beam_search, greedy, next_log_probs
+from annotated_transformer.evaluation import alignment_error_rate, strongest_links
 from annotated_transformer.positional_encoding import PositionalEncoding
 from annotated_transformer.run import Recipe, Run, export_to_web
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.run.web import tokens_and_merges
-from annotated_transformer.search import Search
 from annotated_transformer.soft_lookup import SoftLookup, masked_softmax
 from annotated_transformer.tokens import BOS, EOS, UNK, Vocabularies, Vocabulary
 from annotated_transformer.toy import toy_corpus

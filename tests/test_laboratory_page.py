@@ -11,8 +11,8 @@ import pytest
 from laboratory_page import CHECKPOINTS, OFFERS, SCRIPTS, STATIC, frame
 from playwright.sync_api import Browser, Error, Page, Route, expect
 
+from annotated_transformer.decoding import GREEDY
 from annotated_transformer.run import Run, export_to_web
-from annotated_transformer.search import GREEDY
 from annotated_transformer.toy import toy_corpus
 from browser import VIEWS, inaccessible, serve
 

@@ -5,8 +5,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
-from annotated_transformer.decoding import beam_search, greedy
-from annotated_transformer.search import Search
+from annotated_transformer.decoding import Search, beam_search, greedy
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from oracles import (

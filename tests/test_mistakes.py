@@ -2,18 +2,18 @@
 
 import pytest
 import torch
-
-from annotated_transformer.batches import Batch
 from transformer_workbook.exercises.find_the_bug.naming import (
     LETTERS,
     SIGNS,
     name_the_mistake,
     passes,
 )
-from transformer_workbook.notebook.experiments import train_briefly
-from transformer_workbook.faulty.models import CHANGES, SMALL, patient
+
+from annotated_transformer.batches import Batch
 from annotated_transformer.errors import InputError
 from small_models import random_examples
+from transformer_workbook.faulty.models import CHANGES, SMALL, patient
+from transformer_workbook.notebook.experiments import train_briefly
 
 PATIENTS = [number for number in CHANGES if number]
 FAILS = {

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from transformer_workbook.notebook.setting_up import THREADS, set_up_notebook
 from annotated_transformer.errors import InputError
+from transformer_workbook.notebook.setting_up import THREADS, set_up_notebook
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,8 @@ from typer.testing import CliRunner, Result
 
 from annotated_transformer import MODULES
 from annotated_transformer.cli import app
-from transformer_workbook.exercises import CHAPTERS as EXERCISES
 from annotated_transformer.errors import InputError
+from transformer_workbook.exercises import CHAPTERS as EXERCISES
 from transformer_workbook.own import (
     PACKAGE,
     WRITTEN,

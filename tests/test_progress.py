@@ -6,10 +6,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from transformer_workbook import exercises
-from transformer_workbook.judge.progress import FILE, note_progress, read_progress
 from annotated_transformer.errors import InputError
 from run_notebooks import run
+from transformer_workbook import exercises
+from transformer_workbook.judge.progress import FILE, note_progress, read_progress
 
 
 @pytest.fixture

@@ -11,13 +11,11 @@ from torch.nn import functional as F
 
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import pad
-from annotated_transformer.decoding import decode
+from annotated_transformer.decoding import Search, decode, draw
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.masking import causal_mask, padding_mask, target_mask
 from annotated_transformer.models import MODELS
 from annotated_transformer.positional_encoding import sinusoidal_encoding
-from annotated_transformer.sampling import draw
-from annotated_transformer.search import Search
 from annotated_transformer.soft_lookup import SoftLookup, masked_softmax
 from annotated_transformer.tokens import BOS, PAD
 from annotated_transformer.translator import evaluating

@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-
-from transformer_workbook import exercises
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises.find_the_bug import attacks, naming_trainers
-from transformer_workbook.faulty.trainers import train
-from transformer_workbook.judge.questions import Question
+
 from annotated_transformer.errors import InputError
+from transformer_workbook import exercises
+from transformer_workbook.faulty.trainers import train
+from transformer_workbook.judge.exercises import Exercise
+from transformer_workbook.judge.questions import Question
 
 QUESTIONS: dict[str, Question] = {
     name: task

@@ -4,11 +4,11 @@ import math
 import pytest
 import torch
 
+from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import MEANINGS, PRESETS, Recipe, preset
 from annotated_transformer.run.footprint import needed_memory, require_memory
-from annotated_transformer.search import Search
 from annotated_transformer.transformer import TransformerConfig
 
 every_preset = pytest.mark.parametrize(

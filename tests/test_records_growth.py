@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from transformer_workbook.notebook.intervals import Interval
 from annotated_transformer.tokens import EOS
 from records import growth
 from records.growth import BASE, CURVES, VARIED
 from records.tables import RECORDS, read
+from transformer_workbook.notebook.intervals import Interval
 
 SMALL = replace(BASE, length=5, batch=2, layers=1, width=8, vocabulary=12)
 TIMES, FITS = (read(RECORDS / f"{name}.csv") for name in ("growth_times", "growth"))

@@ -9,11 +9,11 @@ import torch
 from plain_markdown import to_roles
 from torch.nn import functional as F
 
-from transformer_workbook.notebook import difference, verdict
 from oracles import assert_close
 from records import copying, layers
 from records.tables import Row
 from test_records import remade, rows_of
+from transformer_workbook.notebook import difference, verdict
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
 FAR_REACH = BOOK / "deeper" / "far_reach.ipynb"

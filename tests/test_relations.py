@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 import torch
 
-from transformer_workbook.judge.changes import ASKED_FOR, RELATIONS
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.judge.derivations import Derivation
 from transformer_workbook.exercises.cases import normal
-from transformer_workbook.judge.relations import other_kind, relation
+from transformer_workbook.judge.diagnosis.relations import (
+    ASKED_FOR,
+    RELATIONS,
+    other_kind,
+    relation,
+)
+from transformer_workbook.judge.exercises import Derivation, Exercise
 
 NUMBERS = [0.25, 3.5, 6.25]
 FRACTIONS = [0.2537, -3.5219, 6.7253]

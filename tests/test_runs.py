@@ -18,6 +18,7 @@ from annotated_transformer import files
 from annotated_transformer import run as runs
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus, load_corpus
+from annotated_transformer.decoding import Search
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.evaluation import evaluate, perplexity
 from annotated_transformer.files import FolderTakenError, locked
@@ -26,7 +27,6 @@ from annotated_transformer.run import Recipe, Run, checkpoint, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint, load_progress, save_checkpoint
 from annotated_transformer.run.encoded import CACHE_VARIABLE, training_pairs
 from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
-from annotated_transformer.search import Search
 from annotated_transformer.tokens import UNK
 from annotated_transformer.training import Trainer
 from annotated_transformer.translation import translate

@@ -6,7 +6,7 @@ import torch
 from torch.optim.lr_scheduler import LambdaLR
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.schedule import inverse_sqrt_schedule, linear_schedule, paper_schedule
+from annotated_transformer.training import inverse_sqrt_schedule, linear_schedule, paper_schedule
 
 
 @pytest.mark.parametrize(("d_model", "warmup", "factor"), [(512, 4000, 1.0), (64, 1, 0.5)])

@@ -6,8 +6,8 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
-from transformer_workbook.notebook import table
 from annotated_transformer.errors import InputError
+from transformer_workbook.notebook import table
 
 
 def texts(shown: Any) -> list[list[str]]:

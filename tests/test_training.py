@@ -12,8 +12,13 @@ from annotated_transformer.decoding import greedy
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
-from annotated_transformer.schedule import linear_schedule, paper_schedule
-from annotated_transformer.training import Trainer, endless_batches, paper_adam
+from annotated_transformer.training import (
+    Trainer,
+    endless_batches,
+    linear_schedule,
+    paper_adam,
+    paper_schedule,
+)
 from small_models import assert_going_on_is_exact, random_examples, small_model
 
 EXAMPLES = random_examples(24)

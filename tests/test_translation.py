@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.decoding import Hypothesis, decode
+from annotated_transformer.decoding import GREEDY, Hypothesis, Search, decode
 from annotated_transformer.errors import InputError
-from annotated_transformer.search import GREEDY, Search
 from annotated_transformer.tokens import EOS, Vocabularies
 from annotated_transformer.translation import search_all, translate, translate_ids, translations
 from annotated_transformer.translator import State, Translator

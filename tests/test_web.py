@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus, load_corpus
+from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import Recipe, Run, checkpoint, export_to_web, preset, web
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.run.web import tokens_and_merges
-from annotated_transformer.search import Search
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import toy_corpus
 

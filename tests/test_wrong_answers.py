@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from transformer_workbook import exercises
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises import CHAPTERS
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.judge.tasks import Task, Verdict
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,7 @@ from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import joined
 from annotated_transformer.run.processes import SharedTrainer
-from annotated_transformer.schedule import paper_schedule
-from annotated_transformer.training import Trainer, endless_batches
+from annotated_transformer.training import Trainer, endless_batches, paper_schedule
 from small_models import random_examples, small_model
 
 STEPS, ACCUMULATE, ROOM = 100, 4, 24

@@ -22,7 +22,7 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 
 from transformer_workbook import exercises
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.judge.tasks import Verdict
 
 # The first two write random numbers. Whether equal numbers are identical is Python's affair.

@@ -1,9 +1,9 @@
-"""The chapters of the book in their order, and the modules of the package that each of them builds."""
+"""The chapters of the book in their order, and the modules of the package that each builds."""
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
     "tokens_and_batches": ("toy", "bitext", "tokens", "corpora", "batches", "loss"),
     "seq2seq": ("translator", "recurrent", "seq2seq"),
-    "bahdanau": ("soft_lookup", "bahdanau", "alignment"),
+    "bahdanau": ("soft_lookup", "bahdanau"),
     "luong": ("luong",),
     "self_attention": ("attention",),
     "multi_head_attention": ("multi_head_attention",),
@@ -13,8 +13,8 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "why_attention": (),
     "layers": ("layers",),
     "transformer": ("transformer", "capture"),
-    "training": ("schedule", "averaging", "devices", "training"),
-    "decoding": ("cross_attention", "search", "limits", "sampling", "decoding"),
+    "training": ("devices", "training"),
+    "decoding": ("cross_attention", "decoding"),
     "translation": ("models", "translation", "evaluation", "run", "exchange", "cli"),
     "what_heads_do": (),
     "find_the_bug": (),

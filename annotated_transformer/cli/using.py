@@ -21,11 +21,11 @@ from annotated_transformer.cli.options import (
     require_text,
 )
 from annotated_transformer.corpora import load_corpus
+from annotated_transformer.decoding import Search
 from annotated_transformer.devices import choose_device, computing_in
 from annotated_transformer.errors import InputError
 from annotated_transformer.run import LineTranslator, Run, lines_of
 from annotated_transformer.screen import SCREEN
-from annotated_transformer.search import Search
 
 
 @app.command()

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange.marian import halves, marian_names, reordered
 from annotated_transformer.exchange.marian_files import (
@@ -21,7 +22,6 @@ from annotated_transformer.exchange.marian_files import (
 from annotated_transformer.files import require_empty
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.run import Recipe, Run
-from annotated_transformer.search import Search
 from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.transformer import Transformer, TransformerConfig

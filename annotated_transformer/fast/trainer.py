@@ -8,8 +8,7 @@ from torch import Tensor
 from annotated_transformer.batches import Batch
 from annotated_transformer.fast.output_loss import output_loss
 from annotated_transformer.fast.twin import fast_twin, format_of
-from annotated_transformer.schedule import Schedule
-from annotated_transformer.training import Trainer
+from annotated_transformer.training import Schedule, Trainer
 from annotated_transformer.transformer import Transformer
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.bitext import Bitext
 from annotated_transformer.corpora import Corpus
+from annotated_transformer.decoding import Search
 from annotated_transformer.devices import move, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
@@ -30,7 +31,6 @@ from annotated_transformer.run.description import (
 from annotated_transformer.run.encoded import learned_vocabularies, training_pairs
 from annotated_transformer.run.footprint import require_memory
 from annotated_transformer.run.recipe import Recipe
-from annotated_transformer.search import Search
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.translation import translate
 from annotated_transformer.translator import Translator, require_positions

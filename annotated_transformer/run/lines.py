@@ -17,11 +17,11 @@ from typing import cast
 
 import torch
 
+from annotated_transformer.decoding import Search
 from annotated_transformer.devices import CPU, computing_in
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast import fast_translator
 from annotated_transformer.run.folder import Run
-from annotated_transformer.search import Search
 from annotated_transformer.tokens import UNK
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import require_known, search_all

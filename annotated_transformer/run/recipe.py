@@ -9,12 +9,11 @@ import torch
 from pydantic import Field
 from torch import nn
 
+from annotated_transformer.decoding import Search
 from annotated_transformer.devices import PRECISIONS, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_readable
 from annotated_transformer.models import MODELS, make_config, make_model
-from annotated_transformer.schedule import Schedule, inverse_sqrt_schedule, linear_schedule
-from annotated_transformer.search import Search
 from annotated_transformer.settings import (
     BRIEF,
     Share,
@@ -25,7 +24,12 @@ from annotated_transformer.settings import (
     unknown,
 )
 from annotated_transformer.tokens import Vocabularies
-from annotated_transformer.training import paper_adam
+from annotated_transformer.training import (
+    Schedule,
+    inverse_sqrt_schedule,
+    linear_schedule,
+    paper_adam,
+)
 from annotated_transformer.translator import Translator
 
 ENGINES = ("readable", "fast")

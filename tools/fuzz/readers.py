@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 
 from annotated_transformer.bitext import Bitext, read_bitext, write_bitext
 from annotated_transformer.corpora import load_corpus
-from transformer_workbook.judge.progress import read_progress
+from annotated_transformer.decoding import Search
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.exchange import import_marian, marian_names, marian_settings
 from annotated_transformer.run import Recipe, Run
@@ -26,9 +26,9 @@ from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
 from annotated_transformer.run.loop import Session
 from annotated_transformer.run.presets import recipe_of
 from annotated_transformer.run.processes import ALONE
-from annotated_transformer.search import Search
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from fuzz.mutations import Mutation, bent, rewritten, rewritten_header
+from transformer_workbook.judge.progress import read_progress
 
 PAIRS = "".join(f"a small dog number {i}\tein kleiner Hund Nummer {i}\n" for i in range(60))
 TEXT = "a small dog 7 ein Hund\u2028é"

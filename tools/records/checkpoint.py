@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
+from annotated_transformer.decoding import Search
 from annotated_transformer.evaluation import evaluate
 from annotated_transformer.run import Recipe, Run
-from annotated_transformer.search import Search
 from records import captions
 from records.tables import Row, Tables, read
 

@@ -6,10 +6,9 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.decoding import Hypothesis, beam_search, greedy
+from annotated_transformer.decoding import Hypothesis, Search, beam_search, greedy
 from annotated_transformer.evaluation import score_translations
 from annotated_transformer.masking import padding_mask
-from annotated_transformer.search import Search
 from annotated_transformer.transformer import Transformer, TransformerConfig, TransformerState
 from annotated_transformer.translator import evaluating
 from records.costs import times_in_turns

@@ -17,15 +17,14 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.batches import Batch
-from transformer_workbook.notebook.intervals import Interval, mean_interval
-from annotated_transformer.decoding import decode
+from annotated_transformer.decoding import Search, decode
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.search import Search
 from annotated_transformer.tokens import BOS, EOS
 from annotated_transformer.training import Trainer
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from records.costs import operations
 from records.tables import Row, Tables, read
+from transformer_workbook.notebook.intervals import Interval, mean_interval
 
 ROUNDS = 11
 NEAR = 0.1

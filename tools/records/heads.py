@@ -15,21 +15,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.alignment import (
-    alignment_error_rate,
-    alignment_errors,
-    forced_attention,
-    strongest_links,
-)
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.batches import Batch
 from annotated_transformer.bitext import Example
-from transformer_workbook.notebook import (
-    ToyTask,
-    exactly_right,
-    paired_difference,
+from annotated_transformer.evaluation import (
+    alignment_error_rate,
+    alignment_errors,
+    forced_attention,
+    perplexity,
+    strongest_links,
 )
-from annotated_transformer.evaluation import perplexity
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
@@ -41,6 +36,11 @@ from annotated_transformer.translator import State
 from records import toy_training
 from records.tables import Row, Tables
 from records.trials import SEEDS, tune
+from transformer_workbook.notebook import (
+    ToyTask,
+    exactly_right,
+    paired_difference,
+)
 
 HEADS, HARMLESS = 4, 0.01  # a head is harmless if less than a hundredth of a nat is lost without it
 RATES = (2.5e-3, 5e-3, 1e-2)

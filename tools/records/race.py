@@ -18,15 +18,14 @@ from typing import Any, NamedTuple
 import torch
 
 from annotated_transformer.bitext import Bitext, Example
+from annotated_transformer.decoding import Search
 from annotated_transformer.errors import DivergedError
 from annotated_transformer.evaluation import perplexity, score_translations
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import SCORES
 from annotated_transformer.run.encoded import learned_vocabularies, training_pairs
-from annotated_transformer.schedule import inverse_sqrt_schedule
-from annotated_transformer.search import Search
 from annotated_transformer.tokens import Vocabularies
-from annotated_transformer.training import Trainer, endless_batches
+from annotated_transformer.training import Trainer, endless_batches, inverse_sqrt_schedule
 from annotated_transformer.translation import translate
 from annotated_transformer.translator import Translator
 from records import captions

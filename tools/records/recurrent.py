@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from annotated_transformer.alignment import forced_attention
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.batches import Batch
 from annotated_transformer.bitext import Example
+from annotated_transformer.evaluation import forced_attention
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.recurrent import LSTMCell, RNNCell

@@ -6,19 +6,17 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.alignment import alignment_errors
 from annotated_transformer.bitext import Example
+from annotated_transformer.evaluation import alignment_errors, perplexity
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.training import Trainer, endless_batches, linear_schedule
+from records.tables import Row
 from transformer_workbook.notebook import (
     BINS,
     ToyTask,
     exactly_right,
     share_by_length,
 )
-from annotated_transformer.evaluation import perplexity
-from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.schedule import linear_schedule
-from annotated_transformer.training import Trainer, endless_batches
-from records.tables import Row
 
 STEPS, WARMUP, BATCH_TOKENS = 2000, 0.05, 512
 RATES = (2e-3, 4e-3, 8e-3)  # tried for every model, and others while the best is at the edge

@@ -8,8 +8,7 @@ import torch
 from annotated_transformer.bitext import Example
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.schedule import linear_schedule
-from annotated_transformer.training import Trainer, endless_batches, paper_adam
+from annotated_transformer.training import Trainer, endless_batches, linear_schedule, paper_adam
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from records.recurrent import build_recurrent, time_against_gru
 from records.tables import Row, Tables

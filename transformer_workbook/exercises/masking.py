@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from annotated_transformer.batches import pad
-from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.tokens import PAD
 from transformer_workbook.exercises.cases import random_cases
 from transformer_workbook.judge import exercise, number
 

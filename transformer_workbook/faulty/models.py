@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import ScaledDotProductAttention
-from transformer_workbook.notebook.experiments import drawn_in_float64
 from annotated_transformer.cross_attention import CrossAttention
 from annotated_transformer.devices import same_randomness
 from annotated_transformer.errors import InputError
@@ -26,6 +25,7 @@ from annotated_transformer.masking import padding_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.positional_encoding import SinusoidalPositionalEncoding
 from annotated_transformer.transformer import Transformer, TransformerConfig, TransformerState
+from transformer_workbook.notebook.experiments import drawn_in_float64
 
 SMALL = TransformerConfig(
     12,

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.schedule import inverse_sqrt_schedule
+from annotated_transformer.training import inverse_sqrt_schedule
 
 Part = tuple[Float[Tensor, "_ d"], Float[Tensor, " _"]]
 """Some examples: their numbers x and their targets y."""

@@ -4,7 +4,6 @@ Import from here.
 """
 
 from transformer_workbook.judge.catalogue import Mistake
-from transformer_workbook.judge.checking import Exercise, exercise
 from transformer_workbook.judge.comparing import (
     Failure,
     brief,
@@ -14,7 +13,7 @@ from transformer_workbook.judge.comparing import (
     is_number,
     show,
 )
-from transformer_workbook.judge.derivations import Derivation, derivation
+from transformer_workbook.judge.exercises import Derivation, Exercise, derivation, exercise
 from transformer_workbook.judge.questions import Question, letters, number, question, word
 from transformer_workbook.judge.tasks import Task, Verdict
 from transformer_workbook.judge.trials import Unfit, attempt

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 
 import annotated_transformer
+from annotated_transformer.devices import same_randomness
 from transformer_workbook.judge.comparing import Failure, equal
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.overtime import OutOfTime, within
 from transformer_workbook.judge.surroundings import surroundings_put_back
-from annotated_transformer.devices import same_randomness
 
 SECONDS = 10.0
 """How long a reader's function may take for one case."""

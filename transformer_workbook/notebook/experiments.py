@@ -11,10 +11,9 @@ import torch
 from annotated_transformer.bitext import Example
 from annotated_transformer.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.schedule import linear_schedule
 from annotated_transformer.tokens import TextPair, Vocabularies, Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus
-from annotated_transformer.training import Trainer, endless_batches, paper_adam
+from annotated_transformer.training import Trainer, endless_batches, linear_schedule, paper_adam
 from annotated_transformer.translation import translate_ids
 from annotated_transformer.translator import Translator
 

@@ -10,8 +10,8 @@ from importlib.resources import files
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_workbook.notebook.figures import require_attention
 from annotated_transformer.errors import InputError
+from transformer_workbook.notebook.figures import require_attention
 
 Weights = Float[Tensor, "..."]
 """(query, key), or (heads, query, key)."""
@@ -45,7 +45,7 @@ def attention_explorer(
     The figure is one piece of HTML that loads nothing. Without scripts it is a table of the
     weights for each layer, averaged over the heads. Weights are rounded to two decimals.
 
-    To show what `annotated_transformer.alignment.forced_attention` returns for a batch of one
+    To show what `annotated_transformer.evaluation.forced_attention` returns for a batch of one
     sentence, take that sentence and the attention to the source:
 
         {name: w[0] for name, [w] in captured.items() if "cross_attention" in name}

@@ -4,8 +4,8 @@ import os
 
 import torch
 
-from transformer_workbook.notebook.figures import use_course_style
 from annotated_transformer.errors import InputError
+from transformer_workbook.notebook.figures import use_course_style
 
 THREADS = "ANNOTATED_TRANSFORMER_THREADS"
 """The environment variable that says how many threads a notebook may use."""

@@ -8,6 +8,8 @@ wrong: you add up the ids; compare them with PAD first.
 
 from typing import Any
 
+from transformer_workbook.judge.progress import read_progress
+from transformer_workbook.notebook.tables import table
 from transformer_workbook.old_exercises import (
     bahdanau,
     cross_attention,
@@ -44,8 +46,6 @@ from transformer_workbook.old_exercises.transformer import *
 from transformer_workbook.old_exercises.translation import *
 from transformer_workbook.old_exercises.what_heads_do import *
 from transformer_workbook.old_exercises.why_attention import *
-from transformer_workbook.judge.progress import read_progress
-from transformer_workbook.notebook.tables import table
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
     chapter.__name__.rpartition(".")[2]: tuple(chapter.__all__)

@@ -1,10 +1,13 @@
 """Old questions."""
+
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
 from transformer_workbook.judge.comparing import form, is_number, show
 from transformer_workbook.judge.tasks import Task, Verdict
+
 
 class Question(Task):
     def __init__(self, judge):

@@ -2,10 +2,9 @@
 
 import linecache
 import re
-import tomllib
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,19 +12,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transformer_workbook.chapters import chapter_of
+from transformer_workbook.judge.catalogue import Mistake, changed, table
 from transformer_workbook.judge.comparing import Failure, difference, equal
-from transformer_workbook.judge.relations import relation
+from transformer_workbook.judge.diagnosis.relations import relation
+from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.trials import IN_PLACE, Trial, attempt
 from transformer_workbook.own.checks import CHECKS, Check
 from transformer_workbook.own.loading import file_of, run_source
 from transformer_workbook.own.skeleton import source_of
-from transformer_workbook.chapters import chapter_of
 from transformer_workbook.own.teaching import PACKAGE
 
 SECONDS = 5.0
 """How long the reader's code may take to answer one question."""
 
 NOT_WRITTEN = "it raises NotImplementedError"
+
+SLIPS = Path(__file__).with_name("slips.toml")
+"""What readers often get wrong, by module, as changes of our source."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +41,6 @@ class Finding:
     state: str
     """``right``, ``not written`` or ``wrong``."""
     sentence: str = ""
-
-
-@cache
-def slips() -> dict[str, dict[str, list[str]]]:
-    """What readers often get wrong, by module: a sentence, and how our source becomes wrong."""
-    text = Path(__file__).with_name("slips.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
 
 
 def subjects_of(module: str) -> list[str]:
@@ -62,39 +59,61 @@ def loaded(folder: Path, module: str) -> ModuleType | Failure:
     return attempt(lambda: run_source(source, PACKAGE, module, str(file)), (), SECONDS).result
 
 
+def checks_of(module: str, subject: str) -> list[Check]:
+    """What is asked about a subject; the questions come in an order of size."""
+    return [check for check in CHECKS[module] if check.subject == subject]
+
+
+@cache
+def subject_of(module: str, subject: str) -> Subject:
+    """The questions about a function or a class, and the mistakes of its module."""
+    checks = checks_of(module, subject)
+    return Subject(
+        [partial(asked, check) for check in checks],
+        [partial(wanted, check) for check in checks],
+        mistakes(module),
+    )
+
+
+@cache
+def mistakes(module: str) -> list[Mistake]:
+    """What readers often get wrong in a module: ours, with a change."""
+    source = source_of(module)
+    return [
+        Mistake(
+            row["says"],
+            run_source(changed(source, row["change"]), PACKAGE, module, f"<{module}>"),
+        )
+        for row in table(SLIPS)[module]
+    ]
+
+
 def judged(theirs: ModuleType | Failure, module: str, subject: str) -> Finding:
     """Say of one subject of a module what it is.
 
     A mistake is named if simulating it gives the reader's answers to all questions about the
-    subject; otherwise the first answer that is wrong is shown. The questions come in an order of
-    size, so that is the smallest.
+    subject; otherwise the first answer that is wrong is shown, which is that of the smallest.
     """
     if isinstance(theirs, Failure):
         return Finding(module, subject, "wrong", f"{module}.py cannot be used: {theirs.sentence}")
-    checks = [check for check in CHECKS[module] if check.subject == subject]
+    checks, questions = checks_of(module, subject), subject_of(module, subject)
     answers: list[Any] = []
-    for check in checks:
-        trial = asked(check, theirs)
+    for check, trial in zip(checks, questions.trials(theirs), strict=False):
         given = trial.result
-        if trial.endless:  # each further question may take as long
+        if trial.endless:
             return Finding(module, subject, "wrong", f"{check.claim}: {given.sentence}")
         if isinstance(given, Failure) and _is_not_written(given):
             what = given.error.removeprefix(NOT_WRITTEN).removeprefix(": ")
             what = what or f"{subject}: chapter {chapter_of(module)}"
             return Finding(module, subject, "not written", f"not written yet: {what}.")
         answers.append(given)
-    right = [wanted(check) for check in checks]
-    wrong = [i for i, given in enumerate(answers) if not equal(given, right[i])]
-    if not wrong:
+    failing = questions.failing(answers)
+    if not failing:
         return Finding(module, subject, "right")
-    # A mistake shows in the first wrong answer: most of the others need not be simulated.
-    order = [wrong[0], *(i for i in range(len(checks)) if i != wrong[0])]
-    said = named(module, [checks[i] for i in order], [answers[i] for i in order])
-    if not said and len(answers) > 1:
-        said = relation(answers, right, False)
+    said = questions.named(answers, failing) or relation(answers, questions.right)
     if not said:
-        i = wrong[0]
-        said = f"{checks[i].claim}: {difference(answers[i], right[i])}"
+        i = failing[0]
+        said = f"{checks[i].claim}: {difference(answers[i], questions.right[i])}"
     return Finding(module, subject, "wrong", said)
 
 
@@ -131,28 +150,3 @@ def asked(check: Check, module: ModuleType) -> Trial:
 def wanted(check: Check) -> Any:
     """The right answer to a question."""
     return attempt(check.want, (), 1e6).result
-
-
-def named(module: str, checks: list[Check], answers: list[Any]) -> str:
-    """The first mistake that gives these answers to these questions."""
-    for sentence in slips()[module]:
-        if all(
-            equal(slipped(module, sentence, check), given)
-            for check, given in zip(checks, answers, strict=True)
-        ):
-            return sentence
-    return ""
-
-
-@cache
-def slipped(module: str, sentence: str, check: Check) -> Any:
-    """What our module answers to a question when it makes a mistake."""
-    return asked(check, with_slip(module, sentence)).result
-
-
-@cache
-def with_slip(module: str, sentence: str) -> ModuleType:
-    """Our module with a mistake."""
-    right, wrong = slips()[module][sentence]
-    source = source_of(module).replace(right, wrong)
-    return run_source(source, PACKAGE, module, f"<{module}>")

@@ -4,9 +4,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from transformer_workbook.chapters import chapter_of
 from transformer_workbook.own.bench import findings
 from transformer_workbook.own.judging import Finding
-from transformer_workbook.chapters import chapter_of
 from transformer_workbook.own.teaching import asked_for
 
 

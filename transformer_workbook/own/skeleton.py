@@ -18,9 +18,10 @@ from transformer_workbook.own.teaching import (
 GIVEN = {
     "Vocabulary.from_json", "Vocabulary.to_json", "_require_our_rules", "_our_rules", "_agrees",
     "Trainer.__init__", "Trainer.tensors", "Trainer.load", "random_states", "set_random_states",
-    "SoftLookup.__call__",
+    "SoftLookup.__call__", "Search.__post_init__", "Limits.__init__", "Limits.force",
+    "Limits.reached", "draw", "random_draws",
 }  # fmt: skip
-"""What a reader gets as it is: files, random numbers and refusals are nothing to learn here."""
+"""What a reader gets as it is: files, random numbers, refusals and limits are not to learn here."""
 
 SOURCES = Path(annotated_transformer.__file__).parent
 

@@ -9,7 +9,7 @@ PACKAGE = "my_transformer"
 WRITTEN = (
     "tokens", "batches", "loss", "masking", "recurrent", "seq2seq", "soft_lookup", "bahdanau",
     "luong", "attention", "multi_head_attention", "positional_encoding", "layers", "transformer",
-    "schedule", "averaging", "training", "decoding",
+    "training", "decoding",
 )  # fmt: skip
 """What a reader writes, in an order of imports; everything else is taken from our package."""
 

@@ -11,11 +11,11 @@ from transformer_workbook.old_exercises.bahdanau.scores import (
 from transformer_workbook.old_exercises.bahdanau.soft_lookup import attention_weights
 
 __all__ = [
-    "attention_weights",
-    "nadaraya_watson",
-    "same_weights",
+    "additive_attention",
     "alignment_error",
+    "attention_weights",
     "best_sharpness",
     "by_one_score",
-    "additive_attention",
+    "nadaraya_watson",
+    "same_weights",
 ]

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.exercises.cases import loaded, random_cases
 from annotated_transformer.soft_lookup import masked_softmax
+from transformer_workbook.exercises.cases import loaded, random_cases
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _additive_attention(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Set
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 Links = Set[tuple[int, int]]
 

@@ -6,8 +6,7 @@ from typing import Any
 import torch
 
 from transformer_workbook.exercises.cases import normal
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_letters, by_number
+from transformer_workbook.old_exercises.old_question import Question, by_letters, by_number
 
 CHANGES = {
     "A": "a softmax cancels what all scores share.",

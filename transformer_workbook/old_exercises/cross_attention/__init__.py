@@ -10,10 +10,10 @@ from transformer_workbook.old_exercises.cross_attention.who_asks import (
 )
 
 __all__ = [
-    "cross_shapes",
     "cross_mask",
-    "turned_attention",
-    "unchanged_by",
+    "cross_shapes",
     "memory_gradient",
     "source_reader",
+    "turned_attention",
+    "unchanged_by",
 ]

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_workbook.judge.derivations import Derivation
 from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.exercises import Derivation
 
 Pair = Float[Tensor, "tgt src"]
 

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from transformer_workbook.judge.checking import Exercise
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _cross_mask(

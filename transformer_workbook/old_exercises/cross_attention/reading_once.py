@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer_workbook.judge.checking import Exercise
+from annotated_transformer.multi_head_attention import KeyValues
 from transformer_workbook.exercises.cases import loaded, normal
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.cross_attention.faulty_readers import (
     SourceReader,
     add_the_mask,
@@ -24,7 +25,6 @@ from transformer_workbook.old_exercises.cross_attention.faulty_readers import (
     split_across,
     with_methods,
 )
-from annotated_transformer.multi_head_attention import KeyValues
 
 
 def _source_reader(d_model: int, num_heads: int) -> nn.Module:

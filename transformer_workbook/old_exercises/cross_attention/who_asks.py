@@ -9,10 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises.cases import normal, random_cases
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_letters
+from transformer_workbook.judge.exercises import Exercise
+from transformer_workbook.old_exercises.old_question import Question, by_letters
 
 
 def _turned_attention(

@@ -19,11 +19,11 @@ from transformer_workbook.old_exercises.decoding.turning import (
 )
 
 __all__ = [
-    "positions_read",
-    "keep_rows",
     "cached_numbers",
-    "greedy_misses",
-    "turning_point",
-    "extend_beam",
     "exact_search",
+    "extend_beam",
+    "greedy_misses",
+    "keep_rows",
+    "positions_read",
+    "turning_point",
 ]

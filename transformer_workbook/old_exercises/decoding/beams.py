@@ -7,10 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises.cases import normal
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_number
+from transformer_workbook.judge.exercises import Exercise
+from transformer_workbook.old_exercises.old_question import Question, by_number
 
 
 @functools.cache

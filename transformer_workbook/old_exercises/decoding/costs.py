@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _positions_read(length: int, cached: bool) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 CALLS = 3000
 

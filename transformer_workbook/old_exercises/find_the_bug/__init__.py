@@ -24,12 +24,12 @@ from transformer_workbook.old_exercises.find_the_bug.steps import (
 )
 
 __all__ = [
-    "ignores_padding",
-    "steps_agree",
     "hides_the_future",
+    "ignores_padding",
+    "name_the_trainers",
     "norms_agree",
+    "red_team",
+    "steps_agree",
     "too_wide_to_see",
     "what_a_pass_shows",
-    "red_team",
-    "name_the_trainers",
 ]

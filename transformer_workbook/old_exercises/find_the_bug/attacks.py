@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_workbook.judge.comparing import Failure, difference, equal
 from transformer_workbook.exercises.cases import normal
-from transformer_workbook.old_exercises.old_question import Question
+from transformer_workbook.judge.comparing import Failure, difference, equal
 from transformer_workbook.judge.tasks import Verdict
 from transformer_workbook.judge.trials import attempt
+from transformer_workbook.old_exercises.old_question import Question
 
 Case = tuple[Tensor, Tensor, Tensor, Tensor]
 SECONDS = 3.0

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer_workbook.faulty.models import SMALL, patient
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import Transformer
+from transformer_workbook.faulty.models import SMALL, patient
 
 SRC = torch.tensor([[5, 6, 7, 8, 9, EOS], [10, 11, 4, EOS, PAD, PAD]])
 """Two source sentences; the second is shorter."""

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from transformer_workbook.judge.checking import Exercise
+from annotated_transformer.transformer import Transformer
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.find_the_bug.diagnosis import (
     EARLY_LEAK,
     FUTURE,
@@ -37,7 +38,6 @@ from transformer_workbook.old_exercises.find_the_bug.healthy import (
     LATE,
     STEADY,
 )
-from annotated_transformer.transformer import Transformer
 
 OTHER_WORD = 4
 PLACES = range(1, TGT_IN.size(1))

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from transformer_workbook.old_exercises.find_the_bug.diagnosis import Change, Model
 from annotated_transformer.tokens import BOS
 from annotated_transformer.transformer import Transformer
+from transformer_workbook.old_exercises.find_the_bug.diagnosis import Change, Model
 
 
 def _ignore_the_source(model: Transformer) -> None:

@@ -8,7 +8,12 @@ import torch
 from torch import nn
 
 from annotated_transformer.capture import capture_attention
+from annotated_transformer.devices import same_randomness
+from annotated_transformer.multi_head_attention import MultiHeadAttention
+from annotated_transformer.transformer import Transformer
 from transformer_workbook.exercises.cases import normal
+from transformer_workbook.faulty.models import patient
+from transformer_workbook.judge.tasks import Verdict
 from transformer_workbook.old_exercises.find_the_bug.diagnosis import (
     SRC,
     TGT_IN,
@@ -22,11 +27,6 @@ from transformer_workbook.old_exercises.find_the_bug.padding import (
 from transformer_workbook.old_exercises.find_the_bug.steps import (
     steps_agree,
 )
-from transformer_workbook.faulty.models import patient
-from transformer_workbook.judge.tasks import Verdict
-from annotated_transformer.devices import same_randomness
-from annotated_transformer.multi_head_attention import MultiHeadAttention
-from annotated_transformer.transformer import Transformer
 
 
 def repeats_itself(model: Transformer) -> bool:

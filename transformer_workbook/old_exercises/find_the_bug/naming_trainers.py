@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_workbook.judge.comparing import form
 from transformer_workbook.exercises.cases import normal
 from transformer_workbook.faulty.trainers import Part, train
+from transformer_workbook.judge.comparing import form
 from transformer_workbook.old_exercises.old_question import Question
 
 TRAINERS = {"A": 3, "B": 1, "C": 4, "D": 2}

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_workbook.judge.checking import Exercise
+from annotated_transformer.transformer import Transformer
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.find_the_bug.diagnosis import (
     HEADS,
     HEALTHY,
@@ -34,7 +35,6 @@ from transformer_workbook.old_exercises.find_the_bug.other_norms import (
     only,
     trained_in_reverse,
 )
-from annotated_transformer.transformer import Transformer
 
 Norm = nn.LayerNorm
 

@@ -2,9 +2,9 @@
 
 from torch import Tensor, nn
 
+from annotated_transformer.transformer import Transformer
 from transformer_workbook.exercises.cases import normal
 from transformer_workbook.old_exercises.find_the_bug.diagnosis import Change
-from annotated_transformer.transformer import Transformer
 
 Norm = nn.LayerNorm
 

@@ -6,7 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_workbook.judge.checking import Exercise
+from annotated_transformer.tokens import BOS
+from annotated_transformer.transformer import Transformer
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.find_the_bug.diagnosis import (
     ANY,
     COPIES,
@@ -42,8 +44,6 @@ from transformer_workbook.old_exercises.find_the_bug.healthy import (
     UNORDERED,
     is_deaf,
 )
-from annotated_transformer.tokens import BOS
-from annotated_transformer.transformer import Transformer
 
 LONGER = F.pad(SRC, (0, 3))
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import torch
 
-from transformer_workbook.judge.comparing import is_number
-from transformer_workbook.judge.derivations import Derivation
 from transformer_workbook.exercises.cases import normal
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_number
+from transformer_workbook.judge.comparing import is_number
+from transformer_workbook.judge.exercises import Derivation
+from transformer_workbook.old_exercises.old_question import Question, by_number
 
 WIDTHS = [2**i for i in range(3, 11)]
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import torch
 
-from transformer_workbook.judge.checking import Exercise
+from annotated_transformer.transformer import Transformer
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.find_the_bug.diagnosis import (
     EARLY_LEAK,
     FUTURE,
@@ -38,7 +39,6 @@ from transformer_workbook.old_exercises.find_the_bug.healthy import (
     MONOTONOUS,
     STEADY,
 )
-from annotated_transformer.transformer import Transformer
 
 
 def _steps_agree(model: Transformer) -> bool:

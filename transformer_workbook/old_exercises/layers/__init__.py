@@ -15,11 +15,11 @@ from transformer_workbook.old_exercises.layers.residuals import pre_norm_stack
 from transformer_workbook.old_exercises.layers.shortcuts import stack_derivatives
 
 __all__ = [
+    "encoder_layer",
+    "keeps_words_apart",
+    "layer_norm_derivative",
+    "pre_norm_growth",
+    "pre_norm_stack",
     "rms_norm",
     "stack_derivatives",
-    "pre_norm_stack",
-    "pre_norm_growth",
-    "layer_norm_derivative",
-    "keeps_words_apart",
-    "encoder_layer",
 ]

@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises.cases import loaded, normal, numbers_for
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.layers.faulty_layers import faulty
 
 

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.functional import jacobian
 
-from transformer_workbook.judge.derivations import Derivation
 from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.exercises import Derivation
 from transformer_workbook.old_exercises.layers.derived_steps import (
     FIRST,
     THIRD,

@@ -8,13 +8,12 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from transformer_workbook.judge.comparing import form, is_number, show
-from transformer_workbook.exercises.cases import normal
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_number
-from transformer_workbook.judge.trials import settings_put_back
 from annotated_transformer.layers import FeedForward
 from annotated_transformer.multi_head_attention import MultiHeadAttention
+from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.comparing import form, is_number, show
+from transformer_workbook.judge.trials import settings_put_back
+from transformer_workbook.old_exercises.old_question import Question, by_number
 
 WORDS, WIDTH, HEADS = 8, 32, 4
 

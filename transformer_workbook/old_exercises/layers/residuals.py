@@ -7,8 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _normalise(x: Tensor) -> Tensor:

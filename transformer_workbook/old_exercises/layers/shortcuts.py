@@ -2,7 +2,7 @@
 
 import math
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _stack_derivatives(derivative: float, layers: int) -> tuple[float, float]:

@@ -23,11 +23,11 @@ from transformer_workbook.old_exercises.luong.windows import (
 )
 
 __all__ = [
+    "by_the_query",
     "general_scores",
-    "score_parameters",
+    "input_feeding",
+    "local_attention",
     "luong_context",
     "narrowest_window",
-    "by_the_query",
-    "local_attention",
-    "input_feeding",
+    "score_parameters",
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _score_parameters(score: str, d_s: int, d_h: int, d: int) -> int:

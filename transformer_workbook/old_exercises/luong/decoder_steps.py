@@ -8,9 +8,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.exercises.cases import loaded, normal
 from annotated_transformer.soft_lookup import masked_softmax
+from transformer_workbook.exercises.cases import loaded, normal
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _input_feeding(

@@ -4,10 +4,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from transformer_workbook.judge.comparing import is_number
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_number
 from annotated_transformer.toy import toy_corpus
+from transformer_workbook.judge.comparing import is_number
+from transformer_workbook.old_exercises.old_question import Question, by_number
 
 
 @functools.cache

@@ -23,11 +23,11 @@ from transformer_workbook.old_exercises.masking.windows import (
 )
 
 __all__ = [
-    "kept_ends",
-    "window_mask",
     "causal_attention",
     "far_reach",
-    "through_the_mask",
+    "kept_ends",
     "sees_the_future",
+    "through_the_mask",
     "unseen_leak",
+    "window_mask",
 ]

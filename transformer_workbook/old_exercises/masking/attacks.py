@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_workbook.judge.comparing import difference, equal
 from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.comparing import difference, equal
+from transformer_workbook.judge.trials import attempt
 from transformer_workbook.old_exercises.masking.causal import _causal_attention
 from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.judge.trials import attempt
 
 Case = tuple[Tensor, Tensor, Tensor]
 

@@ -1,6 +1,6 @@
 """Masking: where EOS is read."""
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _kept_ends(lengths: list[int]) -> int:

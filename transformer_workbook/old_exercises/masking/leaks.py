@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from transformer_workbook.judge.checking import Exercise
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
+from transformer_workbook.judge.exercises import Exercise
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,8 +5,7 @@ from typing import Any
 
 import torch
 
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_number
+from transformer_workbook.old_exercises.old_question import Question, by_number
 
 LAYERS, WIDTH = 3, 5
 

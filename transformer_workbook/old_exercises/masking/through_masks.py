@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from transformer_workbook.judge.derivations import Derivation
-from transformer_workbook.exercises.cases import normal
 from annotated_transformer.soft_lookup import masked_softmax
+from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.exercises import Derivation
 
 
 def _through_the_mask(

@@ -7,8 +7,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from annotated_transformer.batches import pad
-from transformer_workbook.judge.checking import Exercise
 from annotated_transformer.tokens import BOS, EOS, PAD
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _window_mask(ids: Int[Tensor, "batch time"], width: int) -> Bool[Tensor, "batch 1 time time"]:

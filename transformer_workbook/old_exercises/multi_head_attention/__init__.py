@@ -17,9 +17,9 @@ from transformer_workbook.old_exercises.multi_head_attention.sizes import (
 )
 
 __all__ = [
-    "head_contributions",
     "attend_in_heads",
-    "mixing_cuts",
-    "head_sizes",
     "grouped_attention",
+    "head_contributions",
+    "head_sizes",
+    "mixing_cuts",
 ]

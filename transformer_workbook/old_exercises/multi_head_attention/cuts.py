@@ -6,8 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_letters
+from transformer_workbook.old_exercises.old_question import Question, by_letters
 
 CUTS = {
     "A": lambda x, h, d: x.reshape(len(x), h, x.size(1), d),

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.exercises.cases import loaded, normal
-from transformer_workbook.old_exercises.luong.lookups import ROW_WEIGHINGS, Weigh
 from annotated_transformer.multi_head_attention import MultiHeadAttention
+from transformer_workbook.exercises.cases import loaded, normal
+from transformer_workbook.judge.exercises import Exercise
+from transformer_workbook.old_exercises.luong.lookups import ROW_WEIGHINGS, Weigh
 
 Share = Callable[[Tensor, int], Tensor]
 

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.luong.lookups import ROW_WEIGHINGS, Weigh
 
 NARROW = torch.float32

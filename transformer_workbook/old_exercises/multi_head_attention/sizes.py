@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from transformer_workbook.judge.derivations import Derivation
+from transformer_workbook.judge.exercises import Derivation
 
 
 def _head_sizes(

@@ -21,11 +21,11 @@ from transformer_workbook.old_exercises.positional_encoding.words_and_positions 
 )
 
 __all__ = [
-    "wavelength",
-    "offset_distance",
-    "embed_from",
-    "best_base",
-    "turned_score",
     "alibi_biases",
+    "best_base",
+    "embed_from",
     "llama_rotary",
+    "offset_distance",
+    "turned_score",
+    "wavelength",
 ]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 BASE = 10000.0
 

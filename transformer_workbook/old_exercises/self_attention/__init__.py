@@ -13,9 +13,9 @@ from transformer_workbook.old_exercises.self_attention.scaling import (
 )
 
 __all__ = [
+    "batched_attention",
+    "nearly_one_key",
     "one_output",
     "score_variances",
-    "nearly_one_key",
-    "batched_attention",
     "self_attention_layer",
 ]

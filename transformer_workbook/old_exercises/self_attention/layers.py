@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises.cases import loaded, normal
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.luong.lookups import ROW_LOOKUPS, Lookup
 from transformer_workbook.old_exercises.self_attention.divisors import DIVISORS, Divisor
 

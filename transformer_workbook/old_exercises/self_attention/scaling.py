@@ -9,14 +9,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.judge.comparing import is_number, show
-from transformer_workbook.judge.derivations import Derivation
 from transformer_workbook.exercises.cases import random_cases
+from transformer_workbook.judge.comparing import is_number, show
+from transformer_workbook.judge.exercises import Derivation, Exercise
 from transformer_workbook.old_exercises.luong.lookups import ROW_LOOKUPS, Lookup
+from transformer_workbook.old_exercises.old_question import Question, by_number
 from transformer_workbook.old_exercises.self_attention.divisors import DIVISORS, Divisor
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_number
 
 
 def _score_variances(d_k: int, var_q: float, var_k: float) -> tuple[float, float, float, float]:

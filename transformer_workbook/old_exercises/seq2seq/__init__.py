@@ -19,11 +19,11 @@ from transformer_workbook.old_exercises.seq2seq.reading import (
 )
 
 __all__ = [
-    "last_states",
-    "reverse_padded",
-    "greedy_decode",
     "exact_accuracy_by_length",
+    "greedy_decode",
     "gru_derivative",
-    "remembering_bias",
+    "last_states",
     "lstm_encode",
+    "remembering_bias",
+    "reverse_padded",
 ]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from itertools import pairwise
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 Sentence = list[str]
 Sentences = list[Sentence]

@@ -9,10 +9,9 @@ import torch
 from torch import nn
 
 from transformer_workbook.judge.comparing import is_number
-from transformer_workbook.judge.derivations import Derivation
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_number
+from transformer_workbook.judge.exercises import Derivation
 from transformer_workbook.judge.trials import settings_put_back
+from transformer_workbook.old_exercises.old_question import Question, by_number
 
 Steps = tuple[float, float, float, float]
 

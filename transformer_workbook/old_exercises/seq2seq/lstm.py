@@ -7,8 +7,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.seq2seq.faulty_lstm import faulty, keep, update
 
 

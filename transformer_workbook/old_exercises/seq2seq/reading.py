@@ -5,9 +5,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.batches import pad
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.exercises.cases import normal
 from annotated_transformer.tokens import PAD
+from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _last_states(

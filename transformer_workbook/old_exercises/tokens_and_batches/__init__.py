@@ -18,10 +18,10 @@ from transformer_workbook.old_exercises.tokens_and_batches.surprisals import (
 
 __all__ = [
     "count_tokens",
-    "shift",
-    "perplexity_of_two",
+    "fill_batches",
     "mean_surprisal",
     "perplexity_of_lead",
+    "perplexity_of_two",
+    "shift",
     "smallest_pool",
-    "fill_batches",
 ]

@@ -7,8 +7,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from annotated_transformer.batches import pad
-from transformer_workbook.judge.checking import Exercise
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _count_tokens(ids: Int[Tensor, "batch length"]) -> Int[Tensor, " batch"]:

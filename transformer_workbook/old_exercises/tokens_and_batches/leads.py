@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from transformer_workbook.judge.derivations import Derivation
+from transformer_workbook.judge.exercises import Derivation
 
 
 def _perplexity_of_lead(n: float, a: float, k: float) -> tuple[float, float, float, float]:

@@ -6,11 +6,10 @@ from random import Random
 from typing import Any
 
 from annotated_transformer.batches import batches_by_tokens
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.judge.comparing import is_number
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_number
 from annotated_transformer.toy import toy_corpus
+from transformer_workbook.judge.comparing import is_number
+from transformer_workbook.judge.exercises import Exercise
+from transformer_workbook.old_exercises.old_question import Question, by_number
 
 SENTENCES, BATCH, BOUND = 1000, 16, 0.05
 

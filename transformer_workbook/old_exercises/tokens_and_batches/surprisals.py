@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.batches import pad
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.exercises.cases import normal
 from annotated_transformer.tokens import EOS, PAD
+from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _perplexity_of_two(first: list[float], second: list[float]) -> float:

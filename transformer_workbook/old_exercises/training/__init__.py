@@ -19,11 +19,11 @@ from transformer_workbook.old_exercises.training.smoothing import (
 )
 
 __all__ = [
-    "smoothed_targets",
-    "paper_rate",
     "accumulate",
     "highest_rate",
-    "smoothed_gradient",
+    "paper_rate",
     "refuting_beta",
+    "smoothed_gradient",
+    "smoothed_targets",
     "train_by_hand",
 ]

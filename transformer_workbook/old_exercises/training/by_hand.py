@@ -7,8 +7,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_workbook.judge.checking import Exercise
+from annotated_transformer.tokens import PAD
 from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.training.loops import (
     BETAS,
     Gradients,
@@ -16,7 +17,6 @@ from transformer_workbook.old_exercises.training.loops import (
     means,
     shortened,
 )
-from annotated_transformer.tokens import PAD
 
 
 def _train_by_hand(

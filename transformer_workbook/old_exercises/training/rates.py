@@ -9,14 +9,14 @@ import torch
 from torch.nn import functional as F
 
 from annotated_transformer.batches import Batch
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.judge.comparing import form, is_number, show
-from transformer_workbook.notebook.experiments import ToyTask
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.judge.trials import settings_put_back
 from annotated_transformer.tokens import PAD
 from annotated_transformer.toy import toy_corpus
 from annotated_transformer.transformer import Transformer, TransformerConfig
+from transformer_workbook.judge.comparing import form, is_number, show
+from transformer_workbook.judge.exercises import Exercise
+from transformer_workbook.judge.trials import settings_put_back
+from transformer_workbook.notebook.experiments import ToyTask
+from transformer_workbook.old_exercises.old_question import Question
 
 
 def _paper_rate(step: int, d_model: int, warmup: int) -> float:

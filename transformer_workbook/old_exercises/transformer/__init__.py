@@ -19,11 +19,11 @@ from transformer_workbook.old_exercises.transformer.wiring import (
 )
 
 __all__ = [
-    "tied_logits",
-    "make_stack",
     "encoder_block",
-    "model_parameters",
-    "unmoved_by_shuffling",
     "first_loss_limit",
     "language_model",
+    "make_stack",
+    "model_parameters",
+    "tied_logits",
+    "unmoved_by_shuffling",
 ]

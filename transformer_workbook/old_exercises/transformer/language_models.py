@@ -7,13 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.exercises.cases import loaded, numbers_for
 from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
 from annotated_transformer.masking import causal_mask, padding_mask, target_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import Embedding, TransformerConfig
+from transformer_workbook.exercises.cases import loaded, numbers_for
+from transformer_workbook.judge.exercises import Exercise
 
 
 class _LanguageModel(nn.Module):

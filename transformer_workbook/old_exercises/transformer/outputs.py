@@ -9,11 +9,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_workbook.judge.checking import Exercise
-from transformer_workbook.judge.comparing import is_number, show
 from transformer_workbook.exercises.cases import normal, random_cases
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_number
+from transformer_workbook.judge.comparing import is_number, show
+from transformer_workbook.judge.exercises import Exercise
+from transformer_workbook.old_exercises.old_question import Question, by_number
 
 
 def _tied_logits(

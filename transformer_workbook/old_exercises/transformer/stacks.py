@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises.cases import random_cases
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.transformer.makers import Maker
 
 

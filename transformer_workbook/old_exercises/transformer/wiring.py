@@ -7,12 +7,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_letters
-from transformer_workbook.judge.trials import settings_put_back
 from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.transformer import Transformer, TransformerConfig
+from transformer_workbook.judge.trials import settings_put_back
+from transformer_workbook.old_exercises.old_question import Question, by_letters
 
 CONFIG = TransformerConfig(9, 9, d_model=8, num_layers=2, num_heads=2, d_ff=8, dropout=0.0)
 SRC, TGT = torch.tensor([[4, 5, 6, 7, 2]]), torch.tensor([[1, 5, 8, 4]])

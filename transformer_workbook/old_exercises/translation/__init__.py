@@ -23,11 +23,11 @@ from transformer_workbook.old_exercises.translation.wrong_words import (
 )
 
 __all__ = [
-    "unfair_in",
-    "next_merge",
-    "cut_into_subwords",
-    "corpus_bleu",
-    "five_wrong_words",
-    "perplexity_per_word",
     "chrf",
+    "corpus_bleu",
+    "cut_into_subwords",
+    "five_wrong_words",
+    "next_merge",
+    "perplexity_per_word",
+    "unfair_in",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from operator import truediv
 from statistics import mean, median_low
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 Counts = tuple[list[int], list[int], int, int]
 """Of one sentence: runs found and runs said, of each length; words said and words wanted."""

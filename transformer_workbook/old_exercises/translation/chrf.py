@@ -7,7 +7,7 @@ from statistics import mean
 
 from sacrebleu.metrics.chrf import CHRF
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _chrf(said: str, wanted: str) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 SAME = {"tokenizer": "joint 5000", "test": "2016", "signature": "13a, cased"}
 PLAIN = SAME | {"trials": 4, "minutes": 10, "chosen_on": "val"}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain, pairwise
 from typing import Any
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 Pair = tuple[str, str]
 Words = dict[tuple[str, ...], int]

@@ -1,6 +1,6 @@
 """Translation: how a word is cut by the merges."""
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.translation.cutting import (
     cut,
     first_only,

@@ -8,8 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from transformer_workbook.judge.comparing import is_number
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_number
+from transformer_workbook.old_exercises.old_question import Question, by_number
 
 
 def _shares(wrong: Sequence[int], words: int = 20) -> list[float]:

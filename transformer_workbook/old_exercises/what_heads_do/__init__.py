@@ -24,12 +24,12 @@ from transformer_workbook.old_exercises.what_heads_do.stream import (
 )
 
 __all__ = [
-    "relation_score",
-    "head_damages",
-    "previous_by_chance",
-    "parts_of_the_stream",
-    "kendall_tau",
-    "enough_sentences",
-    "said_by_the_record",
     "capture_heads",
+    "enough_sentences",
+    "head_damages",
+    "kendall_tau",
+    "parts_of_the_stream",
+    "previous_by_chance",
+    "relation_score",
+    "said_by_the_record",
 ]

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.exercises import Exercise
 
 NARROW = torch.float32
 

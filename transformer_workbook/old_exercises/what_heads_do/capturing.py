@@ -9,15 +9,15 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from annotated_transformer.capture import capture_attention
-from transformer_workbook.judge.checking import Exercise
+from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.transformer import Transformer
+from transformer_workbook.faulty.models import SMALL, patient
+from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.old_exercises.what_heads_do.other_weights import (
     OTHER_WEIGHTS,
     masked_scores,
     weights_of,
 )
-from transformer_workbook.faulty.models import SMALL, patient
-from annotated_transformer.tokens import BOS, EOS, PAD
-from annotated_transformer.transformer import Transformer
 
 
 @dataclass(frozen=True)

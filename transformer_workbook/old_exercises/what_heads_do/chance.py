@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from math import log
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _previous_by_chance(n: int, causal: bool) -> float:

@@ -8,10 +8,9 @@ from typing import Any
 
 import torch
 
-from transformer_workbook.judge.comparing import is_number
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_letters, by_number
 from annotated_transformer.errors import InputError
+from transformer_workbook.judge.comparing import is_number
+from transformer_workbook.old_exercises.old_question import Question, by_letters, by_number
 
 NUMBERS = (1, 3, 10, 30, 100, 300, 1000)
 HEADS, WORDS, DRAWS = 24, 5, 50

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from transformer_workbook.judge.checking import Exercise
 from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.exercises import Exercise
 
 NARROW, WIDE = torch.float32, torch.float64
 

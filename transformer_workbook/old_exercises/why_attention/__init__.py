@@ -11,11 +11,11 @@ from transformer_workbook.old_exercises.why_attention.paths import path_length
 from transformer_workbook.old_exercises.why_attention.windows import window
 
 __all__ = [
-    "window",
-    "wasted_pairs",
+    "block_attention",
     "break_even",
     "doubling_reach",
-    "record_of_times",
     "path_length",
-    "block_attention",
+    "record_of_times",
+    "wasted_pairs",
+    "window",
 ]

@@ -1,6 +1,6 @@
 """Why attention: work that goes into padding."""
 
-from transformer_workbook.judge.checking import Exercise
+from transformer_workbook.judge.exercises import Exercise
 
 
 def _wasted_pairs(lengths: list[int]) -> float:

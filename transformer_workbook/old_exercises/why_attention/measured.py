@@ -8,8 +8,7 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
-from transformer_workbook.old_exercises.old_question import Question
-from transformer_workbook.old_exercises.old_question import by_letters, by_number
+from transformer_workbook.old_exercises.old_question import Question, by_letters, by_number
 
 
 def _reach(gaps: list[int], kernel_size: int = 3) -> int:

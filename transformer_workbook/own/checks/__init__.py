@@ -37,9 +37,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "positional_encoding": POSITIONAL_ENCODING,
     "layers": (*LAYERS, GRADIENTS["layers"]),
     "transformer": TRANSFORMER,
-    "schedule": SCHEDULE,
-    "averaging": AVERAGING,
-    "training": (*BATCH_ORDER, *TRAINING),
+    "training": (*SCHEDULE, *AVERAGING, *BATCH_ORDER, *TRAINING),
     "decoding": DECODING,
 }
 

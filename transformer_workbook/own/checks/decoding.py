@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.decoding import Search
 from annotated_transformer.devices import CPU
 from transformer_workbook.own.checks.check import Check, refusal
 from transformer_workbook.own.checks.drawn_model import Table
@@ -16,7 +17,6 @@ from transformer_workbook.own.checks.searches import (
     beam_by_hand,
     greedy_by_hand,
 )
-from annotated_transformer.search import Search
 
 EVEN = torch.zeros(1, 6, device=CPU)
 ANOTHER = [3, 4, 5, 2]

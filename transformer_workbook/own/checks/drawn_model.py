@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from transformer_workbook.own.checks.check import drawn
 from annotated_transformer.translator import State, Translator
+from transformer_workbook.own.checks.check import drawn
 
 VOCAB = 6
 

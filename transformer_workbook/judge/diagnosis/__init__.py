@@ -11,16 +11,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_workbook.judge.arguments import named_shape, parameters, sizes
-from transformer_workbook.judge.circumstances import circumstance
 from transformer_workbook.judge.comparing import Failure, equal
-from transformer_workbook.judge.explaining import explained
-from transformer_workbook.judge.influence import Influence
-from transformer_workbook.judge.other_arguments import other_cases
-from transformer_workbook.judge.partly import partly_right
+from transformer_workbook.judge.diagnosis.arguments import (
+    named_shape,
+    other_cases,
+    parameters,
+    sizes,
+)
+from transformer_workbook.judge.diagnosis.dependence import Influence, circumstance
+from transformer_workbook.judge.diagnosis.exceptions import explained
+from transformer_workbook.judge.diagnosis.places import partly_right
+from transformer_workbook.judge.diagnosis.relations import (
+    by_a_quantity,
+    columns,
+    relation,
+    wrong_columns,
+)
 from transformer_workbook.judge.probes import Probe, Remembered
-from transformer_workbook.judge.quantities import by_a_quantity
-from transformer_workbook.judge.relations import columns, relation, wrong_columns
 from transformer_workbook.judge.trials import attempt, calculate, settings_put_back
 
 BRIEFLY = 1.0

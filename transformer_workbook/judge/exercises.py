@@ -1,27 +1,25 @@
-"""Checking: judge what a reader wrote, and say which mistake it is."""
+"""Exercises: functions and derivations that a reader writes, and what is said of a wrong one."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from inspect import signature
+from operator import itemgetter
 from threading import TIMEOUT_MAX
 from typing import Any
 
 from torch import nn
 
 from transformer_workbook.judge.catalogue import Mistake, mistakes_in
-from transformer_workbook.judge.comparing import (
-    LONG,
-    Failure,
-    all_equal,
-    brief,
-    difference,
-    equal,
-    show,
+from transformer_workbook.judge.comparing import LONG, Failure, brief, difference, equal, show
+from transformer_workbook.judge.diagnosis import Diagnosis
+from transformer_workbook.judge.diagnosis.relations import (
+    always_the_same,
+    other_kind,
+    swapped_entries,
+    two_mistakes,
 )
-from transformer_workbook.judge.diagnosing import Diagnosis
-from transformer_workbook.judge.probes import Remembered
-from transformer_workbook.judge.relations import always_the_same, other_kind, two_mistakes
+from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.tasks import Cases, Task, Verdict
 from transformer_workbook.judge.trials import SECONDS, Trial, attempt
 
@@ -37,7 +35,8 @@ class Exercise(Task):
     """
 
     reference: Callable[..., Any]
-    """A right answer; its name, less the underscore, and its docstring are the exercise's."""
+    """A right answer; its name and its docstring are the exercise's. Its mistakes stand in the
+    table beside it."""
     cases: Sequence[tuple[Any, ...]]
     """Arguments to try."""
     ask: Callable[..., Any] | None = None
@@ -47,19 +46,9 @@ class Exercise(Task):
     seconds: float = SECONDS
     """How long the answer may take for one case."""
     mistakes_given: Any = None
-    _known: dict[Callable[..., Any], Remembered[Any]] = field(
-        default_factory=dict, init=False, compare=False, repr=False
-    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cases", Cases(self.cases))
-
-    @cached_property
-    def mistakes(self) -> list[Mistake]:
-        """What readers often get wrong."""
-        if self.mistakes_given is not None:
-            return [Mistake(says, answer) for says, answer in self.mistakes_given.items()]
-        return mistakes_in(self.reference)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -71,21 +60,44 @@ class Exercise(Task):
         """What is asked, in one line."""
         return (self.reference.__doc__ or "").partition("\n")[0]
 
+    @cached_property
+    def mistakes(self) -> list[Mistake]:
+        """What readers often get wrong."""
+        if self.mistakes_given is not None:
+            return [Mistake(says, answer) for says, answer in self.mistakes_given.items()]
+        return mistakes_in(self.reference)
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The cases as questions."""
+        numbers = range(len(self.cases))
+        return Subject(
+            [partial(self._put, number) for number in numbers],
+            [partial(self._right, number) for number in numbers],
+            self.mistakes,
+            self.whole,
+        )
+
+    def _put(self, number: int, answer: Any) -> Trial:
+        return attempt(answer, self.cases[number], self.seconds, self.ask)
+
+    def _right(self, number: int) -> Any:
+        return attempt(self.reference, self.cases[number], TIMEOUT_MAX, self.ask).result
+
     def check(self, answer: Any) -> Verdict:
         """Compare the answer with the reference. Until it is written, it returns ``None``."""
         if not callable(answer):
             return Verdict("wrong", "the check wants the function itself, not what it returns.")
         if isinstance(answer, nn.Module) and self._asks_for_a_class:
             return Verdict("wrong", "this is one layer; hand over its class.")
-        trials = list(self._trials(answer))
+        trials = list(self.subject.trials(answer))
         answers = [trial.result for trial in trials]
         if all(got is None for got in answers):
             if any(trial.printed for trial in trials):
                 print(trials[0].printed, end="")
                 return Verdict("wrong", "your function returns None; did you print the result?")
             return Verdict("not attempted")
-        right = self.results(self.reference)
-        failing = [i for i, got in enumerate(answers) if not self.same(got, right[i])]
+        failing = self.subject.failing(answers)
         told = min(failing, key=lambda i: len(self._literals[i]), default=0)
         print(trials[told].printed, end="")
         if not failing:
@@ -94,8 +106,8 @@ class Exercise(Task):
             return Verdict(
                 "wrong", f"for {self._arguments(len(trials) - 1)} {answers[-1].sentence}"
             )
-        named = self._named(answers) or self._diagnosis.swapped(answers)
-        sentence = named or self._by_itself(answer, answers, right, told)
+        named = self._named(answers, failing) or self._diagnosis.swapped(answers)
+        sentence = named or self._by_itself(answer, answers, told)
         if trials[told].changed and not named:
             sentence += f" It changes `{trials[told].changed[0]}`, outside it; work on a copy."
         return Verdict("wrong", sentence)
@@ -105,44 +117,21 @@ class Exercise(Task):
         return signature(self.reference).return_annotation is nn.Module
 
     def results(self, function: Callable[..., Any]) -> list[Any]:
-        """What a function gives in every case; of our own functions it is kept."""
-        return list(self._results(function))
-
-    def _results(self, function: Callable[..., Any]) -> Iterable[Any]:
-        """The same, one after the other: most mistakes differ from an answer in the first case."""
-        if function in self._known:
-            return self._known[function]
-        results = Remembered(lambda: (trial.result for trial in self._trials(function)))
-        if function is self.reference or any(function is m.answer for m in self.mistakes):
-            self._known[function] = results
-        return results
-
-    def same(self, got: Any, want: Any) -> bool:
-        """Whether a result is as good as the right one."""
-        return equal(got, want, self.whole)
+        """What a function gives in every case."""
+        return [trial.result for trial in self.subject.trials(function)]
 
     def tell(self, got: Any, want: Any) -> str:
         """How a wrong result differs from the right one: the end of a sentence."""
         return difference(got, want, self.whole)
 
-    def _trials(self, function: Callable[..., Any]) -> Iterator[Trial]:
-        """What a function does in every case, up to one that does not end."""
-        seconds = TIMEOUT_MAX if function is self.reference else self.seconds  # it does end
-        for case in self.cases:
-            yield (trial := attempt(function, case, seconds, self.ask))
-            if trial.endless:
-                return
-
-    def _named(self, answers: list[Any]) -> str:
+    def _named(self, answers: list[Any], failing: list[int]) -> str:
         """The first mistake that gives these answers."""
-        for mistake in self.mistakes:
-            if all_equal(answers, self._results(mistake.answer), self.whole):
-                return mistake.says
-        return ""
+        return self.subject.named(answers, failing)
 
     def _mended(self, answers: list[Any]) -> str:
         """Which mistake of the catalogue is made together with another."""
-        every = {mistake.says: self._results(mistake.answer) for mistake in self.mistakes}
+        of = self.subject.of_mistake
+        every = {mistake.says: of(number) for number, mistake in enumerate(self.mistakes)}
         return two_mistakes(answers, every, self.whole)
 
     @cached_property
@@ -153,10 +142,9 @@ class Exercise(Task):
         """What to say if the answers are always the same thing of the right ones."""
         return self._diagnosis.related(answers, right)
 
-    def _by_itself(
-        self, answer: Callable[..., Any], answers: list[Any], right: list[Any], told: int
-    ) -> str:
+    def _by_itself(self, answer: Callable[..., Any], answers: list[Any], told: int) -> str:
         """What is said of a wrong answer without the catalogue."""
+        right = self.subject.right
         diagnosis, case = self._diagnosis, self._arguments(told)
         if same := always_the_same(answers, right):
             return f"it gives {same} in every case; for {case}, {brief(right[told])} is right."
@@ -186,11 +174,79 @@ class Exercise(Task):
         return [", ".join(map(show, case)) for case in self.cases]
 
 
+class Derivation(Exercise):
+    """A function is asked for that returns the steps of a derivation, to be checked one by one.
+
+    A mistake is named if its first wrong step is the reader's, too; what follows from a wrong step
+    differs from reader to reader.
+    """
+
+    def related(self, answers: list[Any], right: list[Any]) -> str:
+        """What the first wrong step is of the right one, or all steps are of the right ones."""
+        number, got = self._first_wrong(answers)
+        if not number:
+            return super().related(answers, right)
+        for other, results in enumerate(zip(*right, strict=True), start=1):
+            if equal(got, list(results), self.whole):
+                return f"step {number}: this is what is asked for in step {other}."
+        step = itemgetter(number - 1)
+        said = self._diagnosis.related(got, list(map(step, right)), step)
+        return f"step {number}: {said}" if said else ""
+
+    def _named(self, answers: list[Any], failing: list[int]) -> str:
+        number, got = self._first_wrong(answers)
+        if not number:
+            return super()._named(answers, failing)
+        if places := swapped_entries(answers, self.subject.right, self.whole):
+            return "steps {} and {} have changed places.".format(*places)
+        for i, mistake in enumerate(self.mistakes):
+            results = self.subject.of_mistake(i)
+            if equal([number, got], self._first_wrong(results), self.whole):
+                return mistake.says
+        return ""
+
+    def _first_wrong(self, answers: list[Any]) -> tuple[int, list[Any]]:
+        """The number of the first wrong step, and what it is in every case.
+
+        It is 0 where no step is wrong, or where there are more or fewer steps than asked for.
+        """
+        right = self.subject.right
+        if not all(isinstance(steps, list | tuple) for steps in answers):
+            return 0, []
+        if any(len(x) != len(y) for x, y in zip(answers, right, strict=True)):
+            return 0, []
+        both = zip(*(zip(*results, strict=True) for results in (answers, right)), strict=True)
+        wrong = (
+            (n, list(x)) for n, (x, y) in enumerate(both, start=1) if not equal(x, y, self.whole)
+        )
+        return next(wrong, (0, []))
+
+    def tell(self, got: Any, want: Any) -> str:
+        """Which step is the first wrong one, and how."""
+        if not isinstance(got, list | tuple) or len(got) != len(want):
+            return super().tell(got, want)
+        pairs = enumerate(zip(got, want, strict=True), start=1)
+        step, (first, right) = next((i, pair) for i, pair in pairs if not equal(*pair, self.whole))
+        if first is None:
+            return f"step {step} is still missing."
+        return f"step {step} is wrong: {super().tell(first, right)}"
+
+
 def exercise(
     cases: Iterable[tuple[Any, ...]],
     ask: Callable[..., Any] | None = None,
     whole: bool = False,
     seconds: float = SECONDS,
 ) -> Callable[[Callable[..., Any]], Exercise]:
-    """Make an exercise of its reference; a decorator. The mistakes stand in the table beside it."""
+    """Make an exercise of its reference; a decorator."""
     return lambda reference: Exercise(reference, tuple(cases), ask, whole, seconds)
+
+
+def derivation(
+    cases: Iterable[tuple[Any, ...]],
+    ask: Callable[..., Any] | None = None,
+    whole: bool = False,
+    seconds: float = SECONDS,
+) -> Callable[[Callable[..., Any]], Derivation]:
+    """Make a derivation of its reference; a decorator."""
+    return lambda reference: Derivation(reference, tuple(cases), ask, whole, seconds)

@@ -1,4 +1,4 @@
-"""Explaining: what an exception says about the axes and the types of an answer."""
+"""What does an exception of the reader's code mean? In the names that the exercise uses."""
 
 import re
 from collections.abc import Mapping

@@ -1,0 +1,389 @@
+"""What is the answer of the right one? A factor, a sign, another order: the same in every case."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer_workbook.judge.comparing import brief, equal, is_number, is_truth, show
+
+
+def is_sequence(result: Any) -> bool:
+    """Whether this is a list or a tuple."""
+    return isinstance(result, list | tuple)
+
+
+def _numbers(change: Callable[[Any], Any], result: Any) -> Any:
+    """Change every number of a result."""
+    if is_sequence(result):
+        return type(result)(_numbers(change, entry) for entry in result)
+    if isinstance(result, bool) or getattr(result, "dtype", None) == torch.bool:
+        raise TypeError("a truth is no number")
+    return change(result)
+
+
+def _truths(result: Any) -> Any:
+    if isinstance(result, bool):
+        return not result
+    if is_sequence(result):
+        return type(result)(map(_truths, result))
+    if result.dtype != torch.bool:
+        raise TypeError("a number is no truth")
+    return ~result
+
+
+def _by_rows(change: Callable[[Any], Any], result: Any) -> Any:
+    """Change a sequence, or a tensor along its first axis."""
+    return change(result) if is_sequence(result) or result.dim() else None
+
+
+def _turned(result: Any) -> Any:
+    return result.flip(0) if isinstance(result, Tensor) else result[::-1]
+
+
+def _sorted(result: Any) -> Any:
+    return type(result)(sorted(result)) if is_sequence(result) else None
+
+
+def _joined(first: Any, second: Any) -> Any:
+    return torch.cat([first, second]) if isinstance(first, Tensor) else first + second
+
+
+def _rounded(decimals: int, result: Any) -> Any:
+    def nearest(x: Any) -> Any:
+        return x.round(decimals=decimals) if isinstance(x, Tensor) else round(x, decimals)
+
+    return _numbers(nearest, result)
+
+
+def _logarithm(result: Any) -> Any:
+    return torch.as_tensor(result).log()
+
+
+RELATIONS: dict[str, Callable[[Any], Any]] = {
+    "True and False are swapped.": _truths,
+    "the sign is wrong: this is the negative of what is asked for.": partial(
+        _numbers, lambda x: -x
+    ),
+    "this is 1 too many in every case.": partial(_numbers, lambda x: x + 1),
+    "this is 1 too few in every case.": partial(_numbers, lambda x: x - 1),
+    "this is 1 minus what is asked for.": partial(_numbers, lambda x: 1 - x),
+    "this is upside down: 1 divided by what is asked for.": partial(_numbers, lambda x: 1 / x),
+    "this is the square of what is asked for.": partial(_numbers, lambda x: x * x),
+    "this is the root of what is asked for.": partial(_numbers, lambda x: x**0.5),
+    "this is the logarithm of what is asked for.": _logarithm,
+    "what is asked for is the logarithm of this.": lambda x: torch.as_tensor(x).exp(),
+    "this is rounded to whole numbers.": partial(_rounded, 0),
+    "this is rounded to one decimal.": partial(_rounded, 1),
+    "this is rounded to two decimals.": partial(_rounded, 2),
+    "this is rounded down to whole numbers.": partial(_numbers, lambda x: x // 1),
+    "this is rounded up to whole numbers.": partial(_numbers, lambda x: -(-x // 1)),
+    "the negative numbers have become 0.": partial(_numbers, lambda x: x * (x > 0)),
+    "rows and columns are swapped.": lambda x: x.mT,
+    "the first two axes are swapped.": lambda x: x.transpose(0, 1),
+    "the right numbers stand here without their shape.": lambda x: x.flatten(),
+    "these are the right numbers with one axis too many, in front.": (
+        lambda x: torch.as_tensor(x)[None]
+    ),
+    "these are the right numbers with one axis too many, at the end.": lambda x: x[..., None],
+    "these are the right numbers without their first axis.": lambda x: x.squeeze(0),
+    "these are the right numbers without their last axis.": lambda x: x.squeeze(-1),
+    "the order is turned round: the last comes first.": _turned,
+    "the first is missing; the rest is right.": partial(_by_rows, lambda x: x[1:]),
+    "the last is missing; the rest is right.": partial(_by_rows, lambda x: x[:-1]),
+    "these are the right entries, but sorted.": _sorted,
+    "this is the sum of what is asked for.": lambda x: x.sum() if hasattr(x, "sum") else sum(x),
+    "this is the mean of what is asked for.": lambda x: x.mean(),
+    "these are numbers; True and False are asked for.": lambda x: (
+        x.int() if x.dtype == torch.bool else None
+    ),
+    "this is the right result in a list; it is asked for alone.": lambda x: [x],
+    "this is the tanh of what is asked for.": lambda x: x.tanh(),
+    "this is the softmax of what is asked for, along the last axis.": lambda x: x.softmax(-1),
+    "the signs are missing: these are the absolute values of what is asked for.": partial(
+        _numbers, abs
+    ),
+    "these are the running sums of what is asked for, along the last axis.": (
+        lambda x: x.cumsum(-1)
+    ),
+    "this is the sum of what is asked for, over the last axis.": lambda x: x.sum(-1),
+    "this is the sum of what is asked for, over the first axis.": lambda x: x.sum(0),
+    "this is the mean of what is asked for, over the last axis.": lambda x: x.mean(-1),
+    "this is the mean of what is asked for, over the first axis.": lambda x: x.mean(0),
+    "the order is turned round along the last axis.": lambda x: x.flip(-1),
+    "each stands one place too early, and the first comes last.": partial(
+        _by_rows, lambda x: _joined(x[1:], x[:1])
+    ),
+    "each stands one place too late, and the last comes first.": partial(
+        _by_rows, lambda x: _joined(x[-1:], x[:-1])
+    ),
+    "only the first of what is asked for is given.": lambda x: x[0],
+    "only the last of what is asked for is given.": lambda x: x[-1],
+}
+"""What a wrong result may be, and how it comes from the right one."""
+
+ASKED_FOR: dict[str, Callable[[Any], Any]] = {
+    "some signs are wrong; without them, the numbers are right.": partial(_numbers, abs),
+    "what is asked for is the sum of this.": lambda x: x.sum(),
+    "what is asked for is the sum of this over the last axis.": lambda x: x.sum(-1),
+    "what is asked for is the sum of this over the first axis.": lambda x: x.sum(0),
+    "what is asked for is the mean of this.": lambda x: x.mean(),
+    "what is asked for is the mean of this over the last axis.": lambda x: x.mean(-1),
+    "what is asked for is the mean of this over the first axis.": lambda x: x.mean(0),
+    "what is asked for is the softmax of this, along the last axis.": lambda x: x.softmax(-1),
+    "what is asked for is the tanh of this.": lambda x: x.tanh(),
+    "what is asked for is how many these are.": len,
+    "some numbers are nan where 0 is asked for; the others are right.": lambda x: x.nan_to_num(),
+    "the right result comes first here, with more after it; it is asked for alone.": (
+        lambda x: x[0] if isinstance(x, tuple) else None
+    ),
+    "the right result comes last here, with more before it; it is asked for alone.": (
+        lambda x: x[-1] if isinstance(x, tuple) else None
+    ),
+}
+"""How the right result may come from a wrong one."""
+
+
+OF: dict[str, Callable[[float], float]] = {
+    "{}": lambda q: q,
+    "√{}": lambda q: q**0.5,
+    "{}²": lambda q: q**2,
+    "({} − 1)": lambda q: q - 1,
+    "({} + 1)": lambda q: q + 1,
+    "(1 − {})": lambda q: 1 - q,
+    "2 {}": lambda q: 2 * q,
+    "log {}": math.log,
+}
+"""What may be made of a size or of an argument."""
+
+
+def flat(result: Any) -> Tensor:
+    """All numbers of a result, one after the other.
+
+    Raises:
+        TypeError: if there is something else in it.
+    """
+    if is_sequence(result):
+        return torch.cat([flat(entry) for entry in result])
+    if isinstance(result, Tensor) and result.dtype == torch.bool:
+        raise TypeError("no numbers")
+    if not isinstance(result, Tensor) and not is_number(result):
+        raise TypeError("no numbers")
+    return torch.as_tensor(result).detach().double().flatten()
+
+
+def by_a_quantity(
+    answers: Sequence[Any], right: Sequence[Any], known: Sequence[Mapping[str, float]]
+) -> str:
+    """By which size or argument the answers are too large or too small, in every case.
+
+    >>> by_a_quantity([6.0, 20.0], [2.0, 5.0], [{"d": 3.0}, {"d": 4.0}])
+    'this is what is asked for, times d.'
+    """
+    try:
+        pairs = [(flat(x), flat(y)) for x, y in zip(answers, right, strict=True)]
+        ratios = [_one(got[want != 0] / want[want != 0]) for got, want in pairs]
+        offsets = [_one(got - want) for got, want in pairs]
+        zeros = all(equal(got[want == 0], want[want == 0]) for got, want in pairs)
+    except Exception:  # they are no numbers, or not as many
+        return ""
+    names = [name for name in known[0] if all(name in sizes for sizes in known)]
+    for name in names:
+        for written, change in OF.items():
+            try:
+                values = [change(sizes[name]) for sizes in known]
+                upside_down = [1 / value for value in values]
+            except (ValueError, ZeroDivisionError, OverflowError):
+                continue
+            if len(set(values)) < 2:
+                continue
+            said = written.format(name)
+            if zeros and equal(ratios, values):
+                return f"this is what is asked for, times {said}."
+            if zeros and equal(ratios, upside_down):
+                return f"this is what is asked for, divided by {said}."
+            if equal(offsets, values):
+                return f"this is too large by {said}."
+            if equal(offsets, [-value for value in values]):
+                return f"this is too small by {said}."
+    return ""
+
+
+def _one(numbers: Tensor) -> float | None:
+    """The number that they all are, or nothing."""
+    first = float(numbers[0])
+    return first if equal(numbers, torch.full_like(numbers, first)) else None
+
+
+Results = Sequence[Any]
+
+
+def relation(answers: Results, right: Results, whole: bool = False) -> str:
+    """What all the answers are of the right ones, as a sentence; or nothing.
+
+    >>> relation([-1.0, -4.5], [1.0, 4.5])
+    'the sign is wrong: this is the negative of what is asked for.'
+    >>> relation([[2, 8], [2, 10]], [[2, 9], [2, 11]])
+    'entry 2 of 2: this is 1 too few in every case.'
+    >>> relation([0.5, 1.25, 1.5], [1.0, 2.5, 3.0])
+    'this is 0.5 times what is asked for, in every case.'
+    """
+    if len(right) < 2:
+        return ""
+    if same := always_the_same(answers, right):
+        return f"this is {same} in every case."
+    for sentence, change in RELATIONS.items():
+        if holds(answers, right, change, whole):
+            return sentence
+    for sentence, change in ASKED_FOR.items():
+        if _alike(zip(map(change, answers), right, strict=True), whole):
+            return sentence
+    return _factor(answers, right) or _entries(answers, right, whole)
+
+
+def holds(
+    answers: Results, right: Iterable[Any], change: Callable[[Any], Any], whole: bool
+) -> bool:
+    """Whether the answers come from the right ones by a change."""
+    return _alike(zip(answers, map(change, right), strict=True), whole)
+
+
+def _alike(pairs: Iterable[tuple[Any, Any]], whole: bool) -> bool:
+    """Whether both of each pair are the same, and there is something."""
+    try:
+        return all(x is not None is not y and equal(x, y, whole) for x, y in pairs)
+    except Exception:  # the change makes no sense for results of this kind
+        return False
+
+
+def _factor(answers: Results, right: Results) -> str:
+    """That the answers are always the same number of times as large."""
+    try:
+        pairs = [(flat(x), flat(y)) for x, y in zip(answers, right, strict=True)]
+        got, want = (torch.cat(side) for side in zip(*pairs, strict=True))
+    except Exception:  # they are no numbers, or not as many
+        return ""
+    known = want.abs() > 1e-4
+    if len(got) != len(want) or len(set(want[known].tolist())) < 3:
+        return ""
+    if not equal(got[~known], want[~known]):
+        return ""
+    factors = got[known] / want[known]
+    first = float(factors[0])
+    if not equal(factors, 0 * factors + first) or equal(first, 1.0) or abs(first) < 1e-4:
+        return ""
+    return f"this is {show(first)} times what is asked for, in every case."
+
+
+def _entries(answers: Results, right: Results, whole: bool) -> str:
+    """Which entries of a list of always the same length are wrong, if others are always right."""
+    if places := swapped_entries(answers, right, whole):
+        return "entries {} and {} are swapped.".format(*places)
+    pairs = columns(answers, right)
+    wrong = wrong_columns(pairs, whole)
+    if len(wrong) != 1:
+        return ""
+    said = relation(*pairs[wrong[0] - 1], whole)
+    return f"entry {wrong[0]} of {len(pairs)}: {said}" if said else ""
+
+
+def swapped_entries(answers: Results, right: Results, whole: bool = False) -> list[int]:
+    """Which two entries have changed places in every case, if all others are right; or nothing.
+
+    >>> swapped_entries([(1, 9, 4), (2, 7, 5)], [(9, 1, 4), (7, 2, 5)])
+    [1, 2]
+    """
+    pairs = columns(answers, right)
+    wrong = wrong_columns(pairs, whole)
+    if len(wrong) != 2:
+        return []
+    (x, y), (other_x, other_y) = (pairs[i - 1] for i in wrong)
+    return wrong if equal([x, other_x], [other_y, y], whole) else []
+
+
+def columns(answers: Results, right: Results) -> list[tuple[list[Any], list[Any]]]:
+    """For each entry what it is in all the answers, and what is right; all are as long."""
+    if not all(map(is_sequence, [*answers, *right])) or len({*map(len, [*answers, *right])}) > 1:
+        return []
+    columns = (zip(*results, strict=True) for results in (answers, right))
+    return [(list(x), list(y)) for x, y in zip(*columns, strict=True)]
+
+
+def wrong_columns(pairs: list[tuple[list[Any], list[Any]]], whole: bool) -> list[int]:
+    """The numbers of the entries that are wrong somewhere."""
+    return [i for i, (x, y) in enumerate(pairs, start=1) if not equal(x, y, whole)]
+
+
+def two_mistakes(
+    answers: Results, mistakes: Mapping[str, Iterable[Any]], whole: bool = False
+) -> str:
+    """Which mistake, by what it gives, is made, and what is wrong with its result besides."""
+    if not all(map(_is_continuous, answers)):
+        return ""
+    for sentence, results in mistakes.items():
+        for besides, change in RELATIONS.items():
+            if holds(answers, results, change, whole):
+                return f"two mistakes at once: {sentence} Besides, {besides}"
+    return ""
+
+
+def other_kind(answers: Results, right: Results) -> str:
+    """What the answers are, where something of another kind is asked for in every case.
+
+    >>> other_kind([torch.ones(2, 3)], [(torch.ones(2), torch.ones(3), torch.ones(4))])
+    'this is a tensor; a tuple of 3 is asked for.'
+    """
+    kinds = {(_kind(x), _kind(y)) for x, y in zip(answers, right, strict=True)}
+    (got, want), *others = kinds
+    if others or not got or not want or is_sequence(answers[0]) == is_sequence(right[0]):
+        return ""
+    if all(_size(x) == _size(y) for x, y in zip(answers, right, strict=True)):
+        return ""  # a tensor may stand for a list
+    return f"this is {got}; {want} is asked for."
+
+
+def _kind(result: Any) -> str:
+    if is_sequence(result):
+        return f"a {type(result).__name__} of {len(result)}"
+    if is_number(result):
+        return "a number"
+    return "a tensor" if isinstance(result, Tensor) and result.dim() else ""
+
+
+def _size(result: Any) -> int:
+    return len(result) if _kind(result) != "a number" else -1
+
+
+def always_the_same(answers: Results, right: Results) -> str:
+    """What is given in every case, if it should not be: a value, or one number everywhere.
+
+    Whatever else this is of the right results, as what they are when rounded, it is by chance.
+
+    >>> always_the_same([[], []], [[3], [4, 5]])
+    '[]'
+    >>> always_the_same([torch.zeros(2), torch.zeros(3)], [torch.rand(2), torch.rand(3)])
+    '0 everywhere'
+    """
+    first = answers[0]
+    if len(answers) == 1 or equal([right[0]] * len(right), right):
+        return ""
+    plain = isinstance(first, str | list | tuple) or is_number(first) or is_truth(first)
+    try:
+        if plain and len({show(result, 12) for result in answers}) == 1:
+            return brief(first)  # what is equal up to rounding need not be the same
+        numbers = torch.cat([flat(result) for result in answers])
+        first = float(numbers[0])
+        return f"{show(first)} everywhere" if (numbers == first).all() else ""
+    except Exception:  # they are no numbers, or a reader's objects, which may raise at anything
+        return ""
+
+
+def _is_continuous(result: Any) -> bool:
+    """Whether these are floats, of which no two are the same by chance."""
+    entries = result if isinstance(result, list | tuple) else [result]
+    tensors = [x for x in entries if isinstance(x, Tensor)]
+    others = [x for x in entries if not isinstance(x, Tensor)]
+    return all(x.is_floating_point() for x in tensors) and all(type(x) is float for x in others)
