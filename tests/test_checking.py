@@ -22,11 +22,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import difference, equal, show
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.exercises import Derivation, Exercise
 from transformer_workbook.judge.probes import Remembered
-from transformer_workbook.judge.questions import Question, by_letters, by_number, by_word
+from transformer_workbook.judge.questions import Question, letters, number, word
 from transformer_workbook.judge.trials import attempt, settings_put_back
 
 
@@ -37,24 +38,24 @@ def total(x: Tensor) -> Tensor:
 
 SUM = Exercise(
     reference=total,
-    mistakes={
-        "you take the mean.": lambda x: x.mean(-1),
-        "this works for matrices only.": lambda x: torch.mv(x, torch.ones(x.size(1))),
-    },
+    given=[
+        Mistake("you take the mean.", lambda x: x.mean(-1)),
+        Mistake("this works for matrices only.", lambda x: torch.mv(x, torch.ones(x.size(1)))),
+    ],
     cases=[(torch.tensor([[1.0, 2.0, 4.0], [0.5, 0.0, 1.0]]),), (torch.rand(4, 2, 3),)],
 )
 """A tensor is asked for."""
 
 WORDS = Exercise(
     reference=sorted,
-    mistakes={"you turn the words round.": lambda words: words[::-1]},
+    given=[Mistake("you turn the words round.", lambda words: words[::-1])],
     cases=[(["b", "a"],), (["b", "c", "a"],)],
 )
 """A list is asked for."""
 
 TOTAL = Exercise(
     reference=sum,
-    mistakes={"you count.": len},
+    given=[Mistake("you count.", len)],
     cases=[([0.5, 1.0],), ([2.0, 4.0, 8.0],)],
 )
 """A number is asked for."""
@@ -258,7 +259,7 @@ def test_a_strange_result_becomes_a_verdict(exercise: Exercise, strange: str) ->
     assert verdict.state == "wrong"
     assert verdict.mistake
     assert len(verdict.mistake) < 400
-    assert verdict.mistake not in exercise.mistakes
+    assert verdict.mistake not in [mistake.says for mistake in exercise.mistakes]
 
 
 # --- nothing hangs, nothing is changed, nothing is lost -------------------------------------------
@@ -706,32 +707,32 @@ def _adds(x: float) -> tuple[float, float, float]:
 def test_a_mistake_is_told_by_its_first_wrong_step(
     answer: Callable[[float], Any], told: str
 ) -> None:
-    derivation = Derivation(_three, {"step 2 is a sum.": _adds}, [(3.0,), (4.5,)])
+    derivation = Derivation(_three, [(3.0,), (4.5,)], given=[Mistake("step 2 is a sum.", _adds)])
     assert derivation(answer).mistake == told
 
 
-@Question
-def rate(answer: Any) -> str:
+@number(within=0.1)
+def rate() -> float:
     """Which rate is best?"""
-    return by_number(answer, 0.5, {1.0: "at this rate the loss grows."}, within=0.1)
+    return 0.5
 
 
-@Question
-def layers(answer: Any) -> str:
+@number(among=(2, 6, 8))
+def layers() -> int:
     """How many layers?"""
-    return by_number(answer, 6, among=(2, 6, 8))
+    return 6
 
 
-@Question
-def kind(answer: Any) -> str:
+@word
+def kind() -> str:
     """Which layer is it?"""
-    return by_word(answer, "GRU", {"attention": "attention waits for nobody."})
+    return "GRU"
 
 
-@Question
-def supported(answer: Any) -> str:
+@letters
+def supported() -> str:
     """Which sentences does the record support?"""
-    return by_letters(answer, "AC", {"A": "see row 1.", "B": "one seed.", "C": "see row 2."})
+    return "AC"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ RIGHT = [normal(3, 4, 5, seed=1) + 5, normal(2, 5, 4, seed=2) + 5]
 def exercise(
     reference: Callable[..., Any], *cases: Any, kind: type[Exercise] = Exercise, **more: Any
 ) -> Exercise:
-    return kind(reference=reference, mistakes={}, cases=cases, **more)
+    return kind(reference=reference, given=[], cases=cases, **more)
 
 
 # --- what is no tensor ----------------------------------------------------------------------------

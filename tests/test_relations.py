@@ -67,7 +67,7 @@ def test_what_always_holds_is_told_and_nothing_else(answers: Any, right: Any, to
 
 
 def exercise(kind: type[Exercise], reference: Callable[..., Any], *cases: Any) -> Exercise:
-    return kind(reference=reference, mistakes={}, cases=cases)
+    return kind(reference=reference, given=[], cases=cases)
 
 
 def share(part: float, whole: float) -> float:

@@ -45,7 +45,8 @@ class Exercise(Task):
     """Whether the numbers asked for are ids or places, which floats are not."""
     seconds: float = SECONDS
     """How long the answer may take for one case."""
-    mistakes_given: Any = None
+    given: Sequence[Mistake] | None = None
+    """What readers often get wrong, where it stands in no table beside the reference."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cases", Cases(self.cases))
@@ -63,9 +64,9 @@ class Exercise(Task):
     @cached_property
     def mistakes(self) -> list[Mistake]:
         """What readers often get wrong."""
-        if self.mistakes_given is not None:
-            return [Mistake(says, answer) for says, answer in self.mistakes_given.items()]
-        return mistakes_in(self.reference)
+        if isinstance(self.given, dict):
+            return [Mistake(says, answer) for says, answer in self.given.items()]
+        return mistakes_in(self.reference) if self.given is None else list(self.given)
 
     @cached_property
     def subject(self) -> Subject:

@@ -1,9 +1,9 @@
 """Questions: judge a value that a reader found by an experiment or by thought.
 
-The replies to wrong values are rows of the table beside the question: ``value`` is the wrong
-value, as an expression in which ``right`` is the right one; ``when`` is a condition on ``answer``
-that comes before all others, ``otherwise`` one that comes after them; ``letter`` or ``word`` is what
-was chosen. ``values`` are expressions for the places in a sentence. A judge of its own takes its
+The replies to wrong values are rows of the table beside the question. ``value`` is the wrong value,
+as an expression in which ``right`` is the right one; ``when`` is a condition on ``answer`` that
+comes before all others, ``otherwise`` one that comes after them; ``letter`` or ``word`` is what was
+chosen. ``values`` are expressions for the places in a sentence. A judge of its own takes its
 sentences from the rows by ``name``.
 """
 

@@ -69,7 +69,7 @@ def _cases() -> list[tuple[Tensor, ...]]:
 
 additive_attention = Exercise(
     reference=_additive_attention,
-    mistakes_given={
+    given={
         "where there is nothing to attend to, the result is nan; 0 is asked for.": (
             _wrong(weigh=lambda e, mask: e.masked_fill(~mask, -torch.inf).softmax(-1))
         ),

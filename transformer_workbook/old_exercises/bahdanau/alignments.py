@@ -41,7 +41,7 @@ def _one_each(links: Links, pick: Callable[..., tuple[int, int]]) -> Links:
 
 alignment_error = Exercise(
     reference=_alignment_error,
-    mistakes_given={
+    given={
         "links of targets without gold count; they have no right answer, so leave them out.": (
             _unjudged
         ),

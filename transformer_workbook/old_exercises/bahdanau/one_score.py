@@ -136,7 +136,7 @@ FOURTH: dict[str, Fourth] = {
 
 by_one_score = Derivation(
     reference=_by_one_score,
-    mistakes_given={
+    given={
         **{f"step 3 {said}.": _wrong(third) for said, third in THIRD.items()},
         **{f"step 4 {said}.": _wrong(fourth=fourth) for said, fourth in FOURTH.items()},
         "step 1 has been overwritten in place, by the derivatives of step 3.": (

@@ -40,7 +40,7 @@ def _density(
 
 nadaraya_watson = Exercise(
     reference=_nadaraya_watson,
-    mistakes_given={
+    given={
         "the weights are not divided by their sum.": _regression(weigh=torch.exp),
         "the weights are a normal density; they must be divided by their own sum.": _density(1.0),
         "the weights are a mean of normal densities; they must be divided by their sum.": (

@@ -23,7 +23,7 @@ def _masked(fill: float = -torch.inf, dim: int = -1) -> Callable[[Tensor, Tensor
 
 attention_weights = Exercise(
     reference=_attention_weights,
-    mistakes_given={
+    given={
         "the weights of a key sum to 1 over the queries; each query shares out 1 among the keys.": (
             _masked(-1e9, dim=-2)
         ),

@@ -49,7 +49,7 @@ def _steps(
 
 memory_gradient = Derivation(
     reference=_memory_gradient,
-    mistakes_given={
+    given={
         "step 1 has the scores in place of the weights, A.": (
             _steps(values=lambda X, M, A, G: (X @ M.mT).mT @ G)
         ),

@@ -19,7 +19,7 @@ _mask = _cross_mask  # a row for each of the second, their keys the first
 
 cross_mask = Exercise(
     reference=_cross_mask,
-    mistakes_given={
+    given={
         "True must mean may attend; here it marks the padding.": lambda s, t: ~_mask(s, t),
         "there is one row only; write it out for every target position.": (
             lambda s, t: _mask(s, t)[:, :, :1]

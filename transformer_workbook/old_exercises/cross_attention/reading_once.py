@@ -79,7 +79,7 @@ def _case(d_model: int, num_heads: int, dtype: torch.dtype = torch.float64) -> t
 
 source_reader = Exercise(
     reference=_source_reader,
-    mistakes_given={
+    given={
         "the memory is projected when it is asked, at every step; project it once, in read.": (
             with_methods(forward=project_late)
         ),

@@ -28,7 +28,7 @@ def _but(**wrong: Callable[..., Shape]) -> Callable[..., list[Shape]]:
 
 cross_shapes = Exercise(
     reference=_cross_shapes,
-    mistakes_given={
+    given={
         "source and target are swapped: the target asks, the source is asked.": (
             lambda b, s, t, d, h: _cross_shapes(b, t, s, d, h)
         ),

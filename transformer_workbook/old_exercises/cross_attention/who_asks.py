@@ -46,7 +46,7 @@ OTHER_ROOTS: dict[str, Callable[[Tensor, Tensor, int], float]] = {
 
 turned_attention = Exercise(
     reference=_turned_attention,
-    mistakes_given={
+    given={
         "each source word shares out 1 among the targets; each target must share out 1.": (
             _wrong(share=lambda scores: scores.softmax(-2))
         ),

@@ -91,7 +91,7 @@ def _in_one_row(log_prob: Tensor, following: Tensor, size: int) -> list[tuple[in
 
 extend_beam = Exercise(
     reference=_extend_beam,
-    mistakes_given={
+    given={
         "how likely the hypotheses are is not counted: add their log-probabilities.": (
             lambda p, q, size: _best(q, size)
         ),

@@ -60,7 +60,7 @@ def _one_by_one(tokens: Tensor, cache: Tensor, row: Tensor, token: Tensor) -> tu
 
 keep_rows = Exercise(
     reference=_keep_rows,
-    mistakes_given={
+    given={
         "the cache keeps its first rows: row i must be that of the hypothesis that goes on.": (
             _wrong(of_cache=_first)
         ),

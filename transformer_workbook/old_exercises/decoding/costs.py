@@ -20,7 +20,7 @@ def _reads(
 
 positions_read = Exercise(
     reference=_positions_read,
-    mistakes_given={
+    given={
         "you swapped them: with a cache every position goes through the decoder once.": (
             lambda n, cached: n * (n + 1) // 2 if cached else n
         ),
@@ -88,7 +88,7 @@ def _cached_numbers(num_layers: int, num_heads: int, d_k: int, src: int, tgt: in
 
 cached_numbers = Exercise(
     reference=_cached_numbers,
-    mistakes_given={
+    given={
         "a key alone is not enough: the value of each position is kept, too.": (
             lambda layers, heads, d, src, tgt: layers * heads * d * (src + tgt)
         ),

@@ -146,7 +146,7 @@ def _ends(first: int, last: int | None) -> Callable[[NextLogProbs, int, int], li
 
 exact_search = Exercise(
     reference=_exact_search,
-    mistakes_given={
+    given={
         "this is what greedy search finds; a less likely first token may lead to a likelier end.": (
             _beam(1)
         ),

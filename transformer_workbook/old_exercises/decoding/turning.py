@@ -55,7 +55,7 @@ def _alpha(ratio: float, short: list[float], long: list[float]) -> float:
 
 turning_point = Derivation(
     reference=_turning_point,
-    mistakes_given={
+    given={
         "step 4 is wrong: lp has 5 plus the number of tokens.": _another_last_step(
             lambda ratio, n, m: math.log(ratio) / math.log(m / n)
         ),

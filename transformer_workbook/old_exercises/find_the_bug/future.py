@@ -112,7 +112,7 @@ def _leak_last(src: Tensor, logits: Tensor) -> Tensor:
 hides_the_future = Exercise(
     ask=put_to_test,
     reference=_hides_the_future,
-    mistakes_given={
+    given={
         **coarse_answers(_before_and_after),
         **very_tolerant(_before_and_after),
         "only the last word's change decides; an early position may see another word.": (

@@ -72,7 +72,7 @@ def _children(model: Transformer) -> bool:
 norms_agree = Exercise(
     ask=put_to_test,
     reference=_norms_agree,
-    mistakes_given={
+    given={
         "your own deviation is the unbiased one; layer normalisation divides by d, not d − 1.": (
             _all(lambda part: is_by_hand(part, unbiased=True, atol=1e-4))
         ),

@@ -140,7 +140,7 @@ FAULTY: dict[str, Change] = {
 ignores_padding = Exercise(
     ask=put_to_test,
     reference=_ignores_padding,
-    mistakes_given={
+    given={
         **coarse_answers(_longer_and_not),
         **very_tolerant(_longer_and_not),
         **only_sums(_longer_and_not),

@@ -98,7 +98,7 @@ OTHER_STEPS: dict[tuple[int, str], Step] = {
 
 what_a_pass_shows = Derivation(
     reference=_what_a_pass_shows,
-    mistakes_given={
+    given={
         "the chances of n sentences are multiplied: n times p is the mean number of finds.": (
             lambda p, n: (1 - p, 1 - n * p, (1 - 1 / 20) / p, (1 - 1 / 20) / n)
         ),

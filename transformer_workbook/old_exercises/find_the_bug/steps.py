@@ -90,7 +90,7 @@ def _all_but_the_last(model: Transformer) -> bool:
 steps_agree = Exercise(
     ask=put_to_test,
     reference=_steps_agree,
-    mistakes_given={
+    given={
         **coarse_answers(_both_ways),
         "only the first two steps decide; go on to the end.": _first_two,
         "one step that agrees is enough here; all have to.": _any_step,

@@ -59,7 +59,7 @@ def _case(
 encoder_layer = Exercise(
     ask=_ask,
     reference=_encoder_layer,
-    mistakes_given={
+    given={
         "the hidden words are heard: the attention takes `key_padding_mask`.": (
             faulty(hide=lambda hidden: None)
         ),

@@ -37,7 +37,7 @@ def _ask(answer: Callable[..., Any], x: Tensor, g: Tensor) -> Any:
 layer_norm_derivative = Derivation(
     ask=_ask,
     reference=_layer_norm_derivative,
-    mistakes_given={
+    given={
         **{f"step 1 is wrong: {said}": derived(Slip(first=box)) for said, box in FIRST.items()},
         **{f"step 3 is wrong: {said}": derived(Slip(passed=by)) for said, by in THIRD.items()},
         "step 1 is wrong: the deviation is the unbiased one; divide by d, not by d − 1.": (

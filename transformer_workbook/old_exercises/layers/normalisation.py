@@ -34,7 +34,7 @@ def _over(
 
 rms_norm = Exercise(
     reference=_rms_norm,
-    mistakes_given={
+    given={
         "these are divided by the root of the sum of the squares; take their mean.": (
             _over(lambda x, eps: ((x**2).sum(-1, keepdim=True) + eps) ** 0.5)
         ),

@@ -54,7 +54,7 @@ def _with_input(x: Tensor, W: Tensor) -> Tensor:
 
 pre_norm_stack = Exercise(
     reference=_pre_norm_stack,
-    mistakes_given={
+    given={
         "two mistakes are left: one on the shortcut, and one after the last layer.": (
             _stack(lambda x, W: _normalise(x) + torch.relu(_normalise(x) @ W))
         ),

@@ -12,7 +12,7 @@ def _stack_derivatives(derivative: float, layers: int) -> tuple[float, float]:
 
 stack_derivatives = Exercise(
     reference=_stack_derivatives,
-    mistakes_given={
+    given={
         "with shortcuts you add 1 once; every layer has a shortcut, so add 1 in each factor.": (
             lambda a, n: (a**n, a**n + 1)
         ),

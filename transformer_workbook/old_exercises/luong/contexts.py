@@ -25,7 +25,7 @@ def _looked_up(look: Lookup) -> Callable[[Tensor, Tensor], Any]:
 
 luong_context = Exercise(
     reference=_luong_context,
-    mistakes_given={
+    given={
         "these are asked for with s_{t−1}: that is Bahdanau's order; Luong asks with s_t.": (
             lambda s, h: _luong_context(s[[0, *range(len(s) - 1)]], h)
         ),

@@ -83,7 +83,7 @@ def _concat(matrix: Count = lambda s, h, d: d * (s + h), v: Count = lambda s, h,
 
 score_parameters = Exercise(
     reference=_score_parameters,
-    mistakes_given={
+    given={
         **{
             f"there is no answer for {score} yet.": _counts(**{score: lambda s, h, d: None})
             for score in COUNTS

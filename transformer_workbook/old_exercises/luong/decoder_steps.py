@@ -91,7 +91,7 @@ _states = _wrong(give=lambda before, after, context, s: s)
 
 input_feeding = Exercise(
     reference=_input_feeding,
-    mistakes_given={
+    given={
         "the cell is fed zeros at every step; feed it the attentional state of the step before.": (
             _wrong(lambda word, fed: [word, 0 * fed])
         ),

@@ -43,7 +43,7 @@ def _by_formulas(
 
 by_the_query = Derivation(
     reference=_by_the_query,
-    mistakes_given={
+    given={
         "step 1 lacks W: the score is sᵀ W h, and its derivative is W h.": (
             _by_formulas(of_scores=lambda s, h, W: h)
         ),

@@ -60,7 +60,7 @@ def _wrong(
 
 local_attention = Exercise(
     reference=_local_attention,
-    mistakes_given={
+    given={
         "the words are counted from 0; here the first one has number 1.": _wrong(first=0),
         **{sentence: _wrong(centre) for sentence, centre in CENTRES.items()},
         **{sentence: _wrong(bell=bell) for sentence, bell in BELLS.items()},

@@ -38,7 +38,7 @@ WIDTHS: dict[str, Callable[[int, int], float]] = {
 
 general_scores = Exercise(
     reference=_general_scores,
-    mistakes_given={
+    given={
         "the result is turned round: (..., query, key) is asked for.": _after(lambda e: e.mT),
         "the keys are not used yet: multiply sᵀ W with every h.": lambda s, h, W: s @ W,
         "the queries are not used yet: multiply W h with every s.": lambda s, h, W: h @ W.mT,

@@ -48,7 +48,7 @@ def _no_softmax() -> Callable[[Tensor, Tensor, Tensor], Tensor]:
 
 causal_attention = Exercise(
     reference=_causal_attention,
-    mistakes_given={
+    given={
         "each position sees itself and the future; it must be itself and the past.": (
             _wrong(hidden=lambda ones: ones.tril(-1))
         ),

@@ -10,7 +10,7 @@ def _kept_ends(lengths: list[int]) -> int:
 
 kept_ends = Exercise(
     reference=_kept_ends,
-    mistakes_given={
+    given={
         "this is the number of the longest; those lose their EOS.": lambda n: n.count(max(n)),
         "this is the number of sentences; the longest lose their EOS.": len,
         "one sentence loses its EOS here; several may be the longest.": lambda n: len(n) - 1,

@@ -82,7 +82,7 @@ def _by_halves(logits: Logits, ids: Tensor) -> bool:
 
 sees_the_future = Exercise(
     reference=_sees_the_future,
-    mistakes_given={
+    given={
         "only a change of the last token counts; an early position may see the one after it.": (
             _test(tokens=slice(-1, None))
         ),

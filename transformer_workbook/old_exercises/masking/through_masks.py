@@ -52,7 +52,7 @@ def _visible_alone(scores: Tensor, mask: Tensor, values: Tensor) -> tuple[Tensor
 
 through_the_mask = Derivation(
     reference=_through_the_mask,
-    mistakes_given={
+    given={
         "step 1 has the mask already; it comes in with step 2.": (
             _by_formulas(lambda e, mask: masked_softmax(e[None], mask[None]).squeeze())
         ),

@@ -43,7 +43,7 @@ def _wrong(
 
 window_mask = Exercise(
     reference=_window_mask,
-    mistakes_given={
+    given={
         "the windows have one place too many: width counts the query itself.": (
             _wrong(lambda back, width: (back >= 0) & (back <= width))
         ),

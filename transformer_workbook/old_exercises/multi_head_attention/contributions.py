@@ -22,7 +22,7 @@ def _blocks(heads: Tensor, W_O: Tensor) -> Tensor:
 
 head_contributions = Exercise(
     reference=_head_contributions,
-    mistakes_given={
+    given={
         "all heads use the first block of W_O; head i has block i.": (
             lambda heads, W: heads @ W[: heads.size(2)]
         ),

@@ -143,7 +143,7 @@ DIVISORS: dict[str, Callable[[int, int], float]] = {
 
 grouped_attention = Exercise(
     reference=_grouped_attention,
-    mistakes_given={
+    given={
         "query head i uses group i modulo the groups; neighbouring heads share a group.": (
             _faulty(_in_turns)
         ),

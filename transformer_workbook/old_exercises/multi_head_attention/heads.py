@@ -104,7 +104,7 @@ def _half_mended() -> dict[str, Callable[..., Tensor]]:
 
 attend_in_heads = Exercise(
     reference=_attend_in_heads,
-    mistakes_given={
+    given={
         "two mistakes are left: the split mixes positions, and so does the merge.": (
             _wrong(_blind_split, _blind_merge)
         ),

@@ -38,7 +38,7 @@ def _apart(*sizes: int) -> tuple[int, ...]:
 
 head_sizes = Derivation(
     reference=_head_sizes,
-    mistakes_given={
+    given={
         "step 1 lacks its bias: one number for each of num_heads · d results.": (
             _sizes(query=lambda m, h, g, d: m * h * d)
         ),

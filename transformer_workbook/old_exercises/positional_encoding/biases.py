@@ -35,7 +35,7 @@ def _wrong(
 
 alibi_biases = Exercise(
     reference=_alibi_biases,
-    mistakes_given={
+    given={
         "the heads are counted from 0; here the first one is h = 1.": _wrong(first=0),
         "the heads are counted from 2; the first one is h = 1.": _wrong(first=2),
         "the exponent is cut to a whole number: // in place of /.": (

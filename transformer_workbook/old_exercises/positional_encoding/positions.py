@@ -27,7 +27,7 @@ def _turns(
 
 wavelength = Exercise(
     reference=_wavelength,
-    mistakes_given={
+    given={
         EVERY_COLUMN: _turns(power=lambda c, d: BASE ** (c / d)),
         "this has 2 · column for 2i; i counts pairs: columns 2i and 2i + 1 belong to pair i.": (
             _turns(power=lambda c, d: BASE ** (2 * c / d))
@@ -96,7 +96,7 @@ def _distance(
 
 offset_distance = Exercise(
     reference=_offset_distance,
-    mistakes_given={
+    given={
         BRACKETS: _distance(power=lambda i, d: BASE**-2 * i / d),
         NO_TWO: _distance(power=lambda i, d: BASE ** (-i / d)),
         EVERY_COLUMN: _distance(power=lambda i, d: BASE ** (-i / d), pairs=range),

@@ -89,7 +89,7 @@ def _angles_side_by_side(query: Tensor, key: Tensor, start: int) -> tuple[Tensor
 
 llama_rotary = Exercise(
     reference=_llama_rotary,
-    mistakes_given={
+    given={
         "the pairs are neighbours here; Llama pairs column i with column i + d/2.": (
             _wrong(split=_neighbours, join=_interleaved)
         ),

@@ -81,7 +81,7 @@ def _ask(answer: Callable[..., Any], q: Tensor, k: Tensor, *numbers: int | float
 turned_score = Derivation(
     ask=_ask,
     reference=_turned_score,
-    mistakes_given={
+    given={
         "step 1 has two sines of the same sign; this is no rotation.": _steps(_no_turn),
         "step 1 has sine and cosine swapped: at position 0 nothing may turn.": _steps(_quarter),
         "step 1 is turned by p; the angle is p ω.": _steps(angles=lambda p, m, omega: (p, m)),

@@ -41,7 +41,7 @@ def _other_root(size: Callable[[Tensor, Tensor], int]) -> Callable[[Tensor, Tens
 
 embed_from = Exercise(
     reference=_embed_from,
-    mistakes_given={
+    given={
         "the positions begin at 0 again; the first word of x stands at position start.": (
             _wrong(lambda start, time: slice(time))
         ),

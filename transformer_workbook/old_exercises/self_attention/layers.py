@@ -95,7 +95,7 @@ def _case(
 
 self_attention_layer = Exercise(
     reference=_self_attention_layer,
-    mistakes_given={
+    given={
         **{f"{sentence}.": _faulty(_by_hand(divisor)) for sentence, divisor in DIVISORS.items()},
         "the divisor is √d_model; queries and keys have d_k numbers.": _on_words(
             lambda self, x: _by_hand(lambda q, k, v: x.size(-1) ** 0.5)(

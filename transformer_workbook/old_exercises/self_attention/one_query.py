@@ -32,7 +32,7 @@ def _divided(divisor: Divisor) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
 
 one_output = Exercise(
     reference=_one_output,
-    mistakes_given={
+    given={
         **{f"{sentence}.": _divided(divisor) for sentence, divisor in DIVISORS.items()},
         **{sentence: _looked_up(look) for sentence, look in LOOKUPS.items()},
         "the result has an axis too many: for one query, one vector (d_v,) is asked for.": (

@@ -38,7 +38,7 @@ def _variances(
 
 score_variances = Derivation(
     reference=_score_variances,
-    mistakes_given={
+    given={
         "the variances are added in step 1; that of an independent product is their product.": (
             lambda d, a, b: (a + b, d * (a + b), a + b, math.sqrt(a + b))
         ),
@@ -161,7 +161,7 @@ BATCH_DIVISORS: dict[str, Divisor] = {
 
 batched_attention = Exercise(
     reference=_batched_attention,
-    mistakes_given={
+    given={
         **{
             f"the axis is right; {sentence}.": _wrong(divisor=divisor)
             for sentence, divisor in BATCH_DIVISORS.items()

@@ -75,7 +75,7 @@ def _case(said: str, right: str, edges: list[int]) -> tuple[Sentences, Sentences
 
 exact_accuracy_by_length = Exercise(
     reference=_exact_accuracy_by_length,
-    mistakes_given={
+    given={
         "the bins are those of the translations' lengths; a wrong one can have another length.": (
             _wrong(length=lambda said, right: len(said))
         ),

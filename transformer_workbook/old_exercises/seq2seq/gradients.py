@@ -69,7 +69,7 @@ GATES: dict[str, Gate] = {
 
 gru_derivative = Derivation(
     reference=_gru_derivative,
-    mistakes_given={
+    given={
         "in step 3, a term is missing: h itself changes, not r alone.": (
             _wrong(proposal=lambda r, n, u, h, dr: (1 - n**2) * h * dr * u)
         ),

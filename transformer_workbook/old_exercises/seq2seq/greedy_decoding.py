@@ -84,7 +84,7 @@ def _wrong(
 
 greedy_decode = Exercise(
     reference=_greedy_decode,
-    mistakes_given={
+    given={
         "EOS is still in it; it says that the sentence is over, and is no word.": (
             _wrong(keeps="EOS")
         ),

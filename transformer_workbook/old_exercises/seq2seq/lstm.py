@@ -30,7 +30,7 @@ def _lstm_encode(
 
 lstm_encode = Exercise(
     reference=_lstm_encode,
-    mistakes_given={
+    given={
         "the padding is read, too: where there is no word, h and c stay as they are.": (
             faulty(mask=lambda is_word, new, old: new)
         ),

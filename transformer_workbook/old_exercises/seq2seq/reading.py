@@ -27,7 +27,7 @@ def _words_only(outputs: Tensor, lengths: Tensor) -> Tensor:
 
 last_states = Exercise(
     reference=_last_states,
-    mistakes_given={
+    given={
         "these are the states at the last position; in a short sentence that is padding.": (
             lambda x, n: x[:, -1]
         ),
@@ -95,7 +95,7 @@ def _words(ids: Tensor) -> list[list[int]]:
 
 reverse_padded = Exercise(
     reference=_reverse_padded,
-    mistakes_given={
+    given={
         "the padding has moved to the front: reverse the words alone.": lambda ids: ids.flip(1),
         "the padding has moved to the front, and the words are not reversed.": (
             lambda ids: _reverse_padded(ids).flip(1)

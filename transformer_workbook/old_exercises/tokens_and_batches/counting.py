@@ -18,7 +18,7 @@ def _count_tokens(ids: Int[Tensor, "batch length"]) -> Int[Tensor, " batch"]:
 
 count_tokens = Exercise(
     reference=_count_tokens,
-    mistakes_given={
+    given={
         "padding is counted, too: every row has the same length.": (
             lambda ids: torch.full((len(ids),), ids.size(1))
         ),
@@ -100,7 +100,7 @@ def _by_rows(y: Tensor) -> Tensor:
 
 shift = Exercise(
     reference=_shift,
-    mistakes_given={
+    given={
         "the shorter sentences still read their EOS; nothing is asked after it.": _wrong(
             dropped=-1
         ),

@@ -28,7 +28,7 @@ def _steps(
 
 perplexity_of_lead = Derivation(
     reference=_perplexity_of_lead,
-    mistakes_given={
+    given={
         "step 1 counts one token too many: beside the right one there are n − 1.": (
             _steps(lambda n, a: 1 / (1 + n * math.exp(-a)))
         ),

@@ -101,7 +101,7 @@ def _renamed(
 
 fill_batches = Exercise(
     reference=_fill_batches,
-    mistakes_given={
+    given={
         "the lengths are added up, but padding takes positions, too: number × longest.": (
             _sized(lambda batch, new: sum(batch) + new)
         ),

@@ -29,7 +29,7 @@ def _perplexity(surprisals: list[float]) -> float:
 
 perplexity_of_two = Exercise(
     reference=_perplexity_of_two,
-    mistakes_given={
+    given={
         "this is the mean of two perplexities; take the mean of all surprisals first.": (
             lambda a, b: _mean([_perplexity(a), _perplexity(b)])
         ),
@@ -83,7 +83,7 @@ def _other(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor], Ten
 
 mean_surprisal = Exercise(
     reference=_mean_surprisal,
-    mistakes_given={
+    given={
         "the padding is set to 0 but still counted: the mean is too low.": (
             lambda z, y: (_surprisals(z, y) * (y != PAD)).mean()
         ),

@@ -113,7 +113,7 @@ def _running(reset_tokens: bool) -> Wrong:
 
 accumulate = Exercise(
     reference=_accumulate,
-    mistakes_given=FRIENDLY
+    given=FRIENDLY
     | {
         "this is a mean of means: a token of a short part counts more; divide once, by all.": (
             lambda s, n, k: [x.mean(0) for x in (s / n[:, None]).split(k)]

@@ -79,7 +79,7 @@ def _case(
 
 train_by_hand = Exercise(
     reference=_train_by_hand,
-    mistakes_given={
+    given={
         "the loss counts padding.": faulty(lambda losses, real: losses.sum(1) / real.sum()),
         "the loss counts padding, and is divided by padded positions, too.": faulty(
             lambda losses, real: losses.sum(1) / real.numel()

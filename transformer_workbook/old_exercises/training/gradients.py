@@ -92,7 +92,7 @@ def _given(shares: Callable[[float, int], tuple[float, float]]) -> Callable[...,
 
 smoothed_gradient = Derivation(
     reference=_smoothed_gradient,
-    mistakes_given={
+    given={
         "the right token has 1 − ε + ε/V in q, its own part of ε included.": _gap(
             lambda s, V: math.log((1 - s) * V / s)
         ),

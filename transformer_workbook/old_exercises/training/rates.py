@@ -67,7 +67,7 @@ UNBRACKETED = {
 
 paper_rate = Exercise(
     reference=_paper_rate,
-    mistakes_given=UNBRACKETED
+    given=UNBRACKETED
     | {
         "this is the larger of the two pieces; the rate stays below both.": _rate(choose=max),
         "the factor d_model^(−1/2) is missing.": _rate(d=0.0),

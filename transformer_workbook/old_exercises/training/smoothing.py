@@ -22,7 +22,7 @@ def two_shares(target: Tensor, vocab: int, right: float, other: float) -> Tensor
 
 smoothed_targets = Exercise(
     reference=_smoothed_targets,
-    mistakes_given={
+    given={
         "these are one-hot targets; the share ε is not given away.": (
             lambda y, V, s: two_shares(y, V, 1.0, 0.0)
         ),

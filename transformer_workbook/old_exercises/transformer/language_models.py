@@ -87,7 +87,7 @@ def _config(vocab: int, width: int, layers: int, heads: int, norms: str) -> Tran
 language_model = Exercise(
     ask=_ask,
     reference=_language_model,
-    mistakes_given={
+    given={
         "each position sees the words after it: no causal mask is at work.": (
             _faulty(mask=padding_mask)
         ),

@@ -56,7 +56,7 @@ def _other(steps: Callable[[int, int, int, int], Counts]) -> Callable[..., Count
 
 model_parameters = Derivation(
     reference=_model_parameters,
-    mistakes_given={
+    given={
         "step 1 is wrong: there are four matrices; that of the output is one of them.": (
             _count(matrices=(3, 3))
         ),

@@ -24,7 +24,7 @@ def _tied_logits(
 
 tied_logits = Exercise(
     reference=_tied_logits,
-    mistakes_given={
+    given={
         "these are probabilities; the logits are asked for, before the softmax.": (
             lambda x, E: (x @ E.T).softmax(-1)
         ),

@@ -20,7 +20,7 @@ def _make_stack(make: Callable[[], Tensor], num_layers: int) -> list[Tensor]:
 
 make_stack = Exercise(
     reference=_make_stack,
-    mistakes_given={
+    given={
         "all layers begin with the same numbers; each is to have numbers of its own.": (
             lambda make, n: [make()] * n
         ),
@@ -122,7 +122,7 @@ def _block(
 
 encoder_block = Exercise(
     reference=_encoder_block,
-    mistakes_given={
+    given={
         "the first + X is missing: attention adds to X, it does not replace it.": (
             _block(shortcuts=(0, 1))
         ),

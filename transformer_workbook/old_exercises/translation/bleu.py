@@ -56,7 +56,7 @@ def _each(rows: list[Counts]) -> list[float]:
 
 corpus_bleu = Exercise(
     reference=_corpus_bleu,
-    mistakes_given={
+    given={
         "this is the mean of the sentences' scores; add up the counts first, then score once.": (
             lambda rows: mean(_each(rows))
         ),

@@ -86,7 +86,7 @@ def _by_words(said: str, wanted: str) -> float:
 
 chrf = Exercise(
     reference=_chrf,
-    mistakes_given={
+    given={
         "the runs contain spaces; take them out first.": _wrong_chrf(spaces=True),
         "β is 1 here: precision and recall count alike; recall counts for more.": _wrong_chrf(1.0),
         "precision and recall are swapped: the recall has the larger weight.": _wrong_chrf(1 / 2),

@@ -39,7 +39,7 @@ def _with(*names: str) -> Callable[[Result, Result], list[str]]:
 
 unfair_in = Exercise(
     reference=_unfair_in,
-    mistakes_given={
+    given={
         "this is all that differs; models, parameters and steps may.": _differences,
         "settings that were chosen on the test split spoil it, even if both did so.": (
             lambda a, b: [n for n in _differences(a, b) if n not in FREE]

@@ -44,7 +44,7 @@ def _counted(words: Words) -> list[tuple[Pair, int]]:
 
 next_merge = Exercise(
     reference=_next_merge,
-    mistakes_given={
+    given={
         "every word counts once here; a word that occurs five times counts five times.": (
             lambda words: _most_frequent(chain.from_iterable(map(pairwise, words)))
         ),

@@ -42,7 +42,7 @@ def _last(of: Callable[[float, int, int], float]) -> Callable[..., tuple[float, 
 
 perplexity_per_word = Derivation(
     reference=_perplexity_per_word,
-    mistakes_given={
+    given={
         "step 1 is to the base 2; the loss is a natural logarithm.": _per_word(math.log2),
         "step 1 is to the base 10; the loss is a natural logarithm.": _per_word(math.log10),
         "step 1 is the perplexity; the loss is its logarithm.": _per_word(lambda p: p),

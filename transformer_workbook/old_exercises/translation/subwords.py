@@ -32,7 +32,7 @@ def _cut_into_subwords(word: str, merges: list[Pair]) -> list[str]:
 
 cut_into_subwords = Exercise(
     reference=_cut_into_subwords,
-    mistakes_given={
+    given={
         "a pair is joined only where it comes first in the word; join it everywhere.": first_only,
         "the merges are applied from the last to the first; begin with the first.": (
             lambda word, merges: cut(word, merges[::-1])

@@ -120,7 +120,7 @@ def _filled(
 
 head_damages = Exercise(
     reference=_head_damages,
-    mistakes_given={
+    given={
         "the heads before are still removed; start from the whole W for each head.": (
             _faulty(before=True)
         ),

@@ -92,7 +92,7 @@ def _only(part: str) -> Callable[..., dict[str, Tensor]]:
 capture_heads = Exercise(
     ask=_captured,
     reference=_capture_heads,
-    mistakes_given={
+    given={
         "the hooks are still in the model; remove each by its handle.": (
             _faulty(weights_of, removed=slice(0))
         ),

@@ -60,7 +60,7 @@ BARE: dict[str, Callable[[int], float]] = {
 
 previous_by_chance = Exercise(
     reference=_previous_by_chance,
-    mistakes_given={
+    given={
         "behind a causal mask token t shares 1 out among t tokens; without it you are right.": (
             _behind(lambda n: 1 / n)
         ),

@@ -55,7 +55,7 @@ def _weights(*shape: int, dtype: torch.dtype = WIDE) -> Tensor:
 relation_score = Exercise(
     ask=_in_either_type,
     reference=_relation_score,
-    mistakes_given={
+    given={
         "this is the mean over all queries; queries without a related key do not count.": (
             _per(len)
         ),

@@ -88,7 +88,7 @@ COUNTS: dict[str, Callable[[Tensor], Tensor]] = {
 
 kendall_tau = Exercise(
     reference=_kendall_tau,
-    mistakes_given={
+    given={
         "each pair is counted twice, and divided by the number of pairs counted once.": (
             _over(lambda a, b: _pairs(a) / 2)
         ),

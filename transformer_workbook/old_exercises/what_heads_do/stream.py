@@ -90,7 +90,7 @@ OTHER_STEPS: dict[str, Callable[..., tuple[Tensor, ...]]] = {
 
 parts_of_the_stream = Derivation(
     reference=_parts_of_the_stream,
-    mistakes_given={
+    given={
         "every heads-th column of W is taken for a head; its d columns stand side by side.": (
             _by_other_columns
         ),

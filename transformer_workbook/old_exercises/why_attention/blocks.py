@@ -58,7 +58,7 @@ def _some(part: Callable[[int, int], slice]) -> Callable[..., Tensor]:
 
 block_attention = Exercise(
     reference=_block_attention,
-    mistakes_given={
+    given={
         "the output is right, but here are all the scores at once: go block by block.": (
             lambda q, k, v, width: (q @ k.T / math.sqrt(q.size(1))).softmax(1) @ v
         ),

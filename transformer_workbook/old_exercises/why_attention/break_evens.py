@@ -81,7 +81,7 @@ LENGTHS: dict[str, Callable[[int], float]] = {
 }
 break_even = Derivation(
     reference=_break_even,
-    mistakes_given={
+    given={
         "step 1 is for the whole sentence; that of one word is asked for.": (
             lambda n, g, d: (n * _break_even(n, g, d)[0], *_break_even(n, g, d)[1:])
         ),

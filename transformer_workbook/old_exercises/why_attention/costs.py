@@ -15,7 +15,7 @@ def _cells(lengths: list[int]) -> int:
 
 wasted_pairs = Exercise(
     reference=_wasted_pairs,
-    mistakes_given={
+    given={
         "this is the share of wasted positions; the table has a cell for every pair.": (
             lambda ns: 1 - sum(ns) / (len(ns) * max(ns))
         ),

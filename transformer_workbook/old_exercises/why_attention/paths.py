@@ -83,7 +83,7 @@ def _tables() -> list[tuple[Tensor]]:
 
 path_length = Exercise(
     reference=_path_length,
-    mistakes_given={
+    given={
         "the table is multiplied by itself: that doubles the layers, and one is counted.": (
             _doubled(lambda times: times + 1)
         ),

@@ -35,7 +35,7 @@ def _cut_by_slices(length: int, width: int) -> Tensor:
 
 window = Exercise(
     reference=_window,
-    mistakes_given={
+    given={
         "the window reaches r positions to each side; together they should be r.": (
             _within(lambda r: -r, lambda r: r)
         ),
