@@ -399,7 +399,7 @@ def test_the_right_results_are_found_once_for_all_answers() -> None:
         return x * y
 
     cases = [(2.5, 3.5), (4.5, 1.5), (0.5, 7.5)]
-    asked = Exercise(product, {"you add them.": lambda x, y: x + y}, cases)
+    asked = Exercise(product, cases, given=[Mistake("you add them.", lambda x, y: x + y)])
     first = asked.check(lambda x, y: x**3 + y).mistake
     assert called.times
     called.times = 0
@@ -416,7 +416,7 @@ def test_a_mistake_is_tried_in_one_case_if_it_differs_there() -> None:
         return -9.0
 
     cases = [([0.5, 1.0],), ([2.0, 4.0, 8.0],), ([1.0],)]
-    asked = Exercise(sum, {"it is always the same.": adds}, cases)
+    asked = Exercise(sum, cases, given=[Mistake("it is always the same.", adds)])
     asked.check(lambda numbers: sum(numbers) * numbers[0] + 3)
     assert called.for_numbers == [[0.5, 1.0]]
 
@@ -551,7 +551,7 @@ def test_a_class_is_asked_for_without_a_change_of_what_its_methods_read() -> Non
         return kind()(x)
 
     cases = [(torch.tensor([1.0, 2.0]),), (torch.tensor([3.0, 5.0]),)]
-    told = Exercise(Total, {}, cases, ask=ask)(NOTEBOOK["Layer"]).mistake
+    told = Exercise(Total, cases, ask, given=[])(NOTEBOOK["Layer"]).mistake
     assert NOTEBOOK["of_class"] == []
     assert told.endswith("It changes `of_class`, outside it; work on a copy.")
 
@@ -609,7 +609,7 @@ def _pair(x: float) -> tuple[float, float]:
     return x, 2 * x
 
 
-PAIR = Exercise(_pair, {}, [(1.0,), (2.5,)])
+PAIR = Exercise(_pair, [(1.0,), (2.5,)], given=[])
 
 
 @pytest.mark.parametrize(
@@ -629,7 +629,7 @@ def _ids(n: int) -> Tensor:
     return torch.arange(n)
 
 
-IDS = Exercise(_ids, {}, [(2,), (3,)], whole=True)
+IDS = Exercise(_ids, [(2,), (3,)], whole=True, given=[])
 
 
 def test_ids_are_whole_numbers() -> None:
@@ -659,7 +659,7 @@ def put_to_work(kind: type[torch.nn.Module], x: Tensor) -> Tensor:
 
 
 def test_a_class_is_asked_for_what_its_objects_do() -> None:
-    exercise = Exercise(Scale, {}, [(torch.ones(2, 3),), (torch.ones(4),)], ask=put_to_work)
+    exercise = Exercise(Scale, [(torch.ones(2, 3),), (torch.ones(4),)], put_to_work, given=[])
     assert exercise(Scale).passed
     assert "nothing is given for 'out_features'" in exercise(torch.nn.Linear).mistake
 
@@ -669,7 +669,7 @@ def _steps(x: float) -> tuple[float, float]:
 
 
 def test_the_first_wrong_step_of_a_derivation_is_told() -> None:
-    derivation = Derivation(_steps, {}, [(1.0,), (2.0,)])
+    derivation = Derivation(_steps, [(1.0,), (2.0,)], given=[])
     assert derivation(_steps).passed
     assert derivation(lambda x: (2 * x, 5 * x)).mistake == (
         "for 1 step 2 is wrong: it gives 5; right is 3."
@@ -815,7 +815,7 @@ def test_a_class_for_one_number_of_axes_is_told_neutrally() -> None:
         (put_to_work, [(x,) for x in xs]),
         (after_a_name, [("rows", x) for x in xs]),
     ):
-        told = Exercise(Scale, {}, cases, ask=ask)(ForMatrices).mistake
+        told = Exercise(Scale, cases, ask, given=[])(ForMatrices).mistake
         assert told.startswith("it is right for 2 axes only; for 1 axis einsum is given")
 
 
@@ -891,7 +891,7 @@ def _times(x: Tensor, n: int) -> Tensor:
 
 
 def test_long_arguments_are_told_by_the_name_under_which_they_can_be_had() -> None:
-    exercise = Exercise(_times, {}, [(LONG, 2), (LONG, 3)])
+    exercise = Exercise(_times, [(LONG, 2), (LONG, 3)], given=[])
     verdict = exercise(lambda x, n: changed(x * n, (1, 2, 3), 7))
     assert verdict.mistake == "for exercises.times.cases[0] it gives 7 at [1, 2, 3]; right is 66."
     exercise.cases[0][0].zero_()
@@ -947,6 +947,6 @@ def test_the_precision_is_put_back() -> None:
         torch.set_default_dtype(torch.float64)
         return x * n
 
-    exercise = Exercise(_times, {}, [(2.0, 3), (1.5, 2)])
+    exercise = Exercise(_times, [(2.0, 3), (1.5, 2)], given=[])
     assert exercise(careless).passed
     assert torch.get_default_dtype() == torch.float32

@@ -17,10 +17,11 @@ import torch
 from safetensors.torch import load_file
 from typer.testing import CliRunner, Result
 
-from annotated_transformer import MODULES
 from annotated_transformer.cli import app
 from annotated_transformer.errors import InputError
+from transformer_workbook.chapters import CHAPTERS, chapter_of
 from transformer_workbook.exercises import CHAPTERS as EXERCISES
+from transformer_workbook.judge.catalogue import changed, table
 from transformer_workbook.own import (
     PACKAGE,
     WRITTEN,
@@ -33,10 +34,9 @@ from transformer_workbook.own import (
 )
 from transformer_workbook.own.bench import STOPPED
 from transformer_workbook.own.checks import CHECKS
-from transformer_workbook.own.judging import Finding, judged, loaded, slips, subjects_of
+from transformer_workbook.own.judging import SLIPS, Finding, judged, loaded, subjects_of
 from transformer_workbook.own.loading import stand_in
 from transformer_workbook.own.skeleton import GIVEN, skeleton, source_of
-from transformer_workbook.own.teaching import CHAPTERS, chapter_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -77,7 +77,7 @@ def test_what_is_written_stands_in_the_order_of_imports() -> None:
     ("what", "found"),
     [
         ("6", ("multi_head_attention",)),
-        ("13", ("schedule", "averaging", "training")),
+        ("13", ("training",)),
         ("seq2seq", ("seq2seq",)),
         ("training", ("training",)),
         ("self_attention", ("attention",)),
@@ -190,6 +190,7 @@ def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
 # --- what is said of it --------------------------------------------------------------------------
 
 OURS = {module: source_of(module) for module in WRITTEN}
+ROWS = table(SLIPS)
 
 
 @pytest.fixture
@@ -215,15 +216,14 @@ def write(folder: Path, module: str, source: str) -> None:
 
 
 def test_every_module_has_its_checks_and_at_least_three_mistakes() -> None:
-    assert list(CHECKS) == list(WRITTEN) == list(slips())
-    for module, entries in slips().items():
-        assert len(entries) >= 3
-        for right, wrong in entries.values():
-            assert right in OURS[module]
-            ast.parse(OURS[module].replace(right, wrong))
+    assert list(CHECKS) == list(WRITTEN) == list(ROWS)
+    for module, rows in ROWS.items():
+        assert len(rows) >= 3
+        for row in rows:
+            ast.parse(changed(OURS[module], row["change"]))
 
 
-@pytest.mark.parametrize("module", ["masking", "loss", "soft_lookup", "schedule"])
+@pytest.mark.parametrize("module", ["masking", "loss", "soft_lookup"])
 def test_our_own_source_is_right_and_an_empty_one_is_not_written(mine: Path, module: str) -> None:
     found = list(judge(mine, module))
     assert [finding.state for finding in found] == ["not written"] * len(subjects_of(module))
@@ -234,13 +234,13 @@ def test_our_own_source_is_right_and_an_empty_one_is_not_written(mine: Path, mod
     assert {finding.state for finding in judge(mine, module)} == {"right"}
 
 
-MISTAKES = tomllib.loads((ROOT / "tests" / "own_mistakes.toml").read_text(encoding="utf-8"))
+MISTAKES = table(ROOT / "tests" / "own_mistakes.toml")
+"""What has not taught the catalogue."""
 
 
-def said_of(folder: Path, module: str, right: str, wrong: str) -> list[str]:
+def said_of(folder: Path, module: str, changes: dict[str, str]) -> list[str]:
     """What is said of our own source when something in it is replaced."""
-    assert right in OURS[module]
-    write(folder, module, OURS[module].replace(right, wrong))
+    write(folder, module, changed(OURS[module], changes))
     return [f.sentence for f in judge(folder, module) if f.state == "wrong"]
 
 
@@ -259,19 +259,18 @@ EVERY_MODULE = pytest.mark.parametrize(
 def test_of_the_mistakes_of_every_module_nine_in_ten_are_told_by_name(
     mine: Path, module: str
 ) -> None:
-    said = {s: said_of(mine, module, *change) for s, change in slips()[module].items()}
-    assert [sentence for sentence, told in said.items() if not all([told, *told])] == []
-    assert sum(sentence in told for sentence, told in said.items()) >= 0.9 * len(said)
+    said = [(row["says"], said_of(mine, module, row["change"])) for row in ROWS[module]]
+    assert [sentence for sentence, told in said if not all([told, *told])] == []
+    assert sum(sentence in told for sentence, told in said) >= 0.9 * len(said)
 
 
 @EVERY_MODULE
 def test_mistakes_that_the_catalogue_was_not_made_of_are_told(mine: Path, module: str) -> None:
-    said = {what: said_of(mine, module, *change) for what, change in MISTAKES[module].items()}
+    said = [(row["says"], said_of(mine, module, row["change"])) for row in MISTAKES[module]]
     assert len(said) >= 3
-    assert [what for what, told in said.items() if not all([told, *told])] == []
-    assert sum(not slips()[module].keys().isdisjoint(told) for told in said.values()) >= (
-        0.9 * len(said)
-    )
+    assert [what for what, told in said if not all([told, *told])] == []
+    known = {row["says"] for row in ROWS[module]}
+    assert sum(not known.isdisjoint(told) for _, told in said) >= 0.9 * len(said)
 
 
 IN_PLACE = "it changes its arguments in place; return a new result."
@@ -290,7 +289,7 @@ IN_PLACE = "it changes its arguments in place; return a new result."
 def test_code_that_works_in_place_is_told_and_spoils_no_question(
     mine: Path, module: str, right: str, wrong: str
 ) -> None:
-    said = said_of(mine, module, right, wrong)
+    said = said_of(mine, module, {right: wrong})
     assert any(sentence.endswith(IN_PLACE) for sentence in said)
     assert not any("Failure" in sentence for sentence in said)
     write(mine, module, OURS[module])

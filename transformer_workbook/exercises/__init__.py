@@ -1,1 +1,68 @@
-"""New form (in construction)."""
+"""The exercises of the book: a file for every chapter, named by the stem of its notebook.
+
+A chapter asks its exercises in the order in which they stand in its file; the mistakes of each stand
+in the table beside it. An exercise is called with the reader's function and returns a verdict:
+
+>>> from transformer_workbook import exercises
+>>> exercises.count_tokens(lambda ids: ids.sum(dim=1))
+wrong: you add up the ids; compare them with PAD first.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from transformer_workbook import chapters
+from transformer_workbook.judge import Task
+from transformer_workbook.judge.progress import read_progress
+from transformer_workbook.notebook.tables import table
+
+
+def _tasks(chapter: str) -> dict[str, Task]:
+    """The exercises of a chapter, by their names."""
+    inside = vars(import_module(f"{__name__}.{chapter}"))
+    return {name: task for name, task in inside.items() if isinstance(task, Task)}
+
+
+_BY_CHAPTER = {chapter: _tasks(chapter) for chapter in chapters.CHAPTERS}
+
+CHAPTERS = {chapter: tuple(tasks) for chapter, tasks in _BY_CHAPTER.items()}
+"""The names of the exercises of every chapter, as it asks them; the chapters stand as in the book."""
+
+TASKS = {name: task for tasks in _BY_CHAPTER.values() for name, task in tasks.items()}
+"""Every exercise, by its name."""
+
+
+def __getattr__(name: str) -> Task:
+    """Return the exercise of a name, so that ``exercises.window_mask`` is one."""
+    try:
+        return TASKS[name]
+    except KeyError:
+        raise AttributeError(f"there is no exercise {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    """Let an editor complete the names of exercises."""
+    return [*globals(), *TASKS]
+
+
+def summary(chapter: str | None = None) -> Any:
+    """Which exercises of a chapter are passed, or how many of every chapter.
+
+    Raises:
+        KeyError: if there is no chapter of this name.
+    """
+    known = read_progress()
+    if chapter is None:
+        passed = [[known.get(name) for name in names].count("right") for names in CHAPTERS.values()]
+        asked = [len(names) for names in CHAPTERS.values()]
+        titles = [name.replace("_", " ") for name in CHAPTERS]
+        return table({"passed": passed, "of": asked}, rows=titles)
+    names = CHAPTERS[chapter]
+    signs = {"right": "✓ right", "wrong": "✗ not yet"}
+    return table(
+        {
+            "exercise": [TASKS[name].statement for name in names],
+            "state": [signs.get(known.get(name, ""), "○ open") for name in names],
+        },
+        rows=[str(number) for number in range(1, len(names) + 1)],
+    )

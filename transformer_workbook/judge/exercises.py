@@ -201,7 +201,7 @@ class Derivation(Exercise):
         if places := swapped_entries(answers, self.subject.right, self.whole):
             return "steps {} and {} have changed places.".format(*places)
         for i, mistake in enumerate(self.mistakes):
-            results = self.subject.of_mistake(i)
+            results = list(self.subject.of_mistake(i))
             if equal([number, got], self._first_wrong(results), self.whole):
                 return mistake.says
         return ""

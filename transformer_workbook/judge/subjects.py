@@ -1,12 +1,13 @@
 """A subject: what is asked of an answer, what is right, and the mistakes that are known."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import equal
+from transformer_workbook.judge.probes import Remembered
 from transformer_workbook.judge.trials import Trial
 
 
@@ -51,9 +52,9 @@ class Subject:
                 return mistake.says
         return ""
 
-    def of_mistake(self, number: int) -> list[Any]:
-        """What a mistake gives to all questions."""
-        return [self._of(number, i) for i in range(len(self.ask))]
+    def of_mistake(self, number: int) -> Iterable[Any]:
+        """What a mistake gives to all questions, one after the other: most are not needed."""
+        return Remembered(lambda: (self._of(number, i) for i in range(len(self.ask))))
 
     def _of(self, number: int, question: int) -> Any:
         key = number, question
