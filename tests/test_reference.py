@@ -5,6 +5,7 @@ import inspect
 import re
 import shutil
 from importlib.metadata import PathDistribution
+from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -24,8 +25,8 @@ from packaging.utils import canonicalize_name
 
 import annotated_transformer
 import notebook_status
-from annotated_transformer import MODULES
 from notebook_status import Run
+from transformer_workbook.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 CFF = {
@@ -126,7 +127,7 @@ def test_a_chapter_leads_to_the_modules_that_it_builds() -> None:
     assert modules_of("book/09_cross_attention") == []
     chapters = {path.stem for path in (ROOT / "book").glob("[0-9]*.ipynb")}
     led = [name for chapter in chapters for name in modules_of(f"book/{chapter}")]
-    assert sorted(led) == sorted(name for name, chapter in MODULES.items() if chapter)
+    assert sorted(led) == sorted(chain.from_iterable(CHAPTERS.values()))
 
 
 @pytest.mark.parametrize("name", EQUATIONS)
@@ -142,7 +143,7 @@ def test_the_dozen_modules_that_are_taught_have_equations() -> None:
     """Those of the chapters on attention, the Transformer and its training."""
     assert {name.partition(".")[0] for name in EQUATIONS} >= {
         "loss", "recurrent", "seq2seq", "soft_lookup", "bahdanau", "luong", "attention",
-        "multi_head_attention", "positional_encoding", "layers", "transformer", "schedule",
+        "multi_head_attention", "positional_encoding", "layers", "transformer", "training",
     }  # fmt: skip
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from types import FunctionType
 
 import pytest
+from api_page import modules
 from bs4 import BeautifulSoup, SoupStrainer
 from course_site import MOVED
 from equations import EQUATIONS
 from playwright.sync_api import Browser, expect
 from reading_time import reading
 
-from annotated_transformer import MODULES
 from browser import serve
 from every_page import LESSON, every_page, leads_to, parsed
 
@@ -171,8 +171,8 @@ def test_every_notebook_says_how_long_it_takes(site: Path) -> None:
 
 def test_the_page_of_the_package_has_all_that_is_public(site: Path) -> None:
     html = (site / "book" / "api.html").read_text(encoding="utf-8")
-    for name in (name for name in MODULES if "." not in name and name != "course"):
-        module = importlib.import_module(f"annotated_transformer.{name}")
+    for name in modules():
+        module = importlib.import_module(name)
         assert f'id="module-{module.__name__}"' in html
         for public, thing in vars(module).items():
             own = getattr(thing, "__module__", "") == module.__name__ and public[0] != "_"

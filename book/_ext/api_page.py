@@ -1,7 +1,9 @@
-"""The page of the package's interface: every module from its docstrings, in the list's order."""
+"""The page of the package's interface: every module from its docstrings, in the chapters' order."""
 
+import pkgutil
 import re
 from dataclasses import MISSING, fields, is_dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,20 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from annotated_transformer import MODULES
+import annotated_transformer
+from transformer_workbook.chapters import CHAPTERS
+
+
+def modules() -> list[str]:
+    """Return what is imported by its own name: first what chapters build, in their order.
+
+    >>> modules()[:3]
+    ['annotated_transformer.toy', 'annotated_transformer.bitext', 'annotated_transformer.tokens']
+    """
+    inside = sorted(m.name for m in pkgutil.iter_modules(annotated_transformer.__path__))
+    built = chain.from_iterable(CHAPTERS.values())
+    names = dict.fromkeys([*built, *(name for name in inside if name != "__main__")])
+    return [*(f"annotated_transformer.{name}" for name in names), "transformer_workbook.own"]
 
 
 class Api(SphinxDirective):
@@ -19,12 +34,12 @@ class Api(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Write the sections as reStructuredText, which is the markup of docstrings."""
         lines = []
-        for name in (name for name in MODULES if "." not in name and name != "course"):
-            lines += [f"## {name}", "", "```{eval-rst}"]
-            lines += [f".. automodule:: annotated_transformer.{name}", "   :members:", "```", ""]
+        for name in modules():
+            lines += [f"## {name.partition('.')[2]}", "", "```{eval-rst}"]
+            lines += [f".. automodule:: {name}", "   :members:", "```", ""]
         section = nodes.section()
         section.document = self.state.document
-        self.state.nested_parse(StringList(lines, "MODULES"), 0, section, match_titles=True)
+        self.state.nested_parse(StringList(lines, "modules"), 0, section, match_titles=True)
         return section.children
 
 
@@ -34,8 +49,7 @@ def modules_of(page: str) -> list[str]:
     >>> modules_of("book/05_self_attention")
     ['attention']
     """
-    chapter = re.sub(r"^\d+_", "", Path(page).name)
-    return [name for name, built_in in MODULES.items() if built_in == chapter]
+    return list(CHAPTERS.get(re.sub(r"^\d+_", "", Path(page).name), ()))
 
 
 def lead_to_modules(app: Sphinx, document: nodes.document) -> None:
