@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformer_workbook.exercises.find_the_bug.diagnosis import SRC, TGT_IN
+from transformer_workbook.exercises.find_the_bug import SRC, TGT_IN
 
 from annotated_transformer.bahdanau import AdditiveAttention
 from annotated_transformer.layers import EncoderLayer, FeedForward, Residual

@@ -16,9 +16,7 @@ from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.judge.questions import Question
 
 QUESTIONS: dict[str, Question] = {
-    name: task
-    for name in exercises.__all__
-    if isinstance(task := getattr(exercises, name), Question)
+    name: task for name, task in exercises.TASKS.items() if isinstance(task, Question)
 }
 FUNCTIONS = {"red_team", "unseen_leak"}  # they ask for a function
 

@@ -10,7 +10,6 @@ with its reason in tests/equivalent_mutants.csv, and tests/test_exercises.py com
 """
 
 import ast
-import inspect
 import itertools
 import sys
 from collections import Counter
@@ -22,6 +21,7 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 
 from transformer_workbook import exercises
+from transformer_workbook.judge.catalogue import source_of
 from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.judge.tasks import Verdict
 
@@ -42,13 +42,14 @@ class Mutant:
         """How the check told it: "by name", "by case", or "judged right"."""
         if self.verdict.passed:
             return "judged right"
-        named = self.verdict.mistake in getattr(exercises, self.exercise).mistakes
+        known = [mistake.says for mistake in getattr(exercises, self.exercise).mistakes]
+        named = self.verdict.mistake in known
         return "by name" if named else "by case"
 
 
 def plain_source(exercise: Exercise) -> str:
     """The source of a reference without the types of its parameters."""
-    tree = ast.parse(inspect.getsource(exercise.reference))
+    tree = ast.parse(source_of(exercise.reference))
     [function] = tree.body
     assert isinstance(function, ast.FunctionDef)
     function.returns = None
@@ -119,7 +120,7 @@ def tidy(code: str) -> str | None:
 def main() -> None:
     """Write what every mutant was told, then the totals."""
     totals: Counter[str] = Counter()
-    for name in sys.argv[1:] or exercises.__all__:
+    for name in sys.argv[1:] or exercises.TASKS:
         for mutant in mutants(name):
             totals[mutant.told] += 1
             print(f"{name} | {mutant.change} | {mutant.told} | {mutant.verdict.mistake}")
