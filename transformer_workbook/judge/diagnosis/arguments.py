@@ -12,6 +12,7 @@ from torch import Tensor
 
 from transformer_workbook.judge.comparing import is_number
 from transformer_workbook.judge.copying import copied
+from transformer_workbook.judge.sentences import Way, said
 
 
 def parameters(
@@ -83,129 +84,152 @@ def named_shape(result: Any, known: Mapping[str, float]) -> str:
 
 Case = tuple[Any, ...]
 
-TENSORS: dict[str, Callable[[Tensor], Tensor]] = {
-    "rows and columns of `{0}` are swapped": lambda x: x.mT,
-    "the first two axes of `{0}` are swapped": lambda x: x.transpose(0, 1),
-}
-"""What may be done to any tensor with axes."""
+TENSORS: tuple[Way, ...] = (
+    Way("rows and columns of `{argument}` are swapped.", lambda x: x.mT),
+    Way("the first two axes of `{argument}` are swapped.", lambda x: x.transpose(0, 1)),
+)
+"""What may be done to any tensor with two axes or more."""
 
-TRUTHS: dict[str, Callable[[Tensor], Tensor]] = {
-    "True and False are swapped in `{0}`": torch.logical_not,
-    "`{0}` is True everywhere": torch.ones_like,
-    "`{0}` is False everywhere": torch.zeros_like,
-}
+TRUTHS: tuple[Way, ...] = (
+    Way("True and False are swapped in `{argument}`.", torch.logical_not),
+    Way("`{argument}` is True everywhere.", torch.ones_like),
+    Way("`{argument}` is False everywhere.", torch.zeros_like),
+)
 """What may be done to a mask."""
 
-FLOATS: dict[str, Callable[[Tensor], Tensor]] = {
-    "`{0}` is taken with the other sign": torch.neg,
-    "`{0}` is 0 everywhere": torch.zeros_like,
-    "`{0}` is 1 everywhere": torch.ones_like,
-    "`{0}` is taken without its signs": torch.abs,
-    "`{0}` is taken twice": lambda x: 2 * x,
-    "`{0}` is halved": lambda x: x / 2,
-    "`{0}` is squared": torch.square,
-    "`{0}` goes through exp first": torch.exp,
-    "`{0}` goes through tanh first": torch.tanh,
-    "`{0}` goes through a sigmoid first": torch.sigmoid,
-    "`{0}` goes through a softmax along its last axis first": lambda x: x.softmax(-1),
-    "`{0}` goes through a logarithm first": torch.log,
-    "`{0}` is divided by the root of its last axis' size": lambda x: x / x.size(-1) ** 0.5,
-    "`{0}` is multiplied by the root of its last axis' size": lambda x: x * x.size(-1) ** 0.5,
-    "the mean along its last axis is taken off `{0}`": lambda x: x - x.mean(-1, keepdim=True),
-    "`{0}` is divided by its sum along its last axis": lambda x: x / x.sum(-1, keepdim=True),
-    "`{0}` is rounded": torch.round,
-}
+FLOATS: tuple[Way, ...] = (
+    Way("`{argument}` is taken with the other sign.", torch.neg),
+    Way("`{argument}` is 0 everywhere.", torch.zeros_like),
+    Way("`{argument}` is 1 everywhere.", torch.ones_like),
+    Way("`{argument}` is taken without its signs.", torch.abs),
+    Way("`{argument}` is taken twice.", lambda x: 2 * x),
+    Way("`{argument}` is halved.", lambda x: x / 2),
+    Way("`{argument}` is squared.", torch.square),
+    Way("`{argument}` goes through exp first.", torch.exp),
+    Way("`{argument}` goes through tanh first.", torch.tanh),
+    Way("`{argument}` goes through a sigmoid first.", torch.sigmoid),
+    Way("`{argument}` goes through a softmax along its last axis first.", lambda x: x.softmax(-1)),
+    Way("`{argument}` goes through a logarithm first.", torch.log),
+    Way(
+        "`{argument}` is divided by the root of its last axis' size.",
+        lambda x: x / x.size(-1) ** 0.5,
+    ),
+    Way(
+        "`{argument}` is multiplied by the root of its last axis' size.",
+        lambda x: x * x.size(-1) ** 0.5,
+    ),
+    Way(
+        "the mean along its last axis is taken off `{argument}`.",
+        lambda x: x - x.mean(-1, keepdim=True),
+    ),
+    Way(
+        "`{argument}` is divided by its sum along its last axis.",
+        lambda x: x / x.sum(-1, keepdim=True),
+    ),
+    Way("`{argument}` is rounded.", torch.round),
+)
 """What may be done to numbers."""
 
-WHOLE: dict[str, Callable[[Any], Any]] = {
-    "`{0}` is 1 larger": lambda x: x + 1,
-    "`{0}` is 1 smaller": lambda x: x - 1,
-    "`{0}` is 0 in every case": lambda x: 0 * x,
-    "`{0}` is 1 in every case": lambda x: 0 * x + 1,
-    "`{0}` is doubled": lambda x: 2 * x,
-    "`{0}` is halved, and rounded down": lambda x: x // 2,
-    "`{0}` is taken with the other sign": lambda x: -x,
-    "`{0}` is 2 larger": lambda x: x + 2,
-    "`{0}` is 2 smaller": lambda x: x - 2,
-}
+WHOLE: tuple[Way, ...] = (
+    Way("`{argument}` is 1 larger.", lambda x: x + 1),
+    Way("`{argument}` is 1 smaller.", lambda x: x - 1),
+    Way("`{argument}` is 0 in every case.", lambda x: 0 * x),
+    Way("`{argument}` is 1 in every case.", lambda x: 0 * x + 1),
+    Way("`{argument}` is doubled.", lambda x: 2 * x),
+    Way("`{argument}` is halved, and rounded down.", lambda x: x // 2),
+    Way("`{argument}` is taken with the other sign.", lambda x: -x),
+    Way("`{argument}` is 2 larger.", lambda x: x + 2),
+    Way("`{argument}` is 2 smaller.", lambda x: x - 2),
+)
 """What may be done to a whole number, or to whole numbers."""
 
-REAL: dict[str, Callable[[float], float]] = {
-    "`{0}` is taken with the other sign": lambda x: -x,
-    "`{0}` is replaced by its root": lambda x: x**0.5,
-    "`{0}` is squared": lambda x: x * x,
-    "`{0}` is replaced by 1 divided by it": lambda x: 1 / x,
-    "`{0}` is replaced by 1 minus it": lambda x: 1 - x,
-    "`{0}` is doubled": lambda x: 2 * x,
-    "`{0}` is halved": lambda x: x / 2,
-    "`{0}` is 0 in every case": lambda x: 0.0,
-    "`{0}` is 1 in every case": lambda x: 1.0,
-}
+REAL: tuple[Way, ...] = (
+    Way("`{argument}` is taken with the other sign.", lambda x: -x),
+    Way("`{argument}` is replaced by its root.", lambda x: x**0.5),
+    Way("`{argument}` is squared.", lambda x: x * x),
+    Way("`{argument}` is replaced by 1 divided by it.", lambda x: 1 / x),
+    Way("`{argument}` is replaced by 1 minus it.", lambda x: 1 - x),
+    Way("`{argument}` is doubled.", lambda x: 2 * x),
+    Way("`{argument}` is halved.", lambda x: x / 2),
+    Way("`{argument}` is 0 in every case.", lambda x: 0.0),
+    Way("`{argument}` is 1 in every case.", lambda x: 1.0),
+)
 """What may be done to a number that need not be whole."""
 
-LISTS: dict[str, Callable[[Any], Any]] = {
-    "`{0}` is read from its end": lambda x: x[::-1],
-    "`{0}` is sorted first": lambda x: type(x)(sorted(x)),
-    "the first is missing from `{0}`": lambda x: x[1:],
-    "the last is missing from `{0}`": lambda x: x[:-1],
-    "`{0}` holds its first alone": lambda x: x[:1],
-    "`{0}` holds its last alone": lambda x: x[-1:],
-    "`{0}` is without repetitions": lambda x: list(dict.fromkeys(x)),
-}
+LISTS: tuple[Way, ...] = (
+    Way("`{argument}` is read from its end.", lambda x: x[::-1]),
+    Way("`{argument}` is sorted first.", lambda x: type(x)(sorted(x))),
+    Way("the first is missing from `{argument}`.", lambda x: x[1:]),
+    Way("the last is missing from `{argument}`.", lambda x: x[:-1]),
+    Way("`{argument}` holds its first alone.", lambda x: x[:1]),
+    Way("`{argument}` holds its last alone.", lambda x: x[-1:]),
+    Way("`{argument}` is without repetitions.", lambda x: list(dict.fromkeys(x))),
+)
 """What may be done to a list."""
 
-ALONG: dict[str, Callable[[Tensor, int], Tensor]] = {
-    "`{0}` is turned round along {1}": lambda x, axis: x.flip(axis),
-    "`{0}` is moved one place on along {1}": lambda x, axis: x.roll(1, axis),
-    "`{0}` is moved one place back along {1}": lambda x, axis: x.roll(-1, axis),
-    "the first of {1} stands for all in `{0}`": (
-        lambda x, axis: x.narrow(axis, 0, 1).expand_as(x).clone()
-    ),
-    "the last of {1} stands for all in `{0}`": (
-        lambda x, axis: x.narrow(axis, x.size(axis) - 1, 1).expand_as(x).clone()
-    ),
-    "`{0}` is sorted along {1}": lambda x, axis: x.sort(axis).values,
-    "the mean over {1} stands for all in `{0}`": (
-        lambda x, axis: x.mean(axis, keepdim=True).expand_as(x).clone()
-    ),
-    "`{0}` goes through a softmax along {1} first": lambda x, axis: x.softmax(axis),
-}
-"""What may be done to a tensor along an axis; a truth may be 'any' or 'all' of them."""
+FLAGS: tuple[Way, ...] = (Way("`{argument}` is turned round.", lambda x: not x),)
+"""What may be done to True or False."""
 
-ANY_AND_ALL: dict[str, Callable[[Tensor, int], Tensor]] = {
-    "`{0}` is True along {1} where any is": (
-        lambda x, axis: x.any(axis, keepdim=True).expand_as(x).clone()
+
+def _everywhere(part: Tensor, x: Tensor) -> Tensor:
+    """A part of a tensor in place of all the others along its axis."""
+    return part.expand_as(x).clone()
+
+
+ALONG: tuple[Way, ...] = (
+    Way("`{argument}` is turned round along `{axis}`.", lambda x, i: x.flip(i)),
+    Way("`{argument}` is moved one place on along `{axis}`.", lambda x, i: x.roll(1, i)),
+    Way("`{argument}` is moved one place back along `{axis}`.", lambda x, i: x.roll(-1, i)),
+    Way(
+        "the first of `{axis}` stands for all in `{argument}`.",
+        lambda x, i: _everywhere(x.narrow(i, 0, 1), x),
     ),
-    "`{0}` is True along {1} where all are": (
-        lambda x, axis: x.all(axis, keepdim=True).expand_as(x).clone()
+    Way(
+        "the last of `{axis}` stands for all in `{argument}`.",
+        lambda x, i: _everywhere(x.narrow(i, x.size(i) - 1, 1), x),
     ),
-}
-"""What may be done to a mask along an axis."""
+    Way("`{argument}` is sorted along `{axis}`.", lambda x, i: x.sort(i).values),
+    Way(
+        "the mean over `{axis}` stands for all in `{argument}`.",
+        lambda x, i: _everywhere(x.mean(i, keepdim=True), x),
+    ),
+    Way("`{argument}` goes through a softmax along `{axis}` first.", lambda x, i: x.softmax(i)),
+)
+"""What may be done to a tensor along an axis."""
+
+ANY_AND_ALL: tuple[Way, ...] = (
+    Way(
+        "`{argument}` is True along `{axis}` where any is.",
+        lambda x, i: _everywhere(x.any(i, keepdim=True), x),
+    ),
+    Way(
+        "`{argument}` is True along `{axis}` where all are.",
+        lambda x, i: _everywhere(x.all(i, keepdim=True), x),
+    ),
+)
+"""What may be done to a mask along an axis, besides."""
 
 
 def _changes(name: str, annotation: Any, argument: Any) -> Iterator[tuple[str, Any]]:
-    """What an argument may be taken for, as the end of a sentence and a function."""
-    found: list[tuple[str, Any]] = []
+    """What an argument may be taken for: a sentence and a function."""
+    for says, change in _ways(argument):
+        yield said(says, argument=name), change
     if isinstance(argument, Tensor) and argument.dim():
+        along = ALONG + ANY_AND_ALL if argument.dtype == torch.bool else ALONG
+        for i, axis in enumerate(axes(name, annotation, argument)):
+            for says, change in along:
+                yield said(says, argument=name, axis=axis), lambda x, c=change, i=i: c(x, i)
+        for says, change in TENSORS if argument.dim() > 1 else ():
+            yield said(says, argument=name), change
+
+
+def _ways(argument: Any) -> tuple[Way, ...]:
+    """What may be done to an argument of this kind."""
+    if isinstance(argument, Tensor):
         kind = TRUTHS if argument.dtype == torch.bool else WHOLE
-        found += (FLOATS if argument.is_floating_point() else kind).items()
-        for axis, named in enumerate(axes(name, annotation, argument)):
-            along = ALONG | (ANY_AND_ALL if argument.dtype == torch.bool else {})
-            for said, change in along.items():
-                found.append(
-                    (said.replace("{1}", f"`{named}`"), lambda x, c=change, a=axis: c(x, a))
-                )
-        found += TENSORS.items() if argument.dim() > 1 else ()
-    elif isinstance(argument, bool):
-        found.append(("`{0}` is turned round", lambda x: not x))
-    elif isinstance(argument, int):
-        found += WHOLE.items()
-    elif isinstance(argument, float):
-        found += REAL.items()
-    elif isinstance(argument, list | str | tuple):
-        found += LISTS.items()
-    for said, change in found:
-        yield said.format(name), change
+        return (FLOATS if argument.is_floating_point() else kind) if argument.dim() else ()
+    kinds = {bool: FLAGS, int: WHOLE, float: REAL, (list, str, tuple): LISTS}
+    return next((ways for kind, ways in kinds.items() if isinstance(argument, kind)), ())
 
 
 def other_cases(
@@ -214,12 +238,14 @@ def other_cases(
     """What to say, and what gives the cases with one argument changed: most are not needed."""
     names = list(known)
     for place, name in enumerate(names):
-        for said, change in _changes(name, known[name], cases[0][place]):
-            yield said, partial(_changed, cases, place, change)
+        for sentence, change in _changes(name, known[name], cases[0][place]):
+            yield sentence, partial(_changed, cases, place, change)
     for place, other in _pairs(cases[0]):
         if place < len(names) > other:
-            said = f"`{names[other]}` stands for `{names[place]}`, too"
-            yield said, partial(_replaced, cases, place, other)
+            sentence = said(
+                "`{other}` stands for `{argument}`, too.", other=names[other], argument=names[place]
+            )
+            yield sentence, partial(_replaced, cases, place, other)
 
 
 def _pairs(case: Case) -> Iterator[tuple[int, int]]:

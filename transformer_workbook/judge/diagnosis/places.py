@@ -1,7 +1,8 @@
 """Where is the answer wrong? On a diagonal, at an end, in some entries: and right elsewhere."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -9,8 +10,10 @@ import torch
 from torch import Tensor
 
 from transformer_workbook.judge.comparing import equal
+from transformer_workbook.judge.sentences import Sign, said
 
-Holds = Callable[[Tensor, Tensor], bool]
+Results = Sequence[Any]
+Holds = Callable[[Any, Any], bool]
 
 
 def _wrong_in(x: Tensor, y: Tensor) -> Tensor:
@@ -29,19 +32,19 @@ def _only(place: Callable[[Tensor, Tensor], Tensor]) -> Holds:
     return holds
 
 
-def _diagonal(x: Tensor) -> Tensor:
-    return torch.eye(*x.shape[-2:]) == 1
+def _square(x: Tensor) -> Tensor:
+    return torch.ones(x.shape[-2:], dtype=torch.bool)
 
 
-def _at(end: int, axis: int, at: bool = True) -> Callable[[Tensor, Tensor], Tensor]:
-    """The places at one end of an axis, or all others."""
+def _only_at(end: int, axis: int, at: bool = True) -> Holds:
+    """The same of the places at one end of an axis, or of all others."""
 
-    def places(x: Tensor, y: Tensor) -> Tensor:
+    def place(x: Tensor, y: Tensor) -> Tensor:
         there = torch.zeros_like(y, dtype=torch.bool)
         there.select(axis, end).fill_(True)
         return there == at
 
-    return places
+    return _only(place)
 
 
 def _truths(x: Tensor) -> Tensor:
@@ -81,65 +84,67 @@ def _rows(tensor: Tensor) -> Tensor:
     return flat[order]
 
 
-ENDS = {"first": 0, "last": -1}
-
-WRONG: dict[str, Holds] = {
-    "wrong numbers stand on the diagonal only.": _only(lambda x, y: _diagonal(y)),
-    "some numbers are nan; the others are right.": _only(lambda x, y: x.isnan()),
-    "some numbers are infinite; the others are right.": _only(lambda x, y: x.isinf()),
-    "no True is missing, but some are too many.": _only(lambda x, y: _truths(x) & ~y),
-    "no True is too many, but some are missing.": _only(lambda x, y: ~_truths(x) & y),
-    "something else stands where 0 is asked for; all other numbers are right.": (
-        _only(lambda x, y: y == 0)
+WRONG: tuple[Sign, ...] = (
+    Sign("wrong numbers stand on the diagonal only.", _only(lambda x, y: _square(y).triu().tril())),
+    Sign("some numbers are nan; the others are right.", _only(lambda x, y: x.isnan())),
+    Sign("some numbers are infinite; the others are right.", _only(lambda x, y: x.isinf())),
+    Sign("no True is missing, but some are too many.", _only(lambda x, y: _truths(x) & ~y)),
+    Sign("no True is too many, but some are missing.", _only(lambda x, y: ~_truths(x) & y)),
+    Sign(
+        "something else stands where 0 is asked for; all other numbers are right.",
+        _only(lambda x, y: y == 0),
     ),
-    "0 stands where something else is asked for; all other numbers are right.": (
-        _only(lambda x, y: x == 0)
+    Sign(
+        "0 stands where something else is asked for; all other numbers are right.",
+        _only(lambda x, y: x == 0),
     ),
-}
+)
 """Where wrong numbers may stand, first of all."""
 
-CORNERS: dict[str, Holds] = {
-    "wrong numbers stand above the diagonal only.": (
-        _only(lambda x, y: torch.ones(y.shape[-2:]).triu(1) == 1)
+WRONG_ENDS: tuple[Sign, ...] = (
+    Sign("wrong numbers stand at the first place of {axis} only.", partial(_only_at, 0)),
+    Sign("wrong numbers stand at the last place of {axis} only.", partial(_only_at, -1)),
+)
+"""What may hold of an axis."""
+
+CORNERS: tuple[Sign, ...] = (
+    Sign("wrong numbers stand above the diagonal only.", _only(lambda x, y: _square(y).triu(1))),
+    Sign("wrong numbers stand below the diagonal only.", _only(lambda x, y: _square(y).tril(-1))),
+    Sign("the rows are right, but stand in another order.", lambda x, y: equal(_rows(x), _rows(y))),
+    Sign(
+        "the numbers are right, but stand in other places.",
+        lambda x, y: equal(_in_order(x), _in_order(y)),
     ),
-    "wrong numbers stand below the diagonal only.": (
-        _only(lambda x, y: torch.ones(y.shape[-2:]).tril(-1) == 1)
-    ),
-    "the rows are right, but stand in another order.": lambda x, y: equal(_rows(x), _rows(y)),
-    "the numbers are right, but stand in other places.": (
-        lambda x, y: equal(_in_order(x), _in_order(y))
-    ),
-}
+)
 """Where wrong numbers may stand, if it is no end of an axis."""
 
+RIGHT_ENDS: tuple[Sign, ...] = (
+    Sign("right numbers stand at the first place of {axis} only.", partial(_only_at, 0, at=False)),
+    Sign("right numbers stand at the last place of {axis} only.", partial(_only_at, -1, at=False)),
+)
+ALONG: tuple[Sign, ...] = (
+    Sign("along {axis} the numbers are right up to a factor.", _scaled),
+    Sign("along {axis} the numbers are right but for one that is added to all.", _moved),
+)
+"""What may hold of an axis, last of all."""
 
-def places(axes: Sequence[str] = ()) -> dict[str, Holds]:
+
+def places(axes: Sequence[str] = ()) -> Iterator[tuple[str, Holds]]:
     """What wrong tensors of the right shape may have in common with right ones: what to say, and
     whether it holds. The axes may have names."""
-    named = {f"`{name}`": i - len(axes) for i, name in enumerate(axes) if "*" not in name}
-    named |= {"the last axis": -1, "the last axis but one": -2, "the first axis": 0}
-    ends = [(end, i, name, axis) for name, axis in named.items() for end, i in ENDS.items()]
-    wrong = {
-        f"wrong numbers stand at the {end} place of {name} only.": _only(_at(i, axis))
-        for end, i, name, axis in ends
-    }
-    right = {
-        f"right numbers stand at the {end} place of {name} only.": _only(_at(i, axis, at=False))
-        for end, i, name, axis in ends
-    }
-    scaled = {
-        f"along {name} the numbers are right up to a factor.": _scaled(axis)
-        for name, axis in named.items()
-    }
-    moved = {
-        f"along {name} the numbers are right but for one that is added to all.": _moved(axis)
-        for name, axis in named.items()
-    }
-    return WRONG | wrong | CORNERS | right | scaled | moved
+    own = {name: i - len(axes) for i, name in enumerate(axes) if "*" not in name}
+    named = [(f"`{name}`", i) for name, i in own.items()]
+    named += [(said("the last axis"), -1), (said("the last axis but one"), -2)]
+    named += [(said("the first axis"), 0)]
+    yield from _of_all(WRONG)
+    yield from ((said(says, axis=axis), at(i)) for axis, i in named for says, at in WRONG_ENDS)
+    yield from _of_all(CORNERS)
+    yield from ((said(says, axis=axis), at(i)) for axis, i in named for says, at in RIGHT_ENDS)
+    yield from ((said(says, axis=axis), at(i)) for says, at in ALONG for axis, i in named)
 
 
-Results = Sequence[Any]
-Holds = Callable[[Any, Any], bool]
+def _of_all(signs: Iterable[Sign]) -> Iterator[tuple[str, Holds]]:
+    return ((said(says), holds) for says, holds in signs)
 
 
 def partly_right(
@@ -159,13 +164,13 @@ def partly_right(
     if whole and any(_has_floats(x) for x, _ in pairs):
         return ""
     if all(isinstance(x, list | tuple | str) for pair in pairs for x in pair):
-        return _always(SEQUENCES, pairs, whole)
+        return _always(_of_all(SEQUENCES), pairs, whole)
     if not all(isinstance(x, Tensor) and x.dim() for pair in pairs for x in pair):
         return ""
     if any(_kind(x, whole) != _kind(y, whole) for x, y in pairs):
         return ""
     if any(x.shape != y.shape for x, y in pairs):
-        return _always(OTHER_SHAPES, pairs, whole)
+        return _always(_of_all(OTHER_SHAPES), pairs, whole)
     return _always(places(axes), pairs, whole)
 
 
@@ -180,10 +185,10 @@ def _kind(tensor: Tensor, whole: bool) -> tuple[bool, bool]:
     return tensor.dtype == torch.bool, whole and tensor.is_floating_point()
 
 
-def _always(sayings: dict[str, Holds], pairs: list[tuple[Any, Any]], whole: bool) -> str:
+def _always(signs: Iterable[tuple[str, Holds]], pairs: list[tuple[Any, Any]], whole: bool) -> str:
     """The first sentence that holds for all pairs that are not equal; all such count."""
     wrong = [(x, y) for x, y in pairs if not equal(x, y, whole)]
-    return next((said for said, holds in sayings.items() if _hold(holds, wrong)), "")
+    return next((sentence for sentence, holds in signs if _hold(holds, wrong)), "")
 
 
 def _hold(holds: Holds, pairs: list[tuple[Any, Any]]) -> bool:
@@ -205,28 +210,33 @@ def _counted(x: Any) -> Counter[str]:
     return Counter(repr(round(entry, 4) if isinstance(entry, float) else entry) for entry in x)
 
 
-SEQUENCES: dict[str, Holds] = {
-    "this is right as far as it goes, but ends too early.": _begins,
-    "the beginning is missing; from there on it is right.": _ends,
-    "this begins right, but more follows than is asked for.": lambda x, y: _begins(y, x),
-    "this ends right, but more comes before than is asked for.": lambda x, y: _ends(y, x),
-    "these are the right entries in another order.": lambda x, y: _counted(x) == _counted(y),
-    "some of the right entries are missing; those that are here are right.": (
-        lambda x, y: len(x) > 0 and _counted(x) < _counted(y)
+SEQUENCES: tuple[Sign, ...] = (
+    Sign("this is right as far as it goes, but ends too early.", _begins),
+    Sign("the beginning is missing; from there on it is right.", _ends),
+    Sign("this begins right, but more follows than is asked for.", lambda x, y: _begins(y, x)),
+    Sign("this ends right, but more comes before than is asked for.", lambda x, y: _ends(y, x)),
+    Sign("these are the right entries in another order.", lambda x, y: _counted(x) == _counted(y)),
+    Sign(
+        "some of the right entries are missing; those that are here are right.",
+        lambda x, y: len(x) > 0 and _counted(x) < _counted(y),
     ),
-    "all that is asked for is here, and something else besides.": (
-        lambda x, y: len(y) > 0 and _counted(x) > _counted(y)
+    Sign(
+        "all that is asked for is here, and something else besides.",
+        lambda x, y: len(y) > 0 and _counted(x) > _counted(y),
     ),
-    "the right lists are here, but within each the order is another.": (
-        lambda x, y: [_counted(part) for part in x] == [_counted(part) for part in y]
+    Sign(
+        "the right lists are here, but within each the order is another.",
+        lambda x, y: [_counted(part) for part in x] == [_counted(part) for part in y],
     ),
-    "the first is wrong, all others are right.": (
-        lambda x, y: len(x) == len(y) > 2 and equal(x[1:], y[1:])
+    Sign(
+        "the first is wrong, all others are right.",
+        lambda x, y: len(x) == len(y) > 2 and equal(x[1:], y[1:]),
     ),
-    "the last is wrong, all others are right.": (
-        lambda x, y: len(x) == len(y) > 2 and equal(x[:-1], y[:-1])
+    Sign(
+        "the last is wrong, all others are right.",
+        lambda x, y: len(x) == len(y) > 2 and equal(x[:-1], y[:-1]),
     ),
-}
+)
 """What a wrong list, tuple or text may have in common with the right one."""
 
 
@@ -242,44 +252,56 @@ def _crossed(x: Tensor, y: Tensor) -> bool:
     return any(equal(x.diagonal(0, i, j).movedim(-1, 0), y) for i, j in pairs)
 
 
-OTHER_SHAPES: dict[str, Holds] = {
-    "the axes stand in another order; the numbers are right.": _axes_elsewhere,
-    "the right numbers stand here in their order, in another shape.": (
-        lambda x, y: equal(x.flatten(), y.flatten())
+def _in_columns(holds: Holds) -> Holds:
+    """The same along the last axis."""
+    return lambda x, y: holds(x.movedim(-1, 0), y.movedim(-1, 0))
+
+
+OTHER_SHAPES: tuple[Sign, ...] = (
+    Sign("the axes stand in another order; the numbers are right.", _axes_elsewhere),
+    Sign(
+        "the right numbers stand here in their order, in another shape.",
+        lambda x, y: equal(x.flatten(), y.flatten()),
     ),
-    "the right numbers stand here in another order, in another shape.": (
-        lambda x, y: equal(_in_order(x), _in_order(y))
+    Sign(
+        "the right numbers stand here in another order, in another shape.",
+        lambda x, y: equal(_in_order(x), _in_order(y)),
     ),
-    "the right result is repeated along an axis that should not be there.": (
-        lambda x, y: x.dim() > y.dim() and equal(x, y.expand_as(x))
+    Sign(
+        "the right result is repeated along an axis that should not be there.",
+        lambda x, y: x.dim() > y.dim() and equal(x, y.expand_as(x)),
     ),
-    "an axis is missing along which all should be repeated.": (
-        lambda x, y: x.dim() < y.dim() and equal(x.expand_as(y), y)
+    Sign(
+        "an axis is missing along which all should be repeated.",
+        lambda x, y: x.dim() < y.dim() and equal(x.expand_as(y), y),
     ),
-    "the right numbers come first along the last axis, with more after them.": (
-        lambda x, y: x.size(-1) > y.size(-1) and equal(x[..., : y.size(-1)], y)
+    Sign(
+        "the right numbers come first along the last axis, with more after them.",
+        lambda x, y: x.size(-1) > y.size(-1) and equal(x[..., : y.size(-1)], y),
     ),
-    "the right numbers come last along the last axis, with more before them.": (
-        lambda x, y: x.size(-1) > y.size(-1) and equal(x[..., -y.size(-1) :], y)
+    Sign(
+        "the right numbers come last along the last axis, with more before them.",
+        _in_columns(lambda x, y: _ends(y, x)),
     ),
-    "each is combined with every other along the first axis, not only with its own.": (_crossed),
-    "this is right as far as it goes along the last axis, but too short.": (
-        lambda x, y: 0 < x.size(-1) < y.size(-1) and equal(x, y[..., : x.size(-1)])
+    Sign(
+        "each is combined with every other along the first axis, not only with its own.", _crossed
     ),
-    "the first numbers along the last axis are missing; the others are right.": (
-        lambda x, y: 0 < x.size(-1) < y.size(-1) and equal(x, y[..., -x.size(-1) :])
+    Sign(
+        "this is right as far as it goes along the last axis, but too short.", _in_columns(_begins)
     ),
-    "this is right as far as it goes along the first axis, but too short.": (
-        lambda x, y: 0 < len(x) < len(y) and equal(x, y[: len(x)])
+    Sign(
+        "the first numbers along the last axis are missing; the others are right.",
+        _in_columns(_ends),
     ),
-    "the first along the first axis are missing; the others are right.": (
-        lambda x, y: 0 < len(x) < len(y) and equal(x, y[-len(x) :])
+    Sign("this is right as far as it goes along the first axis, but too short.", _begins),
+    Sign("the first along the first axis are missing; the others are right.", _ends),
+    Sign(
+        "the right ones come first along the first axis, with more after them.",
+        lambda x, y: _begins(y, x),
     ),
-    "the right ones come first along the first axis, with more after them.": (
-        lambda x, y: len(x) > len(y) > 0 and equal(x[: len(y)], y)
+    Sign(
+        "the right ones come last along the first axis, with more before them.",
+        lambda x, y: _ends(y, x),
     ),
-    "the right ones come last along the first axis, with more before them.": (
-        lambda x, y: len(x) > len(y) > 0 and equal(x[-len(y) :], y)
-    ),
-}
+)
 """What a tensor of a wrong shape may have in common with the right one."""

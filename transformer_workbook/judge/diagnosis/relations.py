@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from transformer_workbook.judge.comparing import brief, equal, is_number, is_truth, show
+from transformer_workbook.judge.sentences import Way, said
+
+Change = Callable[[Any], Any]
 
 
 def is_sequence(result: Any) -> bool:
@@ -16,13 +18,17 @@ def is_sequence(result: Any) -> bool:
     return isinstance(result, list | tuple)
 
 
-def _numbers(change: Callable[[Any], Any], result: Any) -> Any:
+def _numbers(change: Change) -> Change:
     """Change every number of a result."""
-    if is_sequence(result):
-        return type(result)(_numbers(change, entry) for entry in result)
-    if isinstance(result, bool) or getattr(result, "dtype", None) == torch.bool:
-        raise TypeError("a truth is no number")
-    return change(result)
+
+    def changed(result: Any) -> Any:
+        if is_sequence(result):
+            return type(result)(map(changed, result))
+        if isinstance(result, bool) or getattr(result, "dtype", None) == torch.bool:
+            raise TypeError("a truth is no number")
+        return change(result)
+
+    return changed
 
 
 def _truths(result: Any) -> Any:
@@ -35,9 +41,9 @@ def _truths(result: Any) -> Any:
     return ~result
 
 
-def _by_rows(change: Callable[[Any], Any], result: Any) -> Any:
+def _by_rows(change: Change) -> Change:
     """Change a sequence, or a tensor along its first axis."""
-    return change(result) if is_sequence(result) or result.dim() else None
+    return lambda result: change(result) if is_sequence(result) or result.dim() else None
 
 
 def _turned(result: Any) -> Any:
@@ -52,111 +58,120 @@ def _joined(first: Any, second: Any) -> Any:
     return torch.cat([first, second]) if isinstance(first, Tensor) else first + second
 
 
-def _rounded(decimals: int, result: Any) -> Any:
+def _rounded(decimals: int) -> Change:
     def nearest(x: Any) -> Any:
         return x.round(decimals=decimals) if isinstance(x, Tensor) else round(x, decimals)
 
-    return _numbers(nearest, result)
+    return _numbers(nearest)
 
 
-def _logarithm(result: Any) -> Any:
-    return torch.as_tensor(result).log()
+RECIPROCAL = Way("this is upside down: 1 divided by what is asked for.", _numbers(lambda x: 1 / x))
+SQUARE = Way("this is the square of what is asked for.", _numbers(lambda x: x * x))
+ROOT = Way("this is the root of what is asked for.", _numbers(lambda x: x**0.5))
 
-
-RELATIONS: dict[str, Callable[[Any], Any]] = {
-    "True and False are swapped.": _truths,
-    "the sign is wrong: this is the negative of what is asked for.": partial(
-        _numbers, lambda x: -x
+RELATIONS: tuple[Way, ...] = (
+    Way("True and False are swapped.", _truths),
+    Way("the sign is wrong: this is the negative of what is asked for.", _numbers(lambda x: -x)),
+    Way("this is 1 too many in every case.", _numbers(lambda x: x + 1)),
+    Way("this is 1 too few in every case.", _numbers(lambda x: x - 1)),
+    Way("this is 1 minus what is asked for.", _numbers(lambda x: 1 - x)),
+    RECIPROCAL,
+    SQUARE,
+    ROOT,
+    Way("this is the logarithm of what is asked for.", lambda x: torch.as_tensor(x).log()),
+    Way("what is asked for is the logarithm of this.", lambda x: torch.as_tensor(x).exp()),
+    Way("this is rounded to whole numbers.", _rounded(0)),
+    Way("this is rounded to one decimal.", _rounded(1)),
+    Way("this is rounded to two decimals.", _rounded(2)),
+    Way("this is rounded down to whole numbers.", _numbers(lambda x: x // 1)),
+    Way("this is rounded up to whole numbers.", _numbers(lambda x: -(-x // 1))),
+    Way("the negative numbers have become 0.", _numbers(lambda x: x * (x > 0))),
+    Way("rows and columns are swapped.", lambda x: x.mT),
+    Way("the first two axes are swapped.", lambda x: x.transpose(0, 1)),
+    Way("the right numbers stand here without their shape.", lambda x: x.flatten()),
+    Way(
+        "these are the right numbers with one axis too many, in front.",
+        lambda x: torch.as_tensor(x)[None],
     ),
-    "this is 1 too many in every case.": partial(_numbers, lambda x: x + 1),
-    "this is 1 too few in every case.": partial(_numbers, lambda x: x - 1),
-    "this is 1 minus what is asked for.": partial(_numbers, lambda x: 1 - x),
-    "this is upside down: 1 divided by what is asked for.": partial(_numbers, lambda x: 1 / x),
-    "this is the square of what is asked for.": partial(_numbers, lambda x: x * x),
-    "this is the root of what is asked for.": partial(_numbers, lambda x: x**0.5),
-    "this is the logarithm of what is asked for.": _logarithm,
-    "what is asked for is the logarithm of this.": lambda x: torch.as_tensor(x).exp(),
-    "this is rounded to whole numbers.": partial(_rounded, 0),
-    "this is rounded to one decimal.": partial(_rounded, 1),
-    "this is rounded to two decimals.": partial(_rounded, 2),
-    "this is rounded down to whole numbers.": partial(_numbers, lambda x: x // 1),
-    "this is rounded up to whole numbers.": partial(_numbers, lambda x: -(-x // 1)),
-    "the negative numbers have become 0.": partial(_numbers, lambda x: x * (x > 0)),
-    "rows and columns are swapped.": lambda x: x.mT,
-    "the first two axes are swapped.": lambda x: x.transpose(0, 1),
-    "the right numbers stand here without their shape.": lambda x: x.flatten(),
-    "these are the right numbers with one axis too many, in front.": (
-        lambda x: torch.as_tensor(x)[None]
+    Way("these are the right numbers with one axis too many, at the end.", lambda x: x[..., None]),
+    Way("these are the right numbers without their first axis.", lambda x: x.squeeze(0)),
+    Way("these are the right numbers without their last axis.", lambda x: x.squeeze(-1)),
+    Way("the order is turned round: the last comes first.", _turned),
+    Way("the first is missing; the rest is right.", _by_rows(lambda x: x[1:])),
+    Way("the last is missing; the rest is right.", _by_rows(lambda x: x[:-1])),
+    Way("these are the right entries, but sorted.", _sorted),
+    Way(
+        "this is the sum of what is asked for.", lambda x: x.sum() if hasattr(x, "sum") else sum(x)
     ),
-    "these are the right numbers with one axis too many, at the end.": lambda x: x[..., None],
-    "these are the right numbers without their first axis.": lambda x: x.squeeze(0),
-    "these are the right numbers without their last axis.": lambda x: x.squeeze(-1),
-    "the order is turned round: the last comes first.": _turned,
-    "the first is missing; the rest is right.": partial(_by_rows, lambda x: x[1:]),
-    "the last is missing; the rest is right.": partial(_by_rows, lambda x: x[:-1]),
-    "these are the right entries, but sorted.": _sorted,
-    "this is the sum of what is asked for.": lambda x: x.sum() if hasattr(x, "sum") else sum(x),
-    "this is the mean of what is asked for.": lambda x: x.mean(),
-    "these are numbers; True and False are asked for.": lambda x: (
-        x.int() if x.dtype == torch.bool else None
+    Way("this is the mean of what is asked for.", lambda x: x.mean()),
+    Way(
+        "these are numbers; True and False are asked for.",
+        lambda x: x.int() if x.dtype == torch.bool else None,
     ),
-    "this is the right result in a list; it is asked for alone.": lambda x: [x],
-    "this is the tanh of what is asked for.": lambda x: x.tanh(),
-    "this is the softmax of what is asked for, along the last axis.": lambda x: x.softmax(-1),
-    "the signs are missing: these are the absolute values of what is asked for.": partial(
-        _numbers, abs
+    Way("this is the right result in a list; it is asked for alone.", lambda x: [x]),
+    Way("this is the tanh of what is asked for.", lambda x: x.tanh()),
+    Way("this is the softmax of what is asked for, along the last axis.", lambda x: x.softmax(-1)),
+    Way(
+        "the signs are missing: these are the absolute values of what is asked for.", _numbers(abs)
     ),
-    "these are the running sums of what is asked for, along the last axis.": (
-        lambda x: x.cumsum(-1)
+    Way(
+        "these are the running sums of what is asked for, along the last axis.",
+        lambda x: x.cumsum(-1),
     ),
-    "this is the sum of what is asked for, over the last axis.": lambda x: x.sum(-1),
-    "this is the sum of what is asked for, over the first axis.": lambda x: x.sum(0),
-    "this is the mean of what is asked for, over the last axis.": lambda x: x.mean(-1),
-    "this is the mean of what is asked for, over the first axis.": lambda x: x.mean(0),
-    "the order is turned round along the last axis.": lambda x: x.flip(-1),
-    "each stands one place too early, and the first comes last.": partial(
-        _by_rows, lambda x: _joined(x[1:], x[:1])
+    Way("this is the sum of what is asked for, over the last axis.", lambda x: x.sum(-1)),
+    Way("this is the sum of what is asked for, over the first axis.", lambda x: x.sum(0)),
+    Way("this is the mean of what is asked for, over the last axis.", lambda x: x.mean(-1)),
+    Way("this is the mean of what is asked for, over the first axis.", lambda x: x.mean(0)),
+    Way("the order is turned round along the last axis.", lambda x: x.flip(-1)),
+    Way(
+        "each stands one place too early, and the first comes last.",
+        _by_rows(lambda x: _joined(x[1:], x[:1])),
     ),
-    "each stands one place too late, and the last comes first.": partial(
-        _by_rows, lambda x: _joined(x[-1:], x[:-1])
+    Way(
+        "each stands one place too late, and the last comes first.",
+        _by_rows(lambda x: _joined(x[-1:], x[:-1])),
     ),
-    "only the first of what is asked for is given.": lambda x: x[0],
-    "only the last of what is asked for is given.": lambda x: x[-1],
-}
+    Way("only the first of what is asked for is given.", lambda x: x[0]),
+    Way("only the last of what is asked for is given.", lambda x: x[-1]),
+)
 """What a wrong result may be, and how it comes from the right one."""
 
-ASKED_FOR: dict[str, Callable[[Any], Any]] = {
-    "some signs are wrong; without them, the numbers are right.": partial(_numbers, abs),
-    "what is asked for is the sum of this.": lambda x: x.sum(),
-    "what is asked for is the sum of this over the last axis.": lambda x: x.sum(-1),
-    "what is asked for is the sum of this over the first axis.": lambda x: x.sum(0),
-    "what is asked for is the mean of this.": lambda x: x.mean(),
-    "what is asked for is the mean of this over the last axis.": lambda x: x.mean(-1),
-    "what is asked for is the mean of this over the first axis.": lambda x: x.mean(0),
-    "what is asked for is the softmax of this, along the last axis.": lambda x: x.softmax(-1),
-    "what is asked for is the tanh of this.": lambda x: x.tanh(),
-    "what is asked for is how many these are.": len,
-    "some numbers are nan where 0 is asked for; the others are right.": lambda x: x.nan_to_num(),
-    "the right result comes first here, with more after it; it is asked for alone.": (
-        lambda x: x[0] if isinstance(x, tuple) else None
+ASKED_FOR: tuple[Way, ...] = (
+    Way("some signs are wrong; without them, the numbers are right.", _numbers(abs)),
+    Way("what is asked for is the sum of this.", lambda x: x.sum()),
+    Way("what is asked for is the sum of this over the last axis.", lambda x: x.sum(-1)),
+    Way("what is asked for is the sum of this over the first axis.", lambda x: x.sum(0)),
+    Way("what is asked for is the mean of this.", lambda x: x.mean()),
+    Way("what is asked for is the mean of this over the last axis.", lambda x: x.mean(-1)),
+    Way("what is asked for is the mean of this over the first axis.", lambda x: x.mean(0)),
+    Way("what is asked for is the softmax of this, along the last axis.", lambda x: x.softmax(-1)),
+    Way("what is asked for is the tanh of this.", lambda x: x.tanh()),
+    Way("what is asked for is how many these are.", len),
+    Way(
+        "some numbers are nan where 0 is asked for; the others are right.",
+        lambda x: x.nan_to_num(),
     ),
-    "the right result comes last here, with more before it; it is asked for alone.": (
-        lambda x: x[-1] if isinstance(x, tuple) else None
+    Way(
+        "the right result comes first here, with more after it; it is asked for alone.",
+        lambda x: x[0] if isinstance(x, tuple) else None,
     ),
-}
+    Way(
+        "the right result comes last here, with more before it; it is asked for alone.",
+        lambda x: x[-1] if isinstance(x, tuple) else None,
+    ),
+)
 """How the right result may come from a wrong one."""
 
-
-OF: dict[str, Callable[[float], float]] = {
-    "{}": lambda q: q,
-    "√{}": lambda q: q**0.5,
-    "{}²": lambda q: q**2,
-    "({} − 1)": lambda q: q - 1,
-    "({} + 1)": lambda q: q + 1,
-    "(1 − {})": lambda q: 1 - q,
-    "2 {}": lambda q: 2 * q,
-    "log {}": math.log,
-}
+OF: tuple[Way, ...] = (
+    Way("{size}", lambda q: q),
+    Way("√{size}", lambda q: q**0.5),
+    Way("{size}²", lambda q: q**2),
+    Way("({size} − 1)", lambda q: q - 1),
+    Way("({size} + 1)", lambda q: q + 1),
+    Way("(1 − {size})", lambda q: 1 - q),
+    Way("2 {size}", lambda q: 2 * q),
+    Way("log {size}", math.log),
+)
 """What may be made of a size or of an argument."""
 
 
@@ -192,7 +207,7 @@ def by_a_quantity(
         return ""
     names = [name for name in known[0] if all(name in sizes for sizes in known)]
     for name in names:
-        for written, change in OF.items():
+        for formula, change in OF:
             try:
                 values = [change(sizes[name]) for sizes in known]
                 upside_down = [1 / value for value in values]
@@ -200,15 +215,15 @@ def by_a_quantity(
                 continue
             if len(set(values)) < 2:
                 continue
-            said = written.format(name)
+            quantity = said(formula, size=name)
             if zeros and equal(ratios, values):
-                return f"this is what is asked for, times {said}."
+                return said("this is what is asked for, times {quantity}.", quantity=quantity)
             if zeros and equal(ratios, upside_down):
-                return f"this is what is asked for, divided by {said}."
+                return said("this is what is asked for, divided by {quantity}.", quantity=quantity)
             if equal(offsets, values):
-                return f"this is too large by {said}."
+                return said("this is too large by {quantity}.", quantity=quantity)
             if equal(offsets, [-value for value in values]):
-                return f"this is too small by {said}."
+                return said("this is too small by {quantity}.", quantity=quantity)
     return ""
 
 
@@ -234,19 +249,17 @@ def relation(answers: Results, right: Results, whole: bool = False) -> str:
     if len(right) < 2:
         return ""
     if same := always_the_same(answers, right):
-        return f"this is {same} in every case."
-    for sentence, change in RELATIONS.items():
+        return said("this is {result} in every case.", result=same)
+    for sentence, change in RELATIONS:
         if holds(answers, right, change, whole):
-            return sentence
-    for sentence, change in ASKED_FOR.items():
+            return said(sentence)
+    for sentence, change in ASKED_FOR:
         if _alike(zip(map(change, answers), right, strict=True), whole):
-            return sentence
+            return said(sentence)
     return _factor(answers, right) or _entries(answers, right, whole)
 
 
-def holds(
-    answers: Results, right: Iterable[Any], change: Callable[[Any], Any], whole: bool
-) -> bool:
+def holds(answers: Results, right: Iterable[Any], change: Change, whole: bool) -> bool:
     """Whether the answers come from the right ones by a change."""
     return _alike(zip(answers, map(change, right), strict=True), whole)
 
@@ -275,19 +288,24 @@ def _factor(answers: Results, right: Results) -> str:
     first = float(factors[0])
     if not equal(factors, 0 * factors + first) or equal(first, 1.0) or abs(first) < 1e-4:
         return ""
-    return f"this is {show(first)} times what is asked for, in every case."
+    return said("this is {factor} times what is asked for, in every case.", factor=show(first))
 
 
 def _entries(answers: Results, right: Results, whole: bool) -> str:
     """Which entries of a list of always the same length are wrong, if others are always right."""
     if places := swapped_entries(answers, right, whole):
-        return "entries {} and {} are swapped.".format(*places)
+        return said("entries {one} and {other} are swapped.", one=places[0], other=places[1])
     pairs = columns(answers, right)
     wrong = wrong_columns(pairs, whole)
     if len(wrong) != 1:
         return ""
-    said = relation(*pairs[wrong[0] - 1], whole)
-    return f"entry {wrong[0]} of {len(pairs)}: {said}" if said else ""
+    return of_entry(wrong[0], len(pairs), relation(*pairs[wrong[0] - 1], whole))
+
+
+def of_entry(number: int, count: int, sentence: str) -> str:
+    """That a sentence holds of one entry, if there is a sentence."""
+    values = {"number": number, "count": count, "sentence": sentence}
+    return said("entry {number} of {count}: {sentence}", **values) if sentence else ""
 
 
 def swapped_entries(answers: Results, right: Results, whole: bool = False) -> list[int]:
@@ -318,15 +336,17 @@ def wrong_columns(pairs: list[tuple[list[Any], list[Any]]], whole: bool) -> list
 
 
 def two_mistakes(
-    answers: Results, mistakes: Mapping[str, Iterable[Any]], whole: bool = False
+    answers: Results, mistakes: Iterable[tuple[str, Iterable[Any]]], whole: bool = False
 ) -> str:
     """Which mistake, by what it gives, is made, and what is wrong with its result besides."""
     if not all(map(_is_continuous, answers)):
         return ""
-    for sentence, results in mistakes.items():
-        for besides, change in RELATIONS.items():
+    for one, results in mistakes:
+        for other, change in RELATIONS:
             if holds(answers, results, change, whole):
-                return f"two mistakes at once: {sentence} Besides, {besides}"
+                return said(
+                    "two mistakes at once: {one} Besides, {other}", one=one, other=said(other)
+                )
     return ""
 
 
@@ -342,19 +362,19 @@ def other_kind(answers: Results, right: Results) -> str:
         return ""
     if all(_size(x) == _size(y) for x, y in zip(answers, right, strict=True)):
         return ""  # a tensor may stand for a list
-    return f"this is {got}; {want} is asked for."
+    return said("this is {got}; {asked} is asked for.", got=got, asked=want)
 
 
 def _kind(result: Any) -> str:
     if is_sequence(result):
-        return f"a {type(result).__name__} of {len(result)}"
+        return said("a {type} of {length}", type=type(result).__name__, length=len(result))
     if is_number(result):
-        return "a number"
-    return "a tensor" if isinstance(result, Tensor) and result.dim() else ""
+        return said("a number")
+    return said("a tensor") if isinstance(result, Tensor) and result.dim() else ""
 
 
 def _size(result: Any) -> int:
-    return len(result) if _kind(result) != "a number" else -1
+    return -1 if is_number(result) else len(result)
 
 
 def always_the_same(answers: Results, right: Results) -> str:
@@ -376,7 +396,7 @@ def always_the_same(answers: Results, right: Results) -> str:
             return brief(first)  # what is equal up to rounding need not be the same
         numbers = torch.cat([flat(result) for result in answers])
         first = float(numbers[0])
-        return f"{show(first)} everywhere" if (numbers == first).all() else ""
+        return said("{number} everywhere", number=show(first)) if (numbers == first).all() else ""
     except Exception:  # they are no numbers, or a reader's objects, which may raise at anything
         return ""
 
