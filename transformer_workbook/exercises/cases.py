@@ -14,7 +14,8 @@ def normal(*shape: int, seed: int, dtype: torch.dtype = torch.float64) -> Tensor
     They have two decimals, to be read when they are shown.
     """
     generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator).to(dtype).round(decimals=2)
+    drawn = torch.randn(shape, generator=generator, dtype=torch.float32)
+    return drawn.to(dtype).round(decimals=2)
 
 
 def random_cases(*shapes: str) -> list[tuple[Tensor, ...]]:

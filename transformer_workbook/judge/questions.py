@@ -58,13 +58,13 @@ def question(judge: Callable[[Any, Say], str | Verdict]) -> Question:
 
 def number(
     within: float = 1e-3, among: Sequence[int | float] = ()
-) -> Callable[[Callable[[], float]], Question]:
+) -> Callable[[Callable[[], int | float]], Question]:
     """Make a question of a function that returns the right number; a decorator.
 
     ``within`` is relative. There may be a few numbers to choose from.
     """
 
-    def made(find: Callable[[], float]) -> Question:
+    def made(find: Callable[[], int | float]) -> Question:
         def judged(answer: Any) -> str:
             if not is_number(answer):
                 return f"a number is asked for, not {form(answer)}."
@@ -153,7 +153,7 @@ SLIPS: dict[str, Callable[[float], float]] = {
 """What a wrong number may be of the right one."""
 
 
-def _slip(answer: float, right: float, within: float) -> str:
+def _slip(answer: float, right: int | float, within: float) -> str:
     """What a wrong number is of the right one."""
     for slip, change in SLIPS.items():
         with contextlib.suppress(ValueError, ZeroDivisionError):  # there is no such number
@@ -163,7 +163,7 @@ def _slip(answer: float, right: float, within: float) -> str:
 
 
 def _too_large_or_small(
-    answer: Any, right: float, within: float, among: Sequence[int | float]
+    answer: Any, right: int | float, within: float, among: Sequence[int | float]
 ) -> str:
     if among and not any(abs(float(answer) - value) <= within * abs(value) for value in among):
         return f"{show(float(answer))} is none to choose from; they are {show(tuple(among))[1:-1]}."
