@@ -18,7 +18,6 @@ import torch
 import yaml
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformer_workbook.exercises.find_the_bug import SRC, TGT_IN
 
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from mutate_exercises import mutants
@@ -29,9 +28,10 @@ from transformer_workbook.exercises.cases import (
     normal,
     random_cases,
 )
-from transformer_workbook.judge import arguments
+from transformer_workbook.exercises.find_the_bug import SRC, TGT_IN
 from transformer_workbook.judge.catalogue import changed, table
 from transformer_workbook.judge.comparing import Failure, equal, is_number
+from transformer_workbook.judge.diagnosis.arguments import parameters as parameters_of
 from transformer_workbook.judge.exercises import Derivation, Exercise
 from transformer_workbook.judge.tasks import Task
 
@@ -265,7 +265,7 @@ def axes(name: str) -> list[dict[str, set[int]]]:
 
     Axes that stand under ``*batch`` are called ``*0``, ``*1``, …
     """
-    known = arguments.parameters(ALL[name].reference, ALL[name].ask, ALL[name].cases[0])
+    known = parameters_of(ALL[name].reference, ALL[name].ask, ALL[name].cases[0])
     found = []
     for case in ALL[name].cases:
         sizes: dict[str, set[int]] = {}

@@ -2,16 +2,16 @@
 
 import pytest
 import torch
-from transformer_workbook.exercises.find_the_bug.naming import (
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.errors import InputError
+from small_models import random_examples
+from transformer_workbook.exercises.find_the_bug_naming import (
     LETTERS,
     SIGNS,
     name_the_mistake,
     passes,
 )
-
-from annotated_transformer.batches import Batch
-from annotated_transformer.errors import InputError
-from small_models import random_examples
 from transformer_workbook.faulty.models import CHANGES, SMALL, patient
 from transformer_workbook.notebook.experiments import train_briefly
 

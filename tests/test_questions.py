@@ -7,10 +7,19 @@ import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from transformer_workbook.exercises.find_the_bug import attacks, naming_trainers
 
 from annotated_transformer.errors import InputError
 from transformer_workbook import exercises
+from transformer_workbook.exercises.find_the_bug import (
+    INVARIANTS,
+    PROBES,
+    TESTS,
+    TRAINERS,
+    holds,
+)
+from transformer_workbook.exercises.find_the_bug import (
+    tested as case_of,
+)
 from transformer_workbook.faulty.trainers import train
 from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.judge.questions import Question
@@ -57,16 +66,13 @@ def test_every_letter_that_is_too_much_or_missing_is_told(name: str) -> None:
 
 
 def test_no_two_trainers_agree_on_every_sign() -> None:
-    signs = range(len(naming_trainers.SIGNS))
-    told = {
-        number: [naming_trainers._passes(sign, number) for sign in signs] for number in range(5)
-    }
-    assert told[0] == [True] * len(signs)
+    told = {number: [holds(name, number) for name in INVARIANTS] for number in range(5)}
+    assert told[0] == [True] * len(INVARIANTS)
     assert len({tuple(row) for row in told.values()}) == 5
 
 
 def test_every_wrong_name_of_a_trainer_is_refuted_by_what_it_does() -> None:
-    right = {number: letter for letter, number in naming_trainers.TRAINERS.items()}
+    right = {number: letter for letter, number in TRAINERS.items()}
     assert exercises.name_the_trainers.check(right).passed
     for number, letter in right.items():
         for other in set("ABCD") - {letter}:
@@ -163,7 +169,7 @@ def test_a_bug_of_any_attention_in_some_cases_alone_is_found(where: str) -> None
     assert exercises.red_team.check(attend).passed
 
 
-@pytest.mark.parametrize("test", attacks.TESTS)
+@pytest.mark.parametrize("test", TESTS)
 def test_each_of_the_five_tests_catches_something(test: str) -> None:
     draws = iter(range(100))
 
@@ -177,21 +183,21 @@ def test_each_of_the_five_tests_catches_something(test: str) -> None:
         "agrees with PyTorch": lambda q, k, v, m: 2 * attention(q, k, v, m),
     }
     faulty = faults[test]
-    caught = [name for name, passes in attacks.TESTS.items() if not passes(faulty, CASE)]
+    caught = [name for name, passes in TESTS.items() if not passes(faulty, CASE)]
     assert test in caught
 
 
-CASE = attacks._tested(0)
+CASE = case_of(0)
 
 
-@pytest.mark.parametrize("where", attacks.PROBES)
+@pytest.mark.parametrize("where", PROBES)
 def test_each_secret_probe_is_a_case_that_attention_can_do(where: str) -> None:
-    result = attention(*attacks.PROBES[where]())
+    result = attention(*PROBES[where])
     assert result.isfinite().all()
 
 
 def test_every_task_is_an_exercise_or_a_question() -> None:
-    tasks = [getattr(exercises, name) for name in exercises.__all__]
+    tasks = exercises.TASKS.values()
     assert all(isinstance(task, Exercise | Question) for task in tasks)
 
 

@@ -1,7 +1,7 @@
 """The exercises of the book: a file for every chapter, named by the stem of its notebook.
 
-A chapter asks its exercises in the order in which they stand in its file; the mistakes of each stand
-in the table beside it. An exercise is called with the reader's function and returns a verdict:
+A chapter asks its exercises in the order of its file; the mistakes of each stand in the table beside
+it. An exercise is called with the reader's function and returns a verdict:
 
 >>> from transformer_workbook import exercises
 >>> exercises.count_tokens(lambda ids: ids.sum(dim=1))
@@ -26,7 +26,7 @@ def _tasks(chapter: str) -> dict[str, Task]:
 _BY_CHAPTER = {chapter: _tasks(chapter) for chapter in chapters.CHAPTERS}
 
 CHAPTERS = {chapter: tuple(tasks) for chapter, tasks in _BY_CHAPTER.items()}
-"""The names of the exercises of every chapter, as it asks them; the chapters stand as in the book."""
+"""The names of the exercises of every chapter, in its order."""
 
 TASKS = {name: task for tasks in _BY_CHAPTER.values() for name, task in tasks.items()}
 """Every exercise, by its name."""

@@ -159,7 +159,7 @@ def times_chance(sentences: int) -> float:
 
 
 @number()
-def enough_sentences() -> float:
+def enough_sentences() -> int:
     """From how many sentences on is the best of 24 random heads less than a fifth above chance?"""
     return next(n for n in NUMBERS if times_chance(n) < 1.2)
 

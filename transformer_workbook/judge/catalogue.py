@@ -28,8 +28,8 @@ class Mistake:
 
     says: str
     """What the result of it is, as a sentence."""
-    answer: Callable[..., Any]
-    """An answer that is wrong in this way."""
+    answer: Any
+    """An answer that is wrong in this way: a function, a class or a module."""
 
 
 def mistakes_in(reference: Callable[..., Any]) -> list[Mistake]:

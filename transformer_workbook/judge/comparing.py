@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from transformer_workbook.judge.sentences import said
+
 LONG = 80  # a value that takes more characters than this is not shown as a whole
 
 
@@ -20,13 +22,15 @@ class Failure:
     error: str
     """What went wrong; two failures are the same if this is."""
     place: str = ""
-    """Where, in the reader's own code."""
+    """Where, in the reader's own code: the number of a line, and the line."""
 
     @property
     def sentence(self) -> str:
         """What is told of it."""
-        said = f"{self.error}{self.place}"
-        return said if said.endswith((".", "?")) else f"{said}."
+        sentence = self.error
+        if self.place:
+            sentence = said("{error}, in line {place}", error=self.error, place=self.place)
+        return sentence if sentence.endswith((".", "?")) else said("{error}.", error=sentence)
 
 
 def equal(got: Any, want: Any, whole: bool = False) -> bool:
@@ -57,7 +61,7 @@ def _equal(got: Any, want: Any, whole: bool) -> bool:
     if is_number(got) and is_number(want):
         got, want = _as_tensor(got), _as_tensor(want)
     if isinstance(got, Tensor) and isinstance(want, Tensor):
-        alike = got.dtype == want.dtype or _numbers(got, whole) == _numbers(want, whole)
+        alike = got.dtype == want.dtype or _kind(got, whole) == _kind(want, whole)
         return alike and got.shape == want.shape and bool(_close(got, want).all())
     if isinstance(want, list | tuple) and _is_sequence(got):
         pairs = zip(got, want, strict=True)
@@ -109,12 +113,10 @@ def _is_sequence(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
-def _numbers(tensor: Tensor, whole: bool = False) -> str:
-    if tensor.dtype == torch.bool:
-        return "True and False"
-    if tensor.is_complex():
-        return "complex numbers"
-    return "floats" if whole and tensor.is_floating_point() else "numbers"
+def _kind(tensor: Tensor, whole: bool) -> tuple[bool, bool, bool]:
+    """Whether truths stand in a tensor, complex numbers, or floats in place of whole numbers."""
+    is_truth = tensor.dtype == torch.bool
+    return is_truth, tensor.is_complex(), whole and tensor.is_floating_point()
 
 
 def _close(a: Tensor, b: Tensor) -> Tensor:
@@ -125,33 +127,40 @@ def _close(a: Tensor, b: Tensor) -> Tensor:
 
 
 def difference(got: Any, want: Any, whole: bool = False) -> str:
-    """How a wrong result differs from the right one: the end of a sentence."""
+    """How a wrong result differs from the right one."""
     try:
         return _difference(got, want, whole)
     except Exception:  # a reader's object may raise at anything
-        return f"it gives {form(got)}, which cannot be compared."
+        return said("it gives {got}, which cannot be compared.", got=form(got))
 
 
 def _difference(got: Any, want: Any, whole: bool) -> str:
     if isinstance(got, Failure):
         return got.sentence
     if got is None:
-        return "it gives None; does every branch return?"
+        return said("it gives None; does every branch return?")
     pair = show(got), show(want)
     alike = form(got) == form(want) or all(isinstance(x, list | tuple) for x in (got, want))
     if alike and pair[0] != pair[1] and max(map(len, pair)) <= LONG:
-        return f"it gives {pair[0]}; right is {pair[1]}."
+        return said("it gives {got}; right is {right}.", got=pair[0], right=pair[1])
     place, got, want = first_difference(got, want, whole)
-    at = f" at {place}" if place else ""
-    if got is None:
-        return f"it gives None{at}; {form(want)} is asked for."
     if form(got, whole) != form(want, whole):
         asked = form(want, whole)
         if form(got) == form(want):  # the numbers alone are of another kind
-            asked = "a whole number" if is_number(want) else f"{asked} of whole numbers"
-        return f"it gives {form(got, whole)}{at}; {asked} is asked for."
+            asked = (
+                said("a whole number")
+                if is_number(want)
+                else said("{tensor} of whole numbers", tensor=asked)
+            )
+        given = {"place": place, "got": "None" if got is None else form(got, whole), "asked": asked}
+        if place:
+            return said("it gives {got} at {place}; {asked} is asked for.", **given)
+        return said("it gives {got}; {asked} is asked for.", **given)
     digits = 4 if show(got) != show(want) else 10
-    return f"it gives {brief(got, digits)}{at}; right is {brief(want, digits)}."
+    given = {"place": place, "got": brief(got, digits), "right": brief(want, digits)}
+    if place:
+        return said("it gives {got} at {place}; right is {right}.", **given)
+    return said("it gives {got}; right is {right}.", **given)
 
 
 def first_difference(got: Any, want: Any, whole: bool = False) -> tuple[str, Any, Any]:
@@ -174,22 +183,29 @@ def first_difference(got: Any, want: Any, whole: bool = False) -> tuple[str, Any
 
 def form(value: Any, whole: bool = False) -> str:
     """What kind of thing a value is, and how large."""
-    if isinstance(value, Tensor) and value.dim():
-        numbers = _numbers(value, whole)
-        return f"a tensor of shape {tuple(value.shape)}" + f" of {numbers}" * (numbers != "numbers")
+    kind = type(value).__name__
     if is_number(value):
-        return "a float" if whole and torch.as_tensor(value).is_floating_point() else "a number"
+        is_float = whole and torch.as_tensor(value).is_floating_point()
+        return said("a float") if is_float else said("a number")
     if is_truth(value):
-        return "True or False"
+        return said("True or False")
     if isinstance(value, Tensor):
-        return f"a tensor of shape () of {_numbers(value)}"
+        shape = tuple(value.shape)
+        are_truths, are_complex, are_floats = _kind(value, whole)
+        if are_truths:
+            return said("a tensor of shape {shape} of True and False", shape=shape)
+        if are_complex:
+            return said("a tensor of shape {shape} of complex numbers", shape=shape)
+        if are_floats:
+            return said("a tensor of shape {shape} of floats", shape=shape)
+        return said("a tensor of shape {shape}", shape=shape)
     if isinstance(value, np.ndarray):
-        return f"an array of NumPy of shape {value.shape}"
+        return said("an array of NumPy of shape {shape}", shape=value.shape)
     if isinstance(value, list | tuple):
-        return f"a {type(value).__name__} of length {len(value)}"
+        return said("a {type} of length {length}", type=kind, length=len(value))
     if isinstance(value, Mapping):
-        return f"a dictionary with the keys {', '.join(map(show, value))}"
-    return f"something of type {type(value).__name__}"
+        return said("a dictionary with the keys {keys}", keys=", ".join(map(show, value)))
+    return said("something of type {type}", type=kind)
 
 
 def show(value: Any, digits: int = 4) -> str:

@@ -19,6 +19,7 @@ from transformer_workbook.judge.diagnosis.relations import (
     swapped_entries,
     two_mistakes,
 )
+from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.tasks import Cases, Task, Verdict
 from transformer_workbook.judge.trials import SECONDS, Trial, attempt
@@ -64,8 +65,6 @@ class Exercise(Task):
     @cached_property
     def mistakes(self) -> list[Mistake]:
         """What readers often get wrong."""
-        if isinstance(self.given, dict):
-            return [Mistake(says, answer) for says, answer in self.given.items()]
         return mistakes_in(self.reference) if self.given is None else list(self.given)
 
     @cached_property
@@ -88,15 +87,17 @@ class Exercise(Task):
     def check(self, answer: Any) -> Verdict:
         """Compare the answer with the reference. Until it is written, it returns ``None``."""
         if not callable(answer):
-            return Verdict("wrong", "the check wants the function itself, not what it returns.")
+            sentence = said("the check wants the function itself, not what it returns.")
+            return Verdict("wrong", sentence)
         if isinstance(answer, nn.Module) and self._asks_for_a_class:
-            return Verdict("wrong", "this is one layer; hand over its class.")
+            return Verdict("wrong", said("this is one layer; hand over its class."))
         trials = list(self.subject.trials(answer))
         answers = [trial.result for trial in trials]
         if all(got is None for got in answers):
             if any(trial.printed for trial in trials):
                 print(trials[0].printed, end="")
-                return Verdict("wrong", "your function returns None; did you print the result?")
+                sentence = said("your function returns None; did you print the result?")
+                return Verdict("wrong", sentence)
             return Verdict("not attempted")
         failing = self.subject.failing(answers)
         told = min(failing, key=lambda i: len(self._literals[i]), default=0)
@@ -104,13 +105,15 @@ class Exercise(Task):
         if not failing:
             return Verdict("right")
         if trials[-1].endless:
-            return Verdict(
-                "wrong", f"for {self._arguments(len(trials) - 1)} {answers[-1].sentence}"
-            )
+            return Verdict("wrong", self._in_case(len(trials) - 1, answers[-1].sentence))
         named = self._named(answers, failing) or self._diagnosis.swapped(answers)
         sentence = named or self._by_itself(answer, answers, told)
         if trials[told].changed and not named:
-            sentence += f" It changes `{trials[told].changed[0]}`, outside it; work on a copy."
+            sentence = said(
+                "{sentence} It changes `{name}`, outside it; work on a copy.",
+                sentence=sentence,
+                name=trials[told].changed[0],
+            )
         return Verdict("wrong", sentence)
 
     @property
@@ -122,7 +125,7 @@ class Exercise(Task):
         return [trial.result for trial in self.subject.trials(function)]
 
     def tell(self, got: Any, want: Any) -> str:
-        """How a wrong result differs from the right one: the end of a sentence."""
+        """How a wrong result differs from the right one."""
         return difference(got, want, self.whole)
 
     def _named(self, answers: list[Any], failing: list[int]) -> str:
@@ -132,7 +135,7 @@ class Exercise(Task):
     def _mended(self, answers: list[Any]) -> str:
         """Which mistake of the catalogue is made together with another."""
         of = self.subject.of_mistake
-        every = {mistake.says: of(number) for number, mistake in enumerate(self.mistakes)}
+        every = ((mistake.says, of(number)) for number, mistake in enumerate(self.mistakes))
         return two_mistakes(answers, every, self.whole)
 
     @cached_property
@@ -146,23 +149,31 @@ class Exercise(Task):
     def _by_itself(self, answer: Callable[..., Any], answers: list[Any], told: int) -> str:
         """What is said of a wrong answer without the catalogue."""
         right = self.subject.right
-        diagnosis, case = self._diagnosis, self._arguments(told)
+        diagnosis = self._diagnosis
         if same := always_the_same(answers, right):
-            return f"it gives {same} in every case; for {case}, {brief(right[told])} is right."
-        if said := diagnosis.by_chance(answer, told) or self.related(answers, right):
-            return said
-        if said := diagnosis.wrong_axes(answers, right) or self._mended(answers):
-            return said
-        if said := other_kind(answers, right):
-            return said
+            return said(
+                "it gives {same} in every case; for {case}, {right} is right.",
+                same=same,
+                case=self._arguments(told),
+                right=brief(right[told]),
+            )
+        if sentence := diagnosis.by_chance(answer, told) or self.related(answers, right):
+            return sentence
+        if sentence := diagnosis.wrong_axes(answers, right) or self._mended(answers):
+            return sentence
+        if sentence := other_kind(answers, right):
+            return sentence
         none, some = diagnosis.dependent(answer, told)
         if some:
-            return none or f"for {case} {some}"
+            return none or self._in_case(told, some)
         if isinstance(answers[told], Failure):
-            return f"for {case} {diagnosis.failed(answers[told], told)}"
-        if (said := diagnosis.circumstance(answer, answers, right)).endswith("."):
-            return said
-        return f"{said}for {case} {self.tell(answers[told], right[told])}"
+            return self._in_case(told, diagnosis.failed(answers[told], told))
+        shown = self._in_case(told, self.tell(answers[told], right[told]))
+        return diagnosis.circumstance(answer, answers, right, shown)
+
+    def _in_case(self, number: int, sentence: str) -> str:
+        """That a sentence holds of a case."""
+        return said("for {case} {sentence}", case=self._arguments(number), sentence=sentence)
 
     def _arguments(self, number: int) -> str:
         """A case as a reader may write it, or how to get it where it is large."""
@@ -189,17 +200,20 @@ class Derivation(Exercise):
             return super().related(answers, right)
         for other, results in enumerate(zip(*right, strict=True), start=1):
             if equal(got, list(results), self.whole):
-                return f"step {number}: this is what is asked for in step {other}."
+                sentence = "step {number}: this is what is asked for in step {other}."
+                return said(sentence, number=number, other=other)
         step = itemgetter(number - 1)
-        said = self._diagnosis.related(got, list(map(step, right)), step)
-        return f"step {number}: {said}" if said else ""
+        sentence = self._diagnosis.related(got, list(map(step, right)), step)
+        values = {"number": number, "sentence": sentence}
+        return said("step {number}: {sentence}", **values) if sentence else ""
 
     def _named(self, answers: list[Any], failing: list[int]) -> str:
         number, got = self._first_wrong(answers)
         if not number:
             return super()._named(answers, failing)
         if places := swapped_entries(answers, self.subject.right, self.whole):
-            return "steps {} and {} have changed places.".format(*places)
+            one, other = places
+            return said("steps {one} and {other} have changed places.", one=one, other=other)
         for i, mistake in enumerate(self.mistakes):
             results = list(self.subject.of_mistake(i))
             if equal([number, got], self._first_wrong(results), self.whole):
@@ -229,8 +243,9 @@ class Derivation(Exercise):
         pairs = enumerate(zip(got, want, strict=True), start=1)
         step, (first, right) = next((i, pair) for i, pair in pairs if not equal(*pair, self.whole))
         if first is None:
-            return f"step {step} is still missing."
-        return f"step {step} is wrong: {super().tell(first, right)}"
+            return said("step {number} is still missing.", number=step)
+        sentence = super().tell(first, right)
+        return said("step {number} is wrong: {sentence}", number=step, sentence=sentence)
 
 
 def exercise(

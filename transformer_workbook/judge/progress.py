@@ -5,6 +5,7 @@ from pathlib import Path
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.files import write_atomically
+from transformer_workbook.judge.sentences import said
 
 FILE = Path("my_exercises.json")
 """The file; a notebook is run in its own folder."""
@@ -23,7 +24,8 @@ def read_progress(file: Path = FILE) -> dict[str, str]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not {"right", "wrong"}.issuperset(map(str, found.values())):
-        raise InputError(f"{file} is not a record of exercises; delete it to begin a new one.")
+        sentence = "{file} is not a record of exercises; delete it to begin a new one."
+        raise InputError(said(sentence, file=file))
     return found
 
 

@@ -17,6 +17,8 @@ from typing import Any
 
 from transformer_workbook.judge.catalogue import table
 from transformer_workbook.judge.comparing import form, is_number, show
+from transformer_workbook.judge.diagnosis.relations import POWERS
+from transformer_workbook.judge.sentences import Way, said
 from transformer_workbook.judge.tasks import Task, Verdict
 
 Rows = list[dict[str, Any]]
@@ -36,7 +38,7 @@ class Question(Task):
         try:
             mistake = self.judge(answer)
         except OverflowError:
-            mistake = "the number is too large."
+            mistake = said("the number is too large.")
         if isinstance(mistake, Verdict):
             return mistake
         return Verdict("wrong", mistake) if mistake else Verdict("right")
@@ -67,16 +69,16 @@ def number(
     def made(find: Callable[[], int | float]) -> Question:
         def judged(answer: Any) -> str:
             if not is_number(answer):
-                return f"a number is asked for, not {form(answer)}."
+                return said("a number is asked for, not {got}.", got=form(answer))
             right, rows = find(), rows_of(find)
             names = vars(sys.modules[find.__module__]) | {"right": right, "answer": float(answer)}
             of = partial(_first_that_holds, rows, names)
-            if said := of("when"):
-                return said
+            if sentence := of("when"):
+                return sentence
             if abs(float(answer) - right) <= within * abs(right):
                 return ""
-            said = of("value", within) or _slip(float(answer), right, within)
-            return said or of("otherwise") or _too_large_or_small(answer, right, within, among)
+            sentence = of("value", within) or _slip(float(answer), right, within)
+            return sentence or of("otherwise") or _too_large_or_small(answer, right, within, among)
 
         return Question(judged, find.__name__, _statement(find))
 
@@ -139,44 +141,47 @@ def _sentence(row: Mapping[str, Any], names: Mapping[str, Any]) -> str:
     return row["says"].format(**values) if values else row["says"]
 
 
-SLIPS: dict[str, Callable[[float], float]] = {
-    "the sign is wrong.": lambda x: -x,
-    "this is the exponent; 10 to the power of it is asked for.": math.log10,
-    "this is in per cent; the number itself is asked for.": lambda x: 100 * x,
-    "this is a hundredth of what is asked for.": lambda x: x / 100,
-    "this is upside down: 1 divided by what is asked for.": lambda x: 1 / x,
-    "this is the square of what is asked for.": lambda x: x * x,
-    "this is the root of what is asked for.": math.sqrt,
-    "this is twice what is asked for.": lambda x: 2 * x,
-    "this is half of what is asked for.": lambda x: x / 2,
-}
+SLIPS: tuple[Way, ...] = (
+    Way("the sign is wrong.", lambda x: -x),
+    Way("this is the exponent; 10 to the power of it is asked for.", math.log10),
+    Way("this is in per cent; the number itself is asked for.", lambda x: 100 * x),
+    Way("this is a hundredth of what is asked for.", lambda x: x / 100),
+    *POWERS,
+    Way("this is twice what is asked for.", lambda x: 2 * x),
+    Way("this is half of what is asked for.", lambda x: x / 2),
+)
 """What a wrong number may be of the right one."""
 
 
 def _slip(answer: float, right: int | float, within: float) -> str:
     """What a wrong number is of the right one."""
-    for slip, change in SLIPS.items():
+    for sentence, change in SLIPS:
         with contextlib.suppress(ValueError, ZeroDivisionError):  # there is no such number
             if abs(answer - change(right)) <= within * abs(change(right)):
-                return slip
+                return said(sentence)
     return ""
 
 
 def _too_large_or_small(
     answer: Any, right: int | float, within: float, among: Sequence[int | float]
 ) -> str:
+    got = show(float(answer))
     if among and not any(abs(float(answer) - value) <= within * abs(value) for value in among):
-        return f"{show(float(answer))} is none to choose from; they are {show(tuple(among))[1:-1]}."
-    return f"{show(float(answer))} is too {'large' if answer > right else 'small'}."
+        choice = show(tuple(among))[1:-1]
+        return said("{got} is none to choose from; they are {choice}.", got=got, choice=choice)
+    if answer > right:
+        return said("{got} is too large.", got=got)
+    return said("{got} is too small.", got=got)
 
 
 def by_word(answer: Any, right: str, replies: Mapping[str, str]) -> str:
     """What is wrong with a word or letter; there is a reply to every wrong one."""
     words = [right, *replies]
-    said = str(answer).strip().casefold()
-    if said not in [word.casefold() for word in words]:
-        return f"{answer!r} is none of the answers; they are {', '.join(sorted(words))}."
-    return next((reply for word, reply in replies.items() if word.casefold() == said), "")
+    chosen = str(answer).strip().casefold()
+    if chosen not in [word.casefold() for word in words]:
+        choice = ", ".join(sorted(words))
+        return said("{got!r} is none of the answers; they are {choice}.", got=answer, choice=choice)
+    return next((reply for word, reply in replies.items() if word.casefold() == chosen), "")
 
 
 def by_letters(answer: Any, right: Iterable[str], replies: Mapping[str, str]) -> str:
@@ -189,11 +194,13 @@ def by_letters(answer: Any, right: Iterable[str], replies: Mapping[str, str]) ->
     except TypeError:  # it has no entries
         letters = None
     if letters is None or isinstance(answer, Mapping):
-        return f"letters are asked for, as in 'AC', not {form(answer)}."
-    said = {letter for letter in letters.upper() if letter.isalnum()}
-    unknown = said - replies.keys()
-    if unknown:
-        return f"there is no {min(unknown)}; the letters are {', '.join(replies)}."
-    wrong = min(said ^ set(right), default="")
-    belongs = "does not belong" if wrong in said else "belongs"
-    return f"{wrong} {belongs} to it: {replies[wrong]}" if wrong else ""
+        return said("letters are asked for, as in 'AC', not {got}.", got=form(answer))
+    chosen = {letter for letter in letters.upper() if letter.isalnum()}
+    if unknown := chosen - replies.keys():
+        letter, choice = min(unknown), ", ".join(replies)
+        return said("there is no {letter}; the letters are {choice}.", letter=letter, choice=choice)
+    if not (wrong := min(chosen ^ set(right), default="")):
+        return ""
+    if wrong in chosen:
+        return said("{letter} does not belong to it: {why}", letter=wrong, why=replies[wrong])
+    return said("{letter} belongs to it: {why}", letter=wrong, why=replies[wrong])

@@ -32,6 +32,11 @@ def said(sentence: str, /, **values: object) -> str:
     return sentence.format(**values)
 
 
+def to_say(sentence: str, /) -> str:
+    """A sentence that is said later, when the values in its places are known."""
+    return sentence
+
+
 def either(values: Iterable[str]) -> str:
     """Values of which one will do.
 

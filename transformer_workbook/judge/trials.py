@@ -18,6 +18,7 @@ from annotated_transformer.devices import same_randomness
 from transformer_workbook.judge.comparing import Failure, equal
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.overtime import OutOfTime, within
+from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.surroundings import surroundings_put_back
 
 SECONDS = 10.0
@@ -32,7 +33,7 @@ NOT_THE_READERS = (
 """Where our packages, the installed ones and those of Python have their files."""
 
 
-IN_PLACE = "it changes its arguments in place; return a new result"
+IN_PLACE = said("it changes its arguments in place; return a new result")
 
 
 class Unfit(ValueError):
@@ -75,14 +76,15 @@ def attempt(
     except KeyboardInterrupt:
         raise
     except OutOfTime:
-        stopped = Failure(
-            f"it does not end within {seconds:g} seconds; is there a loop without an end?"
+        sentence = said(
+            "it does not end within {seconds:g} seconds; is there a loop without an end?",
+            seconds=seconds,
         )
-        return Trial(stopped, printed.getvalue(), endless=True)
+        return Trial(Failure(sentence), printed.getvalue(), endless=True)
     except Unfit as error:
         result = Failure(str(error))
     except BaseException as error:  # whatever a reader's code may raise, even SystemExit
-        result = Failure(f"it raises {_tell(error)}", _place(error))
+        result = Failure(_tell(error), _place(error))
     else:
         if not equal(given, case):
             result = Failure(IN_PLACE)
@@ -98,7 +100,7 @@ def calculate(
         with settings_put_back():
             return within(1.0, lambda: ask(function, *case) if ask else function(*case))
     except (Exception, OutOfTime) as error:
-        return Failure(f"it raises {_tell(error)}")
+        return Failure(_tell(error))
 
 
 def _precision(given: tuple[Any, ...]) -> torch.dtype:
@@ -133,7 +135,8 @@ def _tell(error: BaseException) -> str:
         message = str(error).strip().partition("\n")[0]
     except Exception:  # a reader's exception may raise too
         message = ""
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+    name = type(error).__name__
+    return said("it raises {error}", error=f"{name}: {message}" if message else name)
 
 
 def _place(error: BaseException) -> str:
@@ -144,7 +147,7 @@ def _place(error: BaseException) -> str:
         return ""
     file, number = own[-1].filename, own[-1].lineno
     line = linecache.getline(file, number or 0).strip()
-    return f", in line {number}" + f": {line[:60]}" * bool(line)
+    return f"{number}: {line[:60]}" if line else str(number)
 
 
 def _is_readers(file: Path) -> bool:

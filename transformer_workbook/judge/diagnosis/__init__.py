@@ -24,10 +24,12 @@ from transformer_workbook.judge.diagnosis.places import partly_right
 from transformer_workbook.judge.diagnosis.relations import (
     by_a_quantity,
     columns,
+    of_entry,
     relation,
     wrong_columns,
 )
 from transformer_workbook.judge.probes import Probe, Remembered
+from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.trials import attempt, calculate, settings_put_back
 
 BRIEFLY = 1.0
@@ -67,21 +69,22 @@ class Diagnosis:
 
     def swapped(self, answers: Results) -> str:
         """Which two arguments are swapped, if these are the right answers for them."""
-        return next((pair for pair, swapped in self._swaps.items() if equal(answers, swapped)), "")
+        return next((says for says, swapped in self._swaps if equal(answers, swapped)), "")
 
     @cached_property
-    def _swaps(self) -> dict[str, list[Any]]:
-        """What the reference gives where two arguments are swapped, by what to say then."""
-        names, swaps = list(self.known), {}
+    def _swaps(self) -> list[tuple[str, list[Any]]]:
+        """What to say where two arguments are swapped, and what the reference gives then."""
+        names, swaps = list(self.known), list[tuple[str, list[Any]]]()
         if self.ask:
-            return {}
+            return swaps
         for i, j in itertools.combinations(range(len(names)), 2):
             order = [{i: j, j: i}.get(place, place) for place in range(len(names))]
             swapped = [tuple(case[place] for place in order) for case in self.cases]
             if all(type(x) is type(y) for x, y in zip(swapped[0], self.cases[0], strict=True)):
                 results = list(map(self.right, swapped))
                 if not all(isinstance(result, Failure) for result in results):
-                    swaps[f"{names[i]} and {names[j]} are swapped."] = results
+                    sentence = said("{one} and {other} are swapped.", one=names[i], other=names[j])
+                    swaps.append((sentence, results))
         return swaps
 
     def related(self, answers: Results, right: Results, part: Part = lambda x: x) -> str:
@@ -89,18 +92,19 @@ class Diagnosis:
 
         ``part`` takes from a result of the reference what stands in ``right``.
         """
-        said = relation(answers, right, self.whole) or self._given(answers)
-        said = said or by_a_quantity(answers, right, self.sizes)
-        if said or any(isinstance(got, Failure) for got in answers):
-            return said
-        said = self._for_others(answers, part) or self._partly(answers, right)
-        return said or self._other_axes(answers, right) or self._one_entry(answers, right, part)
+        sentence = relation(answers, right, self.whole) or self._given(answers)
+        sentence = sentence or by_a_quantity(answers, right, self.sizes)
+        if sentence or any(isinstance(got, Failure) for got in answers):
+            return sentence
+        sentence = self._for_others(answers, part) or self._partly(answers, right)
+        sentence = sentence or self._other_axes(answers, right)
+        return sentence or self._one_entry(answers, right, part)
 
     def _given(self, answers: Results) -> str:
         """Which argument the answers are."""
         for place, name in enumerate(self.known):
             if equal(answers, [case[place] for case in self.cases], self.whole):
-                return f"this is `{name}`, as it was given."
+                return said("this is `{name}`, as it was given.", name=name)
         return ""
 
     def _partly(self, answers: Results, right: Results) -> str:
@@ -115,8 +119,8 @@ class Diagnosis:
         if len(wrong) != 1 or len(pairs) == 1:
             return ""
         place = wrong[0] - 1
-        said = self.related(*pairs[place], lambda result: part(result)[place])
-        return f"entry {wrong[0]} of {len(pairs)}: {said}" if said else ""
+        sentence = self.related(*pairs[place], lambda result: part(result)[place])
+        return of_entry(wrong[0], len(pairs), sentence)
 
     @cached_property
     def _others(self) -> Remembered[tuple[str, Remembered[Probe]]]:
@@ -124,8 +128,8 @@ class Diagnosis:
         cases = list(self.cases)
         return Remembered(
             lambda: (
-                (said, Remembered(partial(self._probes, changed)))
-                for said, changed in other_cases(self.known, cases)
+                (sentence, Remembered(partial(self._probes, changed)))
+                for sentence, changed in other_cases(self.known, cases)
             )
         )
 
@@ -134,9 +138,9 @@ class Diagnosis:
 
     def _for_others(self, answers: Results, part: Part) -> str:
         """For which other arguments these are the right answers."""
-        for said, probes in self._others:
+        for other, probes in self._others:
             if all(map(partial(self._is_right_for, part), answers, probes)):
-                return f"this is the right result for other arguments: {said}."
+                return said("this is the right result for other arguments: {other}", other=other)
         return ""
 
     def _is_right_for(self, part: Part, got: Any, probe: Probe) -> bool:
@@ -152,7 +156,7 @@ class Diagnosis:
         got, want = next(iter(shapes))
         if len(shapes) > 1 or not got or not want or got == want:
             return ""
-        return f"the axes of the result are {got}; {want} is asked for."
+        return said("the axes of the result are {got}; {asked} is asked for.", got=got, asked=want)
 
     def dependent(self, answer: Callable[..., Any], told: int) -> tuple[str, str]:
         """Which argument the answer does not depend on; what counts wrongly in one case."""
@@ -178,13 +182,18 @@ class Diagnosis:
         if not all(isinstance(answers[i], Failure) for i in bad.values()):
             return ""
         number, case = next(iter(bad.items()))
-        return (
-            f"it is right for {_axes(*good)} only; for {_axes(number)} "
-            f"{self.failed(answers[case], case)} Count the axes from the end: -1, -2."
+        return said(
+            "it is right for {right} only; for {wrong} {sentence} "
+            "Count the axes from the end: -1, -2.",
+            right=_axes(*good),
+            wrong=_axes(number),
+            sentence=self.failed(answers[case], case),
         )
 
-    def circumstance(self, answer: Callable[..., Any], answers: Results, right: Results) -> str:
-        """What the cases have in common in which the answers are right."""
+    def circumstance(
+        self, answer: Callable[..., Any], answers: Results, right: Results, otherwise: str
+    ) -> str:
+        """What the cases have in common in which the answers are right; otherwise, of one case."""
 
         def elsewhere(case: tuple[Any, ...]) -> bool | None:
             want = self.right(case)
@@ -193,7 +202,7 @@ class Diagnosis:
             return equal(self.give(answer, case), want, self.whole)
 
         is_right = [equal(x, y, self.whole) for x, y in zip(answers, right, strict=True)]
-        return circumstance(self.known, list(self.cases), is_right, elsewhere)
+        return circumstance(self.known, list(self.cases), is_right, elsewhere, otherwise)
 
     def failed(self, failure: Failure, case: int) -> str:
         """What an exception says of the answer."""
@@ -213,9 +222,10 @@ class Diagnosis:
         if isinstance(other, Failure) or not equal(first, again) or equal(again, other):
             return ""  # a failure may be one of time
         right, _, other = results(self.reference)
-        said = "called again with the same arguments, it returns something else."
-        return said if equal(right, other) else ""
+        if not equal(right, other):
+            return ""
+        return said("called again with the same arguments, it returns something else.")
 
 
 def _axes(number: int) -> str:
-    return f"{number} axis" if number == 1 else f"{number} axes"
+    return said("1 axis") if number == 1 else said("{number} axes", number=number)

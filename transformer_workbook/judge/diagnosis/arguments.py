@@ -85,127 +85,113 @@ def named_shape(result: Any, known: Mapping[str, float]) -> str:
 Case = tuple[Any, ...]
 
 TENSORS: tuple[Way, ...] = (
-    Way("rows and columns of `{argument}` are swapped.", lambda x: x.mT),
-    Way("the first two axes of `{argument}` are swapped.", lambda x: x.transpose(0, 1)),
+    Way("rows and columns of `{name}` are swapped.", lambda x: x.mT),
+    Way("the first two axes of `{name}` are swapped.", lambda x: x.transpose(0, 1)),
 )
 """What may be done to any tensor with two axes or more."""
 
 TRUTHS: tuple[Way, ...] = (
-    Way("True and False are swapped in `{argument}`.", torch.logical_not),
-    Way("`{argument}` is True everywhere.", torch.ones_like),
-    Way("`{argument}` is False everywhere.", torch.zeros_like),
+    Way("True and False are swapped in `{name}`.", torch.logical_not),
+    Way("`{name}` is True everywhere.", torch.ones_like),
+    Way("`{name}` is False everywhere.", torch.zeros_like),
 )
 """What may be done to a mask."""
 
 FLOATS: tuple[Way, ...] = (
-    Way("`{argument}` is taken with the other sign.", torch.neg),
-    Way("`{argument}` is 0 everywhere.", torch.zeros_like),
-    Way("`{argument}` is 1 everywhere.", torch.ones_like),
-    Way("`{argument}` is taken without its signs.", torch.abs),
-    Way("`{argument}` is taken twice.", lambda x: 2 * x),
-    Way("`{argument}` is halved.", lambda x: x / 2),
-    Way("`{argument}` is squared.", torch.square),
-    Way("`{argument}` goes through exp first.", torch.exp),
-    Way("`{argument}` goes through tanh first.", torch.tanh),
-    Way("`{argument}` goes through a sigmoid first.", torch.sigmoid),
-    Way("`{argument}` goes through a softmax along its last axis first.", lambda x: x.softmax(-1)),
-    Way("`{argument}` goes through a logarithm first.", torch.log),
+    Way("`{name}` is taken with the other sign.", torch.neg),
+    Way("`{name}` is 0 everywhere.", torch.zeros_like),
+    Way("`{name}` is 1 everywhere.", torch.ones_like),
+    Way("`{name}` is taken without its signs.", torch.abs),
+    Way("`{name}` is taken twice.", lambda x: 2 * x),
+    Way("`{name}` is halved.", lambda x: x / 2),
+    Way("`{name}` is squared.", torch.square),
+    Way("`{name}` goes through exp first.", torch.exp),
+    Way("`{name}` goes through tanh first.", torch.tanh),
+    Way("`{name}` goes through a sigmoid first.", torch.sigmoid),
+    Way("`{name}` goes through a softmax along its last axis first.", lambda x: x.softmax(-1)),
+    Way("`{name}` goes through a logarithm first.", torch.log),
+    Way("`{name}` is divided by the root of its last axis' size.", lambda x: x / x.size(-1) ** 0.5),
     Way(
-        "`{argument}` is divided by the root of its last axis' size.",
-        lambda x: x / x.size(-1) ** 0.5,
-    ),
-    Way(
-        "`{argument}` is multiplied by the root of its last axis' size.",
+        "`{name}` is multiplied by the root of its last axis' size.",
         lambda x: x * x.size(-1) ** 0.5,
     ),
     Way(
-        "the mean along its last axis is taken off `{argument}`.",
+        "the mean along its last axis is taken off `{name}`.",
         lambda x: x - x.mean(-1, keepdim=True),
     ),
     Way(
-        "`{argument}` is divided by its sum along its last axis.",
-        lambda x: x / x.sum(-1, keepdim=True),
+        "`{name}` is divided by its sum along its last axis.", lambda x: x / x.sum(-1, keepdim=True)
     ),
-    Way("`{argument}` is rounded.", torch.round),
+    Way("`{name}` is rounded.", torch.round),
 )
 """What may be done to numbers."""
 
 WHOLE: tuple[Way, ...] = (
-    Way("`{argument}` is 1 larger.", lambda x: x + 1),
-    Way("`{argument}` is 1 smaller.", lambda x: x - 1),
-    Way("`{argument}` is 0 in every case.", lambda x: 0 * x),
-    Way("`{argument}` is 1 in every case.", lambda x: 0 * x + 1),
-    Way("`{argument}` is doubled.", lambda x: 2 * x),
-    Way("`{argument}` is halved, and rounded down.", lambda x: x // 2),
-    Way("`{argument}` is taken with the other sign.", lambda x: -x),
-    Way("`{argument}` is 2 larger.", lambda x: x + 2),
-    Way("`{argument}` is 2 smaller.", lambda x: x - 2),
+    Way("`{name}` is 1 larger.", lambda x: x + 1),
+    Way("`{name}` is 1 smaller.", lambda x: x - 1),
+    Way("`{name}` is 0 in every case.", lambda x: 0 * x),
+    Way("`{name}` is 1 in every case.", lambda x: 0 * x + 1),
+    Way("`{name}` is doubled.", lambda x: 2 * x),
+    Way("`{name}` is halved, and rounded down.", lambda x: x // 2),
+    Way("`{name}` is taken with the other sign.", lambda x: -x),
+    Way("`{name}` is 2 larger.", lambda x: x + 2),
+    Way("`{name}` is 2 smaller.", lambda x: x - 2),
 )
 """What may be done to a whole number, or to whole numbers."""
 
 REAL: tuple[Way, ...] = (
-    Way("`{argument}` is taken with the other sign.", lambda x: -x),
-    Way("`{argument}` is replaced by its root.", lambda x: x**0.5),
-    Way("`{argument}` is squared.", lambda x: x * x),
-    Way("`{argument}` is replaced by 1 divided by it.", lambda x: 1 / x),
-    Way("`{argument}` is replaced by 1 minus it.", lambda x: 1 - x),
-    Way("`{argument}` is doubled.", lambda x: 2 * x),
-    Way("`{argument}` is halved.", lambda x: x / 2),
-    Way("`{argument}` is 0 in every case.", lambda x: 0.0),
-    Way("`{argument}` is 1 in every case.", lambda x: 1.0),
+    Way("`{name}` is taken with the other sign.", lambda x: -x),
+    Way("`{name}` is replaced by its root.", lambda x: x**0.5),
+    Way("`{name}` is squared.", lambda x: x * x),
+    Way("`{name}` is replaced by 1 divided by it.", lambda x: 1 / x),
+    Way("`{name}` is replaced by 1 minus it.", lambda x: 1 - x),
+    Way("`{name}` is doubled.", lambda x: 2 * x),
+    Way("`{name}` is halved.", lambda x: x / 2),
+    Way("`{name}` is 0 in every case.", lambda x: 0.0),
+    Way("`{name}` is 1 in every case.", lambda x: 1.0),
 )
 """What may be done to a number that need not be whole."""
 
 LISTS: tuple[Way, ...] = (
-    Way("`{argument}` is read from its end.", lambda x: x[::-1]),
-    Way("`{argument}` is sorted first.", lambda x: type(x)(sorted(x))),
-    Way("the first is missing from `{argument}`.", lambda x: x[1:]),
-    Way("the last is missing from `{argument}`.", lambda x: x[:-1]),
-    Way("`{argument}` holds its first alone.", lambda x: x[:1]),
-    Way("`{argument}` holds its last alone.", lambda x: x[-1:]),
-    Way("`{argument}` is without repetitions.", lambda x: list(dict.fromkeys(x))),
+    Way("`{name}` is read from its end.", lambda x: x[::-1]),
+    Way("`{name}` is sorted first.", lambda x: type(x)(sorted(x))),
+    Way("the first is missing from `{name}`.", lambda x: x[1:]),
+    Way("the last is missing from `{name}`.", lambda x: x[:-1]),
+    Way("`{name}` holds its first alone.", lambda x: x[:1]),
+    Way("`{name}` holds its last alone.", lambda x: x[-1:]),
+    Way("`{name}` is without repetitions.", lambda x: list(dict.fromkeys(x))),
 )
 """What may be done to a list."""
 
-FLAGS: tuple[Way, ...] = (Way("`{argument}` is turned round.", lambda x: not x),)
+FLAGS: tuple[Way, ...] = (Way("`{name}` is turned round.", lambda x: not x),)
 """What may be done to True or False."""
 
 
-def _everywhere(part: Tensor, x: Tensor) -> Tensor:
-    """A part of a tensor in place of all the others along its axis."""
-    return part.expand_as(x).clone()
+def _everywhere(part: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int], Tensor]:
+    """Let what a tensor gives along its first axis stand for all along another."""
+
+    def changed(x: Tensor, axis: int) -> Tensor:
+        first = x.movedim(axis, 0)
+        return part(first).expand_as(first).movedim(0, axis).contiguous()
+
+    return changed
 
 
 ALONG: tuple[Way, ...] = (
-    Way("`{argument}` is turned round along `{axis}`.", lambda x, i: x.flip(i)),
-    Way("`{argument}` is moved one place on along `{axis}`.", lambda x, i: x.roll(1, i)),
-    Way("`{argument}` is moved one place back along `{axis}`.", lambda x, i: x.roll(-1, i)),
-    Way(
-        "the first of `{axis}` stands for all in `{argument}`.",
-        lambda x, i: _everywhere(x.narrow(i, 0, 1), x),
-    ),
-    Way(
-        "the last of `{axis}` stands for all in `{argument}`.",
-        lambda x, i: _everywhere(x.narrow(i, x.size(i) - 1, 1), x),
-    ),
-    Way("`{argument}` is sorted along `{axis}`.", lambda x, i: x.sort(i).values),
-    Way(
-        "the mean over `{axis}` stands for all in `{argument}`.",
-        lambda x, i: _everywhere(x.mean(i, keepdim=True), x),
-    ),
-    Way("`{argument}` goes through a softmax along `{axis}` first.", lambda x, i: x.softmax(i)),
+    Way("`{name}` is turned round along `{axis}`.", lambda x, axis: x.flip(axis)),
+    Way("`{name}` is moved one place on along `{axis}`.", lambda x, axis: x.roll(1, axis)),
+    Way("`{name}` is moved one place back along `{axis}`.", lambda x, axis: x.roll(-1, axis)),
+    Way("the first of `{axis}` stands for all in `{name}`.", _everywhere(lambda x: x[0])),
+    Way("the last of `{axis}` stands for all in `{name}`.", _everywhere(lambda x: x[-1])),
+    Way("`{name}` is sorted along `{axis}`.", lambda x, axis: x.sort(axis).values),
+    Way("the mean over `{axis}` stands for all in `{name}`.", _everywhere(lambda x: x.mean(0))),
+    Way("`{name}` goes through a softmax along `{axis}` first.", lambda x, axis: x.softmax(axis)),
 )
 """What may be done to a tensor along an axis."""
 
 ANY_AND_ALL: tuple[Way, ...] = (
-    Way(
-        "`{argument}` is True along `{axis}` where any is.",
-        lambda x, i: _everywhere(x.any(i, keepdim=True), x),
-    ),
-    Way(
-        "`{argument}` is True along `{axis}` where all are.",
-        lambda x, i: _everywhere(x.all(i, keepdim=True), x),
-    ),
+    Way("`{name}` is True along `{axis}` where any is.", _everywhere(lambda x: x.any(0))),
+    Way("`{name}` is True along `{axis}` where all are.", _everywhere(lambda x: x.all(0))),
 )
 """What may be done to a mask along an axis, besides."""
 
@@ -213,14 +199,14 @@ ANY_AND_ALL: tuple[Way, ...] = (
 def _changes(name: str, annotation: Any, argument: Any) -> Iterator[tuple[str, Any]]:
     """What an argument may be taken for: a sentence and a function."""
     for says, change in _ways(argument):
-        yield said(says, argument=name), change
+        yield said(says, name=name), change
     if isinstance(argument, Tensor) and argument.dim():
         along = ALONG + ANY_AND_ALL if argument.dtype == torch.bool else ALONG
         for i, axis in enumerate(axes(name, annotation, argument)):
             for says, change in along:
-                yield said(says, argument=name, axis=axis), lambda x, c=change, i=i: c(x, i)
+                yield said(says, name=name, axis=axis), lambda x, c=change, i=i: c(x, i)
         for says, change in TENSORS if argument.dim() > 1 else ():
-            yield said(says, argument=name), change
+            yield said(says, name=name), change
 
 
 def _ways(argument: Any) -> tuple[Way, ...]:
@@ -228,8 +214,11 @@ def _ways(argument: Any) -> tuple[Way, ...]:
     if isinstance(argument, Tensor):
         kind = TRUTHS if argument.dtype == torch.bool else WHOLE
         return (FLOATS if argument.is_floating_point() else kind) if argument.dim() else ()
-    kinds = {bool: FLAGS, int: WHOLE, float: REAL, (list, str, tuple): LISTS}
-    return next((ways for kind, ways in kinds.items() if isinstance(argument, kind)), ())
+    if isinstance(argument, bool | int):
+        return FLAGS if isinstance(argument, bool) else WHOLE
+    if isinstance(argument, float):
+        return REAL
+    return LISTS if isinstance(argument, list | str | tuple) else ()
 
 
 def other_cases(
@@ -243,7 +232,7 @@ def other_cases(
     for place, other in _pairs(cases[0]):
         if place < len(names) > other:
             sentence = said(
-                "`{other}` stands for `{argument}`, too.", other=names[other], argument=names[place]
+                "`{other}` stands for `{name}`, too.", other=names[other], name=names[place]
             )
             yield sentence, partial(_replaced, cases, place, other)
 

@@ -14,6 +14,7 @@ from transformer_workbook.judge.comparing import Failure, equal, is_number, show
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.diagnosis.relations import is_sequence
 from transformer_workbook.judge.probes import Probe
+from transformer_workbook.judge.sentences import Sign, either, said
 
 MOST = 8
 """How many changes of an argument are tried at most."""
@@ -64,7 +65,7 @@ class Influence:
                 needed += missed
             else:
                 if needed > 1:
-                    return f"the result does not depend on `{name}`."
+                    return said("the result does not depend on `{name}`.", name=name)
         return ""
 
     def _missed(self, answer: Give, number: int, place: int) -> int | None:
@@ -102,12 +103,12 @@ class Influence:
                     counts = counts or not equal(answer(probe), got)
                     must = must or not equal(probe.right, want)
                 if counts and not must:
-                    return f"`{name}{where}` changes the result, and must not."
+                    return said("`{number}` changes the result, and must not.", number=name + where)
                 if must and not counts:
-                    too_little = (
-                        too_little or f"`{name}{where}` must change the result, and does not."
-                    )
-        return too_little
+                    too_little = too_little or name + where
+        if not too_little:
+            return ""
+        return said("`{number}` must change the result, and does not.", number=too_little)
 
 
 def _is_smooth(result: Any) -> bool:
@@ -154,36 +155,68 @@ def _other(number: Any, change: float) -> Any:
     return number + change if isinstance(number, float) else number + (1 if change > 0 else 2)
 
 
-Case = tuple[Any, ...]
 Holds = Callable[[Case], bool]
 
-OF_NUMBERS: dict[str, Callable[[Any], bool]] = {
-    "`{}` is 0": lambda x: x == 0,
-    "`{}` is 1": lambda x: x == 1,
-    "`{}` is even": lambda x: x % 2 == 0,
-    "`{}` is odd": lambda x: x % 2 == 1,
-    "`{}` is negative": lambda x: x < 0,
-    "`{}` is positive": lambda x: x > 0,
-}
-OF_TRUTHS: dict[str, Callable[[Tensor], bool]] = {
-    "`{}` is True everywhere": lambda x: bool(x.all()),
-    "`{}` is True somewhere": lambda x: bool(x.any()),
-}
-OF_IDS: dict[str, Callable[[Tensor], bool]] = {
-    "there is no 0 in `{}`": lambda x: not (x == 0).any(),
-    "there is a 0 in `{}`": lambda x: bool((x == 0).any()),
-}
-OF_LISTS: dict[str, Callable[[Any], bool]] = {
-    "`{}` is empty": lambda x: not len(x),
-    "`{}` is not empty": lambda x: bool(len(x)),
-    "`{}` holds one entry": lambda x: len(x) == 1,
-    "`{}` holds more than one entry": lambda x: len(x) > 1,
-    "nothing stands in `{}` twice": lambda x: len(set(map(str, x))) == len(x),
-    "something stands in `{}` twice": lambda x: len(set(map(str, x))) < len(x),
-    "all entries of `{}` are equal": lambda x: len(set(map(str, x))) < 2,
-    "`{}` is in order": lambda x: list(x) == sorted(x),
-    "`{}` is not in order": lambda x: list(x) != sorted(x),
-}
+OF_NUMBERS: tuple[Sign, ...] = (
+    Sign("it is right where `{name}` is 0, and wrong in all other cases.", lambda x: x == 0),
+    Sign("it is right where `{name}` is 1, and wrong in all other cases.", lambda x: x == 1),
+    Sign("it is right where `{name}` is even, and wrong in all other cases.", lambda x: x % 2 == 0),
+    Sign("it is right where `{name}` is odd, and wrong in all other cases.", lambda x: x % 2 == 1),
+    Sign("it is right where `{name}` is negative, and wrong in all other cases.", lambda x: x < 0),
+    Sign("it is right where `{name}` is positive, and wrong in all other cases.", lambda x: x > 0),
+)
+OF_TRUTHS: tuple[Sign, ...] = (
+    Sign("it is right where `{name}` is True everywhere, and wrong in all other cases.", torch.all),
+    Sign("it is right where `{name}` is True somewhere, and wrong in all other cases.", torch.any),
+)
+OF_IDS: tuple[Sign, ...] = (
+    Sign(
+        "it is right where there is no 0 in `{name}`, and wrong in all other cases.",
+        lambda x: (x != 0).all(),
+    ),
+    Sign(
+        "it is right where there is a 0 in `{name}`, and wrong in all other cases.",
+        lambda x: (x == 0).any(),
+    ),
+)
+OF_LISTS: tuple[Sign, ...] = (
+    Sign("it is right where `{name}` is empty, and wrong in all other cases.", lambda x: not x),
+    Sign("it is right where `{name}` is not empty, and wrong in all other cases.", len),
+    Sign(
+        "it is right where `{name}` holds one entry, and wrong in all other cases.",
+        lambda x: len(x) == 1,
+    ),
+    Sign(
+        "it is right where `{name}` holds more than one entry, and wrong in all other cases.",
+        lambda x: len(x) > 1,
+    ),
+    Sign(
+        "it is right where nothing stands in `{name}` twice, and wrong in all other cases.",
+        lambda x: _kinds(x) == len(x),
+    ),
+    Sign(
+        "it is right where something stands in `{name}` twice, and wrong in all other cases.",
+        lambda x: _kinds(x) < len(x),
+    ),
+    Sign(
+        "it is right where all entries of `{name}` are equal, and wrong in all other cases.",
+        lambda x: _kinds(x) < 2,
+    ),
+    Sign(
+        "it is right where `{name}` is in order, and wrong in all other cases.",
+        lambda x: list(x) == sorted(x),
+    ),
+    Sign(
+        "it is right where `{name}` is not in order, and wrong in all other cases.",
+        lambda x: list(x) != sorted(x),
+    ),
+)
+"""What an argument may be in all the cases in which an answer is right, and in no others."""
+
+
+def _kinds(entries: Any) -> int:
+    """How many different ones there are."""
+    return len(set(map(str, entries)))
 
 
 def circumstance(
@@ -191,29 +224,35 @@ def circumstance(
     cases: Sequence[Case],
     is_right: Sequence[bool],
     elsewhere: Callable[[Case], bool | None] = lambda case: None,
+    otherwise: str = "",
 ) -> str:
     """Where an answer is right, if it is in the one half of the cases and not in the other.
 
-    Of a single number it is the beginning of a sentence, for that says little by itself.
-
     ``elsewhere`` says of further cases whether it is right there, or nothing where they make no
-    sense: what holds of the cases by chance is not told.
+    sense: what holds of the cases by chance is not told. ``otherwise`` is the sentence of one wrong
+    case: it is told if they have nothing in common, and beside a single number, which says little
+    by itself.
 
     >>> cases = [("dot", 2), ("dot", 3), ("general", 3)]
     >>> circumstance({"score": str, "d": int}, cases, [True, True, False])
     "it is right where `score` is 'dot', and wrong in all other cases."
     """
     if len(set(is_right)) < 2:
-        return ""
-    for said, holds in _circumstances(known, cases, is_right):
+        return otherwise
+    for sentence, holds in _circumstances(known, cases, is_right):
         further = (elsewhere(case) for case in _mixed(cases) if holds(case))
         if _hold(holds, cases) == list(is_right) and False not in further:
-            return f"it is right where {said}, and wrong in all other cases."
-    for said, holds in _values(known, cases, is_right):
+            return sentence
+    for name, value, holds in _values(known, cases, is_right):
         further = (elsewhere(case) for case in _mixed(cases) if holds(case))
         if set(further) - {None} == {True}:
-            return f"it is right only where {said}; "
-    return ""
+            return said(
+                "it is right only where `{name}` is {value}; {sentence}",
+                name=name,
+                value=show(value),
+                sentence=otherwise,
+            )
+    return otherwise
 
 
 def _hold(holds: Holds, cases: Sequence[Case]) -> list[bool]:
@@ -237,23 +276,28 @@ def _mixed(cases: Sequence[Case]) -> Iterator[Case]:
 def _circumstances(
     known: Mapping[str, Any], cases: Sequence[Case], is_right: Sequence[bool]
 ) -> Iterator[tuple[str, Holds]]:
-    """What may hold of the arguments, and of which cases it does."""
+    """What to say where something holds of the arguments, and of which cases it does."""
     for place, name in enumerate(known):
         given = [case[place] for case in cases]
         if all(isinstance(x, bool | str) for x in given):
             good = list(dict.fromkeys(x for x, right in zip(given, is_right, strict=True) if right))
-            yield f"`{name}` is {' or '.join(map(show, good))}", partial(_is_one_of, place, good)
-        for said, holds in _properties(given[0]).items():
-            yield said.format(name), partial(_is_so, place, holds)
+            yield _where(name, either(map(show, good))), partial(_is_one_of, place, good)
+        for says, holds in _properties(given[0]):
+            yield said(says, name=name), partial(_is_so, place, holds)
         for other, second in enumerate(known):
             pairs = [(case[place], case[other]) for case in cases]
             if other > place and all(is_number(x) and is_number(y) for x, y in pairs):
-                yield f"`{name}` is `{second}`", partial(_are_equal, place, other)
+                yield _where(name, f"`{second}`"), partial(_are_equal, place, other)
+
+
+def _where(name: str, value: str) -> str:
+    sentence = "it is right where `{name}` is {value}, and wrong in all other cases."
+    return said(sentence, name=name, value=value)
 
 
 def _values(
     known: Mapping[str, Any], cases: Sequence[Case], is_right: Sequence[bool]
-) -> Iterator[tuple[str, Holds]]:
+) -> Iterator[tuple[str, Any, Holds]]:
     """The one number that an argument is in the right cases, and in no others."""
     for place, name in enumerate(known):
         if all(is_number(case[place]) for case in cases):
@@ -261,7 +305,7 @@ def _values(
             value = next(right)
             holds = partial(_is_one_of, place, [value])
             if _hold(holds, cases) == list(is_right):
-                yield f"`{name}` is {show(value)}", holds
+                yield name, value, holds
 
 
 def _is_one_of(place: int, values: Sequence[Any], case: Case) -> bool:
@@ -276,11 +320,11 @@ def _are_equal(place: int, other: int, case: Case) -> bool:
     return bool(case[place] == case[other])
 
 
-def _properties(argument: Any) -> Mapping[str, Callable[[Any], bool]]:
+def _properties(argument: Any) -> tuple[Sign, ...]:
     if isinstance(argument, Tensor):
         if argument.is_floating_point():
-            return {}
+            return ()
         return OF_TRUTHS if argument.dtype == torch.bool else OF_IDS
     if isinstance(argument, list | tuple | dict | set):
         return OF_LISTS
-    return OF_NUMBERS if is_number(argument) else {}
+    return OF_NUMBERS if is_number(argument) else ()

@@ -65,19 +65,18 @@ def _rounded(decimals: int) -> Change:
     return _numbers(nearest)
 
 
-RECIPROCAL = Way("this is upside down: 1 divided by what is asked for.", _numbers(lambda x: 1 / x))
-SQUARE = Way("this is the square of what is asked for.", _numbers(lambda x: x * x))
-ROOT = Way("this is the root of what is asked for.", _numbers(lambda x: x**0.5))
-
+POWERS: tuple[Way, ...] = (
+    Way("this is upside down: 1 divided by what is asked for.", _numbers(lambda x: 1 / x)),
+    Way("this is the square of what is asked for.", _numbers(lambda x: x * x)),
+    Way("this is the root of what is asked for.", _numbers(lambda x: x**0.5)),
+)
 RELATIONS: tuple[Way, ...] = (
     Way("True and False are swapped.", _truths),
     Way("the sign is wrong: this is the negative of what is asked for.", _numbers(lambda x: -x)),
     Way("this is 1 too many in every case.", _numbers(lambda x: x + 1)),
     Way("this is 1 too few in every case.", _numbers(lambda x: x - 1)),
     Way("this is 1 minus what is asked for.", _numbers(lambda x: 1 - x)),
-    RECIPROCAL,
-    SQUARE,
-    ROOT,
+    *POWERS,
     Way("this is the logarithm of what is asked for.", lambda x: torch.as_tensor(x).log()),
     Way("what is asked for is the logarithm of this.", lambda x: torch.as_tensor(x).exp()),
     Way("this is rounded to whole numbers.", _rounded(0)),
