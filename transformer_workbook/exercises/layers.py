@@ -117,7 +117,8 @@ def layer_norm_derivative(
     d, sigma = len(x), x.std(correction=0)
     n = (x - x.mean()) / sigma
     of_sigma = n / d
-    of_n = (torch.eye(d) - 1 / d - torch.outer(n, n) / d) / sigma
+    identity = torch.eye(d).to(x)
+    of_n = (identity - 1 / d - torch.outer(n, n) / d) / sigma
     of_loss = g @ of_n
     return of_sigma, of_n, of_loss
 

@@ -76,7 +76,9 @@ def turned(x: Pair, angle: float) -> Pair:
     return torch.tensor([[cosine, sine], [-sine, cosine]]).to(x) @ x
 
 
-def in_default_precision(answer: Callable[..., Any], q: Pair, k: Pair, *numbers: float) -> Any:
+def in_default_precision(
+    answer: Callable[..., Any], q: Pair, k: Pair, *numbers: int | float
+) -> Any:
     """Call an answer with vectors of the precision of the new tensors that it makes of angles."""
     precision = torch.get_default_dtype()
     return answer(q.to(precision), k.to(precision), *numbers)
