@@ -381,10 +381,10 @@ def test_whatever_the_code_does_the_next_module_is_judged(
     endless = "    while True: pass\n    return (tokens"
     write(mine, "masking", "import os\nprint('noise')\nos._exit(3)\n")
     write(mine, "loss", OURS["loss"].replace("    if not 0 <=", "    input()\n    if not 0 <="))
-    write(mine, "schedule", "print('noise')\n" + OURS["schedule"])
+    write(mine, "attention", "print('noise')\n" + OURS["attention"])
     write(mine, "batches", "import sys\nsys.stdout.write('{}')\nsys.exit('enough')\n")
-    found = Report(tuple(findings(mine, ("masking", "loss", "schedule", "batches"))))
-    assert found.complete == ["schedule"]
+    found = Report(tuple(findings(mine, ("masking", "loss", "attention", "batches"))))
+    assert found.complete == ["attention"]
     assert {f.sentence for f in found.modules["masking"]} == {STOPPED}
     assert "EOFError" in found.modules["loss"][0].sentence
     assert "it raises SystemExit: enough" in found.modules["batches"][0].sentence
@@ -416,26 +416,26 @@ def test_what_cannot_be_interrupted_is_stopped_from_outside(
 
 
 def test_the_command_prints_a_table_or_json_and_its_exit_code(mine: Path) -> None:
-    write(mine, "schedule", OURS["schedule"])
-    write(mine, "averaging", OURS["averaging"].replace("lerp_(parameter, 1 -", "lerp_(parameter,"))
-    result = CliRunner().invoke(app, ["check", str(mine), "13"])
+    write(mine, "batches", OURS["batches"])
+    write(mine, "loss", changed(OURS["loss"], {"masked_fill(target == PAD, 0.0).sum()": "sum()"}))
+    result = CliRunner().invoke(app, ["check", str(mine), "01"])
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
         "chapter  module                right",
-        "     13  schedule               3 of 3   ✓",
-        "     13  averaging              0 of 1",
-        "     13  training               0 of 4",
+        "      1  tokens                 0 of 9",
+        "      1  batches                4 of 4   ✓",
+        "      1  loss                   0 of 1",
         "",
-        "averaging, WeightAverage: β and 1 − β are swapped.",
+        "loss, smoothed_cross_entropy: padding is counted.",
         "",
-        "Next: endless_batches in training.py (and 3 more).",
+        "Next: Vocabulary.words in tokens.py (and 8 more).",
     ]
-    result = CliRunner().invoke(app, ["check", str(mine), "schedule", "--json"])
+    result = CliRunner().invoke(app, ["check", str(mine), "batches", "--json"])
     assert result.exit_code == 0
     told = json.loads(result.stdout)
-    assert (told["right"], told["of"]) == (3, 3)
-    assert told["modules"]["schedule"]["complete"]
-    assert check_package(mine, "schedule").right
+    assert (told["right"], told["of"]) == (4, 4)
+    assert told["modules"]["batches"]["complete"]
+    assert check_package(mine, "batches").right
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ chosen. ``values`` are expressions for the places in a sentence. A judge of its 
 sentences from the rows by ``name``.
 """
 
-import contextlib
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import Any
 from transformer_workbook.judge.catalogue import table
 from transformer_workbook.judge.comparing import form, is_number, show
 from transformer_workbook.judge.diagnosis.relations import POWERS
-from transformer_workbook.judge.sentences import Way, said
+from transformer_workbook.judge.sentences import Way, first_said, said
 from transformer_workbook.judge.tasks import Task, Verdict
 
 Rows = list[dict[str, Any]]
@@ -155,11 +154,7 @@ SLIPS: tuple[Way, ...] = (
 
 def _slip(answer: float, right: int | float, within: float) -> str:
     """What a wrong number is of the right one."""
-    for sentence, change in SLIPS:
-        with contextlib.suppress(ValueError, ZeroDivisionError):  # there is no such number
-            if abs(answer - change(right)) <= within * abs(change(right)):
-                return said(sentence)
-    return ""
+    return first_said(SLIPS, lambda change: abs(answer - change(right)) <= within * abs(change(right)))
 
 
 def _too_large_or_small(

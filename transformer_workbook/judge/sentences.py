@@ -1,32 +1,28 @@
 """Sentences: what a reader is told stands in the code as whole literals, which can be listed.
 
-``pybabel extract -k said -k Way -k Sign`` lists them. A place in braces holds a value, a name or
+``pybabel extract -k said -k to_say -k Way`` lists them. A place in braces holds a value, a name or
 another whole sentence, never a piece of grammar. Nothing is looked up by a sentence.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import reduce
 from typing import Any, NamedTuple
 
 
 class Way(NamedTuple):
-    """A row of a table: what to say of something that comes from another by a change."""
+    """A row of a table: what to say, and the change or the condition by which it is found out."""
 
     says: str
-    change: Callable[..., Any]
-
-
-class Sign(NamedTuple):
-    """A row of a table: what to say where something holds."""
-
-    says: str
-    holds: Callable[..., Any]
+    how: Callable[..., Any]
+    values: Mapping[str, object] = {}
+    """What stands in the places of the sentence."""
 
 
 def said(sentence: str, /, **values: object) -> str:
     """A sentence with its values in its places.
 
-    >>> said("this is `{argument}`, as it was given.", argument="mask")
+    >>> said("this is `{name}`, as it was given.", name="mask")
     'this is `mask`, as it was given.'
     """
     return sentence.format(**values)
@@ -37,10 +33,15 @@ def to_say(sentence: str, /) -> str:
     return sentence
 
 
-def either(values: Iterable[str]) -> str:
-    """Values of which one will do.
+def first_said(ways: Iterable[Way], fits: Callable[[Callable[..., Any]], bool]) -> str:
+    """What the first way says that fits, or nothing."""
+    for says, how, values in ways:
+        with suppress(Exception):  # it may make no sense for results or arguments of this kind
+            if fits(how):
+                return said(says, **values)
+    return ""
 
-    >>> either(["'dot'", "'general'"])
-    "'dot' or 'general'"
-    """
+
+def either(values: Iterable[str]) -> str:
+    """Values of which one will do."""
     return reduce(lambda one, other: said("{one} or {other}", one=one, other=other), values)

@@ -198,15 +198,15 @@ ANY_AND_ALL: tuple[Way, ...] = (
 
 def _changes(name: str, annotation: Any, argument: Any) -> Iterator[tuple[str, Any]]:
     """What an argument may be taken for: a sentence and a function."""
-    for says, change in _ways(argument):
-        yield said(says, name=name), change
+    for way in _ways(argument):
+        yield said(way.says, name=name), way.how
     if isinstance(argument, Tensor) and argument.dim():
         along = ALONG + ANY_AND_ALL if argument.dtype == torch.bool else ALONG
         for i, axis in enumerate(axes(name, annotation, argument)):
-            for says, change in along:
-                yield said(says, name=name, axis=axis), lambda x, c=change, i=i: c(x, i)
-        for says, change in TENSORS if argument.dim() > 1 else ():
-            yield said(says, name=name), change
+            for way in along:
+                yield said(way.says, name=name, axis=axis), partial(way.how, axis=i)
+        for way in TENSORS if argument.dim() > 1 else ():
+            yield said(way.says, name=name), way.how
 
 
 def _ways(argument: Any) -> tuple[Way, ...]:
@@ -229,32 +229,19 @@ def other_cases(
     for place, name in enumerate(names):
         for sentence, change in _changes(name, known[name], cases[0][place]):
             yield sentence, partial(_changed, cases, place, change)
-    for place, other in _pairs(cases[0]):
-        if place < len(names) > other:
-            sentence = said(
-                "`{other}` stands for `{name}`, too.", other=names[other], name=names[place]
-            )
-            yield sentence, partial(_replaced, cases, place, other)
+    for (place, name), (other, taken) in itertools.permutations(enumerate(names), 2):
+        x, y = cases[0][place], cases[0][other]
+        if type(x) is type(y) and not callable(x):
+            sentence = said("`{other}` stands for `{name}`, too.", other=taken, name=name)
+            yield sentence, partial(_changed, cases, place, copied, other)
 
 
-def _pairs(case: Case) -> Iterator[tuple[int, int]]:
-    """Two arguments, of which the second may be taken for the first, too."""
-    for i, x in enumerate(case):
-        for j, y in enumerate(case):
-            if i != j and type(x) is type(y) and not callable(x):
-                yield i, j
-
-
-def _changed(cases: Sequence[Case], place: int, change: Callable[[Any], Any]) -> Iterator[Case]:
+def _changed(
+    cases: Sequence[Case], place: int, change: Callable[[Any], Any], of: int | None = None
+) -> Iterator[Case]:
+    """The cases with one argument changed, or with what comes from another in its place."""
     for case in cases:
         given = list(copied(case))
         with suppress(Exception):  # a change that makes no sense here changes nothing
-            given[place] = change(given[place])
-        yield tuple(given)
-
-
-def _replaced(cases: Sequence[Case], place: int, other: int) -> Iterator[Case]:
-    for case in cases:
-        given = list(copied(case))
-        given[place] = copied(given[other])
+            given[place] = change(given[place if of is None else of])
         yield tuple(given)

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -14,7 +14,7 @@ from transformer_workbook.judge.comparing import Failure, equal, is_number, show
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.diagnosis.relations import is_sequence
 from transformer_workbook.judge.probes import Probe
-from transformer_workbook.judge.sentences import Sign, either, said
+from transformer_workbook.judge.sentences import Way, either, first_said, said, to_say
 
 MOST = 8
 """How many changes of an argument are tried at most."""
@@ -157,66 +157,61 @@ def _other(number: Any, change: float) -> Any:
 
 Holds = Callable[[Case], bool]
 
-OF_NUMBERS: tuple[Sign, ...] = (
-    Sign("it is right where `{name}` is 0, and wrong in all other cases.", lambda x: x == 0),
-    Sign("it is right where `{name}` is 1, and wrong in all other cases.", lambda x: x == 1),
-    Sign("it is right where `{name}` is even, and wrong in all other cases.", lambda x: x % 2 == 0),
-    Sign("it is right where `{name}` is odd, and wrong in all other cases.", lambda x: x % 2 == 1),
-    Sign("it is right where `{name}` is negative, and wrong in all other cases.", lambda x: x < 0),
-    Sign("it is right where `{name}` is positive, and wrong in all other cases.", lambda x: x > 0),
+OF_NUMBERS: tuple[Way, ...] = (
+    Way("it is right where `{name}` is 0, and wrong in all other cases.", lambda x: x == 0),
+    Way("it is right where `{name}` is 1, and wrong in all other cases.", lambda x: x == 1),
+    Way("it is right where `{name}` is even, and wrong in all other cases.", lambda x: x % 2 == 0),
+    Way("it is right where `{name}` is odd, and wrong in all other cases.", lambda x: x % 2 == 1),
+    Way("it is right where `{name}` is negative, and wrong in all other cases.", lambda x: x < 0),
+    Way("it is right where `{name}` is positive, and wrong in all other cases.", lambda x: x > 0),
 )
-OF_TRUTHS: tuple[Sign, ...] = (
-    Sign("it is right where `{name}` is True everywhere, and wrong in all other cases.", torch.all),
-    Sign("it is right where `{name}` is True somewhere, and wrong in all other cases.", torch.any),
+OF_TRUTHS: tuple[Way, ...] = (
+    Way("it is right where `{name}` is True everywhere, and wrong in all other cases.", torch.all),
+    Way("it is right where `{name}` is True somewhere, and wrong in all other cases.", torch.any),
 )
-OF_IDS: tuple[Sign, ...] = (
-    Sign(
+OF_IDS: tuple[Way, ...] = (
+    Way(
         "it is right where there is no 0 in `{name}`, and wrong in all other cases.",
         lambda x: (x != 0).all(),
     ),
-    Sign(
+    Way(
         "it is right where there is a 0 in `{name}`, and wrong in all other cases.",
         lambda x: (x == 0).any(),
     ),
 )
-OF_LISTS: tuple[Sign, ...] = (
-    Sign("it is right where `{name}` is empty, and wrong in all other cases.", lambda x: not x),
-    Sign("it is right where `{name}` is not empty, and wrong in all other cases.", len),
-    Sign(
+OF_LISTS: tuple[Way, ...] = (
+    Way("it is right where `{name}` is empty, and wrong in all other cases.", lambda x: not x),
+    Way("it is right where `{name}` is not empty, and wrong in all other cases.", len),
+    Way(
         "it is right where `{name}` holds one entry, and wrong in all other cases.",
         lambda x: len(x) == 1,
     ),
-    Sign(
+    Way(
         "it is right where `{name}` holds more than one entry, and wrong in all other cases.",
         lambda x: len(x) > 1,
     ),
-    Sign(
+    Way(
         "it is right where nothing stands in `{name}` twice, and wrong in all other cases.",
-        lambda x: _kinds(x) == len(x),
+        lambda x: len(set(map(str, x))) == len(x),
     ),
-    Sign(
+    Way(
         "it is right where something stands in `{name}` twice, and wrong in all other cases.",
-        lambda x: _kinds(x) < len(x),
+        lambda x: len(set(map(str, x))) < len(x),
     ),
-    Sign(
+    Way(
         "it is right where all entries of `{name}` are equal, and wrong in all other cases.",
-        lambda x: _kinds(x) < 2,
+        lambda x: len(set(map(str, x))) < 2,
     ),
-    Sign(
+    Way(
         "it is right where `{name}` is in order, and wrong in all other cases.",
         lambda x: list(x) == sorted(x),
     ),
-    Sign(
+    Way(
         "it is right where `{name}` is not in order, and wrong in all other cases.",
         lambda x: list(x) != sorted(x),
     ),
 )
 """What an argument may be in all the cases in which an answer is right, and in no others."""
-
-
-def _kinds(entries: Any) -> int:
-    """How many different ones there are."""
-    return len(set(map(str, entries)))
 
 
 def circumstance(
@@ -239,28 +234,24 @@ def circumstance(
     """
     if len(set(is_right)) < 2:
         return otherwise
-    for sentence, holds in _circumstances(known, cases, is_right):
-        further = (elsewhere(case) for case in _mixed(cases) if holds(case))
-        if _hold(holds, cases) == list(is_right) and False not in further:
-            return sentence
-    for name, value, holds in _values(known, cases, is_right):
-        further = (elsewhere(case) for case in _mixed(cases) if holds(case))
-        if set(further) - {None} == {True}:
-            return said(
-                "it is right only where `{name}` is {value}; {sentence}",
-                name=name,
-                value=show(value),
-                sentence=otherwise,
-            )
-    return otherwise
 
+    def holds_then(holds: Holds) -> bool:
+        return list(map(holds, cases)) == list(is_right)
 
-def _hold(holds: Holds, cases: Sequence[Case]) -> list[bool]:
-    """In which cases something holds; in none where it makes no sense for some of them."""
-    try:
-        return list(map(holds, cases))
-    except Exception:
-        return []
+    def right_then(holds: Holds) -> Iterator[bool | None]:
+        return (elsewhere(case) for case in _mixed(cases) if holds(case))
+
+    of_all, of_one = (
+        _circumstances(known, cases, is_right),
+        _values(known, cases, is_right, otherwise),
+    )
+    return (
+        first_said(of_all, lambda holds: holds_then(holds) and False not in right_then(holds))
+        or first(
+            of_one, lambda holds: holds_then(holds) and set(right_then(holds)) - {None} == {True}
+        )
+        or otherwise
+    )
 
 
 def _mixed(cases: Sequence[Case]) -> Iterator[Case]:
@@ -275,52 +266,37 @@ def _mixed(cases: Sequence[Case]) -> Iterator[Case]:
 
 def _circumstances(
     known: Mapping[str, Any], cases: Sequence[Case], is_right: Sequence[bool]
-) -> Iterator[tuple[str, Holds]]:
-    """What to say where something holds of the arguments, and of which cases it does."""
+) -> Iterator[Way]:
+    """What may hold of the arguments, and of which cases it does."""
+    where = to_say("it is right where `{name}` is {value}, and wrong in all other cases.")
     for place, name in enumerate(known):
         given = [case[place] for case in cases]
         if all(isinstance(x, bool | str) for x in given):
             good = list(dict.fromkeys(x for x, right in zip(given, is_right, strict=True) if right))
-            yield _where(name, either(map(show, good))), partial(_is_one_of, place, good)
-        for says, holds in _properties(given[0]):
-            yield said(says, name=name), partial(_is_so, place, holds)
+            values = {"name": name, "value": either(map(show, good))}
+            yield Way(where, lambda case, i=place, good=good: case[i] in good, values)
+        for way in _properties(given[0]):
+            yield Way(way.says, lambda case, i=place, of=way.how: bool(of(case[i])), {"name": name})
         for other, second in enumerate(known):
             pairs = [(case[place], case[other]) for case in cases]
             if other > place and all(is_number(x) and is_number(y) for x, y in pairs):
-                yield _where(name, f"`{second}`"), partial(_are_equal, place, other)
-
-
-def _where(name: str, value: str) -> str:
-    sentence = "it is right where `{name}` is {value}, and wrong in all other cases."
-    return said(sentence, name=name, value=value)
+                values = {"name": name, "value": f"`{second}`"}
+                yield Way(where, lambda case, i=place, j=other: bool(case[i] == case[j]), values)
 
 
 def _values(
-    known: Mapping[str, Any], cases: Sequence[Case], is_right: Sequence[bool]
-) -> Iterator[tuple[str, Any, Holds]]:
-    """The one number that an argument is in the right cases, and in no others."""
+    known: Mapping[str, Any], cases: Sequence[Case], is_right: Sequence[bool], otherwise: str
+) -> Iterator[Way]:
+    """The one number that an argument is in the right cases."""
+    only = to_say("it is right only where `{name}` is {value}; {sentence}")
     for place, name in enumerate(known):
         if all(is_number(case[place]) for case in cases):
-            right = (case[place] for case, good in zip(cases, is_right, strict=True) if good)
-            value = next(right)
-            holds = partial(_is_one_of, place, [value])
-            if _hold(holds, cases) == list(is_right):
-                yield name, value, holds
+            value = next(case[place] for case, good in zip(cases, is_right, strict=True) if good)
+            values = {"name": name, "value": show(value), "sentence": otherwise}
+            yield Way(only, lambda case, i=place, value=value: bool(case[i] == value), values)
 
 
-def _is_one_of(place: int, values: Sequence[Any], case: Case) -> bool:
-    return case[place] in values
-
-
-def _is_so(place: int, holds: Callable[[Any], bool], case: Case) -> bool:
-    return bool(holds(case[place]))
-
-
-def _are_equal(place: int, other: int, case: Case) -> bool:
-    return bool(case[place] == case[other])
-
-
-def _properties(argument: Any) -> tuple[Sign, ...]:
+def _properties(argument: Any) -> tuple[Way, ...]:
     if isinstance(argument, Tensor):
         if argument.is_floating_point():
             return ()

@@ -1,7 +1,7 @@
 """Where is the answer wrong? On a diagonal, at an end, in some entries: and right elsewhere."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import permutations
 from typing import Any
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer_workbook.judge.comparing import equal
-from transformer_workbook.judge.sentences import Sign, said
+from transformer_workbook.judge.sentences import Way, first_said, said
 
 Results = Sequence[Any]
 Holds = Callable[[Any, Any], bool]
@@ -36,15 +36,11 @@ def _square(x: Tensor) -> Tensor:
     return torch.ones(x.shape[-2:], dtype=torch.bool)
 
 
-def _only_at(end: int, axis: int, at: bool = True) -> Holds:
+def _only_at(end: int, at: bool, axis: int, x: Tensor, y: Tensor) -> bool:
     """The same of the places at one end of an axis, or of all others."""
-
-    def place(x: Tensor, y: Tensor) -> Tensor:
-        there = torch.zeros_like(y, dtype=torch.bool)
-        there.select(axis, end).fill_(True)
-        return there == at
-
-    return _only(place)
+    there = torch.zeros_like(y, dtype=torch.bool)
+    there.select(axis, end).fill_(True)
+    return _only(lambda x, y: there == at)(x, y)
 
 
 def _truths(x: Tensor) -> Tensor:
@@ -53,24 +49,16 @@ def _truths(x: Tensor) -> Tensor:
     return x
 
 
-def _scaled(axis: int) -> Holds:
+def _scaled(axis: int, x: Tensor, y: Tensor) -> bool:
     """That the numbers along an axis are right up to a factor, of which there are several."""
-
-    def holds(x: Tensor, y: Tensor) -> bool:
-        factor = (x * y).sum(axis, keepdim=True) / (y * y).sum(axis, keepdim=True)
-        return x.size(axis) > 1 and bool((factor.abs() > 1e-3).all()) and equal(x, factor * y)
-
-    return holds
+    factor = (x * y).sum(axis, keepdim=True) / (y * y).sum(axis, keepdim=True)
+    return x.size(axis) > 1 and bool((factor.abs() > 1e-3).all()) and equal(x, factor * y)
 
 
-def _moved(axis: int) -> Holds:
+def _moved(axis: int, x: Tensor, y: Tensor) -> bool:
     """That the numbers along an axis are right up to one that is added to all of them."""
-
-    def holds(x: Tensor, y: Tensor) -> bool:
-        offset = (x - y).mean(axis, keepdim=True)
-        return x.size(axis) > 1 and equal(x, y + offset)
-
-    return holds
+    offset = (x - y).mean(axis, keepdim=True)
+    return x.size(axis) > 1 and equal(x, y + offset)
 
 
 def _in_order(tensor: Tensor) -> Tensor:
@@ -84,67 +72,67 @@ def _rows(tensor: Tensor) -> Tensor:
     return flat[order]
 
 
-WRONG: tuple[Sign, ...] = (
-    Sign("wrong numbers stand on the diagonal only.", _only(lambda x, y: _square(y).triu().tril())),
-    Sign("some numbers are nan; the others are right.", _only(lambda x, y: x.isnan())),
-    Sign("some numbers are infinite; the others are right.", _only(lambda x, y: x.isinf())),
-    Sign("no True is missing, but some are too many.", _only(lambda x, y: _truths(x) & ~y)),
-    Sign("no True is too many, but some are missing.", _only(lambda x, y: ~_truths(x) & y)),
-    Sign(
+WRONG: tuple[Way, ...] = (
+    Way("wrong numbers stand on the diagonal only.", _only(lambda x, y: _square(y).triu().tril())),
+    Way("some numbers are nan; the others are right.", _only(lambda x, y: x.isnan())),
+    Way("some numbers are infinite; the others are right.", _only(lambda x, y: x.isinf())),
+    Way("no True is missing, but some are too many.", _only(lambda x, y: _truths(x) & ~y)),
+    Way("no True is too many, but some are missing.", _only(lambda x, y: ~_truths(x) & y)),
+    Way(
         "something else stands where 0 is asked for; all other numbers are right.",
         _only(lambda x, y: y == 0),
     ),
-    Sign(
+    Way(
         "0 stands where something else is asked for; all other numbers are right.",
         _only(lambda x, y: x == 0),
     ),
 )
 """Where wrong numbers may stand, first of all."""
 
-WRONG_ENDS: tuple[Sign, ...] = (
-    Sign("wrong numbers stand at the first place of {axis} only.", partial(_only_at, 0)),
-    Sign("wrong numbers stand at the last place of {axis} only.", partial(_only_at, -1)),
+WRONG_ENDS: tuple[Way, ...] = (
+    Way("wrong numbers stand at the first place of {axis} only.", partial(_only_at, 0, True)),
+    Way("wrong numbers stand at the last place of {axis} only.", partial(_only_at, -1, True)),
 )
 """What may hold of an axis."""
 
-CORNERS: tuple[Sign, ...] = (
-    Sign("wrong numbers stand above the diagonal only.", _only(lambda x, y: _square(y).triu(1))),
-    Sign("wrong numbers stand below the diagonal only.", _only(lambda x, y: _square(y).tril(-1))),
-    Sign("the rows are right, but stand in another order.", lambda x, y: equal(_rows(x), _rows(y))),
-    Sign(
+CORNERS: tuple[Way, ...] = (
+    Way("wrong numbers stand above the diagonal only.", _only(lambda x, y: _square(y).triu(1))),
+    Way("wrong numbers stand below the diagonal only.", _only(lambda x, y: _square(y).tril(-1))),
+    Way("the rows are right, but stand in another order.", lambda x, y: equal(_rows(x), _rows(y))),
+    Way(
         "the numbers are right, but stand in other places.",
         lambda x, y: equal(_in_order(x), _in_order(y)),
     ),
 )
 """Where wrong numbers may stand, if it is no end of an axis."""
 
-RIGHT_ENDS: tuple[Sign, ...] = (
-    Sign("right numbers stand at the first place of {axis} only.", partial(_only_at, 0, at=False)),
-    Sign("right numbers stand at the last place of {axis} only.", partial(_only_at, -1, at=False)),
+RIGHT_ENDS: tuple[Way, ...] = (
+    Way("right numbers stand at the first place of {axis} only.", partial(_only_at, 0, False)),
+    Way("right numbers stand at the last place of {axis} only.", partial(_only_at, -1, False)),
 )
-ALONG: tuple[Sign, ...] = (
-    Sign("along {axis} the numbers are right up to a factor.", _scaled),
-    Sign("along {axis} the numbers are right but for one that is added to all.", _moved),
+ALONG: tuple[Way, ...] = (
+    Way("along {axis} the numbers are right up to a factor.", _scaled),
+    Way("along {axis} the numbers are right but for one that is added to all.", _moved),
 )
 """What may hold of an axis, last of all."""
 
 
-def places(axes: Sequence[str] = ()) -> Iterator[tuple[str, Holds]]:
+def places(axes: Sequence[str] = ()) -> Iterator[Way]:
     """What wrong tensors of the right shape may have in common with right ones: what to say, and
     whether it holds. The axes may have names."""
     own = {name: i - len(axes) for i, name in enumerate(axes) if "*" not in name}
     named = [(f"`{name}`", i) for name, i in own.items()]
     named += [(said("the last axis"), -1), (said("the last axis but one"), -2)]
     named += [(said("the first axis"), 0)]
-    yield from _of_all(WRONG)
-    yield from ((said(says, axis=axis), at(i)) for axis, i in named for says, at in WRONG_ENDS)
-    yield from _of_all(CORNERS)
-    yield from ((said(says, axis=axis), at(i)) for axis, i in named for says, at in RIGHT_ENDS)
-    yield from ((said(says, axis=axis), at(i)) for says, at in ALONG for axis, i in named)
+    yield from WRONG
+    yield from (_along(way, *axis) for axis in named for way in WRONG_ENDS)
+    yield from CORNERS
+    yield from (_along(way, *axis) for axis in named for way in RIGHT_ENDS)
+    yield from (_along(way, *axis) for way in ALONG for axis in named)
 
 
-def _of_all(signs: Iterable[Sign]) -> Iterator[tuple[str, Holds]]:
-    return ((said(says), holds) for says, holds in signs)
+def _along(way: Way, name: str, axis: int) -> Way:
+    return Way(way.says, partial(way.how, axis), {"axis": name})
 
 
 def partly_right(
@@ -163,15 +151,20 @@ def partly_right(
     pairs = list(zip(answers, right, strict=True))
     if whole and any(_has_floats(x) for x, _ in pairs):
         return ""
+    wrong = [(x, y) for x, y in pairs if not equal(x, y, whole)]
+
+    def hold(holds: Holds) -> bool:
+        return all(holds(x, y) for x, y in wrong)
+
     if all(isinstance(x, list | tuple | str) for pair in pairs for x in pair):
-        return _always(_of_all(SEQUENCES), pairs, whole)
+        return first_said(SEQUENCES, hold)
     if not all(isinstance(x, Tensor) and x.dim() for pair in pairs for x in pair):
         return ""
     if any(_kind(x, whole) != _kind(y, whole) for x, y in pairs):
         return ""
     if any(x.shape != y.shape for x, y in pairs):
-        return _always(_of_all(OTHER_SHAPES), pairs, whole)
-    return _always(places(axes), pairs, whole)
+        return first_said(OTHER_SHAPES, hold)
+    return first_said(places(axes), hold)
 
 
 def _has_floats(result: Any) -> bool:
@@ -183,19 +176,6 @@ def _has_floats(result: Any) -> bool:
 
 def _kind(tensor: Tensor, whole: bool) -> tuple[bool, bool]:
     return tensor.dtype == torch.bool, whole and tensor.is_floating_point()
-
-
-def _always(signs: Iterable[tuple[str, Holds]], pairs: list[tuple[Any, Any]], whole: bool) -> str:
-    """The first sentence that holds for all pairs that are not equal; all such count."""
-    wrong = [(x, y) for x, y in pairs if not equal(x, y, whole)]
-    return next((sentence for sentence, holds in signs if _hold(holds, wrong)), "")
-
-
-def _hold(holds: Holds, pairs: list[tuple[Any, Any]]) -> bool:
-    try:
-        return all(holds(x, y) for x, y in pairs)
-    except Exception:  # it makes no sense for results of this kind
-        return False
 
 
 def _begins(x: Any, y: Any) -> bool:
@@ -210,29 +190,29 @@ def _counted(x: Any) -> Counter[str]:
     return Counter(repr(round(entry, 4) if isinstance(entry, float) else entry) for entry in x)
 
 
-SEQUENCES: tuple[Sign, ...] = (
-    Sign("this is right as far as it goes, but ends too early.", _begins),
-    Sign("the beginning is missing; from there on it is right.", _ends),
-    Sign("this begins right, but more follows than is asked for.", lambda x, y: _begins(y, x)),
-    Sign("this ends right, but more comes before than is asked for.", lambda x, y: _ends(y, x)),
-    Sign("these are the right entries in another order.", lambda x, y: _counted(x) == _counted(y)),
-    Sign(
+SEQUENCES: tuple[Way, ...] = (
+    Way("this is right as far as it goes, but ends too early.", _begins),
+    Way("the beginning is missing; from there on it is right.", _ends),
+    Way("this begins right, but more follows than is asked for.", lambda x, y: _begins(y, x)),
+    Way("this ends right, but more comes before than is asked for.", lambda x, y: _ends(y, x)),
+    Way("these are the right entries in another order.", lambda x, y: _counted(x) == _counted(y)),
+    Way(
         "some of the right entries are missing; those that are here are right.",
         lambda x, y: len(x) > 0 and _counted(x) < _counted(y),
     ),
-    Sign(
+    Way(
         "all that is asked for is here, and something else besides.",
         lambda x, y: len(y) > 0 and _counted(x) > _counted(y),
     ),
-    Sign(
+    Way(
         "the right lists are here, but within each the order is another.",
         lambda x, y: [_counted(part) for part in x] == [_counted(part) for part in y],
     ),
-    Sign(
+    Way(
         "the first is wrong, all others are right.",
         lambda x, y: len(x) == len(y) > 2 and equal(x[1:], y[1:]),
     ),
-    Sign(
+    Way(
         "the last is wrong, all others are right.",
         lambda x, y: len(x) == len(y) > 2 and equal(x[:-1], y[:-1]),
     ),
@@ -257,49 +237,47 @@ def _in_columns(holds: Holds) -> Holds:
     return lambda x, y: holds(x.movedim(-1, 0), y.movedim(-1, 0))
 
 
-OTHER_SHAPES: tuple[Sign, ...] = (
-    Sign("the axes stand in another order; the numbers are right.", _axes_elsewhere),
-    Sign(
+OTHER_SHAPES: tuple[Way, ...] = (
+    Way("the axes stand in another order; the numbers are right.", _axes_elsewhere),
+    Way(
         "the right numbers stand here in their order, in another shape.",
         lambda x, y: equal(x.flatten(), y.flatten()),
     ),
-    Sign(
+    Way(
         "the right numbers stand here in another order, in another shape.",
         lambda x, y: equal(_in_order(x), _in_order(y)),
     ),
-    Sign(
+    Way(
         "the right result is repeated along an axis that should not be there.",
         lambda x, y: x.dim() > y.dim() and equal(x, y.expand_as(x)),
     ),
-    Sign(
+    Way(
         "an axis is missing along which all should be repeated.",
         lambda x, y: x.dim() < y.dim() and equal(x.expand_as(y), y),
     ),
-    Sign(
+    Way(
         "the right numbers come first along the last axis, with more after them.",
         lambda x, y: x.size(-1) > y.size(-1) and equal(x[..., : y.size(-1)], y),
     ),
-    Sign(
+    Way(
         "the right numbers come last along the last axis, with more before them.",
         _in_columns(lambda x, y: _ends(y, x)),
     ),
-    Sign(
-        "each is combined with every other along the first axis, not only with its own.", _crossed
-    ),
-    Sign(
+    Way("each is combined with every other along the first axis, not only with its own.", _crossed),
+    Way(
         "this is right as far as it goes along the last axis, but too short.", _in_columns(_begins)
     ),
-    Sign(
+    Way(
         "the first numbers along the last axis are missing; the others are right.",
         _in_columns(_ends),
     ),
-    Sign("this is right as far as it goes along the first axis, but too short.", _begins),
-    Sign("the first along the first axis are missing; the others are right.", _ends),
-    Sign(
+    Way("this is right as far as it goes along the first axis, but too short.", _begins),
+    Way("the first along the first axis are missing; the others are right.", _ends),
+    Way(
         "the right ones come first along the first axis, with more after them.",
         lambda x, y: _begins(y, x),
     ),
-    Sign(
+    Way(
         "the right ones come last along the first axis, with more before them.",
         lambda x, y: _ends(y, x),
     ),

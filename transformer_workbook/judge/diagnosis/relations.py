@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from transformer_workbook.judge.comparing import brief, equal, is_number, is_truth, show
-from transformer_workbook.judge.sentences import Way, said
+from transformer_workbook.judge.sentences import Way, first_said, said
 
 Change = Callable[[Any], Any]
 
@@ -206,7 +206,7 @@ def by_a_quantity(
         return ""
     names = [name for name in known[0] if all(name in sizes for sizes in known)]
     for name in names:
-        for formula, change in OF:
+        for formula, change, _ in OF:
             try:
                 values = [change(sizes[name]) for sizes in known]
                 upside_down = [1 / value for value in values]
@@ -249,26 +249,22 @@ def relation(answers: Results, right: Results, whole: bool = False) -> str:
         return ""
     if same := always_the_same(answers, right):
         return said("this is {result} in every case.", result=same)
-    for sentence, change in RELATIONS:
-        if holds(answers, right, change, whole):
-            return said(sentence)
-    for sentence, change in ASKED_FOR:
-        if _alike(zip(map(change, answers), right, strict=True), whole):
-            return said(sentence)
-    return _factor(answers, right) or _entries(answers, right, whole)
+    return (
+        _of_the_right(answers, right, whole)
+        or first_said(ASKED_FOR, lambda change: _alike(map(change, answers), right, whole))
+        or _factor(answers, right)
+        or _entries(answers, right, whole)
+    )
 
 
-def holds(answers: Results, right: Iterable[Any], change: Change, whole: bool) -> bool:
-    """Whether the answers come from the right ones by a change."""
-    return _alike(zip(answers, map(change, right), strict=True), whole)
+def _of_the_right(answers: Results, right: Iterable[Any], whole: bool) -> str:
+    return first_said(RELATIONS, lambda change: _alike(answers, map(change, right), whole))
 
 
-def _alike(pairs: Iterable[tuple[Any, Any]], whole: bool) -> bool:
-    """Whether both of each pair are the same, and there is something."""
-    try:
-        return all(x is not None is not y and equal(x, y, whole) for x, y in pairs)
-    except Exception:  # the change makes no sense for results of this kind
-        return False
+def _alike(got: Iterable[Any], want: Iterable[Any], whole: bool) -> bool:
+    """Whether these are the same, and there is something."""
+    pairs = zip(got, want, strict=True)
+    return all(x is not None is not y and equal(x, y, whole) for x, y in pairs)
 
 
 def _factor(answers: Results, right: Results) -> str:
@@ -341,11 +337,8 @@ def two_mistakes(
     if not all(map(_is_continuous, answers)):
         return ""
     for one, results in mistakes:
-        for other, change in RELATIONS:
-            if holds(answers, results, change, whole):
-                return said(
-                    "two mistakes at once: {one} Besides, {other}", one=one, other=said(other)
-                )
+        if other := _of_the_right(answers, results, whole):
+            return said("two mistakes at once: {one} Besides, {other}", one=one, other=other)
     return ""
 
 
