@@ -7,28 +7,28 @@ NOTEBOOKS ?= $(wildcard book/*.ipynb book/*/*.ipynb)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-BENCH := .bench-venv
-OLDEST := .oldest-venv
 SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book annotated_transformer transformer_workbook -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 .DELETE_ON_ERROR:
-.PHONY: book pdf test check notebooks records capstone bench accelerator portability scale killtest fuzz mutants coverage oldest pictures serve lint dist release audit lock clean help
+.PHONY: book test nightly check notebooks serve lint dist lock clean help
 
 ## book: build the website into _build/html
 book: $(SITE)
 	@echo
 	@echo "The book is at file://$(abspath $(SITE))"
 
-## pdf: print the website into _build/course.pdf (through Debian's chromium)
-pdf: $(SITE)
-	PYTHONPATH=tests:book/_ext $(BIN)/python tools/make_pdf.py $(dir $(SITE)) _build/course.pdf
-
 ## test: run everything: units, doctests, notebooks, the site in a browser
 # In the order of the files: reading the site takes one worker minutes, it must not come last.
 test: $(SITE)
 	SITE=$(dir $(SITE)) $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile \
 		--no-loadscope-reorder
+
+## nightly: all that `make test` leaves out: research, mutants, held-out answers, every view of the site
+nightly: $(SITE)
+	SITE=$(dir $(SITE)) $(BIN)/pytest --nightly --nbval --nbval-current-env --numprocesses 2 --dist loadfile \
+		--no-loadscope-reorder
+	$(MAKE) mutants killtest fuzz
 
 ## check: style, types and fast tests, in a few minutes
 check: lint
@@ -38,69 +38,6 @@ check: lint
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/run_notebooks.py $(NOTEBOOKS)
 	$(BIN)/python tools/readme_pictures.py
-
-## records: train what takes longer than a chapter has (over an hour; only what is missing is made)
-records: $(INSTALLED)
-	PYTHONPATH=tools OMP_NUM_THREADS=1 $(BIN)/python -m records --group records
-
-## capstone: train on Multi30k: a Transformer, tries for it, four models in equal time (hours; only what is missing)
-# Without the two settings the allocator gives large tensors back to the system after every step.
-capstone: $(INSTALLED)
-	PYTHONPATH=tools OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \
-		$(BIN)/python -m records --group capstone
-
-## bench: time ours beside others, training and decoding; writes book/records/bench_* (an hour, nothing beside it)
-bench: $(BENCH)/.installed
-	rm -f $(filter-out book/records/bench_accelerator.%,$(wildcard book/records/bench_*))
-	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group bench
-
-## accelerator: where there is a graphics card: what it computes is right, and how fast (minutes)
-accelerator: $(BENCH)/.installed
-	$(BIN)/python -c "import sys, torch; sys.exit(None if torch.cuda.is_available() else 'There is no card.')"
-	$(BIN)/pytest tests/test_accelerator.py
-	rm -f book/records/bench_accelerator.*
-	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group accelerator
-
-## portability: run the notebooks as on an older processor, and with two threads
-portability: $(INSTALLED)
-	ATEN_CPU_CAPABILITY=default $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
-	ATEN_CPU_CAPABILITY=avx2 $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
-	ANNOTATED_TRANSFORMER_THREADS=2 $(BIN)/pytest --nbval --nbval-current-env book
-
-## scale: begin to train on five million pairs, twice: time and memory (20 minutes, 10 GB of disk)
-scale: $(INSTALLED)
-	$(BIN)/python tools/many_pairs.py $(or $(FOLDER),_build/scale)
-
-## killtest: end a training by a hundred signals, full disks and links: nothing is lost (minutes)
-killtest: $(INSTALLED)
-	OMP_NUM_THREADS=1 $(BIN)/python tools/killtest.py $(KILLS)
-
-## fuzz: find the planted faults with broken files, then look for others (15 minutes)
-fuzz: $(INSTALLED)
-	PYTHONPATH=tools $(BIN)/python -m fuzz
-
-## mutants: break the package in every small way; nine of ten have to fail a test (two hours; MODULES=masking)
-mutants: $(INSTALLED)
-	OMP_NUM_THREADS=1 $(BIN)/python tools/mutate_package.py $(MODULES)
-
-## coverage: run the fast tests, and tell which lines and branches of the package none of them takes
-coverage: $(INSTALLED)
-	$(BIN)/pytest -m "not slow" --numprocesses 2 --cov --cov-report=term-missing tests annotated_transformer transformer_workbook
-
-## oldest: run the fast tests with the oldest libraries that pyproject.toml allows
-# Not those of the lock, whose libraries are newer.
-oldest: TESTS ?= annotated_transformer transformer_workbook $(filter-out $(patsubst %,tests/test_%.py,habits project reference),$(wildcard tests/test_*.py))
-oldest:
-	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install uv
-	$(OLDEST)/bin/uv pip install --python $(OLDEST)/bin/python --resolution lowest-direct \
-		--editable '.[export,notebooks,book,dev]'
-	$(OLDEST)/bin/python -m pytest -m "not slow" --numprocesses 2 $(TESTS)
-
-## pictures: take the pictures of the README, and one of every page at three widths (into _build/pictures)
-pictures: $(SITE)
-	PYTHONPATH=tests $(BIN)/python tools/readme_pictures.py _build/html
-	PYTHONPATH=tests $(BIN)/python tools/screenshots.py _build/html _build/pictures
 
 ## serve: show the website on http://localhost:8000/
 serve: $(SITE)
@@ -120,15 +57,6 @@ dist: $(INSTALLED)
 	$(BIN)/python -m build --no-isolation --outdir _build/dist
 	$(BIN)/python tools/check_dist.py
 
-## release: publish what `make dist` has built under a tag, if all places say its version (TAG=v1.2.3)
-release:
-	$(PYTHON) tools/check_tag.py "$(TAG)"
-	gh release create "$(TAG)" _build/dist/* --verify-tag --generate-notes
-
-## audit: ask the package registry whether a flaw is known in a locked library (needs the internet)
-audit: $(INSTALLED)
-	$(BIN)/pip-audit --strict --disable-pip --no-deps --requirement requirements.txt
-
 ## lock: write requirements.txt from pyproject.toml (UPGRADE=1 takes newer versions)
 # Resolved by Debian's Python, the oldest that has to install it. A version of torch may come with a
 # label that only one index knows, such as "+cpu": it is taken off. pre-commit gets the same ruff.
@@ -145,21 +73,16 @@ lock:
 clean:
 	rm -rf _build $(VENV) $(BENCH) $(OLDEST)
 
-## help: show this list
+## help: show this list, and what is needed seldom (tools/research.mk)
 help:
-	@awk -F ': ' '/^## / {printf "  make %-10s %s\n", substr($$1, 4), substr($$0, length($$1) + 3)}' Makefile
+	@awk -F ': ' '/^## / {printf "  make %-11s %s\n", substr($$1, 4), substr($$0, length($$1) + 3)}' $(MAKEFILE_LIST)
+
+include tools/research.mk
 
 $(INSTALLED): requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --requirement requirements.txt
 	$(BIN)/python -m pip install --no-deps --editable .
-	touch $@
-
-# What we are compared with is none of our requirements: it has an environment of its own.
-$(BENCH)/.installed: $(INSTALLED) tools/bench/requirements.txt
-	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/python -m pip install --constraint requirements.txt \
-		--requirement tools/bench/requirements.txt --editable .
 	touch $@
 
 # Built from nothing, because Sphinx warns of a page only when it reads it.

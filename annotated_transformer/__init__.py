@@ -11,4 +11,4 @@ Conventions, everywhere:
 - The special tokens have the ids ``PAD = 0``, ``BOS = 1``, ``EOS = 2``, ``UNK = 3``.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

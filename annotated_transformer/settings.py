@@ -112,6 +112,25 @@ and at most 1,000,000,000.
         check_value(type(settings), field.name, getattr(settings, field.name))
 
 
+def require_known(
+    settings: object, reader: str, known: Mapping[str, Collection[Any] | None]
+) -> None:
+    """Refuse a dataclass with a setting that a reader of it, named so, cannot express.
+
+    ``known`` lists what it can express: a setting with the values that it can have, or ``None`` for
+    any. Whatever it does not list must have its default.
+
+    Raises:
+        InputError: if there is one.
+    """
+    for field in fields(settings):  # type: ignore[arg-type]
+        value = getattr(settings, field.name)
+        allowed = known.get(field.name, (field.default,))
+        if allowed is not None and value not in allowed:
+            [*_, wanted] = allowed
+            raise InputError(f"{field.name} is {value!r}, {reader} can only have {wanted!r}.")
+
+
 def build(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
     """A dataclass from settings by name that come from outside.
 

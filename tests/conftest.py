@@ -19,7 +19,7 @@ from browser import CHROMIUM, FLAGS, VIEWS
 ROOT = Path(__file__).resolve().parent.parent
 
 # Who imports them has another device, or another precision, ever after; or trains.
-collect_ignore = ["own_device.py", "two_processes.py", "wrong_answers"]
+collect_ignore = ["own_device.py", "two_processes.py", "held_out"]
 
 # The notebooks run in processes of their own, which pytest's `pythonpath` does not reach.
 os.environ["PYTHONPATH"] = str(ROOT)

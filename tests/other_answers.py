@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformer_workbook.exercises.find_the_bug import SRC, TGT_IN
 
 from annotated_transformer.bahdanau import AdditiveAttention
 from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
@@ -21,6 +20,7 @@ from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.recurrent import RecurrentLayer
 from annotated_transformer.transformer import Embedding
+from transformer_workbook.exercises.find_the_bug import SRC, TGT_IN
 
 
 def decode_with_lists(next_logits: Any, bos: int, eos: int, limit: int) -> list[int]:

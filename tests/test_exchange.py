@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import ctranslate2
@@ -21,9 +22,10 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import export_to_ctranslate2, export_to_marian
 from annotated_transformer.models import MODELS
 from annotated_transformer.multi30k import DATA_VARIABLE
-from annotated_transformer.run import Recipe, Run
+from annotated_transformer.run import Recipe, Run, export_to_web
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import EOS, PAD, UNK
+from annotated_transformer.transformer import Transformer, TransformerConfig
 from oracles import assert_close, randomise
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -152,6 +154,30 @@ def test_marian_is_no_recurrent_model(tmp_path, model):
     run = made(tmp_path / "run", model, d_model=8, hidden_dim=6)
     with pytest.raises(InputError, match=f"model is '{model}', Marian can only have 'transformer'"):
         export_to_marian(run, tmp_path / "marian")
+
+
+@dataclass(frozen=True)
+class Windowed(TransformerConfig):
+    """A Transformer with a setting that no format knows."""
+
+    window: int | None = None
+
+
+@pytest.mark.parametrize(
+    ("export", "reader"),
+    [
+        (export_to_marian, "Marian"),
+        (export_to_ctranslate2, "CTranslate2"),
+        (export_to_web, "the laboratory"),
+    ],
+)
+def test_a_setting_that_a_format_does_not_know_is_refused(tmp_path, monkeypatch, export, reader):
+    monkeypatch.setitem(MODELS, "transformer", (Transformer, Windowed))
+    export(made(tmp_path / "usual", **SIZES), tmp_path / "written")
+    run = made(tmp_path / "run", **SIZES, window=3)
+    with pytest.raises(InputError, match=f"^window is 3, {reader} can only have None\\.$"):
+        export(run, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 # --- CTranslate2 ----------------------------------------------------------------------------------

@@ -114,10 +114,17 @@ def test_what_does_not_belong_into_an_archive_is_found() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["course/explorer.css", "course/explorer.js", "py.typed"])
-def test_what_an_archive_lacks_is_found(name: str) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        "annotated_transformer/py.typed",
+        "transformer_workbook/exercises/masking.toml",
+        "transformer_workbook/notebook/explorer.css",
+        "transformer_workbook/notebook/explorer.js",
+    ],
+)
+def test_what_an_archive_lacks_is_found(path: str) -> None:
     needed = package_files()
-    path = f"annotated_transformer/{name}"
     assert path in needed
     assert faults(needed - {path}, needed) == [f"{path} is missing"]
 
@@ -196,8 +203,8 @@ def steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def targets() -> set[str]:
     """Return what `make` can be asked for."""
-    (names,) = re.findall(r"(?m)^\.PHONY: (.*)$", text("Makefile"))
-    return set(names.split())
+    names = re.findall(r"(?m)^\.PHONY: (.*)$", text("Makefile") + text("tools/research.mk"))
+    return set(" ".join(names).split())
 
 
 def foreign_commands(workflow: dict[str, Any]) -> list[str]:
@@ -244,7 +251,7 @@ def test_a_picture_of_every_page_is_kept() -> None:
     made = [number for number, step in enumerate(todo) if step.get("run") == "make pictures"]
     (kept,) = [step for step in todo if "upload-artifact" in step.get("uses", "")]
     assert todo[made[0] + 1] == kept
-    assert f"screenshots.py _build/html {kept['with']['path']}\n" in text("Makefile")
+    assert f"screenshots.py _build/html {kept['with']['path']}\n" in text("tools/research.mk")
 
 
 def test_the_oldest_python_that_the_package_allows_is_checked() -> None:

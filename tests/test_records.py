@@ -51,7 +51,7 @@ def test_a_record_says_how_it_was_made(name: str) -> None:
     assert {"python", "torch"} <= made.keys()
     threads = "two threads" if name in TWO_THREADS else "one thread"
     assert made["machine"].endswith(f"{threads} a run")
-    _, target = (ROOT / "Makefile").read_text(encoding="utf-8").split(f"\n{group}:")
+    _, target = (ROOT / "tools" / "research.mk").read_text(encoding="utf-8").split(f"\n{group}:")
     assert target.split("\n\n")[0].endswith(f"-m records --group {group}")
 
 

@@ -25,12 +25,14 @@ COMMANDS = [
     ["--help"],
     ["train", "--model", "luong", "--steps", "2", "--out", "run"],
     ["translate", "run", "I am a student"],
+    ["start", "mine"],
 ]
 
 
 def package_files() -> set[str]:
-    """Return the path of every file of the package, as an archive writes it."""
-    files = (path for path in (ROOT / "annotated_transformer").rglob("*") if path.is_file())
+    """Return the path of every file of both packages, as an archive writes it."""
+    packages = (ROOT / "annotated_transformer", ROOT / "transformer_workbook")
+    files = (path for package in packages for path in package.rglob("*") if path.is_file())
     return {p.relative_to(ROOT).as_posix() for p in files if p.parent.name != "__pycache__"}
 
 

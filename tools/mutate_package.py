@@ -36,13 +36,9 @@ TESTS = {
     "positional_encoding": ("positional_encoding", "transformer", "properties"),
     "layers": ("layers", "transformer"),
     "transformer": ("transformer", "layers"),
-    "search": ("decoding",),
-    "sampling": ("decoding", "properties"),
     "decoding": ("decoding", "properties"),
     "loss": ("loss", "training", "properties"),
-    "schedule": ("schedule",),
-    "averaging": ("averaging", "training"),
-    "training": ("training", "loss", "averaging"),
+    "training": ("schedule", "averaging", "training", "loss"),
 }
 """For each module, the tests that may tell its mutants, the quickest first."""
 

@@ -1,13 +1,14 @@
 """Handing over: what an engine can compute, and the files that each of its folders has."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run import Run
 from annotated_transformer.sentence_pieces import SentencePieces
+from annotated_transformer.settings import require_known
 from annotated_transformer.transformer import Transformer
 
 
@@ -33,14 +34,33 @@ def hand_over(
     fill_folder(folder, fill)
 
 
-def require_settings(run: Run, engine: str, **allowed: tuple[object, ...]) -> None:
+KNOWN: dict[str, Collection[Any] | None] = {
+    "src_vocab": None,
+    "tgt_vocab": None,
+    "d_model": None,
+    "num_layers": None,
+    "num_heads": None,
+    "d_ff": None,
+    "activation": ("swish", "relu"),
+    "dropout": None,
+    "norm_position": ("pre", "post"),
+    "positions": ("learned", "sinusoidal"),
+    "max_length": None,
+    "share_embeddings": None,
+    "tie_output": None,
+}
+"""The settings of a Transformer that every engine can express, with their values, if not all."""
+
+
+def require_settings(run: Run, engine: str, **known: Collection[Any]) -> None:
     """Make sure that an engine can compute the model of a run: a Transformer with such settings.
 
-    Its heads have to cut d_model into equal parts, one for each head of keys and values.
+    Its heads have to cut d_model into equal parts, one for each head of keys and values. ``known``
+    are the values of settings of which the engine has fewer than others.
 
     Raises:
-        InputError: if it is another model, a setting has a value that is not allowed, or its texts
-            are not cut by the library *tokenizers*.
+        InputError: if it is another model, a setting has a value that the engine cannot express, or
+            its texts are not cut by the library *tokenizers*.
     """
     if any(isinstance(vocabulary, SentencePieces) for vocabulary in run.vocabularies):
         raise InputError(
@@ -51,13 +71,6 @@ def require_settings(run: Run, engine: str, **allowed: tuple[object, ...]) -> No
         raise InputError(f"model is {run.recipe.model!r}, {engine} can only have 'transformer'.")
     config = run.recipe.make_config(*map(len, run.vocabularies))
     width = config.d_model // config.num_heads
-    allowed = {
-        "d_k": (None, width),
-        "d_v": (None, width),
-        "num_kv_heads": (None, config.num_heads),
-        "norm": ("layer",),
-        **allowed,
-    }
-    for name, values in allowed.items():
-        if (value := getattr(config, name)) not in values:
-            raise InputError(f"{name} is {value!r}, {engine} can only have {values[-1]!r}.")
+    equal_parts = {"d_k": (None, width), "d_v": (None, width)}
+    equal_parts["num_kv_heads"] = (None, config.num_heads)
+    require_known(config, engine, KNOWN | equal_parts | known)

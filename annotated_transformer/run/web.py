@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.checkpoint import save_halved
 from annotated_transformer.run.folder import Run
+from annotated_transformer.settings import require_known
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus
 
@@ -19,6 +21,40 @@ FORMAT = 1
 
 LARGEST = 10_000_000
 """How many parameters a page can compute with while its reader waits."""
+
+RECURRENT: dict[str, Collection[Any] | None] = {
+    "src_vocab": None,
+    "tgt_vocab": None,
+    "d_model": None,
+    "hidden_dim": None,
+    "cell": ("rnn", "lstm", "gru"),
+    "dropout": None,
+}
+KNOWN: dict[str, Mapping[str, Collection[Any] | None]] = {
+    "seq2seq": RECURRENT,
+    "bahdanau": RECURRENT,
+    "luong": RECURRENT | {"score": ("dot", "concat", "general")},
+    "transformer": {
+        "src_vocab": None,
+        "tgt_vocab": None,
+        "d_model": None,
+        "num_layers": None,
+        "num_heads": None,
+        "d_ff": None,
+        "activation": ("swish", "relu"),
+        "d_k": None,
+        "d_v": None,
+        "num_kv_heads": None,
+        "dropout": None,
+        "norm": ("rms", "layer"),
+        "norm_position": ("pre", "post"),
+        "positions": ("learned", "sinusoidal"),
+        "max_length": None,
+        "share_embeddings": None,
+        "tie_output": None,
+    },
+}
+"""The settings that the page computes with, by the name of the model; the page refuses others."""
 
 SENTENCES = 100
 """How many sentences of the toy corpus go along, with their gold alignments."""
@@ -32,7 +68,8 @@ def export_to_web(run: Run, folder: Path) -> None:
     of every target token, and sentences of the test split with their gold alignments.
 
     Raises:
-        InputError: if there is something in the folder already, no weights yet, or too many.
+        InputError: if there is something in the folder already, no weights yet, or too many, or
+            the model has a setting that the page does not know.
     """
     require_empty(folder)
     model = run.model
@@ -59,7 +96,7 @@ def describe(run: Run) -> dict[str, Any]:
         "format": FORMAT,
         "version": __version__,
         "model": run.recipe.model,
-        "config": resolved(run.recipe.make_config(len(src), len(tgt))),
+        "config": resolved(run.recipe.model, run.recipe.make_config(len(src), len(tgt))),
         "search": {name: getattr(search, name) for name in ("beam", "alpha", "extra_length")},
         "src": tokens_and_merges(src),
         "tgt": "src" if tgt.to_json() == src.to_json() else tokens_and_merges(tgt),
@@ -68,9 +105,14 @@ def describe(run: Run) -> dict[str, Any]:
     return described | (toy_sentences() if has_words else {})
 
 
-def resolved(config: Any) -> dict[str, Any]:
-    """The settings of a configuration; where one follows from others, its value."""
-    settings = asdict(config)
+def resolved(model: str, config: Any) -> dict[str, Any]:
+    """The settings that the page knows; where one follows from others, its value.
+
+    Raises:
+        InputError: if another setting has not its default.
+    """
+    require_known(config, "the laboratory", KNOWN[model])
+    settings = {name: value for name, value in asdict(config).items() if name in KNOWN[model]}
     if "num_heads" in settings:
         width = settings["d_model"] // settings["num_heads"]
         follow = {"d_k": width, "d_v": width, "num_kv_heads": settings["num_heads"]}

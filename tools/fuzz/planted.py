@@ -1,11 +1,11 @@
-"""Eleven faults to find: a reader's care taken away, one at a time, in a copy of the package."""
+"""Eleven faults to find: a reader's care taken away, one at a time, in a copy of the packages."""
 
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = "annotated_transformer"
+PACKAGES = "annotated_transformer", "transformer_workbook"
 
 
 @dataclass(frozen=True)
@@ -19,34 +19,69 @@ class Fault:
 
 
 FAULTS = [
-    Fault("tsv", "corpora.py", "zlib.error, UnicodeDecodeError)", "zlib.error)"),
-    Fault("tsv", "corpora.py", "if len(columns) != 2 or", "if len(columns) < 2 or"),
-    Fault("text", "corpora.py", "if source and target:", "if source or target:"),
-    Fault("gzip", "corpora.py", "(OSError, EOFError, zlib.error, ", "(OSError, "),
-    Fault("recipe", "run/presets.py", "if not isinstance(settings, dict):", "if settings is None:"),
+    Fault(
+        "tsv", "annotated_transformer/corpora.py", "zlib.error, UnicodeDecodeError)", "zlib.error)"
+    ),
+    Fault(
+        "tsv",
+        "annotated_transformer/corpora.py",
+        "if len(columns) != 2 or",
+        "if len(columns) < 2 or",
+    ),
+    Fault(
+        "text", "annotated_transformer/corpora.py", "if source and target:", "if source or target:"
+    ),
+    Fault(
+        "gzip", "annotated_transformer/corpora.py", "(OSError, EOFError, zlib.error, ", "(OSError, "
+    ),
+    Fault(
+        "recipe",
+        "annotated_transformer/run/presets.py",
+        "if not isinstance(settings, dict):",
+        "if settings is None:",
+    ),
     Fault(
         "recipe of a run",
-        "run/description.py",
+        "annotated_transformer/run/description.py",
         "(OSError, ValueError, RecursionError)",
         "(OSError, ValueError)",
     ),
     Fault(
         "weights",
-        "run/checkpoint.py",
+        "annotated_transformer/run/checkpoint.py",
         '!= checksum(tensors, header["progress"])',
         "is False",
     ),
-    Fault("checkpoint", "run/checkpoint.py", "(SafetensorError, KeyError, ", "(KeyError, "),
-    Fault("learning curve", "run/learning_curve.py", 're.fullmatch("[0-9]{1,18}", step)', "step"),
-    Fault("starts", "bitext.py", "except (OSError, ValueError) as", "except OSError as"),
-    Fault("exercises", "course/progress.py", "not isinstance(found, dict) or ", ""),
+    Fault(
+        "checkpoint",
+        "annotated_transformer/run/checkpoint.py",
+        "(SafetensorError, KeyError, ",
+        "(KeyError, ",
+    ),
+    Fault(
+        "learning curve",
+        "annotated_transformer/run/learning_curve.py",
+        're.fullmatch("[0-9]{1,18}", step)',
+        "step",
+    ),
+    Fault(
+        "starts",
+        "annotated_transformer/bitext.py",
+        "except (OSError, ValueError) as",
+        "except OSError as",
+    ),
+    Fault(
+        "exercises", "transformer_workbook/judge/progress.py", "not isinstance(found, dict) or ", ""
+    ),
 ]
 
 
 def plant(fault: Fault, folder: Path) -> None:
     """Write a copy of the package that has the fault into a folder."""
-    shutil.copytree(ROOT / PACKAGE, folder / PACKAGE, ignore=shutil.ignore_patterns("__pycache__"))
-    module = folder / PACKAGE / fault.module
+    for package in PACKAGES:
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, folder / package, ignore=ignore)
+    module = folder / fault.module
     text = module.read_text(encoding="utf-8")
     if text.count(fault.careful) != 1:
         raise SystemExit(f"{fault.module} has {fault.careful!r} not once: plant another fault.")

@@ -174,10 +174,11 @@ const oneOf = (...words) => (value) => words.includes(value);
 const SIZES = Object.fromEntries(
   ["src_vocab", "tgt_vocab", "d_model"].map((name) => [name, isSize]),
 );
-const RECURRENT = { ...SIZES, hidden_dim: isSize, cell: oneOf("rnn", "gru", "lstm") };
+const COMMON = { ...SIZES, dropout: Number.isFinite };
+const RECURRENT = { ...COMMON, hidden_dim: isSize, cell: oneOf("rnn", "gru", "lstm") };
 const SETTINGS = {
   transformer: {
-    ...SIZES,
+    ...COMMON,
     num_layers: isSize, num_heads: isSize, num_kv_heads: isSize, d_k: isSize, d_v: isSize,
     d_ff: isSize, max_length: isSize,
     norm: oneOf("layer", "rms"), norm_position: oneOf("post", "pre"),
@@ -194,6 +195,12 @@ function makeModel(kind, config, weights) {
     Object.hasOwn(SETTINGS, kind),
     `The model is ${JSON.stringify(kind)}, it must be one of ${Object.keys(SETTINGS).join(", ")}.`,
   );
+  for (const name of Object.keys(config ?? {})) {
+    requireThat(
+      Object.hasOwn(SETTINGS[kind], name),
+      `The model has the setting ${name}, which this page does not know.`,
+    );
+  }
   for (const [name, fits] of Object.entries(SETTINGS[kind])) {
     const value = config?.[name];
     requireThat(fits(value), `model.json is damaged: its ${name} is ${JSON.stringify(value)}.`);

@@ -1,0 +1,89 @@
+# What is needed seldom, included by the Makefile: records, benches, mutants, releases.
+
+BENCH := .bench-venv
+OLDEST := .oldest-venv
+
+.PHONY: pdf pictures records capstone bench accelerator portability scale killtest fuzz mutants coverage oldest audit release
+
+## pdf: print the website into _build/course.pdf (through Debian's chromium)
+pdf: $(SITE)
+	PYTHONPATH=tests:book/_ext $(BIN)/python tools/make_pdf.py $(dir $(SITE)) _build/course.pdf
+
+## pictures: take the pictures of the README, and one of every page at three widths (into _build/pictures)
+pictures: $(SITE)
+	PYTHONPATH=tests $(BIN)/python tools/readme_pictures.py _build/html
+	PYTHONPATH=tests $(BIN)/python tools/screenshots.py _build/html _build/pictures
+
+## records: train what takes longer than a chapter has (over an hour; only what is missing is made)
+records: $(INSTALLED)
+	PYTHONPATH=tools OMP_NUM_THREADS=1 $(BIN)/python -m records --group records
+
+## capstone: train on Multi30k: a Transformer, tries for it, four models in equal time (hours; only what is missing)
+# Without the two settings the allocator gives large tensors back to the system after every step.
+capstone: $(INSTALLED)
+	PYTHONPATH=tools OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \
+		$(BIN)/python -m records --group capstone
+
+## bench: time ours beside others, training and decoding; writes book/records/bench_* (an hour, nothing beside it)
+bench: $(BENCH)/.installed
+	rm -f $(filter-out book/records/bench_accelerator.%,$(wildcard book/records/bench_*))
+	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group bench
+
+## accelerator: where there is a graphics card: what it computes is right, and how fast (minutes)
+accelerator: $(BENCH)/.installed
+	$(BIN)/python -c "import sys, torch; sys.exit(None if torch.cuda.is_available() else 'There is no card.')"
+	$(BIN)/pytest tests/test_accelerator.py
+	rm -f book/records/bench_accelerator.*
+	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group accelerator
+
+## portability: run the notebooks as on an older processor, and with two threads
+portability: $(INSTALLED)
+	ATEN_CPU_CAPABILITY=default $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
+	ATEN_CPU_CAPABILITY=avx2 $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
+	ANNOTATED_TRANSFORMER_THREADS=2 $(BIN)/pytest --nbval --nbval-current-env book
+
+## scale: begin to train on five million pairs, twice: time and memory (20 minutes, 10 GB of disk)
+scale: $(INSTALLED)
+	$(BIN)/python tools/many_pairs.py $(or $(FOLDER),_build/scale)
+
+## killtest: end a training by a hundred signals, full disks and links: nothing is lost (minutes)
+killtest: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/killtest.py $(KILLS)
+
+## fuzz: find the planted faults with broken files, then look for others (15 minutes)
+fuzz: $(INSTALLED)
+	PYTHONPATH=tools $(BIN)/python -m fuzz
+
+## mutants: break the package in every small way; nine of ten have to fail a test (two hours; MODULES=masking)
+mutants: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/mutate_package.py $(MODULES)
+
+## coverage: run the fast tests, and tell which lines and branches of the package none of them takes
+coverage: $(INSTALLED)
+	$(BIN)/pytest -m "not slow" --numprocesses 2 --cov --cov-report=term-missing tests annotated_transformer transformer_workbook
+
+## oldest: run the fast tests with the oldest libraries that pyproject.toml allows
+# Not those of the lock, whose libraries are newer.
+oldest: TESTS ?= annotated_transformer transformer_workbook $(filter-out $(patsubst %,tests/test_%.py,habits project reference),$(wildcard tests/test_*.py))
+oldest:
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install uv
+	$(OLDEST)/bin/uv pip install --python $(OLDEST)/bin/python --resolution lowest-direct \
+		--editable '.[export,notebooks,book,dev]'
+	$(OLDEST)/bin/python -m pytest -m "not slow" --numprocesses 2 $(TESTS)
+
+## audit: ask the package registry whether a flaw is known in a locked library (needs the internet)
+audit: $(INSTALLED)
+	$(BIN)/pip-audit --strict --disable-pip --no-deps --requirement requirements.txt
+
+## release: publish what `make dist` has built under a tag, if all places say its version (TAG=v1.2.3)
+release:
+	$(PYTHON) tools/check_tag.py "$(TAG)"
+	gh release create "$(TAG)" _build/dist/* --verify-tag --generate-notes
+
+# What we are compared with is none of our requirements: it has an environment of its own.
+$(BENCH)/.installed: $(INSTALLED) tools/bench/requirements.txt
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --constraint requirements.txt \
+		--requirement tools/bench/requirements.txt --editable .
+	touch $@
