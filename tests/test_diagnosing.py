@@ -10,7 +10,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transformer_workbook.exercises.cases import normal
-from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import Failure, equal
 from transformer_workbook.judge.diagnosis.arguments import other_cases
 from transformer_workbook.judge.diagnosis.dependence import circumstance
@@ -384,9 +383,8 @@ def share_of(part: float, whole: float) -> float:
 
 def test_two_mistakes_at_once_are_told() -> None:
     sentence = "w goes through no exp."
-    mistake = Mistake(sentence, lambda x, w: _weighted(x, w.log()))
-    cases = [(x, w.abs() + 1) for x, w in WEIGHTED.cases]
-    asked = Exercise(_weighted, cases, given=[mistake])
+    mistakes = {sentence: lambda x, w: _weighted(x, w.log())}
+    asked = Exercise(_weighted, mistakes, [(x, w.abs() + 1) for x, w in WEIGHTED.cases])
     told = asked(lambda x, w: -_weighted(x, w.log())).mistake
     assert told == (
         f"two mistakes at once: {sentence} Besides, "

@@ -1,8 +1,7 @@
 """Comparing: whether two results are the same, and how a wrong one is told from the right one."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import zip_longest
 from numbers import Real
 from typing import Any
 
@@ -44,13 +43,6 @@ def equal(got: Any, want: Any, whole: bool = False) -> bool:
         return _equal(got, want, whole)
     except Exception:  # a reader's object may raise at anything
         return False
-
-
-def all_equal(got: Iterable[Any], want: Iterable[Any], whole: bool = False) -> bool:
-    """Whether as many results are equal; after one that is not, no more are asked for."""
-    missing = object()
-    pairs = zip_longest(got, want, fillvalue=missing)
-    return all(x is not missing is not y and equal(x, y, whole) for x, y in pairs)
 
 
 def _equal(got: Any, want: Any, whole: bool) -> bool:
@@ -147,11 +139,8 @@ def _difference(got: Any, want: Any, whole: bool) -> str:
     if form(got, whole) != form(want, whole):
         asked = form(want, whole)
         if form(got) == form(want):  # the numbers alone are of another kind
-            asked = (
-                said("a whole number")
-                if is_number(want)
-                else said("{tensor} of whole numbers", tensor=asked)
-            )
+            asked = said("{tensor} of whole numbers", tensor=asked)
+            asked = said("a whole number") if is_number(want) else asked
         given = {"place": place, "got": "None" if got is None else form(got, whole), "asked": asked}
         if place:
             return said("it gives {got} at {place}; {asked} is asked for.", **given)
@@ -183,15 +172,13 @@ def first_difference(got: Any, want: Any, whole: bool = False) -> tuple[str, Any
 
 def form(value: Any, whole: bool = False) -> str:
     """What kind of thing a value is, and how large."""
-    kind = type(value).__name__
     if is_number(value):
         is_float = whole and torch.as_tensor(value).is_floating_point()
         return said("a float") if is_float else said("a number")
     if is_truth(value):
         return said("True or False")
     if isinstance(value, Tensor):
-        shape = tuple(value.shape)
-        are_truths, are_complex, are_floats = _kind(value, whole)
+        shape, (are_truths, are_complex, are_floats) = tuple(value.shape), _kind(value, whole)
         if are_truths:
             return said("a tensor of shape {shape} of True and False", shape=shape)
         if are_complex:
@@ -202,10 +189,10 @@ def form(value: Any, whole: bool = False) -> str:
     if isinstance(value, np.ndarray):
         return said("an array of NumPy of shape {shape}", shape=value.shape)
     if isinstance(value, list | tuple):
-        return said("a {type} of length {length}", type=kind, length=len(value))
+        return said("a {type} of length {length}", type=type(value).__name__, length=len(value))
     if isinstance(value, Mapping):
         return said("a dictionary with the keys {keys}", keys=", ".join(map(show, value)))
-    return said("something of type {type}", type=kind)
+    return said("something of type {type}", type=type(value).__name__)
 
 
 def show(value: Any, digits: int = 4) -> str:

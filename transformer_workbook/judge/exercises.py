@@ -15,9 +15,11 @@ from transformer_workbook.judge.comparing import LONG, Failure, brief, differenc
 from transformer_workbook.judge.diagnosis import Diagnosis
 from transformer_workbook.judge.diagnosis.relations import (
     always_the_same,
+    columns,
     other_kind,
     swapped_entries,
     two_mistakes,
+    wrong_columns,
 )
 from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.subjects import Subject
@@ -120,10 +122,6 @@ class Exercise(Task):
     def _asks_for_a_class(self) -> bool:
         return signature(self.reference).return_annotation is nn.Module
 
-    def results(self, function: Callable[..., Any]) -> list[Any]:
-        """What a function gives in every case."""
-        return [trial.result for trial in self.subject.trials(function)]
-
     def tell(self, got: Any, want: Any) -> str:
         """How a wrong result differs from the right one."""
         return difference(got, want, self.whole)
@@ -148,8 +146,7 @@ class Exercise(Task):
 
     def _by_itself(self, answer: Callable[..., Any], answers: list[Any], told: int) -> str:
         """What is said of a wrong answer without the catalogue."""
-        right = self.subject.right
-        diagnosis = self._diagnosis
+        diagnosis, right = self._diagnosis, self.subject.right
         if same := always_the_same(answers, right):
             return said(
                 "it gives {same} in every case; for {case}, {right} is right.",
@@ -198,12 +195,13 @@ class Derivation(Exercise):
         number, got = self._first_wrong(answers)
         if not number:
             return super().related(answers, right)
+        step = itemgetter(number - 1)
         for other, results in enumerate(zip(*right, strict=True), start=1):
             if equal(got, list(results), self.whole):
-                sentence = "step {number}: this is what is asked for in step {other}."
-                return said(sentence, number=number, other=other)
-        step = itemgetter(number - 1)
-        sentence = self._diagnosis.related(got, list(map(step, right)), step)
+                sentence = said("this is what is asked for in step {other}.", other=other)
+                break
+        else:
+            sentence = self._diagnosis.related(got, list(map(step, right)), step)
         values = {"number": number, "sentence": sentence}
         return said("step {number}: {sentence}", **values) if sentence else ""
 
@@ -225,16 +223,9 @@ class Derivation(Exercise):
 
         It is 0 where no step is wrong, or where there are more or fewer steps than asked for.
         """
-        right = self.subject.right
-        if not all(isinstance(steps, list | tuple) for steps in answers):
-            return 0, []
-        if any(len(x) != len(y) for x, y in zip(answers, right, strict=True)):
-            return 0, []
-        both = zip(*(zip(*results, strict=True) for results in (answers, right)), strict=True)
-        wrong = (
-            (n, list(x)) for n, (x, y) in enumerate(both, start=1) if not equal(x, y, self.whole)
-        )
-        return next(wrong, (0, []))
+        pairs = columns(answers, self.subject.right)
+        number = min(wrong_columns(pairs, self.whole), default=0)
+        return number, pairs[number - 1][0] if number else []
 
     def tell(self, got: Any, want: Any) -> str:
         """Which step is the first wrong one, and how."""

@@ -24,8 +24,9 @@ def read_progress(file: Path = FILE) -> dict[str, str]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not {"right", "wrong"}.issuperset(map(str, found.values())):
-        sentence = "{file} is not a record of exercises; delete it to begin a new one."
-        raise InputError(said(sentence, file=file))
+        raise InputError(
+            said("{file} is not a record of exercises; delete it to begin a new one.", file=file)
+        )
     return found
 
 

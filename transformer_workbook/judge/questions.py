@@ -154,7 +154,9 @@ SLIPS: tuple[Way, ...] = (
 
 def _slip(answer: float, right: int | float, within: float) -> str:
     """What a wrong number is of the right one."""
-    return first_said(SLIPS, lambda change: abs(answer - change(right)) <= within * abs(change(right)))
+    return first_said(
+        SLIPS, lambda change: abs(answer - change(right)) <= within * abs(change(right))
+    )
 
 
 def _too_large_or_small(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class Way(NamedTuple):
-    """A row of a table: what to say, and the change or the condition by which it is found out."""
+    """A row of a table: what to say, and a change or a condition by which it is found out."""
 
     says: str
     how: Callable[..., Any]

@@ -171,11 +171,7 @@ class Diagnosis:
     def wrong_axes(self, answers: Results, right: Results) -> str:
         """What to say if the answer is right for one number of axes, and raises for others."""
         axes = [next((x.dim() for x in case if isinstance(x, Tensor)), 0) for case in self.cases]
-        good = {
-            n
-            for n, got, want in zip(axes, answers, right, strict=True)
-            if equal(got, want, self.whole)
-        }
+        good = {n for n, right in zip(axes, self._are_right(answers, right), strict=True) if right}
         bad = {n: i for i, n in enumerate(axes) if n not in good}
         if len(good) != 1 or not bad:
             return ""
@@ -201,8 +197,11 @@ class Diagnosis:
                 return None
             return equal(self.give(answer, case), want, self.whole)
 
-        is_right = [equal(x, y, self.whole) for x, y in zip(answers, right, strict=True)]
+        is_right = self._are_right(answers, right)
         return circumstance(self.known, list(self.cases), is_right, elsewhere, otherwise)
+
+    def _are_right(self, answers: Results, right: Results) -> list[bool]:
+        return [equal(got, want, self.whole) for got, want in zip(answers, right, strict=True)]
 
     def failed(self, failure: Failure, case: int) -> str:
         """What an exception says of the answer."""

@@ -170,10 +170,7 @@ OF_TRUTHS: tuple[Way, ...] = (
     Way("it is right where `{name}` is True somewhere, and wrong in all other cases.", torch.any),
 )
 OF_IDS: tuple[Way, ...] = (
-    Way(
-        "it is right where there is no 0 in `{name}`, and wrong in all other cases.",
-        lambda x: (x != 0).all(),
-    ),
+    Way("it is right where there is no 0 in `{name}`, and wrong in all other cases.", torch.all),
     Way(
         "it is right where there is a 0 in `{name}`, and wrong in all other cases.",
         lambda x: (x == 0).any(),
@@ -235,21 +232,16 @@ def circumstance(
     if len(set(is_right)) < 2:
         return otherwise
 
-    def holds_then(holds: Holds) -> bool:
-        return list(map(holds, cases)) == list(is_right)
-
-    def right_then(holds: Holds) -> Iterator[bool | None]:
+    def further(holds: Holds) -> Iterator[bool | None]:
         return (elsewhere(case) for case in _mixed(cases) if holds(case))
 
-    of_all, of_one = (
-        _circumstances(known, cases, is_right),
-        _values(known, cases, is_right, otherwise),
-    )
+    def always(holds: Holds) -> bool:
+        return list(map(holds, cases)) == list(is_right) and False not in further(holds)
+
+    values = _values(known, cases, is_right, otherwise)
     return (
-        first_said(of_all, lambda holds: holds_then(holds) and False not in right_then(holds))
-        or first(
-            of_one, lambda holds: holds_then(holds) and set(right_then(holds)) - {None} == {True}
-        )
+        first_said(_circumstances(known, cases, is_right), always)
+        or first_said(values, lambda holds: always(holds) and any(further(holds)))
         or otherwise
     )
 

@@ -119,8 +119,14 @@ MEANINGS: dict[str, str] = {
     r"unsupported operand type\(s\) for (?P<sign>\S+): '(?P<one>.+)' and '(?P<other>.+)'": to_say(
         "`{sign}` stands between values of type {one} and {other}"
     ),
-    r"'(?P<type>[\w.]+)' object is not (?P<use>callable|iterable|subscriptable)": to_say(
-        "a value of type {type} is not {use}, and is used as if it were"
+    r"'(?P<type>[\w.]+)' object is not callable": to_say(
+        "a value of type {type} is not callable, and is used as if it were"
+    ),
+    r"'(?P<type>[\w.]+)' object is not iterable": to_say(
+        "a value of type {type} is not iterable, and is used as if it were"
+    ),
+    r"'(?P<type>[\w.]+)' object is not subscriptable": to_say(
+        "a value of type {type} is not subscriptable, and is used as if it were"
     ),
     r"'float' object cannot be interpreted as an integer|slice indices must be integers": to_say(
         "a number with a fraction stands where a whole one is needed; // divides without a rest"

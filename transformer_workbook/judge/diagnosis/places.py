@@ -32,7 +32,7 @@ def _only(place: Callable[[Tensor, Tensor], Tensor]) -> Holds:
     return holds
 
 
-def _square(x: Tensor) -> Tensor:
+def _all_of(x: Tensor) -> Tensor:
     return torch.ones(x.shape[-2:], dtype=torch.bool)
 
 
@@ -73,7 +73,7 @@ def _rows(tensor: Tensor) -> Tensor:
 
 
 WRONG: tuple[Way, ...] = (
-    Way("wrong numbers stand on the diagonal only.", _only(lambda x, y: _square(y).triu().tril())),
+    Way("wrong numbers stand on the diagonal only.", _only(lambda x, y: _all_of(y).triu().tril())),
     Way("some numbers are nan; the others are right.", _only(lambda x, y: x.isnan())),
     Way("some numbers are infinite; the others are right.", _only(lambda x, y: x.isinf())),
     Way("no True is missing, but some are too many.", _only(lambda x, y: _truths(x) & ~y)),
@@ -96,8 +96,8 @@ WRONG_ENDS: tuple[Way, ...] = (
 """What may hold of an axis."""
 
 CORNERS: tuple[Way, ...] = (
-    Way("wrong numbers stand above the diagonal only.", _only(lambda x, y: _square(y).triu(1))),
-    Way("wrong numbers stand below the diagonal only.", _only(lambda x, y: _square(y).tril(-1))),
+    Way("wrong numbers stand above the diagonal only.", _only(lambda x, y: _all_of(y).triu(1))),
+    Way("wrong numbers stand below the diagonal only.", _only(lambda x, y: _all_of(y).tril(-1))),
     Way("the rows are right, but stand in another order.", lambda x, y: equal(_rows(x), _rows(y))),
     Way(
         "the numbers are right, but stand in other places.",

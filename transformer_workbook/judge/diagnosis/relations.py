@@ -58,11 +58,8 @@ def _joined(first: Any, second: Any) -> Any:
     return torch.cat([first, second]) if isinstance(first, Tensor) else first + second
 
 
-def _rounded(decimals: int) -> Change:
-    def nearest(x: Any) -> Any:
-        return x.round(decimals=decimals) if isinstance(x, Tensor) else round(x, decimals)
-
-    return _numbers(nearest)
+def _rounded(n: int) -> Change:
+    return _numbers(lambda x: x.round(decimals=n) if isinstance(x, Tensor) else round(x, n))
 
 
 POWERS: tuple[Way, ...] = (
@@ -146,10 +143,7 @@ ASKED_FOR: tuple[Way, ...] = (
     Way("what is asked for is the softmax of this, along the last axis.", lambda x: x.softmax(-1)),
     Way("what is asked for is the tanh of this.", lambda x: x.tanh()),
     Way("what is asked for is how many these are.", len),
-    Way(
-        "some numbers are nan where 0 is asked for; the others are right.",
-        lambda x: x.nan_to_num(),
-    ),
+    Way("some numbers are nan where 0 is asked for; the others are right.", torch.nan_to_num),
     Way(
         "the right result comes first here, with more after it; it is asked for alone.",
         lambda x: x[0] if isinstance(x, tuple) else None,
@@ -182,9 +176,7 @@ def flat(result: Any) -> Tensor:
     """
     if is_sequence(result):
         return torch.cat([flat(entry) for entry in result])
-    if isinstance(result, Tensor) and result.dtype == torch.bool:
-        raise TypeError("no numbers")
-    if not isinstance(result, Tensor) and not is_number(result):
+    if not (result.dtype != torch.bool if isinstance(result, Tensor) else is_number(result)):
         raise TypeError("no numbers")
     return torch.as_tensor(result).detach().double().flatten()
 
@@ -352,7 +344,8 @@ def other_kind(answers: Results, right: Results) -> str:
     (got, want), *others = kinds
     if others or not got or not want or is_sequence(answers[0]) == is_sequence(right[0]):
         return ""
-    if all(_size(x) == _size(y) for x, y in zip(answers, right, strict=True)):
+    numbers = is_number(answers[0]) or is_number(right[0])
+    if not numbers and all(len(x) == len(y) for x, y in zip(answers, right, strict=True)):
         return ""  # a tensor may stand for a list
     return said("this is {got}; {asked} is asked for.", got=got, asked=want)
 
@@ -363,10 +356,6 @@ def _kind(result: Any) -> str:
     if is_number(result):
         return said("a number")
     return said("a tensor") if isinstance(result, Tensor) and result.dim() else ""
-
-
-def _size(result: Any) -> int:
-    return -1 if is_number(result) else len(result)
 
 
 def always_the_same(answers: Results, right: Results) -> str:
