@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import Failure, equal
 from transformer_workbook.judge.diagnosis.arguments import other_cases
 from transformer_workbook.judge.diagnosis.dependence import circumstance
@@ -24,6 +25,7 @@ from transformer_workbook.judge.diagnosis.places import (
 )
 from transformer_workbook.judge.diagnosis.relations import OF, by_a_quantity
 from transformer_workbook.judge.exercises import Derivation, Exercise
+from transformer_workbook.judge.sentences import Way
 from transformer_workbook.judge.trials import attempt
 
 RIGHT = [normal(3, 4, 5, seed=1) + 5, normal(2, 5, 4, seed=2) + 5]
@@ -205,24 +207,24 @@ def test_every_sentence_about_parts_is_tested_here() -> None:
     assert len(SEQUENCES) == 10
     assert len(OTHER_SHAPES) == 14
     assert len(WRONG) + len(CORNERS) == 11
-    assert len(places()) == 11 + 3 * 6
+    assert len(list(places())) == 11 + 3 * 6
 
 
 # --- by how much ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("written", OF)
-def test_a_size_that_is_a_factor_or_is_added_is_told(written: str) -> None:
+@pytest.mark.parametrize("way", OF)
+def test_a_size_that_is_a_factor_or_is_added_is_told(way: Way) -> None:
     right, known = [normal(3, seed=1), normal(4, seed=2)], [{"d": 3.0}, {"d": 7.0}]
-    values = [OF[written](sizes["d"]) for sizes in known]
+    values = [way.how(sizes["d"]) for sizes in known]
     for change, told in (
         (lambda x, q: x * q, "this is what is asked for, times {}."),
         (lambda x, q: x / q, "this is what is asked for, divided by {}."),
         (lambda x, q: x + q, "this is too large by {}."),
         (lambda x, q: x - q, "this is too small by {}."),
-    )[: 2 if written == "(1 − {})" else 4]:
+    )[: 2 if way.says == "(1 − {size})" else 4]:
         answers = [change(x, q) for x, q in zip(right, values, strict=True)]
-        assert by_a_quantity(answers, right, known) == told.format(written.format("d"))
+        assert by_a_quantity(answers, right, known) == told.format(way.says.format(size="d"))
     assert by_a_quantity([2 * x for x in right], right, known) == ""
 
 
@@ -260,7 +262,7 @@ def test_the_right_result_for_other_arguments_is_told(said: str) -> None:
     except (TypeError, RuntimeError, IndexError):
         return  # the other arguments make no sense here
     told = ASKED._diagnosis._for_others(wrong, lambda x: x)
-    named = told.removeprefix("this is the right result for other arguments: ").rstrip(".")
+    named = told.removeprefix("this is the right result for other arguments: ")
     assert equal([_mixed(*case) for case in FOR_OTHERS[named]], wrong)
 
 
@@ -383,8 +385,9 @@ def share_of(part: float, whole: float) -> float:
 
 def test_two_mistakes_at_once_are_told() -> None:
     sentence = "w goes through no exp."
-    mistakes = {sentence: lambda x, w: _weighted(x, w.log())}
-    asked = Exercise(_weighted, mistakes, [(x, w.abs() + 1) for x, w in WEIGHTED.cases])
+    mistake = Mistake(sentence, lambda x, w: _weighted(x, w.log()))
+    cases = [(x, w.abs() + 1) for x, w in WEIGHTED.cases]
+    asked = Exercise(_weighted, cases, given=[mistake])
     told = asked(lambda x, w: -_weighted(x, w.log())).mistake
     assert told == (
         f"two mistakes at once: {sentence} Besides, "

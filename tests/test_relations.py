@@ -15,6 +15,7 @@ from transformer_workbook.judge.diagnosis.relations import (
     relation,
 )
 from transformer_workbook.judge.exercises import Derivation, Exercise
+from transformer_workbook.judge.sentences import Way
 
 NUMBERS = [0.25, 3.5, 6.25]
 FRACTIONS = [0.2537, -3.5219, 6.7253]
@@ -24,18 +25,18 @@ TABLES = [normal(2, 3, seed=5), normal(3, 4, seed=6)]
 TRUTHS = [torch.tensor([True, False, False]), torch.tensor([False, True])]
 
 
-@pytest.mark.parametrize("sentence", RELATIONS)
-def test_every_relation_is_told_by_its_own_name(sentence: str) -> None:
+@pytest.mark.parametrize("way", RELATIONS)
+def test_every_relation_is_told_by_its_own_name(way: Way) -> None:
     """For one kind of result at least: others may have an axis, or an order, too few for it."""
     told = set()
     for right in (FRACTIONS, NUMBERS, VECTORS, MATRICES, TABLES, TRUTHS, [[3, 1, 2, 0], [7, 9]]):
         with suppress(Exception):  # the change makes no sense for results of this kind
-            told.add(relation([RELATIONS[sentence](x) for x in right], right))
-    assert sentence in told
+            told.add(relation([way.how(x) for x in right], right))
+    assert way.says in told
 
 
-@pytest.mark.parametrize("sentence", ASKED_FOR)
-def test_what_would_have_to_be_done_yet_is_told(sentence: str) -> None:
+@pytest.mark.parametrize("way", ASKED_FOR)
+def test_what_would_have_to_be_done_yet_is_told(way: Way) -> None:
     """From tables, or what has nan in it, or tuples with the right result at one end."""
     holes = [torch.where(x > 0, x, torch.nan) for x in TABLES]
     lists = [[4, 9], [7, 2, 3]]
@@ -43,8 +44,8 @@ def test_what_would_have_to_be_done_yet_is_told(sentence: str) -> None:
     told = set()
     for answers in (TABLES, holes, first, last, lists):
         with suppress(Exception):  # the change makes no sense for answers of this kind
-            told.add(relation(answers, [ASKED_FOR[sentence](x) for x in answers]))
-    assert sentence in told
+            told.add(relation(answers, [way.how(x) for x in answers]))
+    assert way.says in told
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The commands for a package of one's own: start, check.
 
-The command line finds them by their entry points, at every start of the program; what they do
-imports much more, so they import it themselves.
+The command line finds them by their entry points, at every start of the program; what they need is
+much more, so they import it when they run.
 """
 
 import json
@@ -10,13 +10,12 @@ from typing import Annotated
 
 import typer
 
-from annotated_transformer.cli.options import one_sentence, require_text
-
 
 def start(
     folder: Annotated[Path, typer.Argument(help="A new folder for your package.")],
 ) -> None:
     """Begin a package of your own: what the course teaches, with nothing in its functions."""
+    from annotated_transformer.cli.options import one_sentence, require_text
     from transformer_workbook.own import start as start_package
 
     with one_sentence():
@@ -39,6 +38,7 @@ def check(
 
     The exit code is 0 if all is right, 1 if something is wrong or not written yet.
     """
+    from annotated_transformer.cli.options import one_sentence, require_text
     from transformer_workbook.own import check_package
 
     with one_sentence():

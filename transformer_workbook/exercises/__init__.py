@@ -1,7 +1,7 @@
 """The exercises of the book: a file for every chapter, named by the stem of its notebook.
 
-A chapter asks its exercises in the order of its file; the mistakes of each stand in the table beside
-it. An exercise is called with the reader's function and returns a verdict:
+A chapter asks its exercises in the order of its file; their mistakes stand in the table beside it.
+An exercise is called with the reader's function and returns a verdict:
 
 >>> from transformer_workbook import exercises
 >>> exercises.count_tokens(lambda ids: ids.sum(dim=1))
