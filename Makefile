@@ -7,8 +7,12 @@ NOTEBOOKS ?= $(wildcard book/*.ipynb book/*/*.ipynb)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+CHECKED := $(VENV)/.checked
 SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book annotated_transformer transformer_workbook -type f -not -path '*/.*' -not -path '*/__pycache__/*')
+
+# In the order of the files: reading the site takes one worker minutes, it must not come last.
+READING := --nbval --nbval-current-env --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DELETE_ON_ERROR:
 .PHONY: book test nightly check notebooks serve lint dist lock clean help
@@ -18,16 +22,17 @@ book: $(SITE)
 	@echo
 	@echo "The book is at file://$(abspath $(SITE))"
 
-## test: run everything: units, doctests, notebooks, the site in a browser
-# In the order of the files: reading the site takes one worker minutes, it must not come last.
-test: $(SITE)
-	SITE=$(dir $(SITE)) $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile \
-		--no-loadscope-reorder
+## test: units, doctests, the notebooks that a change may concern, the site in a browser
+test: $(CHECKED) $(SITE)
+	@PYTHONPATH=tests $(BIN)/python tools/fetch_browser.py
+	SITE=$(dir $(SITE)) $(BIN)/pytest -m "not nightly" $(READING)
+	@echo "Left out: research, mutants, held-out answers, killed processes, every view, pages unchanged since" \
+		"they were compared (make nightly)."
 
 ## nightly: all that `make test` leaves out: research, mutants, held-out answers, every view of the site
-nightly: $(SITE)
-	SITE=$(dir $(SITE)) $(BIN)/pytest --nightly --nbval --nbval-current-env --numprocesses 2 --dist loadfile \
-		--no-loadscope-reorder
+nightly: $(CHECKED) $(SITE)
+	@PYTHONPATH=tests $(BIN)/python tools/fetch_browser.py
+	SITE=$(dir $(SITE)) COMPARE=all $(BIN)/pytest $(READING)
 	$(MAKE) mutants killtest fuzz
 
 ## check: style, types and fast tests, in a few minutes
@@ -35,7 +40,7 @@ check: lint
 	$(BIN)/pytest -m "not slow" --numprocesses 2 tests annotated_transformer transformer_workbook
 
 ## notebooks: run the notebooks again and store their outputs (NOTEBOOKS=book/x.ipynb for one)
-notebooks: $(INSTALLED)
+notebooks: $(CHECKED)
 	$(BIN)/python tools/run_notebooks.py $(NOTEBOOKS)
 	$(BIN)/python tools/readme_pictures.py
 
@@ -44,7 +49,7 @@ serve: $(SITE)
 	$(BIN)/python -m http.server --bind localhost --directory _build/html 8000
 
 ## lint: check style (ruff), types (mypy) and the order of imports (import-linter)
-lint: $(INSTALLED)
+lint: $(CHECKED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -52,7 +57,7 @@ lint: $(INSTALLED)
 
 ## dist: build wheel and sdist into _build/dist, and use the wheel in an empty environment
 # Built by the locked hatchling. In the empty environment, too, pip should find a CPU build of torch.
-dist: $(INSTALLED)
+dist: $(CHECKED)
 	rm -rf _build/dist
 	$(BIN)/python -m build --no-isolation --outdir _build/dist
 	$(BIN)/python tools/check_dist.py
@@ -79,10 +84,14 @@ help:
 
 include tools/research.mk
 
+# What a reader needs, and what the checks need beside it.
 $(INSTALLED): requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --constraint requirements.txt --editable '.[notebooks,book]'
+	touch $@
+
+$(CHECKED): $(INSTALLED)
 	$(BIN)/python -m pip install --requirement requirements.txt
-	$(BIN)/python -m pip install --no-deps --editable .
 	touch $@
 
 # Built from nothing, because Sphinx warns of a page only when it reads it.

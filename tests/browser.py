@@ -1,5 +1,6 @@
 """Open a page in a browser and list everything that is wrong with it."""
 
+import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,9 +11,9 @@ from threading import Thread
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import ConsoleMessage, Page, Request, Response
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, Response
 
-CHROMIUM = Path("/usr/bin/chromium")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
     "--no-sandbox",  # Chromium refuses to start for root otherwise
     "--disable-gpu",
@@ -23,6 +24,7 @@ FLAGS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",  # no other host can be reached
 ]
+MISSING = "there is no browser: apt-get install chromium, or .venv/bin/playwright install chromium"
 VIEWS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
@@ -140,6 +142,30 @@ SCRIPTS = {
     "image in a void": STRETCHED,
     "overflow": OVERFLOW,
 }
+
+
+def chromium(playwright: Playwright) -> Path | None:
+    """Return the browser that is installed, or else the one that Playwright has fetched, if any."""
+    installed = next(filter(None, map(shutil.which, NAMES)), None)
+    found = Path(installed or playwright.chromium.executable_path)
+    return found if found.exists() else None
+
+
+@contextmanager
+def launched(playwright: Playwright) -> Iterator[Browser]:
+    """Start the browser.
+
+    Raises:
+        FileNotFoundError: if there is none; the message says how to have one.
+    """
+    program = chromium(playwright)
+    if program is None:
+        raise FileNotFoundError(MISSING)
+    browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+    try:
+        yield browser
+    finally:
+        browser.close()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ import torch
 from jaxtyping import config
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from browser import CHROMIUM, FLAGS, VIEWS
+import comparing_pages
+from browser import VIEWS, launched
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -76,11 +77,34 @@ def as_readers_do() -> Iterator[None]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test in a browser is slow, before `-m` chooses among the tests."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Every test in a browser is slow, before `-m` chooses; an unchanged page is not compared."""
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
+    if config.getoption("nbval", False):
+        kept = comparing_pages.unchanged()
+        config.hook.pytest_deselected(items=[item for item in items if item.path in kept])
+        items[:] = [item for item in items if item.path not in kept]
+
+
+OUTCOMES: dict[Path, bool] = {}
+"""Whether the cells of a notebook that were compared have passed, one and all."""
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note what became of a cell."""
+    path = ROOT / report.nodeid.partition("::")[0]
+    if path.suffix == ".ipynb":
+        OUTCOMES[path] = OUTCOMES.get(path, True) and report.passed
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write down which deeper pages were compared whole, and passed."""
+    whole = not session.config.getoption("keyword") and session.shouldstop is False
+    passed = [path for path in comparing_pages.deeper_pages() if OUTCOMES.get(path)]
+    if passed and whole and not hasattr(session.config, "workerinput"):
+        comparing_pages.write(passed)
 
 
 @contextmanager
@@ -98,18 +122,17 @@ def on_a_core_of_its_own() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    if not CHROMIUM.exists():
-        message = f"there is no {CHROMIUM}: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+    """Chromium. Where there is none, its tests are skipped; on a server of tests they fail."""
     with ExitStack() as stack:
         with on_a_core_of_its_own():
             playwright = stack.enter_context(sync_playwright())
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            try:
+                browser = stack.enter_context(launched(playwright))
+            except FileNotFoundError as error:
+                if os.environ.get("CI"):
+                    pytest.fail(str(error))
+                pytest.skip(str(error))
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,23 +1,28 @@
 """Every page of the site: what is wrong with it in a window, in the dark and on a phone."""
 
-import re
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
+import pytest
 from bs4 import BeautifulSoup, SoupStrainer
 from playwright.sync_api import Browser
 
 from browser import VIEWS, problems, serve
 
+ONCE = ("rules", "contrast")
 # In the dark, only colours are others. On a phone they are those of the light, which
 # test_no_colour_depends_on_the_width_of_the_page holds.
-CHECKED = ("phone rules", "rules", "contrast", "dark contrast")
-LESSON = re.compile(r"book/\d\d_\w+\.html")
+EVERY_VIEW = ("phone rules", *ONCE, "dark contrast")
+READINGS = pytest.mark.parametrize(
+    "views",
+    [
+        pytest.param(ONCE, id="once"),
+        pytest.param(EVERY_VIEW, id="every view", marks=pytest.mark.nightly),
+    ],
+)
 PARTS = 8
 """Enough of them for two processes to share."""
-TALLEST = 20_000
-"""How many pixels a lesson may be high in a wide window, in Debian's fonts."""
-HEIGHT = "document.documentElement.scrollHeight"
 
 
 def parsed(page: Path, *tags: str) -> BeautifulSoup:
@@ -45,15 +50,13 @@ def every_page(site: Path) -> list[str]:
     return pages
 
 
-def faults(site: Path, browser: Browser, pages: list[str], judged: set[str]) -> list[str]:
-    """Read these pages of the built site: what is wrong with each, and its height.
+def faults(
+    site: Path, browser: Browser, pages: list[str], judged: set[str], views: Collection[str]
+) -> list[str]:
+    """Read these pages of the built site: what is wrong with each.
 
     Looks in `judged` have been read for contrast before.
     """
-    found = []
     with serve(site) as base, browser.new_page(**VIEWS["light"]) as tab:
-        for page in pages:
-            found += [str(fault) for fault in problems(tab, base, page, CHECKED, judged)]
-            if LESSON.fullmatch(page) and (height := tab.evaluate(HEIGHT)) > TALLEST:
-                found.append(f"{page}: endless: {height} pixels, at most {TALLEST}")
-    return found
+        found = [problems(tab, base, page, views, judged) for page in pages]
+    return [str(fault) for faults in found for fault in faults]

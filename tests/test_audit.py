@@ -12,6 +12,8 @@ from threading import Thread
 
 import pytest
 
+pytestmark = pytest.mark.nightly  # the audit is asked once a week
+
 ROOT = Path(__file__).parents[1]
 LOCKED = re.findall(r"^(\S+)==(\S+)", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.M)
 

@@ -29,6 +29,8 @@ from records import programs
 from records.tables import Tables, read
 from small_models import random_examples
 
+pytestmark = pytest.mark.nightly  # research
+
 VOCAB = 11
 SIZES = {"d_model": 8, "num_layers": 2, "num_heads": 2, "d_ff": 12}
 BATCHES = [Batch.of(random_examples(6, seed=seed)) for seed in range(3)]

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from browser import problems, serve
-from every_page import every_page, faults
+from every_page import EVERY_VIEW, every_page, faults
 
 SOUND = '<h1>A page</h1><p>A word and <span class="math"><math><mi>x</mi></math></span>.</p>'
 FAULTS = {
@@ -85,7 +85,7 @@ def test_an_endless_lesson_is_found(tmp_path: Path, browser: Browser) -> None:
     for name, height in (("01_short", 19_000), ("02_endless", 20_001), ("index", 30_000)):
         write_page(tmp_path / "book", SOUND + f'<div style="height: {height}px"></div>')
         (tmp_path / "book" / "page.html").rename(tmp_path / "book" / f"{name}.html")
-    (found,) = faults(tmp_path, browser, every_page(tmp_path), set())
+    (found,) = faults(tmp_path, browser, every_page(tmp_path), set(), EVERY_VIEW)
     assert found.startswith("book/02_endless.html: endless: 20")
 
 

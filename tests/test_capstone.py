@@ -25,6 +25,8 @@ from records import captions, checkpoint, tries
 from records.captions import CHECKPOINT
 from records.tables import RECORDS, Tables, read
 
+pytestmark = pytest.mark.nightly  # research
+
 ROOT = Path(__file__).resolve().parent.parent
 SENTENCES = [  # at least one for each bin of lengths
     ("ein hund rennt", "a dog runs"),

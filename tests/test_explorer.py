@@ -16,7 +16,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import forced_attention
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from browser import VIEWS, inaccessible, problems, serve
-from every_page import CHECKED
+from every_page import EVERY_VIEW
 from transformer_workbook.notebook.explorer import attention_explorer
 from transformer_workbook.notebook.figures import COLOURS, heat_map
 
@@ -505,7 +505,7 @@ def written(tmp_path: Path) -> Path:
 
 def test_the_page_is_sound(tab: Page, written: Path) -> None:
     with serve(written) as base:
-        assert problems(tab, base, "page.html", CHECKED) == []
+        assert problems(tab, base, "page.html", EVERY_VIEW) == []
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -4,6 +4,8 @@ import pytest
 
 from fuzz.planted import FAULTS, ROOT, plant
 
+pytestmark = pytest.mark.nightly  # the fuzzer's own
+
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.careless or fault.careful)
 def test_a_fault_is_planted_where_the_care_is(fault, tmp_path):

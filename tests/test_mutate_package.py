@@ -6,6 +6,8 @@ import pytest
 
 from mutate_package import ROOT, SURVIVING, TESTS, mutants, without_types
 
+pytestmark = pytest.mark.nightly  # those of the mutants
+
 
 def test_what_does_not_run_is_not_mutated():
     code = 'def f(x: int = 3) -> "y":\n    """Say."""\n    z: int = x | 1\n    return z'

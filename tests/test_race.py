@@ -21,6 +21,8 @@ from records.race import Settings
 from records.tables import RECORDS, Tables, read
 from records.trials import SEEDS, TRIAL, best_rate
 
+pytestmark = pytest.mark.nightly  # research
+
 SIZES: dict[str, Any] = {"src_vocab": 11, "tgt_vocab": 13, "d_model": 4, "hidden_dim": 6}
 
 

@@ -17,6 +17,8 @@ from records import norm, stacks, tables
 from records.tables import RECORDS
 from test_records import remade
 
+pytestmark = pytest.mark.nightly  # research
+
 CHAPTER = Path(__file__).resolve().parent.parent / "book" / "deeper" / "depth.ipynb"
 STACKS, NORMS = (tables.read(RECORDS / f"{name}.csv") for name in ("stacks", "norms"))
 DEEP = ("plain, 24", "shortcut, 24")

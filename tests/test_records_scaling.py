@@ -11,6 +11,8 @@ from records.scaling import FACTORS, FRESH, MODELS, RATES, Kind, Party
 from records.tables import RECORDS
 from test_records import remade
 
+pytestmark = pytest.mark.nightly  # research
+
 ROWS = tables.read(RECORDS / "scaling.csv")
 
 

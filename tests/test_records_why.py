@@ -15,6 +15,8 @@ from records.tables import Row
 from test_records import remade, rows_of
 from transformer_workbook.notebook import difference, verdict
 
+pytestmark = pytest.mark.nightly  # research
+
 BOOK = Path(__file__).resolve().parent.parent / "book"
 FAR_REACH = BOOK / "deeper" / "far_reach.ipynb"
 PAGES = [BOOK / "10_why_attention.ipynb", BOOK / "deeper" / "costs.ipynb", FAR_REACH]

@@ -153,12 +153,13 @@ def test_an_equation_ends_where_its_words_end() -> None:
     assert with_formulas("If a\nb is.", equations) == "If :math:`a_b` is."
 
 
-def test_every_locked_library_is_listed_with_a_licence() -> None:
+def test_every_library_that_a_reader_installs_is_listed_with_a_licence() -> None:
     locked = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.txt").read_text("utf-8"), re.M)
     found = licences_page.libraries()
-    assert {*map(canonicalize_name, locked)} - {"pip", "setuptools"} <= set(found)
+    assert set(found) <= set(map(canonicalize_name, locked))
     assert found["torch"][1] == "the package"
-    assert found["pytest"][1] == "the checks"
+    assert found["sphinx"][1] == "the book"
+    assert "pytest" not in found
     assert licences_page.licence(found["numpy"][0]).startswith("BSD-3-Clause")
     assert all(licences_page.licence(library) for library, _ in found.values())
 

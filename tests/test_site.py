@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, expect
 from reading_time import reading
 
 from browser import serve
-from every_page import LESSON, every_page, leads_to, parsed
+from every_page import leads_to, parsed
 
 pytestmark = pytest.mark.slow
 
@@ -190,10 +190,6 @@ def test_the_equations_of_the_docstrings_are_formulas(site: Path) -> None:
     for tag in page.select("article :is(.math, code, pre, .sig)"):
         tag.decompose()
     assert re.findall(r".*(?:[√Σᵀ⊙₋∞]|\b[A-Z]_\w\b).*", page.select_one("article").get_text()) == []
-
-
-def test_the_height_of_every_lesson_is_measured(site: Path) -> None:
-    assert len([page for page in every_page(site) if LESSON.fullmatch(page)]) >= 17
 
 
 @pytest.mark.parametrize(("hand", "which"), [("mouse", 0), ("keyboard", 1)])

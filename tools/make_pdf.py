@@ -17,7 +17,7 @@ from contents import ROOT, Entry, entries
 from playwright.sync_api import Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
 
-from browser import CHROMIUM, FLAGS, serve
+from browser import launched, serve
 
 MARGIN = {"top": "18mm", "bottom": "22mm", "left": "16mm", "right": "16mm"}
 APPENDIX = "Solutions"
@@ -143,11 +143,9 @@ def main(site: Path, target: Path, only: list[str]) -> None:
     """Print the site, or only some of its pages."""
     settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     pages = [entry for entry in entries() if not only or entry.name in only]
-    with serve(site) as base, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with serve(site) as base, sync_playwright() as playwright, launched(playwright) as browser:
         page = browser.new_page()
         writer = joined(page, settings["title"], print_pages(page, base, pages))
-        browser.close()
     writer.write(target)
     print(f"{target}: {len(writer.pages)} pages, {target.stat().st_size / 1e6:.1f} MB")
 

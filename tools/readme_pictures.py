@@ -60,10 +60,9 @@ def photographs(site: Path) -> None:
     """Store the pictures of pages of a built site."""
     from playwright.sync_api import sync_playwright
 
-    from browser import CHROMIUM, FLAGS, serve
+    from browser import launched, serve
 
-    with sync_playwright() as playwright, serve(site) as base:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with sync_playwright() as playwright, launched(playwright) as browser, serve(site) as base:
         size = {"width": WIDTH, "height": HEIGHT}
         for name, (address, shown) in PAGES.items():
             with browser.new_page(viewport=size, color_scheme="light") as page:

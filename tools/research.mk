@@ -6,21 +6,21 @@ OLDEST := .oldest-venv
 .PHONY: pdf pictures records capstone bench accelerator portability scale killtest fuzz mutants coverage oldest audit release
 
 ## pdf: print the website into _build/course.pdf (through Debian's chromium)
-pdf: $(SITE)
+pdf: $(CHECKED) $(SITE)
 	PYTHONPATH=tests:book/_ext $(BIN)/python tools/make_pdf.py $(dir $(SITE)) _build/course.pdf
 
 ## pictures: take the pictures of the README, and one of every page at three widths (into _build/pictures)
-pictures: $(SITE)
+pictures: $(CHECKED) $(SITE)
 	PYTHONPATH=tests $(BIN)/python tools/readme_pictures.py _build/html
 	PYTHONPATH=tests $(BIN)/python tools/screenshots.py _build/html _build/pictures
 
 ## records: train what takes longer than a chapter has (over an hour; only what is missing is made)
-records: $(INSTALLED)
+records: $(CHECKED)
 	PYTHONPATH=tools OMP_NUM_THREADS=1 $(BIN)/python -m records --group records
 
 ## capstone: train on Multi30k: a Transformer, tries for it, four models in equal time (hours; only what is missing)
 # Without the two settings the allocator gives large tensors back to the system after every step.
-capstone: $(INSTALLED)
+capstone: $(CHECKED)
 	PYTHONPATH=tools OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \
 		$(BIN)/python -m records --group capstone
 
@@ -37,29 +37,29 @@ accelerator: $(BENCH)/.installed
 	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group accelerator
 
 ## portability: run the notebooks as on an older processor, and with two threads
-portability: $(INSTALLED)
+portability: $(CHECKED)
 	ATEN_CPU_CAPABILITY=default $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
 	ATEN_CPU_CAPABILITY=avx2 $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
 	ANNOTATED_TRANSFORMER_THREADS=2 $(BIN)/pytest --nbval --nbval-current-env book
 
 ## scale: begin to train on five million pairs, twice: time and memory (20 minutes, 10 GB of disk)
-scale: $(INSTALLED)
+scale: $(CHECKED)
 	$(BIN)/python tools/many_pairs.py $(or $(FOLDER),_build/scale)
 
 ## killtest: end a training by a hundred signals, full disks and links: nothing is lost (minutes)
-killtest: $(INSTALLED)
+killtest: $(CHECKED)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/killtest.py $(KILLS)
 
 ## fuzz: find the planted faults with broken files, then look for others (15 minutes)
-fuzz: $(INSTALLED)
+fuzz: $(CHECKED)
 	PYTHONPATH=tools $(BIN)/python -m fuzz
 
 ## mutants: break the package in every small way; nine of ten have to fail a test (two hours; MODULES=masking)
-mutants: $(INSTALLED)
+mutants: $(CHECKED)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/mutate_package.py $(MODULES)
 
 ## coverage: run the fast tests, and tell which lines and branches of the package none of them takes
-coverage: $(INSTALLED)
+coverage: $(CHECKED)
 	$(BIN)/pytest -m "not slow" --numprocesses 2 --cov --cov-report=term-missing tests annotated_transformer transformer_workbook
 
 ## oldest: run the fast tests with the oldest libraries that pyproject.toml allows
@@ -73,7 +73,7 @@ oldest:
 	$(OLDEST)/bin/python -m pytest -m "not slow" --numprocesses 2 $(TESTS)
 
 ## audit: ask the package registry whether a flaw is known in a locked library (needs the internet)
-audit: $(INSTALLED)
+audit: $(CHECKED)
 	$(BIN)/pip-audit --strict --disable-pip --no-deps --requirement requirements.txt
 
 ## release: publish what `make dist` has built under a tag, if all places say its version (TAG=v1.2.3)
@@ -82,7 +82,7 @@ release:
 	gh release create "$(TAG)" _build/dist/* --verify-tag --generate-notes
 
 # What we are compared with is none of our requirements: it has an environment of its own.
-$(BENCH)/.installed: $(INSTALLED) tools/bench/requirements.txt
+$(BENCH)/.installed: $(CHECKED) tools/bench/requirements.txt
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --constraint requirements.txt \
 		--requirement tools/bench/requirements.txt --editable .

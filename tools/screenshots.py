@@ -12,7 +12,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from browser import CHROMIUM, FLAGS, SETTLED, serve
+from browser import SETTLED, launched, serve
 
 WIDTHS = {390: 844, 768: 1024, 1400: 900}
 MODES = ("light", "dark")
@@ -66,8 +66,7 @@ def main(site: Path, folder: Path, *pages: str) -> None:
     found = (page for page in site.rglob("*.html") if "_static" not in page.parts)
     found = (page for page in found if 'http-equiv="refresh"' not in page.read_text("utf-8"))
     names = list(pages) or sorted(page.relative_to(site).as_posix() for page in found)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with sync_playwright() as playwright, launched(playwright) as browser:
         take(browser, site, folder, names)
 
 

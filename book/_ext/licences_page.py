@@ -1,4 +1,4 @@
-"""The licences of everything that stands under the course, read from what is installed."""
+"""The licences of everything that a reader of the course installs, read from what is installed."""
 
 from importlib.metadata import Distribution, distribution
 
@@ -12,10 +12,8 @@ from sphinx.util.docutils import SphinxDirective
 PACKAGE = "annotated-transformer"
 PURPOSES = {
     "": "the package",
-    "export": "other programs",
     "notebooks": "the notebooks",
     "book": "the book",
-    "dev": "the checks",
 }
 """What needs a library first, by the extra of ``pyproject.toml`` that brings it."""
 COLUMNS = {"library": 28, "version": 12, "licence": 42, "needed by": 18}

@@ -1,0 +1,134 @@
+"""Which notebooks need not be compared: nothing that they compute with has changed.
+
+A lesson is compared every time. A deeper page, an examined source and the one page are compared
+where their digest has changed: that of the notebook, of what it imports of ours (and what that
+imports), of the records, the checkpoints and the lock. Only a comparison that passed writes a
+digest. With COMPARE=all every page is compared; on a server of tests (CI) all are if any file of
+the packages or the lock has changed.
+"""
+
+import csv
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORD = ROOT / "tests" / "compared.csv"
+PACKAGES = ("annotated_transformer", "transformer_workbook")
+ALL = "everything"
+"""What stands in the record for all files of the packages and the lock."""
+
+
+def digest(files: Iterable[Path]) -> str:
+    """Return twelve letters that change when one of the files does."""
+    found = hashlib.sha256()
+    for path in sorted(set(files)):
+        found.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def inside(*folders: str) -> list[Path]:
+    """Return the files in some folders, without what Python and readers leave there."""
+    found = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
+    return [path for path in found if path.suffix != ".pyc"]
+
+
+def files_of(name: str) -> list[Path]:
+    """Return the file of a module of ours, its tables and the doors above it."""
+    path, found = ROOT, []
+    for part in name.split("."):
+        path /= part
+        if (path / "__init__.py").exists():
+            found.append(path / "__init__.py")
+    if path.with_suffix(".py").exists():
+        found += [file for file in path.parent.glob(f"{path.name}.*") if file.is_file()]
+    return found
+
+
+def imported(source: str) -> set[str]:
+    """Return the modules of ours that some code names in its imports."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {name for name in found if name.partition(".")[0] in PACKAGES}
+
+
+@cache
+def imported_by(path: Path) -> frozenset[str]:
+    """Return the modules of ours that a file imports."""
+    return frozenset(imported(path.read_text(encoding="utf-8")) if path.suffix == ".py" else ())
+
+
+def code(notebook: Path) -> str:
+    """Return the code of a notebook, without the commands of IPython."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    lines = "".join(
+        "".join(cell["source"]) + "\n" for cell in cells if cell["cell_type"] == "code"
+    ).splitlines()
+    return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
+
+
+def computed_with(notebook: Path) -> set[Path]:
+    """Return all files on which the outputs of a notebook may depend."""
+    waiting, seen, files = list(imported(code(notebook))), set[str](), {notebook}
+    while waiting:
+        if (name := waiting.pop()) not in seen:
+            seen.add(name)
+            for path in files_of(name):
+                files.add(path)
+                waiting += imported_by(path)
+    return files | {*inside("book/records", "checkpoints"), ROOT / "requirements.txt"}
+
+
+def read() -> dict[str, str]:
+    """Return the digests of the last comparisons that passed, by the names of the pages."""
+    if not RECORD.exists():
+        return {}
+    with RECORD.open(newline="", encoding="utf-8") as file:
+        return {row["page"]: row["digest"] for row in csv.DictReader(file)}
+
+
+def write(passed: Iterable[Path]) -> None:
+    """Enter the pages whose comparison has passed; if all have, the packages with them."""
+    rows = read() | {name_of(path): digest(computed_with(path)) for path in passed}
+    pages = list(map(name_of, deeper_pages()))
+    rows = {page: rows[page] for page in pages if page in rows}
+    if all(rows.get(name_of(path)) == digest(computed_with(path)) for path in deeper_pages()):
+        rows[ALL] = everything()
+    with RECORD.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([("page", "digest"), *sorted(rows.items())])
+
+
+def name_of(path: Path) -> str:
+    """Return the name of a page in the book."""
+    return path.relative_to(ROOT / "book").with_suffix("").as_posix()
+
+
+def deeper_pages() -> list[Path]:
+    """Return the notebooks that are no lessons."""
+    book = ROOT / "book"
+    return [book / "one_page.ipynb", *book.glob("deeper/*.ipynb"), *book.glob("sources/*.ipynb")]
+
+
+def everything() -> str:
+    """Return the digest of the packages and of the lock."""
+    return digest([*inside(*PACKAGES), ROOT / "requirements.txt"])
+
+
+def unchanged() -> set[Path]:
+    """Return the pages that need not be compared."""
+    known = read()
+    if os.environ.get("COMPARE") == "all":
+        return set()
+    if os.environ.get("CI") and known.get(ALL) != everything():
+        return set()
+    return {
+        path for path in deeper_pages() if known.get(name_of(path)) == digest(computed_with(path))
+    }
