@@ -7,6 +7,7 @@ digest. With COMPARE=all every page is compared; on a server of tests (CI) all a
 the packages or the lock has changed.
 """
 
+import ast
 import csv
 import hashlib
 import json

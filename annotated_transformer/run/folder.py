@@ -32,6 +32,7 @@ from annotated_transformer.run.encoded import learned_vocabularies, training_pai
 from annotated_transformer.run.footprint import require_memory
 from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.tokens import Vocabularies
+from annotated_transformer.training import load_tensors, tensors_of
 from annotated_transformer.translation import translate
 from annotated_transformer.translator import Translator, require_positions
 
@@ -104,7 +105,7 @@ class Run:
         require_empty(folder)
         run = cls(folder, recipe, "", vocabularies)
         sketch = recipe.sketch_model(vocabularies)
-        wanted = {name: tuple(parameter.shape) for name, parameter in sketch.named_parameters()}
+        wanted = {name: tuple(tensor.shape) for name, tensor in tensors_of(sketch).items()}
         given = {name: tuple(weight.shape) for name, weight in weights.items()}
         for name in sorted(wanted.keys() | given.keys()):
             if given.get(name) != wanted.get(name):
@@ -208,7 +209,7 @@ class Run:
         require_fit(weights, self.recipe.sketch_model(self.vocabularies), self.weights)
         with same_randomness():  # its fresh weights are of no interest
             model = self.recipe.make_model(self.vocabularies)
-        model.load_state_dict(weights, strict=False)  # shared weights stand under one name only
+        load_tensors(model, weights)
         return move(model.eval(), self.device)
 
     def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:

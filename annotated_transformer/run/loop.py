@@ -31,7 +31,7 @@ from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
 from annotated_transformer.run.progress import Progress
 from annotated_transformer.screen import SCREEN
 from annotated_transformer.settings import build
-from annotated_transformer.training import Trainer, endless_batches
+from annotated_transformer.training import Trainer, endless_batches, load_tensors
 from annotated_transformer.transformer import Transformer
 
 
@@ -166,7 +166,7 @@ class Session:
         """
         trainer, progress = self.trainer, self.progress
         seconds = time.monotonic() - self.started
-        self.average.load_state_dict(trainer.average.weights, strict=False)
+        load_tensors(self.average, trainer.average.weights)
         value = self.processes.first(lambda: perplexity(self.average, self.val))
         progress.waited += 1
         if progress.best is None or value < progress.best:
