@@ -8,7 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 
-KEPT = 3 / 4
+SHARE_KEPT = 3 / 4
 """Sources at which nothing looks any longer leave when no more than this share is looked at."""
 
 
@@ -28,7 +28,7 @@ class SourceKeyValues(KeyValues):
         before = torch.arange(number, device=rows.device) if self.source is None else self.source
         source = before[rows]
         used, renumbered = torch.unique(source, return_inverse=True)
-        if len(used) > KEPT * number:
+        if len(used) > SHARE_KEPT * number:
             return replace(self, source=source)
         return SourceKeyValues(self.keys[used], self.values[used], renumbered)
 

@@ -37,9 +37,9 @@ def replacing(path: Path) -> Iterator[Path]:
         written = workshop / path.name
         yield written
         written.chmod(0o666 & workshop.stat().st_mode)  # some libraries let nobody else read
-        reach_disk(written)
+        sync_to_disk(written)
         written.replace(path)
-        reach_disk(path.parent)
+        sync_to_disk(path.parent)
     except OSError as error:
         raise not_written(path, error) from error
     finally:
@@ -93,12 +93,12 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
         _empty(unfinished)
         write(unfinished)
         for path in (*unfinished.rglob("*"), unfinished):
-            reach_disk(path)
+            sync_to_disk(path)
         require_empty(folder)
         # Refused by the system where the folder holds something by now.
         place = unfinished.rename(folder)
         (place / LOCK).unlink()
-        reach_disk(folder.parent)
+        sync_to_disk(folder.parent)
     except OSError as error:
         raise not_written(folder, error) from error
     finally:
@@ -158,7 +158,7 @@ def discard(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def reach_disk(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     """Wait until a file, or the list of files in a folder, is on the disk itself."""
     number = os.open(path, os.O_RDONLY)
     try:
