@@ -50,7 +50,7 @@ class CrossAttention(MultiHeadAttention):
     ) -> SourceKeyValues:
         """K Wᵢ^K and V Wᵢ^V of all heads i: of every source, once."""
         seen = super().project(key, value, start)
-        # Every step reads them: each head's lie side by side.
+        # Every step reads them: the numbers of each head are contiguous.
         return SourceKeyValues(seen.keys.contiguous(), seen.values.contiguous())
 
     def attend(
@@ -74,7 +74,7 @@ class CrossAttention(MultiHeadAttention):
 
 
 def rank(source: Int[Tensor, " rows"], number: int) -> Int[Tensor, " rows"]:
-    """How many rows before it look at the same one of ``number`` sources.
+    """For each row, how many rows before it attend to the same source, of ``number`` sources.
 
     >>> rank(torch.tensor([2, 0, 2, 2, 0]), 3)
     tensor([0, 0, 1, 2, 1])

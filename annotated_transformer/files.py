@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from annotated_transformer.errors import InputError
 
 LOCK = ".lock"
-"""The file that is locked by whom a folder belongs to."""
+"""The file in a folder that its owner holds locked."""
 
 
 class FolderTakenError(InputError):
@@ -60,8 +60,8 @@ def require_empty(folder: Path, otherwise: str = "") -> None:
     """Make sure that a folder can be filled: that it does not exist, or is empty.
 
     Raises:
-        FolderTakenError: if it holds something, is a file, or is where this program stands: another
-            takes its place, and there the program would stand in none.
+        FolderTakenError: if it holds something, is a file, or is the current folder, which a
+            new one cannot replace.
     """
     if folder.exists() and folder.samefile(os.curdir):
         raise FolderTakenError(f"{folder} is the folder that you are in: name a new one.")
@@ -72,7 +72,7 @@ def require_empty(folder: Path, otherwise: str = "") -> None:
 def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
     """Let ``write`` fill a folder beside it, which takes its place when all is there.
 
-    What somebody left there who was killed at it is thrown away.
+    What a process left there that was killed meanwhile is thrown away.
 
     Raises:
         FolderTakenError: if there is something in the folder by then, or somebody else fills it.
@@ -114,8 +114,8 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
 def _claim(folder: Path) -> FileLock:
     """Make a folder, if it is not there, and lock it.
 
-    What is in it, and the lock itself, is taken away by nobody but by whom it is locked: so two
-    processes that come at the same moment do not take the folder from each other.
+    Only the holder of the lock deletes what is in the folder, and the lock itself: so two processes
+    that come at the same moment do not take the folder from each other.
 
     Raises:
         Timeout: if somebody else has locked it, or has done so and gone again too often meanwhile.
@@ -177,7 +177,7 @@ def not_written(path: Path, error: OSError) -> OSError:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Nobody else trains the run in this folder while the block is run.
+    """Hold the lock of a run's folder: no other process trains it meanwhile.
 
     Raises:
         InputError: if somebody does.

@@ -152,7 +152,7 @@ def endless_batches(
     """Batches of all examples, epoch after epoch, in an order that depends on the seed alone.
 
     ``skip`` leaves out that many batches at the beginning: a resumed training goes on where it
-    stopped, as if it had never been interrupted. Of the rest, ``every`` so manieth is made: the
+    stopped, as if it had never been interrupted. Of the rest, every ``every``-th is made: the
     others are those of other processes.
 
     Raises:
@@ -308,7 +308,7 @@ def random_states(device: torch.device) -> dict[str, Tensor]:
 
 
 def set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
-    """Set the generators to what :func:`random_states` found, as far as this device was there."""
+    """Set the generators to what :func:`random_states` found, as far as they know this device."""
     torch.set_rng_state(states["random"])
     if f"random.{device.type}" in states:
         torch.get_device_module(device).set_rng_state(states[f"random.{device.type}"])
