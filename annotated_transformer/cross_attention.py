@@ -8,7 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 
-KEPT = 3 / 4
+SHARE_KEPT = 3 / 4
 """Sources at which nothing looks any longer leave when no more than this share is looked at."""
 
 
@@ -28,7 +28,7 @@ class SourceKeyValues(KeyValues):
         before = torch.arange(number, device=rows.device) if self.source is None else self.source
         source = before[rows]
         used, renumbered = torch.unique(source, return_inverse=True)
-        if len(used) > KEPT * number:
+        if len(used) > SHARE_KEPT * number:
             return replace(self, source=source)
         return SourceKeyValues(self.keys[used], self.values[used], renumbered)
 
@@ -50,7 +50,7 @@ class CrossAttention(MultiHeadAttention):
     ) -> SourceKeyValues:
         """K Wᵢ^K and V Wᵢ^V of all heads i: of every source, once."""
         seen = super().project(key, value, start)
-        # Every step reads them: each head's lie side by side.
+        # Every step reads them: the numbers of each head are contiguous.
         return SourceKeyValues(seen.keys.contiguous(), seen.values.contiguous())
 
     def attend(
@@ -74,7 +74,7 @@ class CrossAttention(MultiHeadAttention):
 
 
 def rank(source: Int[Tensor, " rows"], number: int) -> Int[Tensor, " rows"]:
-    """How many rows before it look at the same one of ``number`` sources.
+    """For each row, how many rows before it attend to the same source, of ``number`` sources.
 
     >>> rank(torch.tensor([2, 0, 2, 2, 0]), 3)
     tensor([0, 0, 1, 2, 1])

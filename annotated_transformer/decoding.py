@@ -117,8 +117,8 @@ def draw(
 ) -> Int[Tensor, " rows"]:
     """Draw a token of each row: that at which the probabilities, added up, pass ``number``.
 
-    The likeliest come first. Temperature T makes of p a p^(1/T), scaled to sum to 1; of what
-    follows, top-k keeps the k likeliest, and top-p the fewest likeliest that have p together.
+    The most probable come first. Temperature T raises p to the power 1/T, scaled to sum to 1. Then
+    top-k keeps the k most probable, and top-p the fewest most probable that have p together.
 
     Source: top-k: Fan et al. 2018, section 5.1; top-p: Holtzman et al. 2020, section 3.1.
     """
@@ -144,11 +144,11 @@ def random_draws(
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A translation: its tokens without ``BOS`` and ``EOS``, and how likely the model finds it."""
+    """A translation: its tokens without ``BOS`` and ``EOS``, and its probability by the model."""
 
     tokens: list[int]
     log_prob: float  # Σₜ log p(yₜ | y₁ … yₜ₋₁, src) in nats, that of EOS included if it ended
-    score: float  # log_prob divided by the length penalty; only a beam has one
+    score: float  # log_prob divided by the length penalty; without a beam, log_prob
 
 
 def length_penalty(length: int, alpha: float) -> float:

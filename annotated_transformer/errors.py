@@ -24,7 +24,7 @@ def require_choice(name: str, value: object, choices: Collection[str]) -> None:
 
 
 def require_library(name: str) -> ModuleType:
-    """A module of a library that only handing models over, or taking others, needs.
+    """Import a library that only exporting and importing models needs.
 
     Raises:
         InputError: if it is not installed.

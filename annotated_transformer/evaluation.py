@@ -28,7 +28,7 @@ from annotated_transformer.translator import Translator, evaluating, require_pos
 def forced_attention(
     model: torch.nn.Module, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
 ) -> Captured:
-    """The attention of a model that is made to say the given translations.
+    """The attention of a model under teacher forcing, for the given translations.
 
     ``tgt_in`` begins with ``BOS``, so row t of a cross-attention is what was attended to when
     target token t was *predicted*, not when it was read.
@@ -99,7 +99,7 @@ def alignment_errors(
 ) -> dict[str, float]:
     """The alignment error rate of every attention to the source, heads averaged.
 
-    The model is made to say the right translations. The end symbol of the source is left out.
+    The right translations are teacher-forced. The end symbol of the source is left out.
 
     Raises:
         InputError: if there are not as many examples as gold alignments, or no link at all.
@@ -125,7 +125,7 @@ LARGEST = 700
 
 
 def perplexity(model: Translator, examples: Sequence[Example], max_tokens: int = 4096) -> float:
-    """exp of the mean surprise, in nats, at a target token; 1 is certainty.
+    """exp of the mean negative log-likelihood of a target token; 1 is certainty.
 
     The one definition for every model: teacher-forced, without label smoothing, the mean over all
     target tokens of all sentences, ``EOS`` counted and padding not. Perplexities are comparable

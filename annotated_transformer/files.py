@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from annotated_transformer.errors import InputError
 
 LOCK = ".lock"
-"""The file that is locked by whom a folder belongs to."""
+"""The file in a folder that its owner holds locked."""
 
 
 class FolderTakenError(InputError):
@@ -37,9 +37,9 @@ def replacing(path: Path) -> Iterator[Path]:
         written = workshop / path.name
         yield written
         written.chmod(0o666 & workshop.stat().st_mode)  # some libraries let nobody else read
-        reach_disk(written)
+        sync_to_disk(written)
         written.replace(path)
-        reach_disk(path.parent)
+        sync_to_disk(path.parent)
     except OSError as error:
         raise not_written(path, error) from error
     finally:
@@ -60,8 +60,8 @@ def require_empty(folder: Path, otherwise: str = "") -> None:
     """Make sure that a folder can be filled: that it does not exist, or is empty.
 
     Raises:
-        FolderTakenError: if it holds something, is a file, or is where this program stands: another
-            takes its place, and there the program would stand in none.
+        FolderTakenError: if it holds something, is a file, or is the current folder, which a
+            new one cannot replace.
     """
     if folder.exists() and folder.samefile(os.curdir):
         raise FolderTakenError(f"{folder} is the folder that you are in: name a new one.")
@@ -72,7 +72,7 @@ def require_empty(folder: Path, otherwise: str = "") -> None:
 def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
     """Let ``write`` fill a folder beside it, which takes its place when all is there.
 
-    What somebody left there who was killed at it is thrown away.
+    What a process left there that was killed meanwhile is thrown away.
 
     Raises:
         FolderTakenError: if there is something in the folder by then, or somebody else fills it.
@@ -93,12 +93,12 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
         _empty(unfinished)
         write(unfinished)
         for path in (*unfinished.rglob("*"), unfinished):
-            reach_disk(path)
+            sync_to_disk(path)
         require_empty(folder)
         # Refused by the system where the folder holds something by now.
         place = unfinished.rename(folder)
         (place / LOCK).unlink()
-        reach_disk(folder.parent)
+        sync_to_disk(folder.parent)
     except OSError as error:
         raise not_written(folder, error) from error
     finally:
@@ -114,8 +114,8 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
 def _claim(folder: Path) -> FileLock:
     """Make a folder, if it is not there, and lock it.
 
-    What is in it, and the lock itself, is taken away by nobody but by whom it is locked: so two
-    processes that come at the same moment do not take the folder from each other.
+    Only the holder of the lock deletes what is in the folder, and the lock itself: so two processes
+    that come at the same moment do not take the folder from each other.
 
     Raises:
         Timeout: if somebody else has locked it, or has done so and gone again too often meanwhile.
@@ -158,7 +158,7 @@ def discard(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def reach_disk(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     """Wait until a file, or the list of files in a folder, is on the disk itself."""
     number = os.open(path, os.O_RDONLY)
     try:
@@ -177,7 +177,7 @@ def not_written(path: Path, error: OSError) -> OSError:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Nobody else trains the run in this folder while the block is run.
+    """Hold the lock of a run's folder: no other process trains it meanwhile.
 
     Raises:
         InputError: if somebody does.

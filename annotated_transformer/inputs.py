@@ -280,7 +280,7 @@ def require_lookup(query: Tensor, key: Tensor, value: Tensor, mask: Any, same_wi
     Raises:
         InputError: if they have fewer than two axes, their leading axes differ, there is not one
             value for each key, queries are not as wide as keys where they have to be, or the mask
-            is none: PyTorch would let several queries share a key of one.
+            does not fit: PyTorch would broadcast a key of size 1 to several queries.
     """
     shapes = ", ".join(str(list(x.shape)) for x in (query, key, value))
     if min(x.dim() for x in (query, key, value)) < 2:

@@ -44,8 +44,9 @@ class MultiHeadAttention(nn.Module):
 
     headᵢ = Attention(Q Wᵢ^Q, K Wᵢ^K, V Wᵢ^V). The matrices of all heads stand in one: the transpose
     of Wᵢ^Q is rows (i−1)·d_k to i·d_k of ``query.weight``, counted from 0. Unlike in the paper,
-    every product has a bias. The work is done in three steps, *project*,
-    *attend*, *merge*, so that a decoder can keep what it has projected once.
+    every product has a bias. The work is done in two steps, *project*
+    and *attend* (which merges the heads), so that a decoder can keep what it has projected once:
+    the KV cache.
 
     With fewer heads of keys and values than of queries, each serves a group of neighbouring
     query heads (grouped-query attention; with one, multi-query attention): less to keep.
@@ -102,9 +103,9 @@ class MultiHeadAttention(nn.Module):
     def place(
         self, heads: Float[Tensor, "batch heads time d_k"], start: int
     ) -> Float[Tensor, "batch heads time d_k"]:
-        """Queries or keys at positions ``start``, ``start + 1``, …: the same wherever they stand.
+        """Queries or keys at positions ``start``, ``start + 1``, …: here, as they are.
 
-        An attention that turns them by their positions does it here.
+        An attention that rotates them by their positions (rotary positions, RoPE) does it here.
         """
         return heads
 
@@ -143,7 +144,7 @@ class MultiHeadAttention(nn.Module):
         query: Float[Tensor, "batch query d_model"],
         key: Float[Tensor, "batch key d_model"] | None = None,
         value: Float[Tensor, "batch key d_model"] | None = None,
-        mask: Bool[Tensor, "#batch #heads #query keys"] | None = None,
+        mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
         *,
         seen: KeyValues | None = None,
         start: int = 0,

@@ -16,8 +16,8 @@ class RNNCell(nn.Module):
     Source: Elman 1990; the equations are those of ``torch.nn.RNNCell``.
     """
 
-    gates = 1
-    states = 1
+    gates = 1  # how many vectors a step computes from W x + b: without gates, the new state alone
+    states = 1  # how many vectors the state consists of
 
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The screen: what is shown beside the work. That nobody reads it any longer stops no work."""
+"""The screen: what is shown beside the work; a broken pipe is ignored there."""
 
 import sys
 from contextlib import suppress

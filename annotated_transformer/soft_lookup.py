@@ -39,8 +39,8 @@ class SoftLookup(nn.Module):
     """The form that every attention of the course has: score, softmax, weighted sum.
 
     output = Σⱼ αⱼ valueⱼ with α = softmax(score(query, keyⱼ)). A subclass says how a memory
-    becomes keys (:meth:`keys`, computed once per sentence) and how a query is scored against them
-    (:meth:`scores`).
+    becomes keys (:meth:`keys`, which is called once per sentence; its result is handed over as
+    ``key``) and how a query is scored against them (:meth:`scores`).
     """
 
     same_width = False

@@ -1,6 +1,6 @@
 """Training: from batches to better weights, by a schedule and an update, and their average."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, islice
 
 import torch
@@ -79,6 +79,36 @@ def linear_schedule(peak: float, total: int, warmup: int = 0) -> Schedule:
     return rate
 
 
+def buffers_of(model: nn.Module) -> dict[str, Tensor]:
+    """The buffers that are saved with the weights: those that nothing computes anew."""
+    saved = model.state_dict()
+    return {name: buffer for name, buffer in model.named_buffers() if name in saved}
+
+
+def tensors_of(model: nn.Module) -> dict[str, Tensor]:
+    """All that a model of the same class needs to compute the same: parameters and buffers.
+
+    A parameter that stands under several names has one of them.
+    """
+    named = [*model.named_parameters(), *buffers_of(model).items()]
+    return {name: tensor.detach() for name, tensor in named}
+
+
+@torch.no_grad()
+def load_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Give a model what :func:`tensors_of` found in another.
+
+    Raises:
+        InputError: if one is missing, or is none of this model's.
+    """
+    own = tensors_of(model)
+    if other := sorted(own.keys() ^ tensors.keys()):
+        state = "missing" if other[0] in own else "none of the model's"
+        raise InputError(f"{other[0]} is {state}: the weights are not those of such a model.")
+    for name, tensor in own.items():
+        tensor.copy_(tensors[name])
+
+
 class WeightAverage:
     """average ← β · average + (1 − β) · weights, after every step.
 
@@ -99,7 +129,7 @@ class WeightAverage:
         if not 0 <= decay < 1:
             raise InputError(f"decay is {decay}, it must be at least 0 and below 1.")
         self.decay = decay
-        self.weights = {name: p.detach().clone() for name, p in model.named_parameters()}
+        self.weights = {name: tensor.clone() for name, tensor in tensors_of(model).items()}
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
@@ -107,6 +137,8 @@ class WeightAverage:
         decay = min(self.decay, (1 + step) / (10 + step))
         for name, parameter in model.named_parameters():
             self.weights[name].lerp_(parameter, 1 - decay)
+        for name, buffer in buffers_of(model).items():  # they are no weights: the newest hold
+            self.weights[name].copy_(buffer)
 
 
 def endless_batches(
@@ -120,7 +152,7 @@ def endless_batches(
     """Batches of all examples, epoch after epoch, in an order that depends on the seed alone.
 
     ``skip`` leaves out that many batches at the beginning: a resumed training goes on where it
-    stopped, as if it had never been interrupted. Of the rest, ``every`` so manieth is made: the
+    stopped, as if it had never been interrupted. Of the rest, every ``every``-th is made: the
     others are those of other processes.
 
     Raises:
@@ -152,6 +184,7 @@ class Trainer:
     """An optimiser with a schedule, gradient clipping, gradient accumulation, weight averaging.
 
     The optimiser is any of ``torch.optim`` that needs no closure, :func:`paper_adam` unless given.
+    A group of its parameters that has a ``schedule`` of its own follows that one.
     With ``precision="bfloat16"`` the model multiplies matrices in 16 bits; its weights, the loss
     and the update keep all of theirs.
 
@@ -205,7 +238,7 @@ class Trainer:
         total = 0.0
         for part in parts:
             loss = self.loss(self.logits(part), part.tgt_out) / num_tokens
-            loss.backward()  # type: ignore[no-untyped-call]
+            (loss + self.auxiliary(part) / num_tokens).backward()  # type: ignore[no-untyped-call]
             total += loss.item()
         limit = float("inf") if self.clip is None else self.clip
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit).item()
@@ -216,7 +249,7 @@ class Trainer:
             )
         self.steps += 1
         for group in self.optimizer.param_groups:
-            group["lr"] = self.schedule(self.steps)
+            group["lr"] = group.get("schedule", self.schedule)(self.steps)
         self.optimizer.step()
         self.average.update(self.model, self.steps)
         return total, norm
@@ -227,12 +260,21 @@ class Trainer:
             logits = self.model(part.src, part.tgt_in)
         return logits.to(next(self.model.parameters()).dtype)
 
+    def auxiliary(self, part: Batch) -> Tensor | float:
+        """What the model itself adds to the loss of a part that it has just read, in nats.
+
+        A model with a method ``auxiliary_loss`` says it per target token, as experts do whose work
+        is to be shared; it is 0 for all others, and no part of the loss that is told.
+        """
+        of_model = getattr(self.model, "auxiliary_loss", None)
+        return 0.0 if of_model is None else of_model() * part.num_tokens
+
     def tensors(self) -> dict[str, Tensor]:
         """Everything that the next step depends on, the random number generators included."""
         device = device_of(self.model)
         tensors = {f"average.{name}": t for name, t in self.average.weights.items()}
+        tensors |= {f"model.{name}": t for name, t in tensors_of(self.model).items()}
         for name, parameter in self.model.named_parameters():
-            tensors[f"model.{name}"] = parameter.detach()
             for key, value in self.optimizer.state.get(parameter, {}).items():
                 if value is not None:
                     tensors[f"optimizer.{name}.{key}"] = torch.as_tensor(value, device=device)
@@ -241,9 +283,10 @@ class Trainer:
     @torch.no_grad()
     def load(self, tensors: dict[str, Tensor], steps: int) -> None:
         """Go back to the point where :meth:`tensors` was called, after ``steps`` steps."""
-        for name, parameter in self.model.named_parameters():
-            parameter.copy_(tensors[f"model.{name}"])
+        for name, tensor in tensors_of(self.model).items():
+            tensor.copy_(tensors[f"model.{name}"])
             self.average.weights[name].copy_(tensors[f"average.{name}"])
+        for name, parameter in self.model.named_parameters():
             prefix = f"optimizer.{name}."
             # As they were: the optimiser's own `load_state_dict` would round some of them.
             self.optimizer.state[parameter] = {
@@ -265,7 +308,7 @@ def random_states(device: torch.device) -> dict[str, Tensor]:
 
 
 def set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
-    """Set the generators to what :func:`random_states` found, as far as this device was there."""
+    """Set the generators to what :func:`random_states` found, as far as they know this device."""
     torch.set_rng_state(states["random"])
     if f"random.{device.type}" in states:
         torch.get_device_module(device).set_rng_state(states[f"random.{device.type}"])

@@ -33,7 +33,7 @@ PAIR = Processes(0, 2)
 def test_without_torchrun_a_process_is_alone():
     with joined("cpu") as found:
         assert found == Processes(0, 1)
-        assert found.leads
+        assert found.is_main
         assert (found.share_of(3), found.mean(2.5), found.largest(7)) == (3, 2.5, 7)
         assert found.first(lambda: "made") == "made"
 

@@ -812,7 +812,7 @@ def test_a_row_of_the_curve_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
         raise OSError("No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "reach_disk", full)
+        patch.setattr(files, "sync_to_disk", full)
         with pytest.raises(OSError, match=r"learning_curve\.csv could not be written \(No space"):
             table.append(row | {"step": 2})
     assert path.read_text() == before

@@ -5,6 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from annotated_transformer.batches import Batch, batches_by_tokens
@@ -16,8 +17,10 @@ from annotated_transformer.training import (
     Trainer,
     endless_batches,
     linear_schedule,
+    load_tensors,
     paper_adam,
     paper_schedule,
+    tensors_of,
 )
 from small_models import assert_going_on_is_exact, random_examples, small_model
 
@@ -214,6 +217,90 @@ def test_what_an_optimizer_keeps_is_named_by_the_weight_that_it_is_kept_for():
     assert len(tensors) == 5 * len(list(model.parameters())) + len(
         [name for name in tensors if name.startswith("random")]
     )
+
+
+def test_a_group_of_parameters_may_follow_a_schedule_of_its_own():
+    model = small_model("transformer")
+    own, others = list(model.encoder.parameters()), [model.output.bias]
+    groups = [{"params": own, "schedule": lambda step: 0.5 * step}, {"params": others}]
+    trainer = Trainer(model, SMOOTHED, lambda step: 0.25, optimizer=torch.optim.SGD(groups, lr=9.0))
+    for step in (1, 2):
+        before = weights(model)
+        trainer.update([WHOLE])
+        assert [group["lr"] for group in trainer.optimizer.param_groups] == [0.5 * step, 0.25]
+        for part, rate in ((own, 0.5 * step), (others, 0.25)):
+            for name, parameter in model.named_parameters():
+                if any(parameter is each for each in part):
+                    wanted = before[name] - rate * parameter.grad
+                    torch.testing.assert_close(parameter.detach(), wanted)
+
+
+class Shy(nn.Module):
+    """Logits that a table gives; to have large ones costs something."""
+
+    def __init__(self, weight):
+        super().__init__()
+        self.table, self.weight = nn.Parameter(torch.randn(20, 20).double()), weight
+
+    def forward(self, src, tgt_in):
+        return self.table[tgt_in]
+
+    def auxiliary_loss(self):
+        return self.weight * self.table.square().mean()
+
+
+def test_a_loss_of_the_models_own_is_added_to_every_token_and_not_told():
+    plain, shy = Shy(0.0), Shy(3.0)
+    shy.load_state_dict(plain.state_dict())
+    still = {"schedule": lambda step: 0.0, "clip": None}
+    told = [Trainer(model, SMOOTHED, **still).update(PARTS)[0] for model in (plain, shy)]
+    assert told[0] == told[1]
+    [own] = torch.autograd.grad(shy.auxiliary_loss(), [shy.table])
+    torch.testing.assert_close(shy.table.grad - plain.table.grad, own)
+
+
+class Counting(nn.Module):
+    """A model with a buffer that is saved and one that is made anew."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(20, 20).double())
+        self.register_buffer("read", torch.zeros((), dtype=torch.long))
+        self.register_buffer("ones", torch.ones(3), persistent=False)
+
+    def forward(self, src, tgt_in):
+        self.read += 1
+        return self.table[tgt_in]
+
+
+def test_what_a_model_keeps_beside_its_weights_is_saved_and_loaded():
+    trainer = Trainer(Counting(), SMOOTHED, RATE, average_decay=0.9)
+    for _ in range(3):
+        trainer.update([WHOLE])
+    assert trainer.average.weights["read"] == trainer.model.read == 3
+    tensors = {name: tensor.clone() for name, tensor in trainer.tensors().items()}
+    assert not any("ones" in name for name in tensors)
+    other = Trainer(Counting(), SMOOTHED, RATE, average_decay=0.9)
+    other.update([WHOLE])
+    other.load(tensors, steps=3)
+    assert other.model.read == other.average.weights["read"] == 3
+    assert other.update([WHOLE]) == trainer.update([WHOLE])
+    assert_same_weights(tensors_of(other.model), tensors_of(trainer.model), 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tensors: tensors.pop("read"), "read is missing: the weights are not those"),
+        (lambda tensors: tensors.update(new=tensors["read"]), "new is none of the model's"),
+    ],
+)
+def test_tensors_of_another_model_are_refused(change, message):
+    tensors = tensors_of(Counting())
+    load_tensors(Counting(), tensors)
+    change(tensors)
+    with pytest.raises(InputError, match=message):
+        load_tensors(Counting(), tensors)
 
 
 def test_the_adam_of_the_paper_has_its_numbers():

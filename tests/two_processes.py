@@ -50,5 +50,5 @@ with joined("cpu") as processes:
     draws = [torch.zeros(3) for _ in range(processes.number)]
     torch.distributed.all_gather(draws, torch.rand(3))
     assert not torch.equal(draws[0], draws[1])  # dropout is not the same everywhere
-    if processes.leads:
+    if processes.is_main:
         print(f"{STEPS} steps of {len(MODELS)} models, {os.environ['WORLD_SIZE']} processes")

@@ -174,7 +174,7 @@ def report(run: Run, corpus: Corpus, processes: Processes) -> None:
     folder = quoted(run.folder)
     done = f'Trained. Try: annotated-transformer translate {folder} "…"'
     saved = f"Saved. Go on with: {processes.command} resume {folder}"
-    if processes.leads:
+    if processes.is_main:
         typer.echo(done if stopped is None else saved)
     if stopped is not None:
         raise typer.Exit(128 + stopped)

@@ -1,7 +1,7 @@
 """Exchange: models handed over to programs of others, and taken from them.
 
 Import from here. Inside, each upon those before: ``marian`` (the names and the order of Marian's
-weights), ``handing`` (what every handed-over folder has), ``to_marian``,
+weights), ``model_folder`` (what every handed-over folder has), ``to_marian``,
 ``to_ctranslate2``, ``marian_files`` (those of a published model), ``from_marian``.
 """
 

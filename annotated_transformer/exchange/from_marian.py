@@ -64,7 +64,7 @@ def import_marian(source: Path, folder: Path) -> Run:
     config = recipe.make_config(*map(len, vocabularies))
     scale = 1.0 if settings.scale_embedding else config.d_model**-0.5
     weights = _weights(read_weights(source), config, {"src": src, "tgt": tgt}, scale)
-    return Run.take_over(folder, recipe, vocabularies, weights)
+    return Run.from_weights(folder, recipe, vocabularies, weights)
 
 
 def _sizes(settings: MarianSettings, one_numbering: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from annotated_transformer.errors import require_library
-from annotated_transformer.exchange.handing import hand_over, require_settings
+from annotated_transformer.exchange.model_folder import require_settings, write_model_folder
 from annotated_transformer.files import write_atomically
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.run import Run
@@ -109,7 +109,7 @@ def export_to_ctranslate2(run: Run, folder: Path) -> None:
         limits = {"max_length": model.max_length, "extra_length": run.recipe.search.extra_length}
         write_atomically(path / "translate.py", TRANSLATE.format(**limits))
 
-    hand_over(run, folder, write, README)
+    write_model_folder(run, folder, write, README)
 
 
 @torch.no_grad()

@@ -7,8 +7,8 @@ from typing import Any
 from safetensors.torch import save_file
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.exchange.handing import hand_over, require_settings
 from annotated_transformer.exchange.marian import halves, marian_names, reordered
+from annotated_transformer.exchange.model_folder import require_settings, write_model_folder
 from annotated_transformer.files import replacing, write_atomically
 from annotated_transformer.run import Run
 from annotated_transformer.tokens import BOS, EOS, PAD
@@ -54,7 +54,7 @@ def export_to_marian(run: Run, folder: Path) -> None:
             f"{config.num_heads}."
         )
     limits = {"max_length": config.max_length, "extra_length": run.recipe.search.extra_length}
-    hand_over(run, folder, _write, README.format(**limits))
+    write_model_folder(run, folder, _write, README.format(**limits))
 
 
 def _write(folder: Path, model: Transformer) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from annotated_transformer.batches import Batch
+from annotated_transformer.errors import InputError
 from annotated_transformer.fast.output_loss import output_loss
 from annotated_transformer.fast.twin import fast_twin, format_of
 from annotated_transformer.training import Schedule, Trainer
@@ -34,8 +35,14 @@ class FastTrainer(Trainer):
         """Make the trainer and the twin; ``settings`` are those of :class:`Trainer`.
 
         Raises:
-            InputError: if the precision is unknown.
+            InputError: if the precision is unknown, or the model has an auxiliary loss, which the
+                twin does not know.
         """
+        if hasattr(model, "auxiliary_loss"):
+            raise InputError(
+                f"{type(model).__name__} has an auxiliary loss, the fast engine cannot have one: "
+                "take the readable one."
+            )
         dtype = format_of(model, precision)
         loss = partial(output_loss, model.output, smoothing=smoothing)
         super().__init__(model, loss, schedule, precision=precision, **settings)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.files import replacing
-from annotated_transformer.training import Trainer
+from annotated_transformer.training import Trainer, tensors_of
 
 
 def save_checkpoint(
@@ -43,8 +43,9 @@ def save_halved(path: Path, model: nn.Module) -> None:
         InputError: if a number has no room in 16 bits.
         OSError: if they cannot be written; what was there before stays.
     """
-    weights = {name: tensor.half() for name, tensor in model.named_parameters()}
-    for name, tensor in model.named_parameters():
+    own = tensors_of(model)
+    weights = {name: t.half() if t.is_floating_point() else t for name, t in own.items()}
+    for name, tensor in own.items():
         if not weights[name].isfinite().all():
             raise InputError(
                 f"{name} has numbers up to {tensor.abs().max():.3g}, it must have none above "
@@ -106,13 +107,15 @@ def require_fit(tensors: Mapping[str, Tensor], model: nn.Module, path: Path) -> 
     """Make sure that weights are those of a model.
 
     Raises:
-        InputError: if their names or shapes are not those of its parameters, or one is no float.
+        InputError: if their names or shapes are not those of its parameters and buffers, or one is
+            no float where it must be.
     """
+    wanted = tensors_of(model)
     found = {name: tensor.shape for name, tensor in tensors.items()}
-    if found != {name: parameter.shape for name, parameter in model.named_parameters()}:
+    if found != {name: tensor.shape for name, tensor in wanted.items()}:
         raise InputError(f"{path} does not fit {path.with_name('recipe.json')}.")
     for name, tensor in tensors.items():
-        if not tensor.is_floating_point():
+        if wanted[name].is_floating_point() and not tensor.is_floating_point():
             raise InputError(f"{path} has {name} of {tensor.dtype}, it must be of floats.")
 
 

@@ -32,6 +32,7 @@ from annotated_transformer.run.encoded import learned_vocabularies, training_pai
 from annotated_transformer.run.footprint import require_memory
 from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.tokens import Vocabularies
+from annotated_transformer.training import load_tensors, tensors_of
 from annotated_transformer.translation import translate
 from annotated_transformer.translator import Translator, require_positions
 
@@ -74,7 +75,7 @@ class Run:
         require_empty(folder, f", or go on with `annotated-transformer resume {quoted(folder)}`")
         device = device or torch.get_default_device()
         checksum, vocabularies = corpus.checksum, learned_vocabularies(corpus, recipe.subwords)
-        sketch = recipe.sketch_model(vocabularies)
+        sketch = recipe.model_without_weights(vocabularies)
         require_memory(sketch, recipe.batch_tokens, len(vocabularies.tgt), device)
         val = Bitext.of(vocabularies.encode(corpus.split("val")))
         require_positions(sketch, val.lengths, partial(corpus.place, "val"))
@@ -90,7 +91,7 @@ class Run:
         return cls(folder, recipe, checksum, vocabularies, device)
 
     @classmethod
-    def take_over(
+    def from_weights(
         cls, folder: Path, recipe: Recipe, vocabularies: Vocabularies, weights: Mapping[str, Tensor]
     ) -> "Run":
         """Begin a run in an empty folder with the weights of a model that was trained elsewhere.
@@ -103,8 +104,8 @@ class Run:
         """
         require_empty(folder)
         run = cls(folder, recipe, "", vocabularies)
-        sketch = recipe.sketch_model(vocabularies)
-        wanted = {name: tuple(parameter.shape) for name, parameter in sketch.named_parameters()}
+        sketch = recipe.model_without_weights(vocabularies)
+        wanted = {name: tuple(tensor.shape) for name, tensor in tensors_of(sketch).items()}
         given = {name: tuple(weight.shape) for name, weight in weights.items()}
         for name in sorted(wanted.keys() | given.keys()):
             if given.get(name) != wanted.get(name):
@@ -205,10 +206,10 @@ class Run:
         """
         weights, _ = load_checkpoint(self.weights)
         # The recipe may say any size: what the file holds has room, and nothing else is built.
-        require_fit(weights, self.recipe.sketch_model(self.vocabularies), self.weights)
+        require_fit(weights, self.recipe.model_without_weights(self.vocabularies), self.weights)
         with same_randomness():  # its fresh weights are of no interest
             model = self.recipe.make_model(self.vocabularies)
-        model.load_state_dict(weights, strict=False)  # shared weights stand under one name only
+        load_tensors(model, weights)
         return move(model.eval(), self.device)
 
     def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:

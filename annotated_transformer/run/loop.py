@@ -31,7 +31,7 @@ from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
 from annotated_transformer.run.progress import Progress
 from annotated_transformer.screen import SCREEN
 from annotated_transformer.settings import build
-from annotated_transformer.training import Trainer, endless_batches
+from annotated_transformer.training import Trainer, endless_batches, load_tensors
 from annotated_transformer.transformer import Transformer
 
 
@@ -70,14 +70,14 @@ def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) 
     corpus = corpus or load_corpus(recipe.corpus, recipe.languages)
     run.require_corpus(corpus)
     parts, stop = processes.share_of(recipe.accumulate), 0
-    with locked(run.folder) if processes.leads else nullcontext():
+    with locked(run.folder) if processes.is_main else nullcontext():
         session = Session(run, corpus, processes)
-        if processes.leads:  # nothing refuses any longer
+        if processes.is_main:  # nothing refuses any longer
             run.keep_recipe()
         trainer, progress = session.trainer, session.progress
         bar = tqdm(
             total=recipe.steps, initial=trainer.steps, unit="step", dynamic_ncols=True,
-            disable=not processes.leads, file=SCREEN,
+            disable=not processes.is_main, file=SCREEN,
         )  # fmt: skip
         with bar, asked_to_stop() as wish:
             while trainer.steps < recipe.steps and session.patient and not stop:
@@ -111,13 +111,13 @@ class Session:
         run.require_trainable()
         run.require_steps(recipe)
         examples, left_out = training_pairs(corpus, run.vocabularies, recipe.longest)
-        if left_out and processes.leads:
+        if left_out and processes.is_main:
             tqdm.write(
                 f"{left_out:,} of {left_out + len(examples):,} training pairs are left out: they "
                 f"have more than {recipe.longest:,} tokens on a side.",
                 file=SCREEN,
             )
-        sketch = recipe.sketch_model(run.vocabularies)
+        sketch = recipe.model_without_weights(run.vocabularies)
         require_memory(sketch, recipe.batch_tokens, len(run.vocabularies.tgt), run.device)
         self.val = run.vocabularies.encode(corpus.split("val"))
         self.average = move(recipe.make_model(run.vocabularies), run.device)
@@ -143,7 +143,7 @@ class Session:
                     "its recipe.json."
                 )
         done = self.trainer.steps
-        if processes.leads:
+        if processes.is_main:
             self.curve = LearningCurve(run.learning_curve, done)
         first = done * recipe.accumulate + processes.rank
         self.batches = endless_batches(
@@ -166,12 +166,12 @@ class Session:
         """
         trainer, progress = self.trainer, self.progress
         seconds = time.monotonic() - self.started
-        self.average.load_state_dict(trainer.average.weights, strict=False)
+        load_tensors(self.average, trainer.average.weights)
         value = self.processes.first(lambda: perplexity(self.average, self.val))
         progress.waited += 1
         if progress.best is None or value < progress.best:
             progress.best, progress.waited = value, 0
-            if self.processes.leads:
+            if self.processes.is_main:
                 save_checkpoint(self.run.weights, trainer.average.weights)
         row = {
             "step": trainer.steps,
@@ -181,7 +181,7 @@ class Session:
             "gradient_norm": sum(progress.norms) / len(progress.norms),
             "val_perplexity": value,
         }
-        if self.processes.leads:
+        if self.processes.is_main:
             self.curve.append(row)
         progress.losses.clear()
         progress.norms.clear()
@@ -197,7 +197,7 @@ class Session:
         self.progress.seconds = time.monotonic() - self.started
         tensors = self.trainer.tensors()
         require_finite(tensors, self.trainer.steps)
-        if not self.processes.leads:
+        if not self.processes.is_main:
             return
         if not self.run.weights.exists():
             save_checkpoint(self.run.weights, self.trainer.average.weights)

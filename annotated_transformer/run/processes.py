@@ -23,10 +23,10 @@ T = TypeVar("T")
 BACKENDS = {CPU: "gloo", "cuda": "cpu:gloo,cuda:nccl"}
 """What carries tensors from process to process, by the device that they are on."""
 
-TOLD = (InputError, DivergedError, OSError)
+REPORTED = (InputError, DivergedError, OSError)
 """The errors that are told in one sentence."""
 
-LETTING_GO = 0.5
+SECONDS_TO_RELEASE = 0.5
 """Seconds that Gloo's threads have to let go of their last tensors, for which they need Python.
 
 DistributedDataParallel keeps the threads alive behind ``destroy_process_group``, and nothing says
@@ -42,7 +42,7 @@ class Processes:
     number: int = 1
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         """Whether this is the one that writes, validates and shows how far they are."""
         return self.rank == 0
 
@@ -81,10 +81,10 @@ class Processes:
         if self.number == 1:
             return make()
         made: list[tuple[T | None, Exception | None]] = [(None, None)]
-        if self.leads:
+        if self.is_main:
             try:
                 made = [(make(), None)]
-            except TOLD as error:
+            except REPORTED as error:
                 made = [(None, error)]
         dist.broadcast_object_list(made, device=torch.device(CPU))
         ((value, problem),) = made
@@ -198,12 +198,12 @@ def joined(device: str = "auto") -> Iterator[Processes]:
             take_device(int(os.environ["LOCAL_RANK"]))
         dist.init_process_group(BACKENDS[kind], store=store, rank=rank, world_size=number)
         yield Processes(rank, number)
-    except (*TOLD, RuntimeError) as error:
-        if not (isinstance(error, TOLD) or is_loss(error)):
+    except (*REPORTED, RuntimeError) as error:
+        if not (isinstance(error, REPORTED) or is_loss(error)):
             raise
         if store.add("told", 1) > 1:
             raise SystemExit(2) from error
-        if isinstance(error, TOLD):
+        if isinstance(error, REPORTED):
             raise
         raise ConnectionError(
             f"one of the {number} processes was lost: 'resume', again with {number} of them, goes "
@@ -212,7 +212,7 @@ def joined(device: str = "auto") -> Iterator[Processes]:
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()
-            time.sleep(LETTING_GO)
+            time.sleep(SECONDS_TO_RELEASE)
 
 
 def take_device(number: int) -> None:

@@ -165,7 +165,7 @@ class Recipe:
         torch.manual_seed(self.seed)
         return make_model(self.model, self.make_config(*map(len, vocabularies)))
 
-    def sketch_model(self, vocabularies: Vocabularies) -> Translator:
+    def model_without_weights(self, vocabularies: Vocabularies) -> Translator:
         """The model without weights, its shapes alone: it takes no memory, whatever its sizes.
 
         Raises:

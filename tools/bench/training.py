@@ -79,7 +79,7 @@ def read_config(folder: Path) -> TransformerConfig:
 def read_model(folder: Path) -> Transformer:
     """Our model with the weights that all begin with."""
     model = Transformer(read_config(folder))
-    model.load_state_dict(load_file(folder / "weights.safetensors"), strict=False)
+    load_tensors(model, load_file(folder / "weights.safetensors"))
     return model
 
 

@@ -25,7 +25,12 @@ from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import SCORES
 from annotated_transformer.run.encoded import learned_vocabularies, training_pairs
 from annotated_transformer.tokens import Vocabularies
-from annotated_transformer.training import Trainer, endless_batches, inverse_sqrt_schedule
+from annotated_transformer.training import (
+    Trainer,
+    endless_batches,
+    inverse_sqrt_schedule,
+    load_tensors,
+)
 from annotated_transformer.translation import translate
 from annotated_transformer.translator import Translator
 from records import captions
@@ -221,7 +226,7 @@ def stages(
         while trainer.steps < goal:
             trainer.update([next(batches)])
         seconds += time.process_time() - start
-        average.load_state_dict(trainer.average.weights, strict=False)
+        load_tensors(average, trainer.average.weights)
         yield average, seconds
 
 

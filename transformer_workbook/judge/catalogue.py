@@ -58,7 +58,10 @@ def wrong(
     if "function" in row:
         return names[row["function"]]
     own = dict(names)
-    code = "from __future__ import annotations\n" + changed(source, row["change"])
+    try:
+        code = "from __future__ import annotations\n" + changed(source, row["change"])
+    except ValueError as error:
+        raise ValueError(f"{name}, {row['says']!r}: {error}") from error
     exec(compile(code, f"<{name}: {row['says']}>", "exec"), own)
     return own[name]
 
@@ -74,7 +77,8 @@ def changed(source: str, changes: Mapping[str, str]) -> str:
     """
     for right, replacement in changes.items():
         if source.count(right) != 1:
-            raise ValueError(f"{right!r} is in it {source.count(right)} times, it must be once.")
+            found = source.count(right)
+            raise ValueError(f"{right!r} stands in the source {found} times, it must be once.")
         source = source.replace(right, replacement)
     return source
 

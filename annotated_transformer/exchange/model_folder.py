@@ -1,4 +1,4 @@
-"""Handing over: what an engine can compute, and the files that each of its folders has."""
+"""Model folders: what an engine can compute, and the files that each of its folders has."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -12,7 +12,7 @@ from annotated_transformer.settings import require_known
 from annotated_transformer.transformer import Transformer
 
 
-def hand_over(
+def write_model_folder(
     run: Run, folder: Path, write: Callable[[Path, Transformer], None], readme: str
 ) -> None:
     """Fill an empty folder with what ``write`` writes, both tokenizers and a ``README.md``.
