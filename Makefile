@@ -12,7 +12,7 @@ SITE := _build/html/index.html
 PAGES := _config.yml _toc.yml $(shell find book annotated_transformer transformer_workbook -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 
 # In the order of the files: reading the site takes one worker minutes, it must not come last.
-READING := --durations=120 --nbval --nbval-current-env --numprocesses 2 --dist loadfile --no-loadscope-reorder
+READING := --nbval --nbval-current-env --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DELETE_ON_ERROR:
 .PHONY: book test nightly check notebooks serve lint dist lock clean help

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from browser import problems, serve
-from every_page import EVERY_VIEW, every_page, faults
 
 SOUND = '<h1>A page</h1><p>A word and <span class="math"><math><mi>x</mi></math></span>.</p>'
 FAULTS = {
@@ -78,15 +77,6 @@ def test_what_only_a_phone_shows_is_found_where_it_is_asked_for(tmp_path: Path, 
         (found,) = problems(tab, base, "page.html", ("phone rules", "rules"))
         assert found.kind == "overflow"
         assert problems(tab, base, "page.html") == []  # the window is wide again
-
-
-def test_an_endless_lesson_is_found(tmp_path: Path, browser: Browser) -> None:
-    (tmp_path / "book").mkdir()
-    for name, height in (("01_short", 19_000), ("02_endless", 20_001), ("index", 30_000)):
-        write_page(tmp_path / "book", SOUND + f'<div style="height: {height}px"></div>')
-        (tmp_path / "book" / "page.html").rename(tmp_path / "book" / f"{name}.html")
-    (found,) = faults(tmp_path, browser, every_page(tmp_path), set(), EVERY_VIEW)
-    assert found.startswith("book/02_endless.html: endless: 20")
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -730,7 +730,10 @@ def test_what_is_written_is_utf8_whatever_the_locale_says(trained, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("closed", ["0", "2", "02"])
+@pytest.mark.parametrize(
+    "closed",
+    ["0", *(pytest.param(streams, marks=pytest.mark.nightly) for streams in ("2", "02"))],
+)
 def test_closed_streams_are_as_good_as_empty_ones(trained, closed):
     assert started(["translate", trained, "eins"], closed).stdout == (
         call("translate", trained, "eins").stdout

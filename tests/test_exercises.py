@@ -131,6 +131,7 @@ def nothing(result: Any) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ALL)
 def test_what_is_always_the_same_is_told_no_cause(name: str) -> None:
     """Some mistake gives it, too, or something that it is when rounded; so do many others."""

@@ -374,6 +374,7 @@ def test_ones_own_model_is_opened(
     expect(page.locator(".told")).to_have_text("There is no model.safetensors among these 1 files.")
 
 
+@pytest.mark.nightly
 def test_a_translation_that_is_cut_off_does_not_end(page: Page, tmp_path: Path) -> None:
     """Three positions: two words and <eos>, and three tokens of the translation."""
     export_to_web(Run.open(CHECKPOINTS / "toy-transformer"), tmp_path / "mine")

@@ -559,6 +559,7 @@ def test_what_the_readers_code_raises_in_a_program_is_one_sentence(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_complete_package_learns_what_ours_learns_and_is_exported(
     mine: Path, tmp_path: Path
 ) -> None:

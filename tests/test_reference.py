@@ -158,7 +158,7 @@ def test_every_library_that_a_reader_installs_is_listed_with_a_licence() -> None
     found = licences_page.libraries()
     assert set(found) <= set(map(canonicalize_name, locked))
     assert found["torch"][1] == "the package"
-    assert found["sphinx"][1] == "the book"
+    assert found["jupyter-book"][1] == "the book"
     assert "pytest" not in found
     assert licences_page.licence(found["numpy"][0]).startswith("BSD-3-Clause")
     assert all(licences_page.licence(library) for library, _ in found.values())
