@@ -772,3 +772,26 @@ def test_a_wrong_use_is_told_in_one_sentence(arguments, names):
     result = call(*arguments)
     assert result.exit_code == 2
     assert re.fullmatch(rf"Error: [^\n]*{names}[^\n]*\n", result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [(["check", "mine"], "check"), (["translate", "run", "--package", "mine"], "--package")],
+)
+def test_without_the_workbook_one_sentence_says_what_to_install(tmp_path, arguments, name):
+    program = (
+        "import importlib.metadata, sys\n"
+        "importlib.metadata.entry_points = lambda **_: ()\n"
+        "from annotated_transformer.cli import main\n"
+        f"sys.argv[1:] = {arguments!r}\n"
+        "main()\n"
+        "assert not any(module.startswith('transformer_workbook') for module in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"Error: {name} comes with the package transformer_workbook, which is not installed here: "
+        "pip install annotated-transformer.\n"
+    )

@@ -48,13 +48,14 @@ class Mutant:
 
 
 def plain_source(exercise: Exercise) -> str:
-    """The source of a reference without the types of its parameters."""
+    """The source of a reference without the types of parameters, also of those inside it."""
     tree = ast.parse(source_of(exercise.reference))
-    [function] = tree.body
-    assert isinstance(function, ast.FunctionDef)
-    function.returns = None
-    for argument in function.args.args:
-        argument.annotation = None
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef():
+                node.returns = None
+            case ast.arg():
+                node.annotation = None
     return ast.unparse(tree)
 
 
@@ -120,7 +121,8 @@ def tidy(code: str) -> str | None:
 def main() -> None:
     """Write what every mutant was told, then the totals."""
     totals: Counter[str] = Counter()
-    for name in sys.argv[1:] or exercises.TASKS:
+    every = [name for name, task in exercises.TASKS.items() if isinstance(task, Exercise)]
+    for name in sys.argv[1:] or every:
         for mutant in mutants(name):
             totals[mutant.told] += 1
             print(f"{name} | {mutant.change} | {mutant.told} | {mutant.verdict.mistake}")
