@@ -117,7 +117,7 @@ def draw(
 ) -> Int[Tensor, " rows"]:
     """Draw a token of each row: that at which the probabilities, added up, pass ``number``.
 
-    The most probable come first. Temperature T raises p to the power 1/T, scaled to sum to 1. Then
+    The most probable come first. With temperature T they are p^(1/T), scaled to sum to 1. Then
     top-k keeps the k most probable, and top-p the fewest most probable that have p together.
 
     Source: top-k: Fan et al. 2018, section 5.1; top-p: Holtzman et al. 2020, section 3.1.
