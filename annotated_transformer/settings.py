@@ -124,8 +124,9 @@ def require_known(
         InputError: if there is one.
     """
     for field in fields(settings):  # type: ignore[arg-type]
-        value = getattr(settings, field.name)
-        allowed = known.get(field.name, (field.default,))
+        value, made = getattr(settings, field.name), field.default_factory
+        default = field.default if made is MISSING else made()
+        allowed = known.get(field.name, (default,))
         if allowed is not None and value not in allowed:
             [*_, wanted] = allowed
             raise InputError(f"{field.name} is {value!r}, {reader} can only have {wanted!r}.")

@@ -12,7 +12,7 @@ import csv
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -95,12 +95,26 @@ def read() -> dict[str, str]:
         return {row["page"]: row["digest"] for row in csv.DictReader(file)}
 
 
-def write(passed: Iterable[Path]) -> None:
-    """Enter the pages whose comparison has passed; if all have, the packages with them."""
-    rows = read() | {name_of(path): digest(computed_with(path)) for path in passed}
+def cells(notebook: Path) -> int:
+    """Return how many code cells a notebook has."""
+    found = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return sum(cell["cell_type"] == "code" for cell in found)
+
+
+def digests() -> dict[Path, str]:
+    """Return the digests of all deeper pages as they are now."""
+    imported_by.cache_clear()
+    return {path: digest(computed_with(path)) for path in deeper_pages()}
+
+
+def write(passed: Iterable[Path], before: Mapping[Path, str]) -> None:
+    """Enter the pages whose comparison has passed, unless they have changed since; if all have
+    passed, the packages with them."""
+    now = digests()
+    rows = read() | {name_of(path): now[path] for path in passed if now[path] == before[path]}
     pages = list(map(name_of, deeper_pages()))
     rows = {page: rows[page] for page in pages if page in rows}
-    if all(rows.get(name_of(path)) == digest(computed_with(path)) for path in deeper_pages()):
+    if all(rows.get(name_of(path)) == found for path, found in now.items()):
         rows[ALL] = everything()
     with RECORD.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -130,6 +144,4 @@ def unchanged() -> set[Path]:
         return set()
     if os.environ.get("CI") and known.get(ALL) != everything():
         return set()
-    return {
-        path for path in deeper_pages() if known.get(name_of(path)) == digest(computed_with(path))
-    }
+    return {path for path, found in digests().items() if known.get(name_of(path)) == found}

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -27,6 +28,8 @@ os.environ["PYTHONPATH"] = str(ROOT)
 
 # Every program that a test starts has one thread, as the test itself.
 os.environ["OMP_NUM_THREADS"] = "1"
+
+BEFORE = pytest.StashKey[dict[Path, str]]()
 
 # What is encoded once for all runs is encoded once for all tests, and gone afterwards.
 CACHE = TemporaryDirectory()
@@ -88,23 +91,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item.path not in kept]
 
 
-OUTCOMES: dict[Path, bool] = {}
-"""Whether the cells of a notebook that were compared have passed, one and all."""
+PASSED: Counter[Path] = Counter()
+"""How many cells of a notebook were compared, and passed."""
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note what became of a cell."""
+    """Note a cell that was like its stored output."""
     path = ROOT / report.nodeid.partition("::")[0]
-    if path.suffix == ".ipynb":
-        OUTCOMES[path] = OUTCOMES.get(path, True) and report.passed
+    if path.suffix == ".ipynb" and report.when == "call" and report.passed:
+        PASSED[path] += 1
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write down which deeper pages were compared whole, and passed."""
-    whole = not session.config.getoption("keyword") and session.shouldstop is False
-    passed = [path for path in comparing_pages.deeper_pages() if OUTCOMES.get(path)]
-    if passed and whole and not hasattr(session.config, "workerinput"):
-        comparing_pages.write(passed)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remember what the deeper pages compute with before they are compared."""
+    if session.config.getoption("nbval", False) and not hasattr(session.config, "workerinput"):
+        session.config.stash[BEFORE] = comparing_pages.digests()
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Write down which deeper pages were compared from the first cell to the last, and passed."""
+    ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    if ended and BEFORE in session.config.stash:
+        pages = [p for p in comparing_pages.deeper_pages() if PASSED[p] == comparing_pages.cells(p)]
+        if pages:
+            comparing_pages.write(pages, session.config.stash[BEFORE])
 
 
 @contextmanager

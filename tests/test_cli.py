@@ -780,8 +780,9 @@ def test_a_wrong_use_is_told_in_one_sentence(arguments, names):
 )
 def test_without_the_workbook_one_sentence_says_what_to_install(tmp_path, arguments, name):
     program = (
-        "import importlib.metadata, sys\n"
+        "import importlib.metadata, importlib.util, sys\n"
         "importlib.metadata.entry_points = lambda **_: ()\n"
+        "importlib.util.find_spec = lambda name: None\n"
         "from annotated_transformer.cli import main\n"
         f"sys.argv[1:] = {arguments!r}\n"
         "main()\n"

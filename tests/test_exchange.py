@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import ctranslate2
@@ -158,9 +158,10 @@ def test_marian_is_no_recurrent_model(tmp_path, model):
 
 @dataclass(frozen=True)
 class Windowed(TransformerConfig):
-    """A Transformer with a setting that no format knows."""
+    """A Transformer with settings that no format knows."""
 
     window: int | None = None
+    layers_of_experts: list[int] = field(default_factory=list)
 
 
 @pytest.mark.parametrize(

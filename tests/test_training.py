@@ -13,6 +13,7 @@ from annotated_transformer.decoding import greedy
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
+from annotated_transformer.run.checkpoint import load_checkpoint, require_finite, save_checkpoint
 from annotated_transformer.training import (
     Trainer,
     endless_batches,
@@ -260,12 +261,14 @@ def test_a_loss_of_the_models_own_is_added_to_every_token_and_not_told():
 
 
 class Counting(nn.Module):
-    """A model with a buffer that is saved and one that is made anew."""
+    """A model with buffers that are saved, one of them a view, and one that is made anew."""
 
     def __init__(self):
         super().__init__()
         self.table = nn.Parameter(torch.randn(20, 20).double())
         self.register_buffer("read", torch.zeros((), dtype=torch.long))
+        self.register_buffer("hidden", torch.full((4, 4), -torch.inf).triu(1))
+        self.register_buffer("first", self.hidden[:2])
         self.register_buffer("ones", torch.ones(3), persistent=False)
 
     def forward(self, src, tgt_in):
@@ -273,13 +276,16 @@ class Counting(nn.Module):
         return self.table[tgt_in]
 
 
-def test_what_a_model_keeps_beside_its_weights_is_saved_and_loaded():
+def test_what_a_model_keeps_beside_its_weights_is_saved_and_loaded(tmp_path):
     trainer = Trainer(Counting(), SMOOTHED, RATE, average_decay=0.9)
     for _ in range(3):
         trainer.update([WHOLE])
     assert trainer.average.weights["read"] == trainer.model.read == 3
     tensors = {name: tensor.clone() for name, tensor in trainer.tensors().items()}
     assert not any("ones" in name for name in tensors)
+    require_finite(trainer)  # what is hidden is no weight
+    save_checkpoint(tmp_path / "checkpoint", trainer.tensors())
+    assert load_checkpoint(tmp_path / "checkpoint")[0].keys() == tensors.keys()
     other = Trainer(Counting(), SMOOTHED, RATE, average_decay=0.9)
     other.update([WHOLE])
     other.load(tensors, steps=3)

@@ -3,6 +3,8 @@
 The tests that need one are skipped without it, so it is no error if it cannot be had.
 """
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,10 +21,18 @@ def main() -> None:
     with sync_playwright() as playwright:
         if chromium(playwright):
             return
-    command = [Path(sys.executable).with_name("playwright"), "install", "--with-deps", "chromium"]
-    try:
-        subprocess.run(command, check=True, timeout=60 * MINUTES, capture_output=True)
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+    program = Path(sys.executable).with_name("playwright")
+    # A group of its own, for what it starts is to end with it.
+    with subprocess.Popen(
+        [program, "install", "chromium"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    ) as fetching:  # fmt: skip
+        try:
+            failed = fetching.wait(60 * MINUTES)
+        except subprocess.TimeoutExpired:
+            os.killpg(fetching.pid, signal.SIGKILL)
+            failed = True
+    if failed:
         print(f"No browser could be fetched, so its tests are skipped: {MISSING}.")
 
 

@@ -6,6 +6,7 @@ This package imports nothing of the workbook. It finds what is installed by entr
 
 from collections.abc import Callable
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import Any
 
 import typer
@@ -35,7 +36,13 @@ def launcher() -> Callable[..., Any]:
 
 def missing(name: str) -> InputError:
     """What to say if something is asked for that comes with the workbook, which is not there."""
+    there = find_spec("transformer_workbook") is not None  # but installed before it had commands
+    state, remedy = (
+        ("has to be installed again", "--force-reinstall ")
+        if there
+        else ("is not installed here", "")
+    )
     return InputError(
-        f"{name} comes with the package transformer_workbook, which is not installed here: "
-        "pip install annotated-transformer."
+        f"{name} comes with the package transformer_workbook, which {state}: "
+        f"pip install {remedy}annotated-transformer."
     )

@@ -9,7 +9,7 @@ from annotated_transformer.batches import Batch
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast.output_loss import output_loss
 from annotated_transformer.fast.twin import fast_twin, format_of
-from annotated_transformer.training import Schedule, Trainer
+from annotated_transformer.training import Schedule, Trainer, buffers_of
 from annotated_transformer.transformer import Transformer
 
 
@@ -35,13 +35,13 @@ class FastTrainer(Trainer):
         """Make the trainer and the twin; ``settings`` are those of :class:`Trainer`.
 
         Raises:
-            InputError: if the precision is unknown, or the model has an auxiliary loss, which the
-                twin does not know.
+            InputError: if the precision is unknown, or the model has an auxiliary loss or saved
+                buffers, which the twin does not know.
         """
-        if hasattr(model, "auxiliary_loss"):
+        if hasattr(model, "auxiliary_loss") or buffers_of(model):
             raise InputError(
-                f"{type(model).__name__} has an auxiliary loss, the fast engine cannot have one: "
-                "take the readable one."
+                f"{type(model).__name__} has an auxiliary loss, or buffers that are saved: the "
+                "fast engine has neither, take the readable one."
             )
         dtype = format_of(model, precision)
         loss = partial(output_loss, model.output, smoothing=smoothing)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.files import replacing
-from annotated_transformer.training import Trainer, tensors_of
+from annotated_transformer.training import Trainer, buffers_of, tensors_of
 
 
 def save_checkpoint(
@@ -26,7 +26,12 @@ def save_checkpoint(
     Raises:
         OSError: if they cannot be written; what was there before stays.
     """
-    whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    whole, places = dict[str, Tensor](), set[int]()
+    for name, tensor in tensors.items():
+        kept = tensor.detach().contiguous()
+        place = kept.untyped_storage().data_ptr()
+        whole[name] = kept.clone() if place in places else kept  # a file holds no views
+        places.add(place)
     header = {"progress": json.dumps(progress or {})}
     header["sha256"] = checksum(whole, header["progress"])
     with replacing(path) as new:
@@ -43,28 +48,28 @@ def save_halved(path: Path, model: nn.Module) -> None:
         InputError: if a number has no room in 16 bits.
         OSError: if they cannot be written; what was there before stays.
     """
-    own = tensors_of(model)
-    weights = {name: t.half() if t.is_floating_point() else t for name, t in own.items()}
-    for name, tensor in own.items():
+    weights = {name: parameter.half() for name, parameter in model.named_parameters()}
+    for name, tensor in model.named_parameters():
         if not weights[name].isfinite().all():
             raise InputError(
                 f"{name} has numbers up to {tensor.abs().max():.3g}, it must have none above "
                 f"{torch.finfo(torch.float16).max:,.0f} to be written in 16 bits."
             )
-    save_checkpoint(path, weights, {"exported": True})
+    save_checkpoint(path, buffers_of(model) | weights, {"exported": True})
 
 
-def require_finite(tensors: Mapping[str, Tensor], steps: int) -> None:
+def require_finite(trainer: Trainer) -> None:
     """Make sure that weights and their average are such as a training can go on with.
 
     Raises:
         DivergedError: if one is not finite.
     """
-    weights = [t for name, t in tensors.items() if name.startswith(("model.", "average."))]
-    if not all(weight.isfinite().all() for weight in weights):
+    weights = dict(trainer.model.named_parameters())
+    averages = (trainer.average.weights[name] for name in weights)
+    if not all(weight.isfinite().all() for weight in (*weights.values(), *averages)):
         raise DivergedError(
-            f"after step {steps} the weights are no longer finite: training diverged, lower the "
-            "learning rate (peak_rate in a recipe)."
+            f"after step {trainer.steps} the weights are no longer finite: training diverged, "
+            "lower the learning rate (peak_rate in a recipe)."
         )
 
 

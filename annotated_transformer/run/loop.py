@@ -196,7 +196,7 @@ class Session:
         self.progress.steps = self.trainer.steps
         self.progress.seconds = time.monotonic() - self.started
         tensors = self.trainer.tensors()
-        require_finite(tensors, self.trainer.steps)
+        require_finite(self.trainer)
         if not self.processes.is_main:
             return
         if not self.run.weights.exists():

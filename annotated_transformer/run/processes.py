@@ -17,7 +17,12 @@ from torch.nn.parallel import DistributedDataParallel
 from annotated_transformer.batches import Batch
 from annotated_transformer.devices import CPU, choose_device, computing_in, device_of
 from annotated_transformer.errors import DivergedError, InputError, require_choice
-from annotated_transformer.training import Trainer, random_states, set_random_states
+from annotated_transformer.training import (
+    Trainer,
+    buffers_of,
+    random_states,
+    set_random_states,
+)
 
 T = TypeVar("T")
 BACKENDS = {CPU: "gloo", "cuda": "cpu:gloo,cuda:nccl"}
@@ -127,7 +132,9 @@ class SharedTrainer(Trainer):
         vars(self).update(vars(trainer))
         self.processes = processes
         self.replica = DistributedDataParallel(self.model)
-        self.replica.broadcast_buffers = False  # tables of positions, the same everywhere
+        # Tables of positions are the same everywhere; what is saved is that of the first process.
+        self.replica.broadcast_buffers = bool(buffers_of(self.model))
+        self.weight = 1.0
         self.waiting = 0  # batches of this step that are still to be worked on
         torch.manual_seed(torch.initial_seed() + processes.rank)
 
@@ -138,14 +145,19 @@ class SharedTrainer(Trainer):
             As :meth:`Trainer.update`, over the batches of all.
         """
         tokens, summed = float(sum(part.num_tokens for part in parts)), self.loss
-        weight = tokens / self.processes.mean(tokens)  # for below it is divided by its own tokens
+        # Below, the loss is divided by the tokens of this process alone.
+        self.weight = tokens / self.processes.mean(tokens)
         self.waiting = len(parts)
-        self.loss = lambda logits, target: weight * summed(logits, target)
+        self.loss = lambda logits, target: self.weight * summed(logits, target)
         try:
             loss, norm = super().update(parts)
         finally:
             self.loss = summed
         return self.processes.mean(loss), norm
+
+    def auxiliary(self, part: Batch) -> Tensor | float:
+        """As :meth:`Trainer.auxiliary`, with the weight of the loss."""
+        return self.weight * super().auxiliary(part)
 
     def logits(self, part: Batch) -> Tensor:
         """As :meth:`Trainer.logits`; after the last batch of a step the gradients are shared."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer import __version__
-from annotated_transformer.errors import InputError
+from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.checkpoint import save_halved
 from annotated_transformer.run.folder import Run
@@ -109,8 +109,9 @@ def resolved(model: str, config: Any) -> dict[str, Any]:
     """The settings that the page knows; where one follows from others, its value.
 
     Raises:
-        InputError: if another setting has not its default.
+        InputError: if it is no model of the page, or another setting has not its default.
     """
+    require_choice("model", model, KNOWN)
     require_known(config, "the laboratory", KNOWN[model])
     settings = {name: value for name, value in asdict(config).items() if name in KNOWN[model]}
     if "num_heads" in settings:
