@@ -24,7 +24,7 @@ FLAGS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",  # no other host can be reached
 ]
-MISSING = "there is no browser: apt-get install chromium, or .venv/bin/playwright install chromium"
+MISSING = "have one by apt-get install chromium, or .venv/bin/playwright install chromium"
 VIEWS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},

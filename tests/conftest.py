@@ -140,8 +140,8 @@ def browser() -> Iterator[Browser]:
                 browser = stack.enter_context(launched(playwright))
             except FileNotFoundError as error:
                 if os.environ.get("CI"):
-                    pytest.fail(str(error))
-                pytest.skip(str(error))
+                    pytest.fail(f"there is no browser: {error}")
+                pytest.skip(f"there is no browser: {error}")
         yield browser
 
 

@@ -33,7 +33,7 @@ def main() -> None:
             os.killpg(fetching.pid, signal.SIGKILL)
             failed = True
     if failed:
-        print(f"No browser could be fetched, so its tests are skipped: {MISSING}.")
+        print(f"No browser could be fetched, so its tests are skipped; {MISSING}.")
 
 
 if __name__ == "__main__":
