@@ -37,7 +37,7 @@ nightly: $(CHECKED) $(SITE)
 
 ## check: style, types and fast tests, in a few minutes
 check: lint
-	$(BIN)/pytest -m "not slow" --numprocesses 2 tests annotated_transformer transformer_workbook
+	$(BIN)/pytest -m "not slow and not nightly" --numprocesses 2 tests annotated_transformer transformer_workbook
 
 ## notebooks: run the notebooks again and store their outputs (NOTEBOOKS=book/x.ipynb for one)
 notebooks: $(CHECKED)

@@ -459,3 +459,17 @@ def test_an_output_layer_that_computes_something_else_is_not_replaced_in_silence
 def test_an_unknown_precision_is_refused():
     with pytest.raises(InputError, match="precision is 'float8', it must be one of float32, bfl"):
         FastTrainer(small_model("transformer"), 0.1, RATE, precision="float8")
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda model: model.register_buffer("read", torch.zeros(1)),
+        lambda model: setattr(model, "auxiliary_loss", lambda: torch.zeros(())),
+    ],
+)
+def test_what_a_twin_does_not_know_is_refused(add):
+    model = small_model("transformer")
+    add(model)
+    with pytest.raises(InputError, match="Transformer has an auxiliary loss, or buffers that are"):
+        FastTrainer(model, smoothing=0.1, schedule=RATE)
