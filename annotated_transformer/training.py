@@ -130,6 +130,7 @@ class WeightAverage:
             raise InputError(f"decay is {decay}, it must be at least 0 and below 1.")
         self.decay = decay
         self.weights = {name: tensor.clone() for name, tensor in tensors_of(model).items()}
+        self.buffers = list(buffers_of(model))
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
@@ -137,8 +138,8 @@ class WeightAverage:
         decay = min(self.decay, (1 + step) / (10 + step))
         for name, parameter in model.named_parameters():
             self.weights[name].lerp_(parameter, 1 - decay)
-        for name, buffer in buffers_of(model).items():  # they are no weights: the newest hold
-            self.weights[name].copy_(buffer)
+        for name in self.buffers:  # they are no weights: the newest hold
+            self.weights[name].copy_(model.get_buffer(name))
 
 
 def endless_batches(
