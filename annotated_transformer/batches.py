@@ -9,9 +9,15 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from annotated_transformer.bitext import Bitext, Example
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_sentences, require_unpadded, require_whole
+from annotated_transformer.examples import Example, Examples
+from annotated_transformer.inputs import (
+    each_example,
+    each_pair,
+    require_sentences,
+    require_unpadded,
+    require_whole,
+)
 from annotated_transformer.tokens import BOS, EOS, PAD
 
 
@@ -34,7 +40,46 @@ def pad(
 
 
 @dataclass(frozen=True)
-class Batch:
+class TextBatch:
+    """Sentences without a source, ready for teacher forcing.
+
+    The model reads ``tgt_in`` (``BOS`` y₁ … yₘ) and is asked for ``tgt_out`` (y₁ … yₘ ``EOS``): the
+    same sentence, one position apart.
+    """
+
+    tgt_in: Int[Tensor, "batch tgt"]
+    tgt_out: Int[Tensor, "batch tgt"]
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], device: torch.device | None = None) -> "TextBatch":
+        """Make a batch, on the device that is given or where new tensors are made.
+
+        >>> TextBatch.of([([5, 6],), ([7],)]).tgt_in
+        tensor([[1, 5, 6],
+                [1, 7, 0]])
+
+        Raises:
+            InputError: if there is no example, or one is no sentence of ids without padding.
+        """
+        require_unpadded(examples, PAD)
+        return cls(
+            tgt_in=pad([[BOS, *tgt] for *_, tgt in examples], device),
+            tgt_out=pad([[*tgt, EOS] for *_, tgt in examples], device),
+        )
+
+    @property
+    def inputs(self) -> tuple[Int[Tensor, "batch _"], ...]:
+        """What a model is given to read."""
+        return (self.tgt_in,)
+
+    @property
+    def num_tokens(self) -> int:
+        """How many target tokens are predicted, ``EOS`` counted, padding not."""
+        return int((self.tgt_out != PAD).sum())
+
+
+@dataclass(frozen=True)
+class Batch(TextBatch):
     """Sentence pairs, ready for teacher forcing.
 
     The decoder reads ``tgt_in`` (``BOS`` y₁ … yₘ) and is asked for ``tgt_out`` (y₁ … yₘ ``EOS``):
@@ -42,8 +87,6 @@ class Batch:
     """
 
     src: Int[Tensor, "batch src"]
-    tgt_in: Int[Tensor, "batch tgt"]
-    tgt_out: Int[Tensor, "batch tgt"]
 
     @classmethod
     def of(cls, examples: Sequence[Example], device: torch.device | None = None) -> "Batch":
@@ -64,17 +107,25 @@ class Batch:
             InputError: if there is no example, or one is no pair of sentences of ids, or has the id
                 of padding, which no loss would count.
         """
-        require_unpadded(examples, PAD)
-        return cls(
-            src=pad([[*src, EOS] for src, _ in examples], device),
-            tgt_in=pad([[BOS, *tgt] for _, tgt in examples], device),
-            tgt_out=pad([[*tgt, EOS] for _, tgt in examples], device),
-        )
+        require_unpadded(each_pair(examples), PAD)
+        target = TextBatch.of(examples, device)
+        src = pad([[*src, EOS] for src, _ in examples], device)
+        return cls(target.tgt_in, target.tgt_out, src)
 
     @property
-    def num_tokens(self) -> int:
-        """How many target tokens are predicted, ``EOS`` counted, padding not."""
-        return int((self.tgt_out != PAD).sum())
+    def inputs(self) -> tuple[Int[Tensor, "batch _"], ...]:
+        """What a model is given to read: the sources, too."""
+        return (self.src, self.tgt_in)
+
+
+def batch_of(examples: Sequence[Example], device: torch.device | None = None) -> TextBatch:
+    """A :class:`Batch` of sentence pairs, or a :class:`TextBatch` of sentences without a source.
+
+    Raises:
+        InputError: if there is no example, or they are neither.
+    """
+    alone = {*map(len, each_example(examples))} == {1}
+    return (TextBatch if alone else Batch).of(examples, device)
 
 
 def batches_by_tokens(
@@ -85,7 +136,7 @@ def batches_by_tokens(
     Positions are counted as the model sees them, padding and special tokens included, on the
     longer side. Grouping by length keeps the padding small; counting tokens rather than sentences
     makes every batch about equally expensive. Sorted by the target's length, then by the source's,
-    the pairs fill one group after the other. With a ``seed``, pairs of equal lengths and then the
+    they fill one group after the other. With a ``seed``, examples of equal lengths and then the
     groups are shuffled; without, the shortest come first.
 
     Returns:
@@ -101,18 +152,16 @@ def batches_by_tokens(
         require_whole("seed", seed, 0)
         random = Random(int(seed))
         random.shuffle(order)
-    src, tgt = Bitext.of(examples).lengths[order].T
-    by_length = np.lexsort((src, tgt))  # stable: equal lengths stay in their shuffled order
-    groups = list(
-        _cut(np.array(order, int)[by_length], np.maximum(src, tgt)[by_length], max_tokens)
-    )
+    lengths = Examples.of(examples).lengths[order]
+    by_length = np.lexsort(lengths.T)  # stable: equal lengths stay in their shuffled order
+    groups = list(_cut(np.array(order, int)[by_length], lengths.max(axis=1)[by_length], max_tokens))
     if seed is not None:
         random.shuffle(groups)
     return groups
 
 
 def _cut(
-    order: Int[np.ndarray, " pairs"], lengths: Int[np.ndarray, " pairs"], max_tokens: int
+    order: Int[np.ndarray, " examples"], lengths: Int[np.ndarray, " examples"], max_tokens: int
 ) -> Iterator[Int[np.ndarray, " group"]]:
     start = width = 0
     for end, length in enumerate((lengths + 1).tolist()):

@@ -1,4 +1,4 @@
-"""Corpora: parallel text, from the embedded grammar, from Multi30k, or from files of your own."""
+"""Corpora: text of one or two languages: the embedded grammar, Multi30k, files of your own."""
 
 import gzip
 import zlib
@@ -9,31 +9,36 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import islice, zip_longest
 from pathlib import Path
+from typing import Any
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import with_short_words
 from annotated_transformer.multi30k import multi30k_folder
-from annotated_transformer.tokens import TextPair
 from annotated_transformer.toy import toy_corpus
 
 Links = frozenset[tuple[int, int]]
 """Links between words (source position, target position), both from 0."""
 
 
+Texts = tuple[str, ...]
+"""A sentence and its translation; in a corpus of one language, a sentence alone."""
+
+
 @dataclass(frozen=True)
 class Corpus:
     """Sentence pairs, by split: ``train``, ``val``, and one or more to test on.
 
-    A split is read as often as it is gone through; the pairs of one need not fit into memory.
+    A corpus of one language has sentences in their place, which no source stands before: tuples of
+    one text. A split is read as often as it is gone through; it need not fit into memory.
     """
 
     name: str
-    languages: tuple[str, str]
-    splits: Mapping[str, Iterable[TextPair]]
+    languages: tuple[str, ...]  # two, or one
+    splits: Mapping[str, Iterable[Texts]]
     alignments: Mapping[str, list[Links]] = field(default_factory=dict)  # gold, where it is known
 
-    def split(self, name: str) -> Iterable[TextPair]:
-        """The pairs of one split.
+    def split(self, name: str) -> Iterable[Any]:
+        """The pairs of one split, or its sentences, each a tuple.
 
         Raises:
             InputError: if the corpus has no such split, nothing in it, or it cannot be read.
@@ -46,21 +51,20 @@ class Corpus:
             raise InputError(f"{self.name} has 0 pairs in its split {name!r}, it needs some.")
         return self.splits[name]
 
-    def sides(self, name: str) -> tuple[list[str], list[str]]:
-        """The sources and the targets of one split.
+    def sides(self, name: str) -> tuple[list[str], ...]:
+        """The sources and the targets of one split; of a corpus of one language, its sentences.
 
         Raises:
             InputError: as for :meth:`split`.
         """
-        sources, targets = zip(*self.split(name), strict=True)
-        return list(sources), list(targets)
+        return tuple(map(list, zip(*self.split(name), strict=True)))
 
     def place(self, name: str, index: int) -> str:
         """Where the pair of that index stands, from 0: in which line of its file, if it has one."""
-        pairs = self.splits[name]
-        if isinstance(pairs, FilePairs):
-            line, _ = next(islice(pairs.numbered(), index, None))
-            return f"{pairs.path}, line {line:,}"
+        split = self.splits[name]
+        if isinstance(split, FileSplit):
+            line, _ = next(islice(split.numbered(), index, None))
+            return f"{split.path}, line {line:,}"
         return f"pair {index + 1:,} of {name}"
 
     @cached_property
@@ -72,8 +76,8 @@ class Corpus:
         """
         digest = sha256()
         for name in ("train", "val"):
-            for source, target in self.split(name):
-                digest.update(f"{name}\t{source}\t{target}\n".encode())
+            for texts in self.split(name):
+                digest.update("\t".join([name, *texts]).encode() + b"\n")
         return digest.hexdigest()
 
     @property
@@ -98,21 +102,14 @@ def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
             file of two columns.
         languages: source and target as in ``de-en``: which of a folder's languages is
             translated into which. By default the two are taken in alphabetical order. A TSV file
-            has its source in the first column.
+            has its source in the first column. With one language, as in ``de``, the corpus has
+            sentences of that one alone.
 
     Raises:
         InputError: if there is no such corpus, or it cannot be read or downloaded.
     """
     if corpus == "toy":
-        if languages not in (None, "en-ko"):
-            raise InputError(f"languages is {languages!r}, the toy corpus has only 'en-ko'.")
-        splits = toy_corpus()
-        return Corpus(
-            "toy",
-            ("en", "ko"),
-            {n: [(" ".join(p.src), " ".join(p.tgt)) for p in pairs] for n, pairs in splits.items()},
-            {name: [pair.alignment for pair in pairs] for name, pairs in splits.items()},
-        )
+        return read_toy("en-ko" if languages is None else languages)
     if corpus == "multi30k":
         return read_folder(
             multi30k_folder(), "de-en" if languages is None else languages, "multi30k"
@@ -125,6 +122,23 @@ def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
     raise InputError(
         f"there is no corpus {corpus!r}: give toy, multi30k, a folder or a TSV file that exists."
     )
+
+
+def read_toy(languages: str) -> Corpus:
+    """The embedded grammar's sentence pairs, ``en-ko``, or its sentences of one language.
+
+    Raises:
+        InputError: if it does not have these languages.
+    """
+    wanted = tuple(languages.split("-"))
+    if wanted not in (("en", "ko"), ("en",), ("ko",)):
+        raise InputError(f"languages is {languages!r}, the toy corpus has 'en-ko', 'en' and 'ko'.")
+    splits, gold = {}, {}
+    for name, pairs in toy_corpus().items():
+        sides = {"en": (" ".join(p.src) for p in pairs), "ko": (" ".join(p.tgt) for p in pairs)}
+        splits[name] = list(zip(*(sides[language] for language in wanted), strict=True))
+        gold[name] = [pair.alignment for pair in pairs]
+    return Corpus("toy", wanted, splits, gold if len(wanted) == 2 else {})
 
 
 def read_folder(folder: Path, languages: str | None = None, name: str | None = None) -> Corpus:
@@ -144,6 +158,8 @@ def read_folder(folder: Path, languages: str | None = None, name: str | None = N
                 )
             files[split][language] = path
     found = tuple(sorted(files.get("train", {})))
+    if languages in found:
+        return Corpus(name or str(folder.resolve()), (languages,), _splits(files, languages))
     asked = ("-".join(found) if languages is None else languages).split("-")
     ways = [("-".join(asked[:i]), "-".join(asked[i:])) for i in range(1, len(asked))]
     source, target = next((way for way in ways if {*way} <= set(found)), ("", ""))
@@ -153,63 +169,67 @@ def read_folder(folder: Path, languages: str | None = None, name: str | None = N
             f"train.SRC and train.TGT, and languages (here {languages!r}) as SRC-TGT."
         )
     _require_two(source, target)
-    splits = {
-        split: PairedFiles(paths[source], paths[target])
+    return Corpus(name or str(folder.resolve()), (source, target), _splits(files, source, target))
+
+
+def _splits(files: Mapping[str, Mapping[str, Path]], *languages: str) -> dict[str, "FileSplit"]:
+    return {
+        split: LinesOfFiles(paths[languages[0]], tuple(paths[other] for other in languages[1:]))
         for split, paths in files.items()
-        if source in paths and target in paths
+        if {*languages} <= paths.keys()
     }
-    return Corpus(name or str(folder.resolve()), (source, target), splits)
 
 
 @dataclass(frozen=True)
-class FilePairs:
-    """Sentence pairs of which each has a line in a file; they are read whenever one asks."""
+class FileSplit:
+    """Texts of which each stands in a line of a file; they are read whenever one asks."""
 
-    path: Path  # of the sources
+    path: Path  # of the first language
 
-    def __iter__(self) -> Iterator[TextPair]:
-        """Read the pairs, as :meth:`numbered` does."""
-        return (pair for _, pair in self.numbered())
+    def __iter__(self) -> Iterator[Texts]:
+        """Read the texts, as :meth:`numbered` does."""
+        return (texts for _, texts in self.numbered())
 
-    def numbered(self) -> Iterator[tuple[int, TextPair]]:
-        """Read the pairs and the number of each one's line, from 1."""
+    def numbered(self) -> Iterator[tuple[int, Texts]]:
+        """Read the texts and the number of each one's line, from 1."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to read.")
 
 
 @dataclass(frozen=True)
-class PairedFiles(FilePairs):
-    """Two files (plain or ``.gz``, UTF-8), each line of one the translation of the other's.
+class LinesOfFiles(FileSplit):
+    """A file (plain or ``.gz``, UTF-8), or two, each line of one the translation of the other's.
 
-    Pairs of which one side is blank are left out.
+    Lines that are blank on a side are left out.
     """
 
-    target: Path
+    others: tuple[Path, ...] = ()  # of the target, if there is one
 
-    def numbered(self) -> Iterator[tuple[int, TextPair]]:
-        """Read the pairs and the number of each one's line, from 1.
+    def numbered(self) -> Iterator[tuple[int, Texts]]:
+        """Read the texts and the number of each one's line, from 1.
 
         Raises:
             InputError: if a file is not UTF-8 text, or one has more lines than the other.
         """
-        sides = (map(str.strip, _lines(path)) for path in (self.path, self.target))
-        for number, (source, target) in enumerate(zip_longest(*sides), start=1):
-            if source is None or target is None:
-                longer, shorter = (self.target, self.path)[:: 1 if source is None else -1]
+        paths = (self.path, *self.others)
+        sides = (map(str.strip, _lines(path)) for path in paths)
+        for number, texts in enumerate(zip_longest(*sides), start=1):
+            if None in texts:
+                shorter, longer = paths[:: 1 if texts[0] is None else -1]
                 raise InputError(
                     f"{longer} has more lines than {shorter}, which has {number - 1}: "
                     "line by line, one must be the translation of the other."
                 )
-            if source and target:
-                yield number, (source, target)
+            if all(texts):
+                yield number, texts
 
 
 @dataclass(frozen=True)
-class TsvSplit(FilePairs):
+class TsvSplit(FileSplit):
     """What falls into one split of a two-column, tab-separated UTF-8 file; blank lines do not."""
 
     name: str
 
-    def numbered(self) -> Iterator[tuple[int, TextPair]]:
+    def numbered(self) -> Iterator[tuple[int, Texts]]:
         """Read the pairs and the number of each one's line, from 1.
 
         Raises:

@@ -46,31 +46,31 @@ class CrossAttention(MultiHeadAttention):
         self,
         key: Float[Tensor, "batch key d_model"],
         value: Float[Tensor, "batch key d_model"],
-        start: int = 0,
+        positions: Int[Tensor, "#batch key"] | None = None,
     ) -> SourceKeyValues:
         """K Wᵢ^K and V Wᵢ^V of all heads i: of every source, once."""
-        seen = super().project(key, value, start)
+        seen = super().project(key, value, positions)
         # Every step reads them: the numbers of each head are contiguous.
         return SourceKeyValues(seen.keys.contiguous(), seen.values.contiguous())
 
-    def attend(
+    def gather(
         self,
-        query: Float[Tensor, "batch query d_model"],
+        queries: Float[Tensor, "rows heads query d_k"],
         seen: KeyValues,
-        mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
-        start: int = 0,
-    ) -> Float[Tensor, "batch query d_model"]:
-        """Attend with projected keys and values, and merge the heads."""
+        mask: Bool[Tensor, "#rows #heads #query key"] | None,
+    ) -> Float[Tensor, "rows heads query d_v"]:
+        """What each head gathers. Row i of a grid has the queries of all rows of source i."""
         if not isinstance(seen, SourceKeyValues) or seen.source is None:
-            return super().attend(query, seen, mask, start)
+            return super().gather(queries, seen, mask)
         source, number = seen.source, len(seen.keys)
-        place = rank(source, number)
-        grid = query.new_zeros(number, int(place.max()) + 1, *query.shape[1:])
-        grid[source, place] = query
+        column, (_, heads, length, d_k) = rank(source, number), queries.shape
+        grid = queries.new_zeros(number, int(column.max()) + 1, length, heads, d_k)
+        grid[source, column] = queries.transpose(1, 2)
         if mask is not None and len(mask) > 1:  # rows of one source have the same mask
             mask = mask.new_zeros(number, *mask.shape[1:]).index_copy(0, source, mask)
-        found = super().attend(grid.flatten(1, 2), seen, mask, start)
-        return found.view_as(grid)[source, place]
+        found = super().gather(grid.flatten(1, 2).transpose(1, 2), seen, mask)
+        found = found.transpose(1, 2).reshape(*grid.shape[:4], -1)
+        return found[source, column].transpose(1, 2)
 
 
 def rank(source: Int[Tensor, " rows"], number: int) -> Int[Tensor, " rows"]:
@@ -82,5 +82,5 @@ def rank(source: Int[Tensor, " rows"], number: int) -> Int[Tensor, " rows"]:
     counts = source.bincount(minlength=number)
     order = source.argsort(stable=True)  # the rows of a source side by side
     first = counts.cumsum(0) - counts  # where there each source begins
-    place = torch.arange(len(source), device=source.device) - first[source[order]]
-    return torch.empty_like(place).index_copy(0, order, place)
+    ranks = torch.arange(len(source), device=source.device) - first[source[order]]
+    return torch.empty_like(ranks).index_copy(0, order, ranks)

@@ -11,18 +11,23 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from torch import Tensor
 
-from annotated_transformer.batches import Batch, batches_by_tokens
-from annotated_transformer.bitext import Bitext, Example
+from annotated_transformer.batches import Batch, batch_of, batches_by_tokens
 from annotated_transformer.capture import Captured, capture_attention, join_calls
 from annotated_transformer.corpora import Links
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import device_of
 from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.examples import Example, Examples
 from annotated_transformer.inputs import each_pair, each_text, require_whole
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.tokens import TextPair, Vocabularies
 from annotated_transformer.translation import translate
-from annotated_transformer.translator import Translator, evaluating, require_positions
+from annotated_transformer.translator import (
+    NextTokenModel,
+    Translator,
+    evaluating,
+    require_positions,
+)
 
 
 def forced_attention(
@@ -107,9 +112,9 @@ def alignment_errors(
     require_whole("batch_size", batch_size, 1)
     _require_as_many(len(examples), len(gold))
     found: dict[str, list[Links]] = {}
-    bitext = Bitext.of(examples)
-    for start in range(0, len(bitext), batch_size):
-        part = bitext[start : start + batch_size]
+    examples = Examples.of(examples)
+    for start in range(0, len(examples), batch_size):
+        part = examples[start : start + batch_size]
         batch = Batch.of(part, device_of(model))
         for name, [weights] in forced_attention(model, batch.src, batch.tgt_in).items():
             if "self_attention" not in name:
@@ -124,7 +129,7 @@ LARGEST = 700
 """Nats: what is larger has no exponential among the floating-point numbers."""
 
 
-def perplexity(model: Translator, examples: Sequence[Example], max_tokens: int = 4096) -> float:
+def perplexity(model: NextTokenModel, examples: Sequence[Example], max_tokens: int = 4096) -> float:
     """exp of the mean negative log-likelihood of a target token; 1 is certainty.
 
     The one definition for every model: teacher-forced, without label smoothing, the mean over all
@@ -138,14 +143,14 @@ def perplexity(model: Translator, examples: Sequence[Example], max_tokens: int =
     if not examples:
         raise InputError("there are 0 examples to evaluate on, at least 1 is needed.")
     require_whole("max_tokens", max_tokens, 1)
-    bitext = Bitext.of(examples)
-    require_positions(model, bitext.lengths)
-    room = max(max_tokens, 1 + int(bitext.lengths.max()))
+    examples = Examples.of(examples)
+    require_positions(model, examples.lengths)
+    room = max(max_tokens, 1 + int(examples.lengths.max()))
     total, tokens = 0.0, 0
     with evaluating(model):
-        for group in batches_by_tokens(bitext, room):
-            batch = Batch.of([bitext[i] for i in group], device_of(model))
-            logits = model(batch.src, batch.tgt_in)
+        for group in batches_by_tokens(examples, room):
+            batch = batch_of([examples[i] for i in group], device_of(model))
+            logits = model(*batch.inputs)
             exact = logits.to(torch.promote_types(logits.dtype, torch.float32))
             total += smoothed_cross_entropy(exact, batch.tgt_out).item()
             tokens += batch.num_tokens

@@ -70,6 +70,24 @@ def each_pair(pairs: Iterable[Any]) -> Iterator[Any]:
         yield pair
 
 
+def each_example(examples: Iterable[Any]) -> Iterator[Any]:
+    """The examples one by one: a source and a target, or a sentence alone, and all of one kind.
+
+    Raises:
+        InputError: if one has other sides than the first.
+    """
+    sides = 0
+    for example in examples:
+        number = 0 if isinstance(example, str) or not hasattr(example, "__len__") else len(example)
+        if number not in (1, 2) or number != (sides or number):
+            raise InputError(
+                f"an example is {BRIEF.repr(example)}, it must be a source and a target, or a "
+                "sentence alone, as the others are."
+            )
+        sides = number
+        yield example
+
+
 def with_short_words(text: str, where: str = "") -> str:
     """The same text, if subwords can be learned from its words in reasonable time.
 
@@ -116,12 +134,12 @@ def _require_list(sentence: Any) -> None:
 
 
 def require_unpadded(examples: Iterable[Any], padding: int) -> None:
-    """Refuse what are no pairs of sentences, or hold the id of padding: no loss would count it.
+    """Refuse what are no sentences, or hold the id of padding: no loss would count it.
 
     Raises:
         InputError: if one is none, or holds it.
     """
-    for example in each_pair(examples):
+    for example in examples:
         for side in example:
             _require_list(side)
         if any(padding in side for side in example):

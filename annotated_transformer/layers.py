@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.errors import require_choice
+from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "swish": F.silu}
@@ -129,13 +129,15 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention to the memory, feed-forward.
 
+    Without cross-attention it is the layer of a language model, which has no source to look at.
+
     Source: Vaswani et al. 2017, section 3.1.
     """
 
     def __init__(
         self,
         self_attention: MultiHeadAttention,
-        cross_attention: MultiHeadAttention,
+        cross_attention: MultiHeadAttention | None,
         feed_forward: FeedForward,
         residual: Callable[[], Residual],
     ) -> None:
@@ -143,26 +145,36 @@ class DecoderLayer(nn.Module):
         self.self_attention = self_attention
         self.cross_attention = cross_attention
         self.feed_forward = feed_forward
-        self.residual_1, self.residual_2, self.residual_3 = residual(), residual(), residual()
+        self.residual_1 = residual()
+        if cross_attention is not None:
+            self.residual_2 = residual()
+        self.residual_3 = residual()
 
     def forward(
         self,
         x: Float[Tensor, "batch tgt d_model"],
         past: KeyValues,
-        memory: KeyValues,
         mask: Bool[Tensor, "#batch 1 #tgt past_and_tgt"],
-        memory_mask: Bool[Tensor, "batch 1 1 src"],
+        memory: KeyValues | None = None,
+        memory_mask: Bool[Tensor, "batch 1 1 src"] | None = None,
+        positions: Int[Tensor, "#batch tgt"] | None = None,
     ) -> tuple[Float[Tensor, "batch tgt d_model"], KeyValues]:
         """One layer further, for any number of new target positions.
 
         ``past`` are the projected keys and values of the target positions before them (of none,
-        when a whole sentence is read at once), ``memory`` those of the source. Returns the output,
-        and ``past`` with the new positions appended.
+        when a whole sentence is read at once), ``memory`` those of the source, for a layer with
+        cross-attention. Returns the output, and ``past`` with the new positions appended.
+
+        Raises:
+            InputError: if there is cross-attention and no memory, or the other way round.
         """
-        attention, start = self.self_attention, past.length
+        look = self.cross_attention
+        if (look is None) != (memory is None):
+            raise InputError("memory is for a layer with cross-attention, which cannot do without.")
         y = self.residual_1.enter(x)
-        past = past.append(attention.project(y, y, start))
-        x = self.residual_1.leave(x, attention(y, mask=mask, seen=past, start=start))
-        x = self.residual_2(x, lambda y: self.cross_attention(y, mask=memory_mask, seen=memory))
+        y, past = self.self_attention.extend(y, past, mask, positions)
+        x = self.residual_1.leave(x, y)
+        if look is not None and memory is not None:
+            x = self.residual_2(x, lambda y: look.attend(y, memory, memory_mask))
         x = self.residual_3(x, self.feed_forward)
         return x, past

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.attention import ScaledDotProductAttention
@@ -24,12 +24,6 @@ class KeyValues(State):
         """How many positions they belong to."""
         return self.keys.size(2)
 
-    def nothing(self) -> "KeyValues":
-        """Those of no position, of the same widths, for the same sentences."""
-        return KeyValues(
-            *(x.new_empty(*x.shape[:2], 0, x.size(3)) for x in (self.keys, self.values))
-        )
-
     def append(self, newer: "KeyValues") -> "KeyValues":
         """These, and then those of newer positions."""
         if not self.length:
@@ -39,6 +33,11 @@ class KeyValues(State):
         )
 
 
+def first_positions(x: Float[Tensor, "batch time _"]) -> Int[Tensor, "1 time"]:
+    """Positions 0, 1, … of sequences that are read from their beginning: one row for all."""
+    return torch.arange(x.size(1), device=x.device)[None]
+
+
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head₁, …, head_h) W^O.
 
@@ -46,7 +45,7 @@ class MultiHeadAttention(nn.Module):
     of Wᵢ^Q is rows (i−1)·d_k to i·d_k of ``query.weight``, counted from 0. Unlike in the paper,
     every product has a bias. The work is done in two steps, *project*
     and *attend* (which merges the heads), so that a decoder can keep what it has projected once:
-    the KV cache.
+    the KV cache, which :meth:`extend` reads and lengthens.
 
     With fewer heads of keys and values than of queries, each serves a group of neighbouring
     query heads (grouped-query attention; with one, multi-query attention): less to keep.
@@ -86,7 +85,8 @@ class MultiHeadAttention(nn.Module):
                 "the groups of query heads must be equal."
             )
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
-        d_k, d_v = d_k or d_model // num_heads, d_v or d_model // num_heads
+        self.d_k = d_k = d_k or d_model // num_heads
+        self.d_v = d_v = d_v or d_model // num_heads
         self.query = nn.Linear(d_model, num_heads * d_k)
         self.key = nn.Linear(d_model, num_kv_heads * d_k)
         self.value = nn.Linear(d_model, num_kv_heads * d_v)
@@ -100,10 +100,12 @@ class MultiHeadAttention(nn.Module):
         batch, time, _ = x.shape
         return x.view(batch, time, num_heads or self.num_heads, -1).transpose(1, 2)
 
-    def place(
-        self, heads: Float[Tensor, "batch heads time d_k"], start: int
+    def with_positions(
+        self,
+        heads: Float[Tensor, "batch heads time d_k"],
+        positions: Int[Tensor, "#batch time"],
     ) -> Float[Tensor, "batch heads time d_k"]:
-        """Queries or keys at positions ``start``, ``start + 1``, …: here, as they are.
+        """Queries or keys that know their positions: here, as they are.
 
         An attention that rotates them by their positions (rotary positions, RoPE) does it here.
         """
@@ -113,54 +115,70 @@ class MultiHeadAttention(nn.Module):
         self,
         key: Float[Tensor, "batch key d_model"],
         value: Float[Tensor, "batch key d_model"],
-        start: int = 0,
+        positions: Int[Tensor, "#batch key"] | None = None,
     ) -> KeyValues:
-        """K Wᵢ^K and V Wᵢ^V of all heads i, of positions ``start``, ``start + 1``, …"""
-        keys = self.place(self.split(self.key(key), self.num_kv_heads), start)
+        """K Wᵢ^K and V Wᵢ^V of all heads i, at these positions (``None``: 0, 1, …)."""
+        positions = first_positions(key) if positions is None else positions
+        keys = self.with_positions(self.split(self.key(key), self.num_kv_heads), positions)
         return KeyValues(keys, self.split(self.value(value), self.num_kv_heads))
+
+    def gather(
+        self,
+        queries: Float[Tensor, "batch heads query d_k"],
+        seen: KeyValues,
+        mask: Bool[Tensor, "#batch #heads #query key"] | None,
+    ) -> Float[Tensor, "batch heads query d_v"]:
+        """What each head gathers: of the part ``attention``, for all heads at once."""
+        keys, values = seen.keys, seen.values
+        if self.num_kv_heads < self.num_heads:
+            group = self.num_heads // self.num_kv_heads
+            keys, values = (x.repeat_interleave(group, dim=1) for x in (keys, values))
+        heads: Tensor = self.attention(queries, keys, values, mask)
+        return heads
 
     def attend(
         self,
         query: Float[Tensor, "batch query d_model"],
         seen: KeyValues,
         mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
-        start: int = 0,
+        positions: Int[Tensor, "#batch query"] | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
         """Attend with projected keys and values, and merge the heads.
 
-        The queries stand at positions ``start``, ``start + 1``, … The part ``attention`` is asked
-        for what all heads gather.
+        The queries stand at these positions (``None``: 0, 1, …).
         """
-        queries = self.place(self.split(self.query(query)), start)
-        keys, values = seen.keys, seen.values
-        if self.num_kv_heads < self.num_heads:
-            group = self.num_heads // self.num_kv_heads
-            keys, values = (x.repeat_interleave(group, dim=1) for x in (keys, values))
-        heads = self.attention(queries, keys, values, mask)  # (batch, heads, query, d_v)
+        positions = first_positions(query) if positions is None else positions
+        queries = self.with_positions(self.split(self.query(query)), positions)
+        heads = self.gather(queries, seen, mask)
         return self.output(heads.transpose(1, 2).flatten(2))
 
     def forward(
         self,
         query: Float[Tensor, "batch query d_model"],
-        key: Float[Tensor, "batch key d_model"] | None = None,
-        value: Float[Tensor, "batch key d_model"] | None = None,
+        key: Float[Tensor, "batch key d_model"],
+        value: Float[Tensor, "batch key d_model"],
         mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
-        *,
-        seen: KeyValues | None = None,
-        start: int = 0,
     ) -> Float[Tensor, "batch query d_model"]:
-        """What every query gathers from the values, through all heads.
+        """What every query gathers from the values, through all heads."""
+        return self.attend(query, self.project(key, value), mask)
 
-        Keys and values come as they are, or as ``seen``: projected before. The queries stand at
-        positions ``start``, ``start + 1``, … What is gathered is what :meth:`attend` says.
+    def empty(self, batch: int) -> KeyValues:
+        """The KV cache of so many sentences, before their first position."""
+        weight, heads = self.key.weight, self.num_kv_heads
+        return KeyValues(
+            weight.new_empty(batch, heads, 0, self.d_k), weight.new_empty(batch, heads, 0, self.d_v)
+        )
 
-        Raises:
-            InputError: if there are neither keys and values nor ``seen``.
+    def extend(
+        self,
+        x: Float[Tensor, "batch new d_model"],
+        past: KeyValues,
+        mask: Bool[Tensor, "#batch #heads #new past_and_new"] | None = None,
+        positions: Int[Tensor, "#batch new"] | None = None,
+    ) -> tuple[Float[Tensor, "batch new d_model"], KeyValues]:
+        """Let new positions attend to those before them and to themselves; give ``past`` with them.
+
+        ``past`` stays as it is.
         """
-        if seen is None:
-            if key is None or value is None:
-                raise InputError(
-                    "the queries have nothing to look at: give key and value, or seen."
-                )
-            seen = self.project(key, value)
-        return self.attend(query, seen, mask, start)
+        past = past.append(self.project(x, x, positions))
+        return self.attend(x, past, mask, positions), past

@@ -1,12 +1,12 @@
 """Positional encoding: telling attention, which knows no order, where each token stands."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_sizes
-from annotated_transformer.multi_head_attention import MultiHeadAttention
+from annotated_transformer.multi_head_attention import MultiHeadAttention, first_positions
 
 
 def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
@@ -46,22 +46,27 @@ class PositionalEncoding(nn.Module):
     table: Tensor
 
     def forward(
-        self, x: Float[Tensor, "batch time d_model"], start: int = 0
+        self,
+        x: Float[Tensor, "batch time d_model"],
+        positions: Int[Tensor, "#batch time"] | None = None,
     ) -> Float[Tensor, "batch time d_model"]:
-        """Add the vectors of positions ``start``, ``start + 1``, … to ``x``.
+        """Add the vectors of these positions (``None``: 0, 1, …) to ``x``.
 
-        ``start`` is not 0 where a decoder gets its tokens one by one.
+        They are one row for all sentences, or one for each: they do not begin with 0 where a
+        decoder gets its tokens one by one, and differ where sentences are padded on the left.
 
         Raises:
-            InputError: if a position lies beyond the end of the table.
+            InputError: if the table does not have one of the positions.
         """
-        end = start + x.size(1)
-        if end > len(self.table):
+        positions = first_positions(x) if positions is None else positions
+        unknown = (positions < 0) | (positions >= len(self.table))
+        if not unknown.is_meta and unknown.any():  # a meta tensor has no values
             raise InputError(
-                f"the sentence has {end} positions, the model knows {len(self.table)}: "
-                "shorten the sentence or build the model with a larger max_length."
+                f"a token stands at position {positions[unknown][0]}, counted from 0, and the "
+                f"model knows {len(self.table)} positions: shorten the sentence or build the model "
+                "with a larger max_length."
             )
-        return x + self.table[start:end].to(x.dtype)
+        return x + self.table[positions].to(x.dtype)
 
 
 class SinusoidalPositionalEncoding(PositionalEncoding):

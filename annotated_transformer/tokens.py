@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from annotated_transformer.bitext import Example
 from annotated_transformer.errors import InputError
+from annotated_transformer.examples import Example
 from annotated_transformer.inputs import each_pair, each_text, require_whole, with_short_words
 
 TextPair = tuple[str, str]

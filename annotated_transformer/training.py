@@ -6,10 +6,10 @@ from itertools import count, islice
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.batches import Batch, batches_by_tokens
-from annotated_transformer.bitext import Bitext, Example
+from annotated_transformer.batches import TextBatch, batch_of, batches_by_tokens
 from annotated_transformer.devices import PRECISIONS, computing_in, device_of
 from annotated_transformer.errors import DivergedError, InputError, require_choice
+from annotated_transformer.examples import Example, Examples
 from annotated_transformer.inputs import require_rate, require_sizes, require_whole
 from annotated_transformer.loss import Loss
 
@@ -149,7 +149,7 @@ def endless_batches(
     skip: int = 0,
     device: torch.device | None = None,
     every: int = 1,
-) -> Iterator[Batch]:
+) -> Iterator[TextBatch]:
     """Batches of all examples, epoch after epoch, in an order that depends on the seed alone.
 
     ``skip`` leaves out that many batches at the beginning: a resumed training goes on where it
@@ -163,14 +163,14 @@ def endless_batches(
         raise InputError("there are 0 examples to train on, at least 1 is needed.")
     for name, value, least in (("seed", seed, 0), ("skip", skip, 0), ("every", every, 1)):
         require_whole(name, value, least)
-    bitext, seed = Bitext.of(examples), int(seed)  # one of NumPy would overflow
+    examples, seed = Examples.of(examples), int(seed)  # one of NumPy would overflow
     groups = (
         group
         for epoch in count()
-        for group in batches_by_tokens(bitext, max_tokens, seed=seed * 1_000_003 + epoch)
+        for group in batches_by_tokens(examples, max_tokens, seed=seed * 1_000_003 + epoch)
     )
     for group in islice(groups, skip, None, every):
-        yield Batch.of([bitext[i] for i in group], device)
+        yield batch_of([examples[i] for i in group], device)
 
 
 def paper_adam(model: nn.Module, eps: float = 1e-9) -> torch.optim.Optimizer:
@@ -217,7 +217,7 @@ class Trainer:
         self.average = WeightAverage(model, average_decay)
         self.steps = 0
 
-    def update(self, parts: Sequence[Batch]) -> tuple[float, float]:
+    def update(self, parts: Sequence[TextBatch]) -> tuple[float, float]:
         """Take one step on a batch, given whole or in parts that are worked on one by one.
 
         The gradients of the parts are added up and divided by the number of tokens in *all* of
@@ -255,13 +255,13 @@ class Trainer:
         self.average.update(self.model, self.steps)
         return total, norm
 
-    def logits(self, part: Batch) -> Tensor:
+    def logits(self, part: TextBatch) -> Tensor:
         """What the model says of every next token, (batch, tgt, vocab)."""
-        with computing_in(self.precision, part.src.device):
-            logits = self.model(part.src, part.tgt_in)
+        with computing_in(self.precision, part.tgt_in.device):
+            logits = self.model(*part.inputs)
         return logits.to(next(self.model.parameters()).dtype)
 
-    def auxiliary(self, part: Batch) -> Tensor | float:
+    def auxiliary(self, part: TextBatch) -> Tensor | float:
         """What the model itself adds to the loss of a part that it has just read, in nats.
 
         A model with a method ``auxiliary_loss`` says it per target token, as experts do whose work

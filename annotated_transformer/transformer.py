@@ -106,10 +106,12 @@ class Embedding(nn.Module):
         self.scale = math.sqrt(config.d_model)
 
     def forward(
-        self, tokens: Int[Tensor, "batch time"], start: int = 0
+        self,
+        tokens: Int[Tensor, "batch time"],
+        positions: Int[Tensor, "#batch time"] | None = None,
     ) -> Float[Tensor, "batch time d_model"]:
-        """The vectors of tokens that stand at positions ``start``, ``start + 1``, …"""
-        return self.dropout(self.positions(self.tokens(tokens) * self.scale, start))
+        """The vectors of tokens that stand at these positions (``None``: 0, 1, …)."""
+        return self.dropout(self.positions(self.tokens(tokens) * self.scale, positions))
 
 
 @dataclass(frozen=True)
@@ -178,10 +180,9 @@ class Transformer(Translator):
         For each decoder layer the state holds the memory's keys and values, projected once, and
         the keys and values of the target so far: none.
         """
-        x = self.encode(src)
-        layers = cast(Iterable[DecoderLayer], self.decoder)
+        x, layers = self.encode(src), cast(Iterable[Any], self.decoder)
         memory = tuple(layer.cross_attention.project(x, x) for layer in layers)
-        past = tuple(seen.nothing() for seen in memory)
+        past = tuple(layer.self_attention.empty(len(src)) for layer in layers)
         return TransformerState(src[:, :0], past, memory, padding_mask(src))
 
     def extend(
@@ -189,10 +190,11 @@ class Transformer(Translator):
     ) -> tuple[Float[Tensor, "batch tgt vocab"], TransformerState]:
         """Read ``tokens``; give the logits of the token after each, and the new state."""
         start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
-        x, mask = self.tgt_embedding(tokens, start), target_mask(read, start)
+        positions = torch.arange(start, read.size(1), device=read.device)[None]
+        x, mask = self.tgt_embedding(tokens, positions), target_mask(read, start)
         past = []
         for layer, before, memory in zip(self.decoder, state.past, state.memory, strict=True):
-            x, seen = layer(x, before, memory, mask, state.memory_mask)
+            x, seen = layer(x, before, mask, memory, state.memory_mask, positions)
             past.append(seen)
         logits = self.output(self.decoder_norm(x))
         return logits, replace(state, tokens=read, past=tuple(past))

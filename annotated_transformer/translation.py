@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from annotated_transformer.batches import Batch, batches_by_tokens
-from annotated_transformer.bitext import Bitext
+from annotated_transformer.batches import batches_by_tokens, pad
 from annotated_transformer.decoding import GREEDY, Hypothesis, Search, decode
 from annotated_transformer.devices import device_of
 from annotated_transformer.errors import InputError
+from annotated_transformer.examples import Examples
 from annotated_transformer.inputs import require_whole
 from annotated_transformer.settings import BRIEF
-from annotated_transformer.tokens import UNK, Vocabularies
+from annotated_transformer.tokens import EOS, UNK, Vocabularies
 from annotated_transformer.translator import Translator, require_positions
 
 
@@ -34,14 +34,14 @@ def search_all(
     require_whole("max_tokens", max_tokens, 1)
     if prefixes is not None and len(prefixes) != len(sources):
         raise InputError(f"there are {len(prefixes)} prefixes for {len(sources)} sentences.")
-    require_positions(model, Bitext.of([(source, []) for source in sources]).lengths)
+    require_positions(model, Examples.of([(source,) for source in sources]).lengths)
     kept = [i for i in range(len(sources)) if sources[i]]
-    bitext = Bitext.of([(sources[i], []) for i in kept])
-    room = max(max_tokens // search.beam, 1 + int(bitext.lengths.max(initial=0)))
+    texts = Examples.of([(sources[i],) for i in kept])
+    room = max(max_tokens // search.beam, 1 + int(texts.lengths.max(initial=0)))
     found = [[Hypothesis([], 0.0, 0.0)] * search.best for _ in sources]
-    for group in batches_by_tokens(bitext, room):
-        src = Batch.of([bitext[i] for i in group], device_of(model)).src
+    for group in batches_by_tokens(texts, room):
         numbers = [kept[i] for i in group]
+        src = pad([[*sources[number], EOS] for number in numbers], device_of(model))
         begun = None if prefixes is None else [prefixes[number] for number in numbers]
         for number, hypotheses in zip(numbers, decode(model, src, search, begun), strict=True):
             found[number][: len(hypotheses)] = hypotheses

@@ -1,4 +1,4 @@
-"""Translators: what every model of the course can do, and what it remembers between two tokens."""
+"""Models: what every one of the course can do, and what it remembers between two tokens."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,20 +39,16 @@ def _select(part: Any, rows: Tensor) -> Any:
             return part[rows]
 
 
-class Translator(nn.Module):
-    """A model that reads a source sentence, and then extends a translation by tokens.
+class NextTokenModel(nn.Module):
+    """A model that goes on with sentences: from tokens that it reads to the logits of the next.
 
-    A subclass says how it reads the source (:meth:`start`) and how it goes on by any number of
-    tokens (:meth:`extend`). Teacher forcing extends by the whole target sentence at once, a search
-    by one token at a time: it is the same code.
+    A subclass says how it goes on by any number of tokens (:meth:`extend`), from a state. Teacher
+    forcing extends by the whole sentence at once, a search by one token at a time: it is the same
+    code. Before the first token a :class:`Translator` has read a source; a language model nothing.
     """
 
     max_length: int | None = None
-    """How many tokens of either side the model can read; ``None``: as many as there are."""
-
-    def start(self, src: Int[Tensor, "batch src"]) -> State:
-        """Read the source sentences; give the state before the first target token."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it reads a source.")
+    """How many tokens of a sentence the model can read; ``None``: as many as there are."""
 
     def extend(
         self, state: Any, tokens: Int[Tensor, "batch tgt"]
@@ -63,7 +59,26 @@ class Translator(nn.Module):
         """
         raise NotImplementedError(f"{type(self).__name__} does not say how it goes on.")
 
-    def __call__(self, src: Any, tgt_in: Any) -> Any:
+    def step(
+        self, state: Any, token: Int[Tensor, " batch"]
+    ) -> tuple[Float[Tensor, "batch vocab"], Any]:
+        """Read one token of each sentence; give the logits of the next, and the new state."""
+        logits, state = self.extend(state, token[:, None])
+        return logits[:, 0], state
+
+    def vocabulary_size(self, side: str) -> int | None:
+        """How many ids a side has, ``src`` or ``tgt``, if its configuration says it."""
+        return getattr(getattr(self, "config", None), f"{side}_vocab", None)
+
+
+class Translator(NextTokenModel):
+    """A model that reads a source sentence (:meth:`start`), and then extends its translation."""
+
+    def start(self, src: Int[Tensor, "batch src"]) -> State:
+        """Read the source sentences; give the state before the first target token."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it reads a source.")
+
+    def __call__(self, src: Any, tgt_in: Any = None) -> Any:
         """Teacher forcing, as :meth:`forward` says, for what the model can read.
 
         Raises:
@@ -78,22 +93,11 @@ class Translator(nn.Module):
             )
         return super().__call__(src, tgt_in)
 
-    def vocabulary_size(self, side: str) -> int | None:
-        """How many ids a side has, ``src`` or ``tgt``, if its configuration says it."""
-        return getattr(getattr(self, "config", None), f"{side}_vocab", None)
-
     def forward(
         self, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
     ) -> Float[Tensor, "batch tgt vocab"]:
         """Teacher forcing: the logits of every next token, given the true tokens before it."""
         return self.extend(self.start(src), tgt_in)[0]
-
-    def step(
-        self, state: Any, token: Int[Tensor, " batch"]
-    ) -> tuple[Float[Tensor, "batch vocab"], Any]:
-        """Read one token of each sentence; give the logits of the next, and the new state."""
-        logits, state = self.extend(state, token[:, None])
-        return logits[:, 0], state
 
 
 @contextmanager
@@ -110,11 +114,11 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def require_positions(
-    model: Translator,
-    lengths: Int[np.ndarray, "pairs 2"],
+    model: NextTokenModel,
+    lengths: Int[np.ndarray, "examples sides"],
     place: Callable[[int], str] = lambda index: f"sentence {index + 1:,}",
 ) -> None:
-    """Refuse sentence pairs, given by their lengths (pairs, 2), that the model cannot read.
+    """Refuse examples, given by the lengths of their sides, that the model cannot read.
 
     ``place`` says in the message where the one of that index stands.
 

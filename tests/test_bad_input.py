@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import Batch, batches_by_tokens, pad
-from annotated_transformer.bitext import Bitext
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import Search, beam_search, decode, greedy, length_penalty
@@ -28,6 +27,7 @@ from annotated_transformer.evaluation import (
     score_translations,
     strongest_links,
 )
+from annotated_transformer.examples import Examples
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import LuongConfig
 from annotated_transformer.masking import causal_mask, padding_mask, target_mask
@@ -58,20 +58,20 @@ with TABLE.open(newline="", encoding="utf-8") as file:
 NAMES = {
     f.__name__: f
     for f in (
-        pad, Batch, Bitext, batches_by_tokens, Vocabulary, Vocabularies, load_corpus, padding_mask,
-        causal_mask, target_mask, masked_softmax, MultiHeadAttention, sinusoidal_encoding,
-        RecurrentConfig, LuongConfig, Transformer, TransformerConfig, make_config, forced_attention,
-        strongest_links, alignment_error_rate, alignment_errors, smoothed_cross_entropy,
-        inverse_sqrt_schedule, paper_schedule, linear_schedule, WeightAverage, endless_batches,
-        Trainer, Search, length_penalty, greedy, beam_search, decode, translate, translations,
-        perplexity, score_translations, evaluate, choose_device, preset, recipe_of, Recipe, Run,
+        pad, Batch, Examples, batches_by_tokens, Vocabulary, Vocabularies, load_corpus,
+        padding_mask, causal_mask, target_mask, masked_softmax, MultiHeadAttention,
+        sinusoidal_encoding, RecurrentConfig, LuongConfig, Transformer, TransformerConfig,
+        make_config, forced_attention, strongest_links, alignment_error_rate, alignment_errors,
+        smoothed_cross_entropy, inverse_sqrt_schedule, paper_schedule, linear_schedule,
+        WeightAverage, endless_batches, Trainer, Search, length_penalty, greedy, beam_search,
+        decode, translate, translations, perplexity, score_translations, evaluate, choose_device, preset, recipe_of, Recipe, Run,
         Path,
     )
 }  # fmt: skip
 """What a row may call."""
 METHODS = {
     "Batch": ("of",),
-    "Bitext": ("of",),
+    "Examples": ("of",),
     "Vocabulary": ("words", "subwords", "from_json", "encode", "encode_all", "decode", "tokens"),
     "Vocabularies": ("learn", "encode"),
     "Run": ("create", "open"),

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from annotated_transformer.batches import Batch, batches_by_tokens, pad
-from annotated_transformer.bitext import Bitext
 from annotated_transformer.errors import InputError
+from annotated_transformer.examples import Examples
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.tokens import BOS, EOS, PAD
 from small_models import random_examples
@@ -97,14 +97,14 @@ def cut_in_plain_python(examples, max_tokens, seed):
 @pytest.mark.parametrize("max_tokens", [21, 100, 333])
 def test_the_groups_are_those_of_plain_python(max_tokens, seed):
     expected = cut_in_plain_python(EXAMPLES, max_tokens, seed)
-    for examples in (EXAMPLES, Bitext.of(EXAMPLES)):
+    for examples in (EXAMPLES, Examples.of(EXAMPLES)):
         found = batches_by_tokens(examples, max_tokens, seed)
         assert [group.tolist() for group in found] == expected
 
 
-def test_a_part_of_a_bitext_is_numbered_from_zero():
+def test_a_part_of_the_examples_is_numbered_from_zero():
     expected = cut_in_plain_python(EXAMPLES[100:160], 60, 3)
-    found = batches_by_tokens(Bitext.of(EXAMPLES)[100:160], 60, 3)
+    found = batches_by_tokens(Examples.of(EXAMPLES)[100:160], 60, 3)
     assert [group.tolist() for group in found] == expected
 
 

@@ -380,7 +380,7 @@ def test_evaluate_on_another_corpus(trained):
 ERRORS = {
     "model": (["train", "--model", "lstm"], "model is 'lstm', it must be one of seq2seq"),
     "corpus": (["train", "--corpus", "none.tsv"], "there is no corpus 'none.tsv': give toy"),
-    "languages": (["train", "--languages", "de-en"], "the toy corpus has only 'en-ko'"),
+    "languages": (["train", "--languages", "de-en"], "the toy corpus has 'en-ko', 'en' and 'ko'"),
     "network": (["train", "--corpus", "multi30k"], "could not be downloaded"),
     "recipe": (["train", "--recipe", "none"], "recipe is 'none', it must be one of tiny, medium"),
     "no recipe": (["train", "--recipe", "BAD.json"], "BAD.json is not a JSON file of settings"),

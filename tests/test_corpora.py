@@ -74,7 +74,27 @@ def test_languages_are_chosen_among_several(tmp_path):
         read_folder(folder)
 
 
-@pytest.mark.parametrize("languages", ["de-fr", "de", "deen", ""])
+def test_one_language_of_a_folder_is_a_corpus_of_sentences_without_a_source(tmp_path):
+    corpus = load_corpus(str(write(tmp_path, TEXT)), "en")
+    assert corpus.languages == ("en",)
+    assert list(corpus.split("train")) == [(target,) for _, target in TRAIN]
+    assert corpus.sides("val") == (["One"],)
+    assert corpus.place("train", 2) == f"{tmp_path / 'train.en'}, line 4"
+    other = load_corpus(str(tmp_path), "de")
+    assert other.checksum not in (corpus.checksum, load_corpus(str(tmp_path)).checksum)
+    (tmp_path / "train.en").write_text("One more\n")  # no longer as many lines as in German
+    assert list(corpus.split("train")) == [("One more",)]
+
+
+def test_one_language_of_the_toy_corpus():
+    pairs = load_corpus("toy")
+    for side, language in enumerate(pairs.languages):
+        alone = load_corpus("toy", language)
+        assert list(alone.split("val")) == [(pair[side],) for pair in pairs.split("val")]
+        assert alone.alignments == {}
+
+
+@pytest.mark.parametrize("languages", ["de-fr", "fr", "deen", ""])
 def test_wrong_languages(tmp_path, languages):
     with pytest.raises(InputError, match=rf"text in de, en: .* \(here '{languages}'\) as SRC-TGT"):
         read_folder(write(tmp_path, TEXT), languages)
@@ -286,7 +306,7 @@ def test_the_toy_corpus(monkeypatch):
     assert corpus.split("val") == [(" ".join(p.src), " ".join(p.tgt)) for p in small["val"]]
     assert corpus.test_split == "test"
     assert " ".join(EXAMPLES[0].src) == "I am a student"
-    with pytest.raises(InputError, match=r"languages is 'ko-en', the toy corpus has only 'en-ko'"):
+    with pytest.raises(InputError, match=r"languages is 'ko-en', the toy corpus has 'en-ko', 'en'"):
         load_corpus("toy", "ko-en")
 
 

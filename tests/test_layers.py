@@ -52,7 +52,7 @@ def decoder_layer(position, norm="layer", dropout=0.0):
 def at_once(layer, x, memory, mask, memory_mask):
     """What a decoder layer makes of a whole sentence, before which there was nothing."""
     projected = layer.cross_attention.project(memory, memory)
-    return layer(x, projected.nothing(), projected, mask, memory_mask)[0]
+    return layer(x, layer.self_attention.empty(len(x)), mask, projected, memory_mask)[0]
 
 
 def of_torch(kind, position):
@@ -115,10 +115,10 @@ def test_a_decoder_layer_in_parts_of_any_size_is_the_layer_at_once(position, nor
     x, memory = torch.randn(2, 4, 8).double(), torch.randn(2, 5, 8).double()
     expected = at_once(layer, x, memory, causal_mask(4), padding_mask(SRC))
     projected = layer.cross_attention.project(memory, memory)
-    past, start = projected.nothing(), 0
+    past, start = layer.self_attention.empty(2), 0
     for end in cuts:
         mask, before = causal_mask(end, start), past
-        output, past = layer(x[:, start:end], past, projected, mask, padding_mask(SRC))
+        output, past = layer(x[:, start:end], past, mask, projected, padding_mask(SRC))
         assert_close(output, expected[:, start:end])
         assert (before.length, past.length) == (start, end)
         assert torch.equal(past.keys[:, :, :start], before.keys)

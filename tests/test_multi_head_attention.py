@@ -143,11 +143,11 @@ def test_keys_and_values_of_two_parts_are_those_of_the_whole():
     parts = attention.project(x[:, :1], x[:, :1]).append(attention.project(x[:, 1:], x[:, 1:]))
     assert_close(parts.keys, whole.keys)
     assert_close(parts.values, whole.values)
-    nothing = whole.nothing()
-    assert nothing.length == 0
-    assert (nothing.keys.shape, nothing.values.shape) == ((3, 2, 0, 5), (3, 2, 0, 4))
-    assert torch.equal(nothing.append(whole).keys, whole.keys)
-    assert torch.equal(whole.append(nothing).values, whole.values)
+    empty = attention.empty(3)
+    assert empty.length == 0
+    assert (empty.keys.shape, empty.values.shape) == ((3, 2, 0, 5), (3, 2, 0, 4))
+    assert torch.equal(empty.append(whole).keys, whole.keys)
+    assert torch.equal(whole.append(empty).values, whole.values)
 
 
 # --- fewer heads of keys and values ---------------------------------------------------------------
@@ -214,24 +214,39 @@ def test_groups_that_are_not_equal_are_refused(num_kv_heads):
 
 
 class Noting(MultiHeadAttention):
-    """It notes at which positions it is told that queries or keys begin."""
+    """It notes the positions of which queries or keys are told."""
 
-    def place(self, heads, start):
-        self.starts = [*getattr(self, "starts", []), start]
+    def with_positions(self, heads, positions):
+        self.told = [*getattr(self, "told", []), positions.tolist()]
         return heads
 
 
 @torch.no_grad()
 def test_queries_and_keys_begin_at_the_first_position_unless_it_is_said():
-    attention, x = Noting(8, 2), torch.randn(1, 3, 8)
+    attention, x = Noting(8, 2), torch.randn(2, 3, 8)
     attention.attend(x, attention.project(x, x))
     attention(x, x, x)
-    assert attention.starts == [0, 0, 0, 0]
-    attention(x, seen=attention.project(x, x, 2), start=5)
-    assert attention.starts[4:] == [2, 5]
+    assert attention.told == [[[0, 1, 2]]] * 4
+    each = [[2, 3, 4], [0, 1, 2]]
+    attention.attend(
+        x, attention.project(x, x, torch.tensor(each)), None, torch.tensor([[5, 6, 9]])
+    )
+    assert attention.told[4:] == [each, [[5, 6, 9]]]
+    attention.extend(x, attention.empty(2), None, torch.tensor(each))
+    assert attention.told[6:] == [each, each]
 
 
-@pytest.mark.parametrize("given", [{"key": torch.randn(1, 3, 8)}, {"value": torch.randn(1, 3, 8)}])
-def test_keys_without_values_are_nothing_to_look_at(given):
-    with pytest.raises(InputError, match="nothing to look at: give key and value, or seen"):
-        MultiHeadAttention(8, 2)(torch.randn(1, 3, 8), **given)
+@torch.no_grad()
+@pytest.mark.parametrize("cuts", [(1, 2, 5), (5,), (4, 5)])
+def test_extended_by_parts_of_any_size_it_is_causal_attention_at_once(cuts):
+    attention = randomise(MultiHeadAttention(8, 4, num_kv_heads=2).double())
+    x = torch.randn(3, 5, 8).double()
+    expected = attention(x, x, x, causal_mask(5))
+    past, start, parts = attention.empty(3), 0, []
+    for end in cuts:
+        before = past.length
+        part, newer = attention.extend(x[:, start:end], past, causal_mask(end, start))
+        assert (past.length, newer.length) == (before, end)  # the past that was given stays
+        parts.append(part)
+        past, start = newer, end
+    assert_close(torch.cat(parts, dim=1), expected)

@@ -287,7 +287,7 @@ IN_PLACE = "it changes its arguments in place; return a new result."
     [
         ("loss", "    log_probs =", "    logits[..., PAD] = -1e4\n    log_probs ="),
         ("soft_lookup", "scores.masked_fill(", "scores.masked_fill_("),
-        ("positional_encoding", "return x + self", "x += self.table[start:end]; return x; self"),
+        ("positional_encoding", "return x + self", "x += self.table[positions]; return x; self"),
         ("batches", "    rows = [", "    sequences[-1].append(PAD)\n    rows = ["),
         ("decoding", "copy=True)", "copy=False)"),
     ],
@@ -427,7 +427,7 @@ def test_the_command_prints_a_table_or_json_and_its_exit_code(mine: Path) -> Non
     assert result.stdout.splitlines() == [
         "chapter  module                right",
         "      1  tokens                 0 of 9",
-        "      1  batches                4 of 4   ✓",
+        "      1  batches                5 of 5   ✓",
         "      1  loss                   0 of 1",
         "",
         "loss, smoothed_cross_entropy: padding is counted.",

@@ -59,12 +59,16 @@ def test_a_step_of_some_positions_is_one_rotation_wherever_it_starts(offset):
 
 
 @pytest.mark.parametrize("encoding", [SinusoidalPositionalEncoding, LearnedPositionalEncoding])
-def test_position_decides_what_is_added_and_a_later_start_continues_the_table(encoding):
+def test_position_decides_what_is_added_whatever_else_is_in_the_batch(encoding):
     encode = encoding(9, 6)
     x = torch.randn(2, 5, 6)
     assert torch.allclose(encode(x) - x, encode.table[:5].float().expand(2, -1, -1), atol=1e-6)
-    assert torch.equal(encode(x)[:, 3:], encode(x[:, 3:], start=3))
-    assert encode(x, start=4).shape == x.shape
+    assert torch.equal(encode(x)[:, 3:], encode(x[:, 3:], torch.tensor([[3, 4]])))
+    each = torch.tensor([[0, 0, 0, 1, 2], [4, 5, 6, 7, 8]])  # the first is padded on the left
+    assert torch.equal(
+        encode(x, each),
+        torch.stack([row + encode.table[at].float() for row, at in zip(x, each, strict=True)]),
+    )
     assert len({tuple(row) for row in encode.table.tolist()}) == 9
 
 
@@ -93,11 +97,13 @@ def test_a_sine_needs_its_cosine():
 @pytest.mark.parametrize("encoding", [SinusoidalPositionalEncoding, LearnedPositionalEncoding])
 def test_a_position_beyond_the_table_is_refused(encoding):
     encode = encoding(4, 6)
-    assert encode(torch.zeros(1, 1, 6), start=3).shape == (1, 1, 6)
-    with pytest.raises(InputError, match="the sentence has 5 positions, the model knows 4"):
+    assert encode(torch.zeros(1, 1, 6), torch.tensor([[3]])).shape == (1, 1, 6)
+    assert encode(torch.zeros(1, 0, 6)).shape == (1, 0, 6)
+    with pytest.raises(InputError, match="at position 4, counted from 0, and the model knows 4"):
         encode(torch.zeros(1, 5, 6))
-    with pytest.raises(InputError, match="the sentence has 5 positions, the model knows 4"):
-        encode(torch.zeros(1, 2, 6), start=3)
+    for row in ([3, 4], [-1, 0]):
+        with pytest.raises(InputError, match=f"at position {row[row[0] == 3]}, counted from 0"):
+            encode(torch.zeros(2, 2, 6), torch.tensor([[0, 1], row]))
 
 
 # --- an encoding that turns queries and keys ------------------------------------------------------
@@ -107,11 +113,10 @@ class RotaryAttention(MultiHeadAttention):
     """Number i of the first half of a query or key, with number i of the second, is turned by
     position · 10000^(−2i/d_k). (Su et al. 2021, section 3.2.2; the halves as in Llama.)"""
 
-    def place(self, heads, start):
-        positions = torch.arange(start, start + heads.size(2), dtype=torch.float64)
+    def with_positions(self, heads, positions):
         pairs = torch.complex(*heads.double().chunk(2, dim=-1))
         frequencies = 10000.0 ** (-torch.arange(pairs.size(-1)).double() / pairs.size(-1))
-        angles = positions[:, None] * frequencies
+        angles = positions[:, None, :, None] * frequencies  # (batch, 1, time, pair)
         turned = pairs * torch.polar(torch.ones_like(angles), angles)
         return torch.cat([turned.real, turned.imag], dim=-1).to(heads.dtype)
 
@@ -147,11 +152,12 @@ def llama(**changes):
 
 @pytest.mark.parametrize("start", [0, 5])
 def test_queries_and_keys_are_turned_as_in_llama(start):
-    heads, positions = torch.randn(2, 4, 7, 6), torch.arange(start, start + 7)[None]
+    heads = torch.randn(2, 4, 7, 6)
+    positions = torch.stack([torch.arange(start, start + 7), torch.arange(7)])
     cos, sin = LlamaRotaryEmbedding(llama())(heads, positions)
     attention = RotaryAttention(16, 4, 6, 6)
     for expected in apply_rotary_pos_emb(heads, heads, cos, sin):
-        assert_close(attention.place(heads, start), expected)
+        assert_close(attention.with_positions(heads, positions), expected)
 
 
 @torch.no_grad()
@@ -174,7 +180,8 @@ def test_scores_depend_on_the_distance_alone():
     x = torch.randn(1, 1, 16).double()
 
     def score(query_at, key_at):
-        query = attention.place(attention.split(attention.query(x)), query_at)
+        query_at, key_at = torch.tensor([[query_at]]), torch.tensor([[key_at]])
+        query = attention.with_positions(attention.split(attention.query(x)), query_at)
         key = attention.project(x, x, key_at).keys
         return attention.attention.scores(query, key)[0, :, 0, 0]
 

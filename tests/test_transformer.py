@@ -82,7 +82,7 @@ def test_embeddings_are_scaled_by_the_root_of_their_width_before_positions_are_a
     embedding = Embedding(11, small().config)
     positions = embedding.positions.table[2:6].float()
     expected = 8**0.5 * embedding.tokens.weight[TGT] + positions
-    assert_close(embedding(TGT, start=2), expected)
+    assert_close(embedding(TGT, torch.arange(2, 2 + TGT.size(1))[None]), expected)
 
 
 def test_embeddings_are_drawn_with_variance_one_over_their_width():
@@ -262,11 +262,11 @@ def test_the_tiny_model_can_be_changed_and_a_config_is_frozen():
 
 
 def test_a_sentence_longer_than_the_model_is_refused():
-    with pytest.raises(InputError, match="the sentence has 5 positions, the model knows 4"):
+    with pytest.raises(InputError, match="at position 4, counted from 0, and the model knows 4"):
         small(max_length=4)(SRC, TGT)
     model = small(max_length=5)
     _, state = model.extend(model.start(SRC), TGT)
-    with pytest.raises(InputError, match="the sentence has 6 positions, the model knows 5"):
+    with pytest.raises(InputError, match="at position 5, counted from 0, and the model knows 5"):
         model.extend(state, TGT[:, :2])
 
 

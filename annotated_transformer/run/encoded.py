@@ -13,10 +13,10 @@ from filelock import FileLock
 from platformdirs import user_cache_dir
 from tqdm import tqdm
 
-from annotated_transformer.bitext import FILES as BITEXT
-from annotated_transformer.bitext import Bitext, Example, read_bitext, write_bitext
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.errors import InputError
+from annotated_transformer.examples import FILES as PAIRS
+from annotated_transformer.examples import Example, Examples, read_pairs, write_pairs
 from annotated_transformer.files import discard, fill_folder
 from annotated_transformer.screen import SCREEN
 from annotated_transformer.sentence_pieces import vocabulary_of_json
@@ -41,7 +41,9 @@ def learned_vocabularies(corpus: Corpus, subwords: int) -> Vocabularies:
     return read_vocabularies(_made_once(f"{corpus.checksum}-vocabulary-{subwords}", FILES, learn))
 
 
-def training_pairs(corpus: Corpus, vocabularies: Vocabularies, longest: int) -> tuple[Bitext, int]:
+def training_pairs(
+    corpus: Corpus, vocabularies: Vocabularies, longest: int
+) -> tuple[Examples, int]:
     """The training split as ids, mapped into memory, and how many pairs of it are left out.
 
     Left out are those of which a side has more than ``longest`` tokens.
@@ -52,11 +54,11 @@ def training_pairs(corpus: Corpus, vocabularies: Vocabularies, longest: int) -> 
 
     def encode(folder: Path) -> None:
         chunks = vocabularies.encode_in_chunks(corpus.split("train"))
-        write_bitext(folder, _shown(chunks))
+        write_pairs(folder, _shown(chunks))
 
     text = "".join(vocabulary.to_json() for vocabulary in vocabularies)
     name = f"{corpus.checksum}-ids-{sha256(text.encode()).hexdigest()[:16]}"
-    everything = read_bitext(_made_once(name, BITEXT, encode))
+    everything = read_pairs(_made_once(name, PAIRS, encode))
     kept = everything.within(longest)
     return kept, len(everything) - len(kept)
 

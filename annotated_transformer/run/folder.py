@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from annotated_transformer.bitext import Bitext
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import move, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
+from annotated_transformer.examples import Examples
 from annotated_transformer.files import fill_folder, locked, quoted, require_empty
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
@@ -74,10 +74,15 @@ class Run:
         """
         require_empty(folder, f", or go on with `annotated-transformer resume {quoted(folder)}`")
         device = device or torch.get_default_device()
+        if len(corpus.languages) != 2:
+            raise InputError(
+                f"{corpus.name} is read in {corpus.languages[0]} alone: a translator needs a "
+                "source and a target, languages as SRC-TGT."
+            )
         checksum, vocabularies = corpus.checksum, learned_vocabularies(corpus, recipe.subwords)
         sketch = recipe.model_without_weights(vocabularies)
         require_memory(sketch, recipe.batch_tokens, len(vocabularies.tgt), device)
-        val = Bitext.of(vocabularies.encode(corpus.split("val")))
+        val = Examples.of(vocabularies.encode(corpus.split("val")))
         require_positions(sketch, val.lengths, partial(corpus.place, "val"))
         kept, left_out = training_pairs(corpus, vocabularies, recipe.longest)
         if left_out and (strict or not kept):
@@ -225,7 +230,7 @@ class Run:
         # The links of an alignment are between words: those of subwords are not known.
         gold = None if self.recipe.subwords else corpus.alignments.get(split)
         pairs = list(corpus.split(split))
-        lengths = Bitext.of(self.vocabularies.encode(pairs)).lengths
+        lengths = Examples.of(self.vocabularies.encode(pairs)).lengths
         require_positions(self.model, lengths, partial(corpus.place, split))
         return evaluate(self.model, self.vocabularies, pairs, search or self.recipe.search, gold)
 

@@ -13,10 +13,10 @@ from typing import Any, cast
 import torch
 
 from annotated_transformer.batches import Batch, batches_by_tokens
-from annotated_transformer.bitext import Bitext
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import computing_in
+from annotated_transformer.examples import Examples
 from annotated_transformer.exchange import export_to_ctranslate2
 from annotated_transformer.fast import fast_translator
 from annotated_transformer.run import Run
@@ -102,15 +102,15 @@ class HuggingFace(Translating):
     def __init__(self, folder: Path, beam: int) -> None:
         super().__init__(folder, beam)
         self.model = m2m100(cast(Transformer, Run.open(CHECKPOINT).model))
-        self.bitext = Bitext.of([(source, []) for source in self.sources])
+        self.examples = Examples.of([(source, []) for source in self.sources])
         self.search = {"num_beams": beam} | ({"length_penalty": 0.0} if beam > 1 else {})
 
     @torch.inference_mode()
     def found(self) -> list[list[int]]:
         """The ids of the translations."""
         found: list[list[int]] = [[] for _ in self.sources]
-        for group in batches_by_tokens(self.bitext, BATCH_TOKENS // self.beam):
-            src = Batch.of([self.bitext[i] for i in group]).src
+        for group in batches_by_tokens(self.examples, BATCH_TOKENS // self.beam):
+            src = Batch.of([self.examples[i] for i in group]).src
             rows = self.model.generate(
                 src,
                 attention_mask=(src != PAD).long(),

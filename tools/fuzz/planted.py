@@ -66,7 +66,7 @@ FAULTS = [
     ),
     Fault(
         "starts",
-        "annotated_transformer/bitext.py",
+        "annotated_transformer/examples.py",
         "except (OSError, ValueError) as",
         "except OSError as",
     ),

@@ -15,10 +15,10 @@ import sentencepiece
 import torch
 from safetensors.torch import save_file
 
-from annotated_transformer.bitext import Bitext, read_bitext, write_bitext
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.examples import Examples, read_pairs, write_pairs
 from annotated_transformer.exchange import import_marian, marian_names, marian_settings
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
@@ -67,8 +67,8 @@ def write_all(folder: Path) -> None:
     session.save()
     row = ",".join(["3", *["0.5"] * (len(COLUMNS) - 1)])
     run.learning_curve.write_text(f"{','.join(COLUMNS)}\n{row}\n{row}\n", encoding="utf-8")
-    (folder / "bitext").mkdir()
-    write_bitext(folder / "bitext", [[([7, 8], [9]), ([7], [5, 6])], [([4], [])]])
+    (folder / "examples").mkdir()
+    write_pairs(folder / "examples", [[([7, 8], [9]), ([7], [5, 6])], [([4], [])]])
     (folder / "my_exercises.json").write_text('{"kept_ends": "right"}', encoding="utf-8")
     write_published(folder / "marian")
 
@@ -149,11 +149,11 @@ def right_weights(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     return load_checkpoint(path)
 
 
-def read_pairs(folder: Path) -> None:
-    """Read all sentence pairs of a bitext."""
-    bitext: Bitext = read_bitext(folder / "bitext")
-    assert len(bitext.lengths) == len(bitext)
-    for source, target in bitext:
+def check_pairs(folder: Path) -> None:
+    """Read all sentence pairs of a examples."""
+    examples: Examples = read_pairs(folder / "examples")
+    assert len(examples.lengths) == len(examples)
+    for source, target in examples:
         assert isinstance(source + target, list)
 
 
@@ -199,8 +199,8 @@ READERS = {
         "run/learning_curve.csv",
         lambda folder: LearningCurve(folder / "run" / "learning_curve.csv", 3),
     ),
-    "starts": Reader("bitext/src.starts", read_pairs),
-    "ids": Reader("bitext/tgt.ids", read_pairs),
+    "starts": Reader("examples/src.starts", check_pairs),
+    "ids": Reader("examples/tgt.ids", check_pairs),
     "exercises": Reader(
         "my_exercises.json",
         lambda folder: read_progress(folder / "my_exercises.json"),

@@ -78,7 +78,7 @@ def write_anew(model: Transformer, src: Tensor, tgt_in: Tensor) -> Tensor:
     memory, mask, logits = model.encode(src), padding_mask(src), []
     for t in range(tgt_in.size(1)):
         projected = tuple(layer.cross_attention.project(memory, memory) for layer in model.decoder)
-        past = tuple(seen.nothing() for seen in projected)
+        past = tuple(layer.self_attention.empty(len(src)) for layer in model.decoder)
         state = TransformerState(tgt_in[:, :0], past, projected, mask)
         logits.append(model.extend(state, tgt_in[:, : t + 1])[0][:, -1])
     return torch.stack(logits, dim=1)

@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.batches import Batch
-from annotated_transformer.bitext import Example
 from annotated_transformer.evaluation import (
     alignment_error_rate,
     alignment_errors,
@@ -25,6 +24,7 @@ from annotated_transformer.evaluation import (
     perplexity,
     strongest_links,
 )
+from annotated_transformer.examples import Example
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from annotated_transformer.bitext import Bitext, Example
 from annotated_transformer.decoding import Search
 from annotated_transformer.errors import DivergedError
 from annotated_transformer.evaluation import perplexity, score_translations
+from annotated_transformer.examples import Example, Examples
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import SCORES
 from annotated_transformer.run.encoded import learned_vocabularies, training_pairs
@@ -178,7 +178,7 @@ def vocabularies() -> Vocabularies:
 
 
 @cache
-def pairs() -> Bitext:
+def pairs() -> Examples:
     """What is trained on."""
     kept, _ = training_pairs(captions.corpus(), vocabularies(), BATCH_TOKENS - 1)
     return kept

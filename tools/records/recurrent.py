@@ -8,8 +8,8 @@ from torch import nn
 
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.batches import Batch
-from annotated_transformer.bitext import Example
 from annotated_transformer.evaluation import forced_attention
+from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.recurrent import LSTMCell, RNNCell

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
-from annotated_transformer.bitext import Example
+from annotated_transformer.examples import Example
 from annotated_transformer.run import Recipe
 from annotated_transformer.tokens import TextPair, Vocabularies, Vocabulary
 from records import captions

@@ -67,10 +67,10 @@ def leak(query: int, key: int, lengths: range = ANY) -> Change:
 
     def change(model: Transformer) -> None:
         def open_mask(layer: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-            *others, mask, memory_mask = arguments
+            x, past, mask, memory, memory_mask, positions = arguments
             mask = mask.clone()
             mask[of_length(memory_mask, lengths), :, query : query + 1, key : key + 1] = True
-            return *others, mask, memory_mask
+            return x, past, mask, memory, memory_mask, positions
 
         model.decoder[-1].register_forward_pre_hook(open_mask)
 
@@ -81,8 +81,8 @@ def see_everything(model: Transformer) -> None:
     """Let every target position see every other, and padding too, when all are read at once."""
 
     def open_mask(layer: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        *others, mask, memory_mask = arguments
-        return *others, torch.ones_like(mask), memory_mask
+        x, past, mask, *others = arguments
+        return x, past, torch.ones_like(mask), *others
 
     for layer in model.decoder:
         layer.register_forward_pre_hook(open_mask)
@@ -103,17 +103,16 @@ def read_padding_at(position: int, lengths: range = ANY) -> Change:
     """Let one target position look at the padding of the source, in the last layer."""
 
     def change(model: Transformer) -> None:
-        def open_mask(
-            attention: nn.Module, arguments: tuple[Tensor, ...], named: dict[str, Any]
-        ) -> tuple[tuple[Tensor, ...], dict[str, Any]]:
-            mask, targets = named["mask"], arguments[0].size(1)
+        def open_mask(attention: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            queries, keys, values, mask = arguments
+            targets = queries.size(2)
             opened = mask.repeat(1, 1, targets, 1)
             if targets > 1:  # one position alone is a step of a search
                 opened[of_length(mask, lengths), :, position] = True
-            return arguments, named | {"mask": opened}
+            return queries, keys, values, opened
 
         last: Any = model.decoder[-1]
-        last.cross_attention.register_forward_pre_hook(open_mask, with_kwargs=True)
+        last.cross_attention.attention.register_forward_pre_hook(open_mask)
 
     return change
 

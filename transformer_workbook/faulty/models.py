@@ -55,13 +55,15 @@ def healthy_kind(kind: type[nn.Module]) -> type[nn.Module]:
     return healthy
 
 
-class ForgetsStart(Alike, SinusoidalPositionalEncoding):
+class ForgetsPositions(Alike, SinusoidalPositionalEncoding):
     """A decoder that reads one token at a time has it stand at position 0, always."""
 
     def forward(
-        self, x: Float[Tensor, "batch time d_model"], start: int = 0
+        self,
+        x: Float[Tensor, "batch time d_model"],
+        positions: Int[Tensor, "#batch time"] | None = None,
     ) -> Float[Tensor, "batch time d_model"]:
-        """Add the vectors of positions 0, 1, … whatever ``start`` is."""
+        """Add the vectors of positions 0, 1, … whatever ``positions`` is."""
         return super().forward(x)
 
 
@@ -112,12 +114,13 @@ class ReadsPaddingOfTheSource(Alike, DecoderLayer):
         self,
         x: Float[Tensor, "batch tgt d_model"],
         past: KeyValues,
-        memory: KeyValues,
         mask: Bool[Tensor, "#batch 1 #tgt past_and_tgt"],
-        memory_mask: Bool[Tensor, "batch 1 1 src"],
+        memory: KeyValues | None = None,
+        memory_mask: Bool[Tensor, "batch 1 1 src"] | None = None,
+        positions: Int[Tensor, "#batch tgt"] | None = None,
     ) -> tuple[Float[Tensor, "batch tgt d_model"], KeyValues]:
         """One layer further, for any number of new target positions."""
-        return super().forward(x, past, memory, mask, torch.ones_like(memory_mask))
+        return super().forward(x, past, mask, memory, None, positions)
 
 
 class ScalesTooLate(Alike, ScaledDotProductAttention):
@@ -154,10 +157,11 @@ class HidesTheFutureInTrainingOnly(Alike, Transformer):
         if self.training:
             return super().extend(state, tokens)
         start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
-        x, mask = self.tgt_embedding(tokens, start), padding_mask(read)
+        positions = torch.arange(start, read.size(1), device=read.device)[None]
+        x, mask = self.tgt_embedding(tokens, positions), padding_mask(read)
         past = []
         for layer, before, memory in zip(self.decoder, state.past, state.memory, strict=True):
-            x, seen = layer(x, before, memory, mask, state.memory_mask)
+            x, seen = layer(x, before, mask, memory, state.memory_mask, positions)
             past.append(seen)
         logits = self.output(self.decoder_norm(x))
         return logits, replace(state, tokens=read, past=tuple(past))
@@ -183,7 +187,7 @@ def _copies_one_layer(model: Transformer) -> None:
 
 CHANGES: dict[int, Callable[[Transformer], None]] = {
     0: lambda model: None,
-    1: _becomes(ForgetsStart),
+    1: _becomes(ForgetsPositions),
     2: _becomes(DividesByAnotherDeviation),
     3: _becomes(CutsAcrossPositions, CutsAcrossPositionsOfTheSource),
     4: _becomes(NeverStopsDropping),

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import torch
 
-from annotated_transformer.bitext import Example
 from annotated_transformer.errors import InputError
+from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.tokens import TextPair, Vocabularies, Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus

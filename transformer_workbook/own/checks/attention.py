@@ -91,6 +91,9 @@ def _type_of_the_encoding(m: Any) -> str:
     return str(m.sinusoidal_encoding(2, 2).dtype)
 
 
+AT = torch.tensor([[5, 6, 7, 8], [0, 0, 1, 2]])
+"""Positions of four tokens, of their own in each of two sentences."""
+
 POSITIONAL_ENCODING = (
     Check(
         "sinusoidal_encoding",
@@ -124,9 +127,9 @@ POSITIONAL_ENCODING = (
     ),
     Check(
         "SinusoidalPositionalEncoding",
-        "what SinusoidalPositionalEncoding(9, 8) makes of (2, 4, 8) with start=5",
-        lambda m: m.SinusoidalPositionalEncoding(9, 8)(X, 5),
-        lambda: X + sinusoids(9, 8)[5:],
+        "what SinusoidalPositionalEncoding(9, 8) makes of (2, 4, 8) at other positions",
+        lambda m: m.SinusoidalPositionalEncoding(9, 8)(X, AT),
+        lambda: X + sinusoids(9, 8)[AT],
     ),
     Check(
         "SinusoidalPositionalEncoding",
@@ -136,9 +139,12 @@ POSITIONAL_ENCODING = (
     ),
     Check(
         "PositionalEncoding",
-        "the error of SinusoidalPositionalEncoding(9, 8) for positions 6 to 9",
-        lambda m: refusal(lambda: m.SinusoidalPositionalEncoding(9, 8)(X, 6)),
-        lambda: "InputError",
+        "the errors of SinusoidalPositionalEncoding(9, 8) for position 9, and for position −1",
+        lambda m: [
+            refusal(lambda at=at: m.SinusoidalPositionalEncoding(9, 8)(X, at))  # type: ignore[misc]
+            for at in (AT + 1, AT - 6)
+        ],
+        lambda: ["InputError"] * 2,
     ),
     Check(
         "SinusoidalPositionalEncoding",
@@ -154,9 +160,9 @@ POSITIONAL_ENCODING = (
     ),
     Check(
         "LearnedPositionalEncoding",
-        "what LearnedPositionalEncoding(9, 8) makes of (2, 4, 8) with start=2",
-        lambda m: filled(m.LearnedPositionalEncoding(9, 8))(X, 2).detach(),
-        lambda: X + drawn("table", 9, 8)[2:6],
+        "what LearnedPositionalEncoding(9, 8) makes of (2, 4, 8) at other positions",
+        lambda m: filled(m.LearnedPositionalEncoding(9, 8))(X, AT).detach(),
+        lambda: X + drawn("table", 9, 8)[AT],
     ),
     Check(
         "LearnedPositionalEncoding",

@@ -4,8 +4,8 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.bitext import Example
 from annotated_transformer.devices import CPU
+from annotated_transformer.examples import Example
 from transformer_workbook.own.checks.check import Check, refusal
 from transformer_workbook.own.checks.places import has_its_device
 
@@ -61,7 +61,13 @@ BATCHES = (
         lambda: [True] * 3,
     ),
     Check(
-        "Batch.num_tokens",
+        "TextBatch.of",
+        "tgt_in and tgt_out of TextBatch.of([([5, 6],), ([7],)])",
+        lambda m: (lambda b: [b.tgt_in, b.tgt_out])(m.TextBatch.of([([5, 6],), ([7],)])),
+        lambda: [torch.tensor(rows) for rows in ([[1, 5, 6], [1, 7, 0]], [[5, 6, 2], [7, 2, 0]])],
+    ),
+    Check(
+        "TextBatch.num_tokens",
         "Batch.of([([7, 8, 9, 7], [9]), ([7], [5, 6])]).num_tokens",
         lambda m: m.Batch.of([([7, 8, 9, 7], [9]), ([7], [5, 6])]).num_tokens,
         lambda: 5,

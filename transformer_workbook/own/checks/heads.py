@@ -39,9 +39,25 @@ def _theirs(mask: Tensor | None, groups: int = 1) -> Tensor:
 @torch.no_grad()
 def _in_parts(m: Any) -> list[Any]:
     layer = filled(m.MultiHeadAttention(8, 4))
-    first, second = layer.project(X[:, :3], X[:, :3]), layer.project(X[:, 3:], X[:, 3:], 3)
-    seen = first.nothing().append(first).append(second)
-    return [first.nothing().length, seen.length, layer(Y, mask=KEYS, seen=seen, start=1)]
+    empty, seen = layer.empty(2), layer.empty(2)
+    for part in (X[:, :3], X[:, 3:]):
+        seen = seen.append(layer.project(part, part))
+    return [empty.length, seen.length, layer.attend(Y, seen, KEYS)]
+
+
+@torch.no_grad()
+def _extended(m: Any) -> list[Any]:
+    layer = filled(m.MultiHeadAttention(8, 4, num_kv_heads=2))
+    past, said, empty = layer.empty(2), [], layer.empty(2)
+    for start, end in ((0, 1), (1, 3), (3, 4)):
+        found, past = layer.extend(X[:, start:end], past, CAUSAL[:, None, start:end, :end])
+        said.append(found)
+    return [tuple(empty.keys.shape), tuple(empty.values.shape), past.length, torch.cat(said, dim=1)]
+
+
+def _extended_by_torch() -> list[Any]:
+    expected = of_torch(groups=2)(X, X, X, attn_mask=~CAUSAL[0])[0].detach()
+    return [(2, 2, 0, 2), (2, 2, 0, 2), 4, expected]
 
 
 @torch.no_grad()
@@ -74,8 +90,14 @@ WRONG = (
 
 MULTI_HEAD_ATTENTION = (
     Check(
+        "first_positions",
+        "first_positions of (2, 4, 8)",
+        lambda m: m.first_positions(X),
+        lambda: torch.tensor([[0, 1, 2, 3]]),
+    ),
+    Check(
         "KeyValues",
-        "lengths of no position and of 3 + 1, and what is attended to with seen=, beside torch.nn",
+        "lengths of the empty cache and of 3 + 1 positions; what attend gathers, beside torch.nn",
         _in_parts,
         lambda: [0, 4, _theirs(KEYS)],
     ),
@@ -161,9 +183,9 @@ MULTI_HEAD_ATTENTION = (
         lambda: ["InputError"] * 4,
     ),
     Check(
-        "MultiHeadAttention",
-        "the error when queries have nothing to look at",
-        lambda m: refusal(lambda: m.MultiHeadAttention(8, 4)(Y.float())),
-        lambda: "InputError",
+        "MultiHeadAttention.extend",
+        "the empty cache, and what extend gathers in parts of 1, 2 and 1 position, beside torch.nn",
+        _extended,
+        _extended_by_torch,
     ),
 )

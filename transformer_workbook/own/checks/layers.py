@@ -17,6 +17,7 @@ from transformer_workbook.own.checks.check import (
     filled,
     linear,
     of_words,
+    parts,
     refusal,
 )
 from transformer_workbook.own.checks.heads import of_torch
@@ -93,10 +94,10 @@ def _encoder_by_torch(position: str) -> Tensor:
 def _decoder(m: Any, position: str, cuts: tuple[int, ...], placed: bool = False) -> Tensor:
     layer = layer_of(m, "DecoderLayer", position, placed)
     memory = layer.cross_attention.project(MEMORY, MEMORY)
-    past, said = memory.nothing(), []
+    past, said = layer.self_attention.empty(3), []
     for start, end in zip((0, *cuts), cuts, strict=False):
-        mask = target_mask(TGT[:, :end], start)
-        output, past = layer(X[:, start:end], past, memory, mask, padding_mask(SRC))
+        mask, at = target_mask(TGT[:, :end], start), torch.arange(start, end, device=CPU)[None]
+        output, past = layer(X[:, start:end], past, mask, memory, padding_mask(SRC), at)
         said.append(output)
     return of_words(torch.cat(said, dim=1))
 
@@ -106,6 +107,29 @@ def _decoder_by_torch(position: str) -> Tensor:
     theirs = put_in(layer_of_torch(nn.TransformerDecoderLayer, position), "")
     hidden = {"tgt_key_padding_mask": TGT == 0, "memory_key_padding_mask": SRC == 0}
     return of_words(theirs(X, MEMORY, tgt_mask=~causal_mask(4)[0, 0], **hidden))
+
+
+def _layer_without_source(m: Any, position: str) -> Any:
+    residual: Callable[[], Any] = lambda: m.Residual(8, 0.0, position)  # noqa: E731
+    attention = MultiHeadAttention(8, 4)
+    return filled(m.DecoderLayer(attention, None, m.FeedForward(8, 12), residual))
+
+
+@torch.no_grad()
+def _without_source(m: Any, position: str, layer: Any = None) -> Tensor:
+    layer = layer or _layer_without_source(m, position)
+    found: Tensor = layer(X, layer.self_attention.empty(3), causal_mask(4))[0]
+    return found
+
+
+@torch.no_grad()
+def _without_source_by_torch(position: str) -> Tensor:
+    """An encoder layer that must not look ahead, with the weights of those names."""
+    theirs = put_in(layer_of_torch(nn.TransformerEncoderLayer, position), "")
+    for kind in ("weight", "bias"):
+        getattr(theirs.norm2, kind).copy_(drawn(f"residual_3.norm.{kind}", 8))
+    found: Tensor = theirs(X, src_mask=~causal_mask(4)[0, 0])
+    return found
 
 
 def _feed_forward_by_hand() -> Tensor:
@@ -181,6 +205,27 @@ LAYERS = (
         )
         for position in POSITIONS
         for cuts, said in (((4,), "at once"), ((1, 3, 4), "in parts"))
+    ),
+    *(
+        Check(
+            "DecoderLayer",
+            f"a {position}-norm DecoderLayer without cross-attention, beside torch.nn",
+            lambda m, p=position: _without_source(m, p),  # type: ignore[misc]
+            lambda p=position: _without_source_by_torch(p),  # type: ignore[misc]
+        )
+        for position in POSITIONS
+    ),
+    Check(
+        "DecoderLayer",
+        "the names of the norms of a DecoderLayer without cross-attention",
+        lambda m: sorted(name for name in parts(_layer_without_source(m, "pre")) if "norm" in name),
+        lambda: [f"residual_{i}.norm.{kind}" for i in (1, 3) for kind in ("bias", "weight")],
+    ),
+    Check(
+        "DecoderLayer",
+        "the error of a DecoderLayer with cross-attention that is given no memory",
+        lambda m: refusal(lambda: _without_source(m, "pre", layer_of(m, "DecoderLayer", "pre"))),
+        lambda: "InputError",
     ),
     Check(
         "DecoderLayer",

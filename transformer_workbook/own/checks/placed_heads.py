@@ -6,24 +6,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.devices import CPU
-from transformer_workbook.own.checks.attention import X
+from transformer_workbook.own.checks.attention import CAUSAL, X
 from transformer_workbook.own.checks.check import Check, filled, linear
 from transformer_workbook.own.checks.heads import KEYS, Y, of_torch
 from transformer_workbook.own.checks.soft_lookup import weights_by_hand
 
+QUERIES_AT, KEYS_AT = torch.tensor([[5, 6, 7], [2, 3, 9]]), torch.tensor([[3, 4, 5, 6]])
+FIRST = torch.tensor([[0, 1, 2, 3]])
 
-def at(heads: Tensor, start: int) -> Tensor:
+
+def at(heads: Tensor, positions: Tensor) -> Tensor:
     """Heads that are told their positions: the later, the larger."""
-    return heads * (1 + torch.arange(start, start + heads.size(2), device=CPU)[:, None] / 10)
+    return heads * (1 + positions[:, None, :, None] / 10)
 
 
 def placing(attention: Any) -> Any:
     """A class of attention whose queries and keys are told their positions."""
 
     class Placing(attention):  # type: ignore[misc]
-        def place(self, heads: Tensor, start: int) -> Tensor:
-            return at(heads, start)
+        def with_positions(self, heads: Tensor, positions: Tensor) -> Tensor:
+            return at(heads, positions)
 
     return Placing
 
@@ -31,19 +33,31 @@ def placing(attention: Any) -> Any:
 @torch.no_grad()
 def _placed(m: Any) -> Tensor:
     layer = filled(placing(m.MultiHeadAttention)(8, 4))
-    return layer(Y, mask=KEYS, seen=layer.project(X, X, 3), start=5)
+    return layer.attend(Y, layer.project(X, X, KEYS_AT), KEYS, QUERIES_AT)
 
 
 @torch.no_grad()
 def _placed_at_once(m: Any) -> Tensor:
-    return filled(placing(m.MultiHeadAttention)(8, 4))(Y, X, X, KEYS, start=5)
+    return filled(placing(m.MultiHeadAttention)(8, 4))(Y, X, X, KEYS)
 
 
-def _placed_by_hand(keys_from: int) -> Tensor:
-    split = [linear(n, x, 8) for n, x in (("query", Y), ("key", X), ("value", X))]
+@torch.no_grad()
+def _placed_in_parts(m: Any) -> Tensor:
+    """New positions that extend the others; the last one stands behind a gap."""
+    layer = filled(placing(m.MultiHeadAttention)(8, 4))
+    past, found = layer.empty(2), []
+    for start, end in ((0, 3), (3, 4)):
+        new, to = X[:, start:end], KEYS_AT[:, start:end]
+        one, past = layer.extend(new, past, CAUSAL[:, None, start:end, :end], to)
+        found.append(one)
+    return torch.cat(found, dim=1)
+
+
+def _placed_by_hand(x: Tensor, queries_at: Tensor, keys_at: Tensor, mask: Tensor) -> Tensor:
+    split = [linear(n, x, 8) for n, x in (("query", x), ("key", X), ("value", X))]
     query, key, value = (torch.stack(x.chunk(4, dim=-1), dim=1) for x in split)
-    scores = at(query, 5) @ at(key, keys_from).mT / math.sqrt(2)
-    return linear("output", torch.cat((weights_by_hand(scores, KEYS) @ value).unbind(1), -1), 8)
+    scores = at(query, queries_at) @ at(key, keys_at).mT / math.sqrt(2)
+    return linear("output", torch.cat((weights_by_hand(scores, mask) @ value).unbind(1), -1), 8)
 
 
 @torch.no_grad()
@@ -67,15 +81,22 @@ def _looked_up(m: Any) -> list[tuple[int, ...]]:
 PLACED = (
     Check(
         "MultiHeadAttention",
-        "a MultiHeadAttention(8, 4) whose place enlarges later heads; keys from 3, queries from 5",
+        "MultiHeadAttention(8, 4) whose with_positions enlarges later heads: keys at 3 to 6, "
+        "queries at other positions in each sentence",
         _placed,
-        lambda: _placed_by_hand(3),
+        lambda: _placed_by_hand(Y, QUERIES_AT, KEYS_AT, KEYS),
     ),
     Check(
         "MultiHeadAttention",
-        "the same, of keys that are given as they are: from 0, queries from 5",
+        "the same without positions: they are 0, 1, …",
         _placed_at_once,
-        lambda: _placed_by_hand(0),
+        lambda: _placed_by_hand(Y, FIRST[:, :3], FIRST, KEYS),
+    ),
+    Check(
+        "MultiHeadAttention.extend",
+        "the same in parts of 3 and 1 position, which stand at 3 to 6",
+        _placed_in_parts,
+        lambda: _placed_by_hand(X, KEYS_AT, KEYS_AT, CAUSAL[:, None]),
     ),
     Check(
         "MultiHeadAttention",

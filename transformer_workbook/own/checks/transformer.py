@@ -122,7 +122,7 @@ TRANSFORMER = (
     Check(
         "Embedding",
         "the vectors of ids (3, 2) that stand at positions 3 and 4",
-        lambda m: made(m).src_embedding(SRC[:, 3:], 3).detach(),
+        lambda m: made(m).src_embedding(SRC[:, 3:], torch.tensor([[3, 4]])).detach(),
         lambda: _embedded("src_embedding", SRC)[:, 3:],
     ),
     Check(

@@ -1,4 +1,4 @@
-"""Bitext: sentence pairs as ids, laid end to end in flat arrays, in memory or on disk."""
+"""Examples: sentences as ids, laid end to end in flat arrays, in memory or on disk."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -11,16 +11,19 @@ import numpy as np
 from jaxtyping import Int
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import LARGEST_ID, each_pair, require_sentences
+from annotated_transformer.inputs import LARGEST_ID, each_example, require_sentences
 
-Example = tuple[list[int], list[int]]
-"""The ids of a source sentence and of its translation, without ``BOS`` and ``EOS``."""
+Example = tuple[list[int], ...]
+"""The ids of a source sentence and of its translation; or, without a source, of a sentence alone.
+
+``BOS`` and ``EOS`` are not among them.
+"""
 
 IDS = np.dtype("<i4")
 STARTS = np.dtype("<i8")
 SIDES = ("src", "tgt")
 FILES = tuple(f"{side}.{kind}" for side in SIDES for kind in ("ids", "starts"))
-"""What :func:`write_bitext` writes."""
+"""What :func:`write_pairs` writes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,31 +64,33 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Bitext(Sequence[Example]):
-    """Sentence pairs, a sequence of examples that takes four bytes a token.
+class Examples(Sequence[Example]):
+    """Sentence pairs, or sentences without a source, in four bytes a token.
 
-    >>> bitext = Bitext.of([([7, 8], [9]), ([7], [5, 6])])
-    >>> bitext[1], bitext.lengths.tolist()
+    >>> pairs = Examples.of([([7, 8], [9]), ([7], [5, 6])])
+    >>> pairs[1], pairs.lengths.tolist()
     (([7], [5, 6]), [[2, 1], [1, 2]])
+    >>> Examples.of([([7, 8],), ([5],)]).lengths.tolist()
+    [[2], [1]]
     """
 
-    src: Side
-    tgt: Side
-    rows: Int[np.ndarray, " pairs"]
-    """Which sentences of both sides belong to it, in order."""
+    sides: tuple[Side, ...]  # of source and target, or of the sentences alone
+    rows: Int[np.ndarray, " examples"]
+    """Which sentences of each side belong to it, in order."""
 
     @classmethod
-    def of(cls, examples: Sequence[Example]) -> "Bitext":
-        """The examples in flat arrays; a bitext is one already.
+    def of(cls, examples: Sequence[Example]) -> "Examples":
+        """The examples in flat arrays, if they are not yet.
 
         Raises:
-            InputError: if one is no pair, or holds anything but ids.
+            InputError: if one has not as many sides as the others, or holds anything but ids.
         """
-        if isinstance(examples, Bitext):
+        if isinstance(examples, Examples):
             return examples
-        pairs = [*each_pair(examples)]
-        src, tgt = (Side.of(pair[side] for pair in pairs) for side in (0, 1))
-        return cls(src, tgt, np.arange(len(pairs)))
+        kept = [*each_example(examples)]
+        number = len(kept[0]) if kept else len(SIDES)
+        sides = (Side.of(example[side] for example in kept) for side in range(number))
+        return cls(tuple(sides), np.arange(len(kept)))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -93,25 +98,25 @@ class Bitext(Sequence[Example]):
     @overload
     def __getitem__(self, i: SupportsIndex) -> Example: ...
     @overload
-    def __getitem__(self, i: slice) -> "Bitext": ...
-    def __getitem__(self, i: SupportsIndex | slice) -> "Example | Bitext":
+    def __getitem__(self, i: slice) -> "Examples": ...
+    def __getitem__(self, i: SupportsIndex | slice) -> "Example | Examples":
         """One example, or those of a slice."""
         if isinstance(i, slice):
             return replace(self, rows=self.rows[i])
         row = self.rows[i]
-        return self.src[row], self.tgt[row]
+        return tuple(side[row] for side in self.sides)
 
     @property
-    def lengths(self) -> Int[np.ndarray, "pairs 2"]:
-        """(pairs, 2): how many tokens each source and each target has."""
-        return np.stack([np.diff(side.starts)[self.rows] for side in (self.src, self.tgt)], axis=1)
+    def lengths(self) -> Int[np.ndarray, "examples sides"]:
+        """How many tokens each side of each example has."""
+        return np.stack([np.diff(side.starts)[self.rows] for side in self.sides], axis=1)
 
-    def within(self, longest: int) -> "Bitext":
-        """The pairs of which neither side has more than ``longest`` tokens."""
+    def within(self, longest: int) -> "Examples":
+        """The examples of which no side has more than ``longest`` tokens."""
         return replace(self, rows=self.rows[self.lengths.max(axis=1, initial=0) <= longest])
 
 
-def write_bitext(folder: Path, chunks: Iterable[Sequence[Example]]) -> None:
+def write_pairs(folder: Path, chunks: Iterable[Sequence[Example]]) -> None:
     """Write sentence pairs that need not fit into memory together into a folder."""
     totals = dict.fromkeys(SIDES, 0)
     with ExitStack() as stack:
@@ -129,8 +134,8 @@ def write_bitext(folder: Path, chunks: Iterable[Sequence[Example]]) -> None:
                 totals[name] += len(side.ids)
 
 
-def read_bitext(folder: Path) -> Bitext:
-    """Map what :func:`write_bitext` wrote into memory: only what is asked for is read.
+def read_pairs(folder: Path) -> Examples:
+    """Map what :func:`write_pairs` wrote into memory: only what is asked for is read.
 
     Raises:
         InputError: if the files are missing, or do not fit together.
@@ -147,4 +152,4 @@ def read_bitext(folder: Path) -> Bitext:
         raise InputError(f"{folder} holds no sentence pairs ({error}): delete it.") from error
     if len(src.starts) != len(tgt.starts) or not (src.fits and tgt.fits):
         raise InputError(f"the files in {folder} do not fit together: delete it.")
-    return Bitext(src, tgt, np.arange(len(src.starts) - 1))
+    return Examples((src, tgt), np.arange(len(src.starts) - 1))

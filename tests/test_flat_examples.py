@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from annotated_transformer.batches import pad
-from annotated_transformer.bitext import Bitext, read_bitext, write_bitext
 from annotated_transformer.errors import InputError
+from annotated_transformer.examples import Examples, read_pairs, write_pairs
 from small_models import random_examples
 
 EXAMPLES = [*random_examples(60, longest=9, vocab=2**31 - 1), ([], [7]), ([8], []), ([], [])]
@@ -22,50 +22,50 @@ def chunks(examples, size):
 
 
 @pytest.fixture(params=["in memory", "on disk"])
-def bitext(request, tmp_path):
+def examples(request, tmp_path):
     if request.param == "in memory":
-        return Bitext.of(EXAMPLES)
-    write_bitext(tmp_path, chunks(EXAMPLES, 17))
-    return read_bitext(tmp_path)
+        return Examples.of(EXAMPLES)
+    write_pairs(tmp_path, chunks(EXAMPLES, 17))
+    return read_pairs(tmp_path)
 
 
-def test_it_is_the_sequence_of_its_examples(bitext):
-    assert len(bitext) == len(EXAMPLES)
-    assert list(bitext) == EXAMPLES
-    assert [bitext[i] for i in range(len(EXAMPLES))] == EXAMPLES
-    assert bitext[-1] == EXAMPLES[-1]
-    assert bitext[np.int64(3)] == EXAMPLES[3]
-    assert EXAMPLES[5] in bitext
-    assert list(reversed(bitext)) == EXAMPLES[::-1]
+def test_it_is_the_sequence_of_its_examples(examples):
+    assert len(examples) == len(EXAMPLES)
+    assert list(examples) == EXAMPLES
+    assert [examples[i] for i in range(len(EXAMPLES))] == EXAMPLES
+    assert examples[-1] == EXAMPLES[-1]
+    assert examples[np.int64(3)] == EXAMPLES[3]
+    assert EXAMPLES[5] in examples
+    assert list(reversed(examples)) == EXAMPLES[::-1]
     with pytest.raises(IndexError):
-        bitext[len(EXAMPLES)]
-    source, target = bitext[0]
+        examples[len(EXAMPLES)]
+    source, target = examples[0]
     assert {type(token) for token in source + target} == {int}
 
 
 @pytest.mark.parametrize("part", [slice(5), slice(3, 20), slice(None, None, -2), slice(70, 80)])
-def test_a_slice_is_a_bitext_of_the_same_arrays(bitext, part):
-    cut = bitext[part]
-    assert isinstance(cut, Bitext)
+def test_a_slice_has_the_same_arrays(examples, part):
+    cut = examples[part]
+    assert isinstance(cut, Examples)
     assert list(cut) == EXAMPLES[part]
     assert list(cut[1:][:4]) == EXAMPLES[part][1:][:4]
     assert cut.lengths.tolist() == [[len(s), len(t)] for s, t in EXAMPLES[part]]
-    assert cut.src is bitext.src
-    assert Bitext.of(cut) is cut
+    assert cut.sides is examples.sides
+    assert Examples.of(cut) is cut
 
 
-def test_lengths_and_the_pairs_within_a_length(bitext):
-    assert bitext.lengths.shape == (len(EXAMPLES), 2)
-    assert bitext.lengths.tolist() == [[len(s), len(t)] for s, t in EXAMPLES]
+def test_lengths_and_the_pairs_within_a_length(examples):
+    assert examples.lengths.shape == (len(EXAMPLES), 2)
+    assert examples.lengths.tolist() == [[len(s), len(t)] for s, t in EXAMPLES]
     for longest in (0, 1, 4, 9):
         short = [pair for pair in EXAMPLES if max(map(len, pair)) <= longest]
-        assert list(bitext.within(longest)) == short
-        assert list(bitext[10:].within(longest)) == [p for p in short if p in EXAMPLES[10:]]
-    assert bitext.within(-1).lengths.shape == (0, 2)
+        assert list(examples.within(longest)) == short
+        assert list(examples[10:].within(longest)) == [p for p in short if p in EXAMPLES[10:]]
+    assert examples.within(-1).lengths.shape == (0, 2)
 
 
-def test_nothing_is_a_bitext_too():
-    nothing = Bitext.of([])
+def test_nothing_is_examples_too():
+    nothing = Examples.of([])
     assert len(nothing) == len(nothing.within(5)) == 0
     assert list(nothing) == []
     assert nothing.lengths.shape == (0, 2)
@@ -73,10 +73,10 @@ def test_nothing_is_a_bitext_too():
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_what_was_written_is_mapped_and_not_read(tmp_path, size):
-    write_bitext(tmp_path, chunks(EXAMPLES, size))
-    found = read_bitext(tmp_path)
+    write_pairs(tmp_path, chunks(EXAMPLES, size))
+    found = read_pairs(tmp_path)
     assert list(found) == EXAMPLES
-    for side in (found.src, found.tgt):
+    for side in found.sides:
         assert isinstance(side.ids, np.memmap)
         assert isinstance(side.starts, np.memmap)
         assert not side.ids.flags.writeable
@@ -98,38 +98,38 @@ def test_chunks_are_written_one_by_one_and_never_held_together(tmp_path):
             written.append(weakref.ref(chunk))
             yield chunk
 
-    write_bitext(tmp_path, source())
+    write_pairs(tmp_path, source())
     assert len(written) == 4
-    assert list(read_bitext(tmp_path)) == EXAMPLES
+    assert list(read_pairs(tmp_path)) == EXAMPLES
 
 
 @pytest.mark.parametrize("name", ["src.ids", "src.starts", "tgt.ids", "tgt.starts"])
 def test_files_that_are_missing_or_do_not_fit_are_told(tmp_path, name):
-    write_bitext(tmp_path, [EXAMPLES])
+    write_pairs(tmp_path, [EXAMPLES])
     whole = (tmp_path / name).read_bytes()
     width = 4 if name.endswith("ids") else 8
     for damaged in (whole[:-width], whole + whole[-width:]):
         (tmp_path / name).write_bytes(damaged)
         with pytest.raises(InputError, match=r"^the files in .* do not fit together: delete it"):
-            read_bitext(tmp_path)
+            read_pairs(tmp_path)
     for damaged in (b"", whole[:-1]):
         (tmp_path / name).write_bytes(damaged)
         with pytest.raises(InputError, match=r"holds no sentence pairs \(.*\): delete it"):
-            read_bitext(tmp_path)
+            read_pairs(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(InputError, match=rf"holds no sentence pairs \(.*{name}.*\): delete it"):
-        read_bitext(tmp_path)
+        read_pairs(tmp_path)
 
 
 @pytest.mark.parametrize("starts", [[0, 0, 2, 3], [1, 2, 2, 3], [0, 3, 2, 3], [0, -7, 2, 3]])
 def test_sentences_that_are_not_one_after_the_other_are_told(tmp_path, starts):
-    write_bitext(tmp_path, [[([5], [6]), ([7], [8]), ([9], [10])]])
-    assert len(read_bitext(tmp_path)) == 3
+    write_pairs(tmp_path, [[([5], [6]), ([7], [8]), ([9], [10])]])
+    assert len(read_pairs(tmp_path)) == 3
     np.array(starts, "<i8").tofile(tmp_path / "tgt.starts")
     in_order = starts == sorted(starts) and starts[0] == 0
     expected = nullcontext() if in_order else pytest.raises(InputError, match="do not fit together")
     with expected:
-        read_bitext(tmp_path)
+        read_pairs(tmp_path)
 
 
 @pytest.mark.usefixtures("as_readers_do")
@@ -137,7 +137,7 @@ def test_sentences_that_are_not_one_after_the_other_are_told(tmp_path, starts):
 def test_what_is_no_id_is_refused_not_rounded(wrong):
     message = f"an id is {wrong!r}, it must be a whole number from 0 to 2147483647."
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        Bitext.of([([5], [6]), ([5, wrong], [5])])
+        Examples.of([([5], [6]), ([5, wrong], [5])])
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         pad([[5], [6, wrong]])
 
@@ -147,7 +147,7 @@ def test_what_is_no_id_is_refused_not_rounded(wrong):
 def test_what_is_no_sentence_is_refused(wrong):
     message = f"a sequence is {wrong!r}, it must be a list of ids."
     with pytest.raises(InputError, match=re.escape(message)):
-        Bitext.of([([5], [6]), (wrong, [5])])
+        Examples.of([([5], [6]), (wrong, [5])])
     with pytest.raises(InputError, match=re.escape(message)):
         pad([[5], wrong])
 
@@ -155,5 +155,5 @@ def test_what_is_no_sentence_is_refused(wrong):
 @pytest.mark.usefixtures("as_readers_do")
 def test_ids_may_come_from_numpy():
     array = np.array([5, 6], "<i4")
-    assert Bitext.of([(array, [7])])[0] == ([5, 6], [7])
+    assert Examples.of([(array, [7])])[0] == ([5, 6], [7])
     assert pad([array, [7]]).tolist() == [[5, 6], [7, 0]]
