@@ -64,8 +64,8 @@ NAMES = {
         make_config, forced_attention, strongest_links, alignment_error_rate, alignment_errors,
         smoothed_cross_entropy, inverse_sqrt_schedule, paper_schedule, linear_schedule,
         WeightAverage, endless_batches, Trainer, Search, length_penalty, greedy, beam_search,
-        decode, translate, translations, perplexity, score_translations, evaluate, choose_device, preset, recipe_of, Recipe, Run,
-        Path,
+        decode, translate, translations, perplexity, score_translations, evaluate, choose_device,
+        preset, recipe_of, Recipe, Run, Path,
     )
 }  # fmt: skip
 """What a row may call."""

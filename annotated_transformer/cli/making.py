@@ -1,6 +1,7 @@
 """The commands that train: train, resume."""
 
 from dataclasses import replace
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -112,8 +113,9 @@ def train(
         require_text(data.name)  # a path may have more in it than what was given
         made = replace(made, corpus=data.name)
         where = choose_device(device)
-        folder = processes.first(lambda: begin(out, made, data, strict=strict, device=where).folder)
-        report(Run.open(folder, where), data, processes)
+        begun = cache(lambda: begin(out, made, data, strict=strict, device=where))
+        folder = processes.first(lambda: begun().folder)
+        report(begun() if processes.is_main else Run.open(folder, where), data, processes)
 
 
 def begin(out: Path | None, recipe: Recipe, corpus: Corpus, **options: Any) -> Run:

@@ -2,8 +2,9 @@
 
 Import from here. Inside, each upon those before: ``footprint`` (memory), ``recipe``, ``presets``,
 ``encoded`` (text as ids), ``description`` (what a folder says of itself), ``checkpoint``,
-``learning_curve``, ``interruption``, ``folder`` (the run), ``lines`` (what it translates), ``web``
-(a run for a page), ``processes`` (many that train one run), ``loop`` (its training).
+``learning_curve``, ``interruption``, ``preparation`` (of a training), ``folder`` (the run),
+``lines`` (what it translates), ``web`` (a run for a page), ``processes`` (many that train one
+run), ``loop`` (its training).
 """
 
 from annotated_transformer.run.folder import Run

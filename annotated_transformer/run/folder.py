@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -28,8 +27,8 @@ from annotated_transformer.run.description import (
     write_description,
     write_recipe,
 )
-from annotated_transformer.run.encoded import learned_vocabularies, training_pairs
-from annotated_transformer.run.footprint import require_memory
+from annotated_transformer.run.encoded import learned_vocabularies
+from annotated_transformer.run.preparation import Prepared, prepare
 from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.training import load_tensors, tensors_of
@@ -51,6 +50,7 @@ class Run:
     checksum: str  # of the corpus that it is trained on
     vocabularies: Vocabularies
     device: torch.device = field(default_factory=torch.get_default_device)
+    prepared: Prepared | None = None  # what was prepared when it was begun, to train it at once
 
     @classmethod
     def create(
@@ -67,10 +67,8 @@ class Run:
         The folder is there with all that belongs into it, or not at all.
 
         Raises:
-            InputError: if there is something in the folder already, the corpus has no text to
-                train on or to validate with, the model cannot be built or has no room, the
-                validation split has a sentence that it cannot read, or, where ``strict`` is set,
-                the training split one that is too long.
+            InputError: if there is something in the folder already, the corpus has one language
+                alone, or for what :func:`prepare` says; ``strict`` is handed to it.
         """
         require_empty(folder, f", or go on with `annotated-transformer resume {quoted(folder)}`")
         device = device or torch.get_default_device()
@@ -80,20 +78,9 @@ class Run:
                 "source and a target, languages as SRC-TGT."
             )
         checksum, vocabularies = corpus.checksum, learned_vocabularies(corpus, recipe.subwords)
-        sketch = recipe.model_without_weights(vocabularies)
-        require_memory(sketch, recipe.batch_tokens, len(vocabularies.tgt), device)
-        val = Examples.of(vocabularies.encode(corpus.split("val")))
-        require_positions(sketch, val.lengths, partial(corpus.place, "val"))
-        kept, left_out = training_pairs(corpus, vocabularies, recipe.longest)
-        if left_out and (strict or not kept):
-            first = int((kept.rows == np.arange(len(kept))).sum())  # so many before it were kept
-            raise InputError(
-                f"{left_out:,} training pairs have more than {recipe.longest:,} tokens on a side, "
-                f"the first is {corpus.place('train', first)}: shorten them, or take a larger "
-                "batch_tokens or max_length."
-            )
+        prepared = prepare(recipe, corpus, vocabularies, device, strict)
         fill_folder(folder, lambda path: write_description(path, recipe, checksum, vocabularies))
-        return cls(folder, recipe, checksum, vocabularies, device)
+        return cls(folder, recipe, checksum, vocabularies, device, prepared)
 
     @classmethod
     def from_weights(

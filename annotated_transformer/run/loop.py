@@ -2,6 +2,7 @@
 
 import time
 from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import asdict
 from functools import partial
 from signal import Signals
@@ -22,17 +23,17 @@ from annotated_transformer.run.checkpoint import (
     require_finite,
     save_checkpoint,
 )
-from annotated_transformer.run.encoded import training_pairs
 from annotated_transformer.run.folder import Run
-from annotated_transformer.run.footprint import require_memory
 from annotated_transformer.run.interruption import asked_to_stop
 from annotated_transformer.run.learning_curve import LearningCurve
+from annotated_transformer.run.preparation import prepare
 from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
 from annotated_transformer.run.progress import Progress
 from annotated_transformer.screen import SCREEN
 from annotated_transformer.settings import build
 from annotated_transformer.training import Trainer, endless_batches, load_tensors
 from annotated_transformer.transformer import Transformer
+from annotated_transformer.translator import Translator
 
 
 def new_trainer(run: Run) -> Trainer:
@@ -110,18 +111,18 @@ class Session:
         processes.require_engine(recipe.engine)
         run.require_trainable()
         run.require_steps(recipe)
-        examples, left_out = training_pairs(corpus, run.vocabularies, recipe.longest)
-        if left_out and processes.is_main:
+        text = run.prepared
+        if text is None or text.recipe != recipe:
+            text = prepare(recipe, corpus, run.vocabularies, run.device)
+        if text.left_out and processes.is_main:
             tqdm.write(
-                f"{left_out:,} of {left_out + len(examples):,} training pairs are left out: they "
-                f"have more than {recipe.longest:,} tokens on a side.",
+                f"{text.left_out:,} of {text.left_out + len(text.train):,} training pairs are left "
+                f"out: they have more than {recipe.longest:,} tokens on a side.",
                 file=SCREEN,
             )
-        sketch = recipe.model_without_weights(run.vocabularies)
-        require_memory(sketch, recipe.batch_tokens, len(run.vocabularies.tgt), run.device)
-        self.val = run.vocabularies.encode(corpus.split("val"))
-        self.average = move(recipe.make_model(run.vocabularies), run.device)
+        self.val = text.val
         self.trainer, self.progress = new_trainer(run), Progress.at_first(processes.number)
+        self.average: Translator = deepcopy(cast(Translator, self.trainer.model))
         if processes.number > 1:
             self.trainer = SharedTrainer(self.trainer, processes)
         if run.checkpoint.exists():
@@ -147,7 +148,7 @@ class Session:
             self.curve = LearningCurve(run.learning_curve, done)
         first = done * recipe.accumulate + processes.rank
         self.batches = endless_batches(
-            examples, recipe.batch_tokens, recipe.seed, first, run.device, processes.number
+            text.train, recipe.batch_tokens, recipe.seed, first, run.device, processes.number
         )
         self.started = time.monotonic() - self.progress.seconds
 

@@ -75,7 +75,7 @@ class Recipe:
     sizes: dict[str, Any] = field(default_factory=dict)  # what differs from the model's defaults
 
     def __post_init__(self) -> None:
-        """Refuse a recipe that cannot be trained.
+        """Refuse settings that make no sense; what else may be in the way, :func:`prepare` finds.
 
         Raises:
             InputError: if a setting has a value that makes no sense, or some do not go together.
@@ -83,7 +83,10 @@ class Recipe:
         check_settings(self)
         require_readable(corpus=self.corpus, languages=self.languages)
         self.make_schedule()
-        self.require_optimizer()
+        for name, value in self.optimizer_settings.items():
+            numbers = value if isinstance(value, (list, tuple)) else [value]
+            if not all(isfinite(number) for number in numbers if isinstance(number, float)):
+                raise InputError(f"{name} is {BRIEF.repr(value)}, it must be finite.")
         if self.sizes.get("share_embeddings") and not self.subwords:
             raise InputError(
                 "share_embeddings is set and subwords is 0: one embedding for both sides needs "
@@ -128,10 +131,6 @@ class Recipe:
         Raises:
             InputError: if it does not take these settings.
         """
-        for name, value in self.optimizer_settings.items():
-            numbers = value if isinstance(value, (list, tuple)) else [value]
-            if not all(isfinite(number) for number in numbers if isinstance(number, float)):
-                raise InputError(f"{name} is {BRIEF.repr(value)}, it must be finite.")
         weight = nn.Parameter(torch.zeros(1, 1, device=torch.get_default_device()))
         weight.grad = torch.zeros_like(weight)
         optimizer = self.make_optimizer(nn.ParameterList([weight]))

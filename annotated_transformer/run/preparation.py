@@ -1,0 +1,56 @@
+"""The preparation of a training: its text as ids, and everything that could be in its way."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+
+from annotated_transformer.corpora import Corpus
+from annotated_transformer.errors import InputError
+from annotated_transformer.examples import Examples
+from annotated_transformer.run.encoded import training_pairs
+from annotated_transformer.run.footprint import require_memory
+from annotated_transformer.run.recipe import Recipe
+from annotated_transformer.tokens import Vocabularies
+from annotated_transformer.translator import require_positions
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a training by this recipe works on."""
+
+    recipe: Recipe
+    train: Examples
+    left_out: int  # training pairs that are too long
+    val: Examples
+
+
+def prepare(
+    recipe: Recipe,
+    corpus: Corpus,
+    vocabularies: Vocabularies,
+    device: torch.device,
+    strict: bool = False,
+) -> Prepared:
+    """Encode the text of a training, and refuse what cannot be trained.
+
+    Raises:
+        InputError: if the optimiser does not take its settings, the model cannot be built or has no
+            room, there is no text, the validation split has a sentence that it cannot read, or the
+            training split has none that it can, or, where ``strict`` is set, one that it cannot.
+    """
+    recipe.require_optimizer()
+    model = recipe.model_without_weights(vocabularies)
+    require_memory(model, recipe.batch_tokens, len(vocabularies.tgt), device)
+    val = Examples.of(vocabularies.encode(corpus.split("val")))
+    require_positions(model, val.lengths, partial(corpus.place, "val"))
+    train, left_out = training_pairs(corpus, vocabularies, recipe.longest)
+    if left_out and (strict or not train):
+        first = int((train.rows == np.arange(len(train))).sum())  # so many before it were kept
+        raise InputError(
+            f"{left_out:,} training pairs have more than {recipe.longest:,} tokens on a side, "
+            f"the first is {corpus.place('train', first)}: shorten them, or take a larger "
+            "batch_tokens or max_length."
+        )
+    return Prepared(recipe, train, left_out, val)
