@@ -40,46 +40,7 @@ def pad(
 
 
 @dataclass(frozen=True)
-class TextBatch:
-    """Sentences without a source, ready for teacher forcing.
-
-    The model reads ``tgt_in`` (``BOS`` y₁ … yₘ) and is asked for ``tgt_out`` (y₁ … yₘ ``EOS``): the
-    same sentence, one position apart.
-    """
-
-    tgt_in: Int[Tensor, "batch tgt"]
-    tgt_out: Int[Tensor, "batch tgt"]
-
-    @classmethod
-    def of(cls, examples: Sequence[Example], device: torch.device | None = None) -> "TextBatch":
-        """Make a batch, on the device that is given or where new tensors are made.
-
-        >>> TextBatch.of([([5, 6],), ([7],)]).tgt_in
-        tensor([[1, 5, 6],
-                [1, 7, 0]])
-
-        Raises:
-            InputError: if there is no example, or one is no sentence of ids without padding.
-        """
-        require_unpadded(examples, PAD)
-        return cls(
-            tgt_in=pad([[BOS, *tgt] for *_, tgt in examples], device),
-            tgt_out=pad([[*tgt, EOS] for *_, tgt in examples], device),
-        )
-
-    @property
-    def inputs(self) -> tuple[Int[Tensor, "batch _"], ...]:
-        """What a model is given to read."""
-        return (self.tgt_in,)
-
-    @property
-    def num_tokens(self) -> int:
-        """How many target tokens are predicted, ``EOS`` counted, padding not."""
-        return int((self.tgt_out != PAD).sum())
-
-
-@dataclass(frozen=True)
-class Batch(TextBatch):
+class Batch:
     """Sentence pairs, ready for teacher forcing.
 
     The decoder reads ``tgt_in`` (``BOS`` y₁ … yₘ) and is asked for ``tgt_out`` (y₁ … yₘ ``EOS``):
@@ -87,6 +48,8 @@ class Batch(TextBatch):
     """
 
     src: Int[Tensor, "batch src"]
+    tgt_in: Int[Tensor, "batch tgt"]
+    tgt_out: Int[Tensor, "batch tgt"]
 
     @classmethod
     def of(cls, examples: Sequence[Example], device: torch.device | None = None) -> "Batch":
@@ -108,17 +71,62 @@ class Batch(TextBatch):
                 of padding, which no loss would count.
         """
         require_unpadded(each_pair(examples), PAD)
-        target = TextBatch.of(examples, device)
-        src = pad([[*src, EOS] for src, _ in examples], device)
-        return cls(target.tgt_in, target.tgt_out, src)
+        return cls(
+            src=pad([[*src, EOS] for src, _ in examples], device),
+            tgt_in=pad([[BOS, *tgt] for _, tgt in examples], device),
+            tgt_out=pad([[*tgt, EOS] for _, tgt in examples], device),
+        )
 
     @property
-    def inputs(self) -> tuple[Int[Tensor, "batch _"], ...]:
-        """What a model is given to read: the sources, too."""
-        return (self.src, self.tgt_in)
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What a model reads: (batch, src) and (batch, tgt)."""
+        return self.src, self.tgt_in
+
+    @property
+    def num_tokens(self) -> int:
+        """How many target tokens are predicted, ``EOS`` counted, padding not."""
+        return int((self.tgt_out != PAD).sum())
 
 
-def batch_of(examples: Sequence[Example], device: torch.device | None = None) -> TextBatch:
+@dataclass(frozen=True)
+class TextBatch:
+    """Sentences without a source, ready for teacher forcing."""
+
+    tgt_in: Int[Tensor, "batch tgt"]
+    tgt_out: Int[Tensor, "batch tgt"]
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], device: torch.device | None = None) -> "TextBatch":
+        """Make a batch, as :meth:`Batch.of` does.
+
+        >>> TextBatch.of([([5, 6],), ([7],)]).tgt_in
+        tensor([[1, 5, 6],
+                [1, 7, 0]])
+
+        Raises:
+            InputError: if there is no example, or one is no sentence of ids without padding.
+        """
+        require_unpadded(examples, PAD)
+        return cls(
+            tgt_in=pad([[BOS, *text] for (text,) in examples], device),
+            tgt_out=pad([[*text, EOS] for (text,) in examples], device),
+        )
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What a model reads: (batch, tgt) alone."""
+        return (self.tgt_in,)
+
+    @property
+    def num_tokens(self) -> int:
+        """How many tokens are predicted, ``EOS`` counted, padding not."""
+        return int(self.tgt_out.ne(PAD).sum())
+
+
+AnyBatch = Batch | TextBatch
+
+
+def batch_of(examples: Sequence[Example], device: torch.device | None = None) -> AnyBatch:
     """A :class:`Batch` of sentence pairs, or a :class:`TextBatch` of sentences without a source.
 
     Raises:

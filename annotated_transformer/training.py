@@ -6,7 +6,7 @@ from itertools import count, islice
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.batches import TextBatch, batch_of, batches_by_tokens
+from annotated_transformer.batches import AnyBatch, batch_of, batches_by_tokens
 from annotated_transformer.devices import PRECISIONS, computing_in, device_of
 from annotated_transformer.errors import DivergedError, InputError, require_choice
 from annotated_transformer.examples import Example, Examples
@@ -149,7 +149,7 @@ def endless_batches(
     skip: int = 0,
     device: torch.device | None = None,
     every: int = 1,
-) -> Iterator[TextBatch]:
+) -> Iterator[AnyBatch]:
     """Batches of all examples, epoch after epoch, in an order that depends on the seed alone.
 
     ``skip`` leaves out that many batches at the beginning: a resumed training goes on where it
@@ -217,7 +217,7 @@ class Trainer:
         self.average = WeightAverage(model, average_decay)
         self.steps = 0
 
-    def update(self, parts: Sequence[TextBatch]) -> tuple[float, float]:
+    def update(self, parts: Sequence[AnyBatch]) -> tuple[float, float]:
         """Take one step on a batch, given whole or in parts that are worked on one by one.
 
         The gradients of the parts are added up and divided by the number of tokens in *all* of
@@ -255,13 +255,13 @@ class Trainer:
         self.average.update(self.model, self.steps)
         return total, norm
 
-    def logits(self, part: TextBatch) -> Tensor:
+    def logits(self, part: AnyBatch) -> Tensor:
         """What the model says of every next token, (batch, tgt, vocab)."""
         with computing_in(self.precision, part.tgt_in.device):
             logits = self.model(*part.inputs)
         return logits.to(next(self.model.parameters()).dtype)
 
-    def auxiliary(self, part: TextBatch) -> Tensor | float:
+    def auxiliary(self, part: AnyBatch) -> Tensor | float:
         """What the model itself adds to the loss of a part that it has just read, in nats.
 
         A model with a method ``auxiliary_loss`` says it per target token, as experts do whose work

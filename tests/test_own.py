@@ -437,7 +437,7 @@ def test_the_command_prints_a_table_or_json_and_its_exit_code(mine: Path) -> Non
     result = CliRunner().invoke(app, ["check", str(mine), "batches", "--json"])
     assert result.exit_code == 0
     told = json.loads(result.stdout)
-    assert (told["right"], told["of"]) == (4, 4)
+    assert (told["right"], told["of"]) == (5, 5)
     assert told["modules"]["batches"]["complete"]
     assert check_package(mine, "batches").right
 

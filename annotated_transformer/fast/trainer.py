@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from annotated_transformer.batches import TextBatch
+from annotated_transformer.batches import AnyBatch
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast.output_loss import output_loss
 from annotated_transformer.fast.twin import fast_twin, format_of
@@ -48,7 +48,7 @@ class FastTrainer(Trainer):
         super().__init__(model, loss, schedule, precision=precision, **settings)
         self.twin = fast_twin(model, dtype)
 
-    def logits(self, part: TextBatch) -> Tensor:
+    def logits(self, part: AnyBatch) -> Tensor:
         """What the logits of every next token are made of, (batch, tgt, d_model)."""
         self.twin.train(self.model.training)
         hidden: Tensor = self.twin(*part.inputs)

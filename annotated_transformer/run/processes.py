@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
-from annotated_transformer.batches import TextBatch
+from annotated_transformer.batches import AnyBatch
 from annotated_transformer.devices import CPU, choose_device, computing_in, device_of
 from annotated_transformer.errors import DivergedError, InputError, require_choice
 from annotated_transformer.training import (
@@ -138,7 +138,7 @@ class SharedTrainer(Trainer):
         self.waiting = 0  # batches of this step that are still to be worked on
         torch.manual_seed(torch.initial_seed() + processes.rank)
 
-    def update(self, parts: Sequence[TextBatch]) -> tuple[float, float]:
+    def update(self, parts: Sequence[AnyBatch]) -> tuple[float, float]:
         """Take the step of all processes, of whose batches these are one share.
 
         Returns:
@@ -155,11 +155,11 @@ class SharedTrainer(Trainer):
             self.loss = summed
         return self.processes.mean(loss), norm
 
-    def auxiliary(self, part: TextBatch) -> Tensor | float:
+    def auxiliary(self, part: AnyBatch) -> Tensor | float:
         """As :meth:`Trainer.auxiliary`, with the weight of the loss."""
         return self.weight * super().auxiliary(part)
 
-    def logits(self, part: TextBatch) -> Tensor:
+    def logits(self, part: AnyBatch) -> Tensor:
         """As :meth:`Trainer.logits`; after the last batch of a step the gradients are shared."""
         self.waiting -= 1
         later = self.replica.no_sync() if self.waiting else nullcontext()

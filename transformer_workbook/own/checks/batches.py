@@ -67,7 +67,7 @@ BATCHES = (
         lambda: [torch.tensor(rows) for rows in ([[1, 5, 6], [1, 7, 0]], [[5, 6, 2], [7, 2, 0]])],
     ),
     Check(
-        "TextBatch.num_tokens",
+        "Batch.num_tokens",
         "Batch.of([([7, 8, 9, 7], [9]), ([7], [5, 6])]).num_tokens",
         lambda m: m.Batch.of([([7, 8, 9, 7], [9]), ([7], [5, 6])]).num_tokens,
         lambda: 5,
