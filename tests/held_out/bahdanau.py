@@ -10,19 +10,10 @@ def _(scores, mask):
     return scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
 
 
-@wrong("attention_weights", "fills where the mask is True")
-def _(scores, mask):
-    return scores.masked_fill(mask, float("-inf")).softmax(dim=-1)
 
 
-@wrong("attention_weights", "softmax over the queries")
-def _(scores, mask):
-    return scores.masked_fill(~mask, float("-inf")).softmax(dim=1)
 
 
-@wrong("attention_weights", "masks after the softmax and does not normalise again")
-def _(scores, mask):
-    return scores.softmax(-1) * mask
 
 
 @right("nadaraya_watson")
@@ -32,25 +23,10 @@ def _(queries, keys, values, bandwidth):
     return kernel @ values / kernel.sum(dim=1)
 
 
-@wrong("nadaraya_watson", "divides by the number of keys")
-def _(queries, keys, values, bandwidth):
-    distance = (queries[:, None] - keys[None, :]) / bandwidth
-    kernel = torch.exp(-(distance**2) / 2)
-    return kernel @ values / len(keys)
 
 
-@wrong("nadaraya_watson", "divides by the sum over the queries")
-def _(queries, keys, values, bandwidth):
-    distance = (queries[:, None] - keys[None, :]) / bandwidth
-    kernel = torch.exp(-(distance**2) / 2)
-    return (kernel / kernel.sum(dim=0)) @ values
 
 
-@wrong("nadaraya_watson", "softmax of the kernel, the exponential twice")
-def _(queries, keys, values, bandwidth):
-    distance = (queries[:, None] - keys[None, :]) / bandwidth
-    kernel = torch.exp(-(distance**2) / 2)
-    return kernel.softmax(-1) @ values
 
 
 right("same_weights")("ACEF")
@@ -66,25 +42,10 @@ def _(predicted, gold):
     return 1 - 2 * len(kept & gold) / (len(kept) + len(gold))
 
 
-@wrong("alignment_error", "filters by the source, the first of the pair")
-def _(predicted, gold):
-    known = {s for s, t in gold}
-    kept = {(s, t) for s, t in predicted if s in known}
-    return 1 - 2 * len(kept & gold) / (len(kept) + len(gold))
 
 
-@wrong("alignment_error", "one minus the share of common links in the union")
-def _(predicted, gold):
-    targets = {t for _, t in gold}
-    kept = {link for link in predicted if link[1] in targets}
-    return 1 - len(kept & gold) / len(kept | gold)
 
 
-@wrong("alignment_error", "forgets the factor 2")
-def _(predicted, gold):
-    targets = {t for _, t in gold}
-    kept = {link for link in predicted if link[1] in targets}
-    return 1 - len(kept & gold) / (len(kept) + len(gold))
 
 
 right("best_sharpness")(0.3)
@@ -102,22 +63,8 @@ def _(e, h, j):
     return a, c, da, a[j] * (h[j] - c)
 
 
-@wrong("by_one_score", "a plus for the other keys")
-def _(e, h, j):
-    a = e.softmax(0)
-    c = a @ h
-    da = a * a[j]
-    da[j] = a[j] * (1 - a[j])
-    return a, c, da, a[j] * (h[j] - c)
 
 
-@wrong("by_one_score", "context derivative keeps only its own key: a (1 - a) h_j")
-def _(e, h, j):
-    a = e.softmax(0)
-    c = a @ h
-    one = torch.zeros_like(a)
-    one[j] = 1
-    return a, c, a[j] * (one - a), a[j] * (1 - a[j]) * h[j]
 
 
 @wrong("by_one_score", "overwrites the weights in place while differentiating")
@@ -147,19 +94,6 @@ class Additive(nn.Module):
         return weights @ memory
 
 
-@wrong("additive_attention", "fills with -1e9, so blind queries get a mean")
-class Additive(nn.Module):
-    def __init__(self, query_dim, memory_dim, hidden):
-        super().__init__()
-        self.W_s = nn.Linear(query_dim, hidden, bias=False)
-        self.W_h = nn.Linear(memory_dim, hidden, bias=False)
-        self.v_a = nn.Linear(hidden, 1, bias=False)
-
-    def forward(self, query, memory, mask):
-        q = self.W_s(query)[..., :, None, :]
-        k = self.W_h(memory)[..., None, :, :]
-        scores = self.v_a(torch.tanh(q + k)).squeeze(-1)
-        return scores.masked_fill(~mask, -1e9).softmax(-1) @ memory
 
 
 @wrong("additive_attention", "unsqueeze(1) and (2): one batch axis only")
@@ -178,17 +112,3 @@ class Additive(nn.Module):
         return torch.nan_to_num(scores.softmax(-1)) @ memory
 
 
-@wrong("additive_attention", "no tanh between the sum and v_a")
-class Additive(nn.Module):
-    def __init__(self, query_dim, memory_dim, hidden):
-        super().__init__()
-        self.W_s = nn.Linear(query_dim, hidden, bias=False)
-        self.W_h = nn.Linear(memory_dim, hidden, bias=False)
-        self.v_a = nn.Linear(hidden, 1, bias=False)
-
-    def forward(self, query, memory, mask):
-        q = self.W_s(query).unsqueeze(-2)
-        k = self.W_h(memory).unsqueeze(-3)
-        scores = self.v_a(q + k).squeeze(-1)
-        weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
-        return torch.nan_to_num(weights) @ memory

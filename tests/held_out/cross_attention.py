@@ -17,37 +17,10 @@ def _(batch, src, tgt, d_model, num_heads):
     ]
 
 
-@wrong("cross_shapes", "scores as key by query")
-def _(batch, src, tgt, d_model, num_heads):
-    d = d_model // num_heads
-    return [
-        (batch, num_heads, tgt, d),
-        (batch, num_heads, src, d),
-        (batch, num_heads, src, tgt),
-        (batch, tgt, d_model),
-    ]
 
 
-@wrong("cross_shapes", "queries from the source, keys from the target")
-def _(batch, src, tgt, d_model, num_heads):
-    d = d_model // num_heads
-    return [
-        (batch, num_heads, src, d),
-        (batch, num_heads, tgt, d),
-        (batch, num_heads, src, tgt),
-        (batch, src, d_model),
-    ]
 
 
-@wrong("cross_shapes", "the heads after the positions, before the transpose")
-def _(batch, src, tgt, d_model, num_heads):
-    d = d_model // num_heads
-    return [
-        (batch, tgt, num_heads, d),
-        (batch, src, num_heads, d),
-        (batch, num_heads, tgt, src),
-        (batch, tgt, d_model),
-    ]
 
 
 @right("cross_mask")
@@ -55,20 +28,10 @@ def _(src, tgt_in):
     return (src != PAD)[:, None, None, :].expand(-1, 1, tgt_in.size(1), -1)
 
 
-@wrong("cross_mask", "hides the rows of target padding, too")
-def _(src, tgt_in):
-    return ((tgt_in != PAD)[:, :, None] & (src != PAD)[:, None, :]).unsqueeze(1)
 
 
-@wrong("cross_mask", "one row only, left to broadcasting")
-def _(src, tgt_in):
-    return (src != PAD)[:, None, None, :]
 
 
-@wrong("cross_mask", "True where padding is, as PyTorch's key_padding_mask")
-def _(src, tgt_in):
-    hidden = src == PAD
-    return hidden[:, None, None, :].expand(-1, -1, tgt_in.size(1), -1)
 
 
 @right("turned_attention")
@@ -83,16 +46,8 @@ def _(x, memory):
     return scores.softmax(-1).mT @ memory
 
 
-@wrong("turned_attention", "softmax along the first axis, right without a batch only")
-def _(x, memory):
-    scores = memory @ x.mT / x.size(-1) ** 0.5
-    return scores.softmax(0).mT @ memory
 
 
-@wrong("turned_attention", "only the width under the root changed to the number of words")
-def _(x, memory):
-    scores = memory @ x.mT / memory.size(-2) ** 0.5
-    return scores.softmax(-1).mT @ memory
 
 
 right("unchanged_by")("ADF")
@@ -110,22 +65,8 @@ def _(X, M, A, G):
     return as_values, B, S, as_keys, as_values + as_keys
 
 
-@wrong("memory_gradient", "sum over the targets instead of the row's own")
-def _(X, M, A, G):
-    first = A.T @ G
-    B = G @ M.T
-    S = A * (B - (A * B).sum(0, keepdim=True))
-    fourth = S.T @ X
-    return first, B, S, fourth, first + fourth
 
 
-@wrong("memory_gradient", "the gradient of the keys times the memory, not the queries")
-def _(X, M, A, G):
-    first = A.T @ G
-    B = G @ M.T
-    S = A * (B - (A * B).sum(1, keepdim=True))
-    fourth = S.T @ G
-    return first, B, S, fourth, first + fourth
 
 
 @wrong("memory_gradient", "the values' gradient A G without a transpose, shapes do not fit")
@@ -160,74 +101,7 @@ class SourceReader(nn.Module):
         return self.output((weights @ self.values).transpose(1, 2).flatten(2))
 
 
-@wrong("source_reader", "keeps the memory and projects it in every forward")
-class SourceReader(nn.Module):
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        self.num_heads = num_heads
-        self.query = nn.Linear(d_model, d_model)
-        self.key = nn.Linear(d_model, d_model)
-        self.value = nn.Linear(d_model, d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def read(self, memory, mask):
-        self.memory, self.mask = memory, mask
-
-    def forward(self, x):
-        def split(y):
-            return y.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-
-        q, k, v = split(self.query(x)), split(self.key(self.memory)), split(self.value(self.memory))
-        scores = (q @ k.mT / q.size(-1) ** 0.5).masked_fill(~self.mask, -torch.inf)
-        return self.output((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
 
 
-@wrong("source_reader", "reads only once: a second memory is ignored")
-class SourceReader(nn.Module):
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        self.num_heads = num_heads
-        self.query = nn.Linear(d_model, d_model)
-        self.key = nn.Linear(d_model, d_model)
-        self.value = nn.Linear(d_model, d_model)
-        self.output = nn.Linear(d_model, d_model)
-        self.k = None
-
-    def split(self, y):
-        b, t, d = y.shape
-        return y.view(b, t, self.num_heads, d // self.num_heads).transpose(1, 2)
-
-    def read(self, memory, mask):
-        if self.k is None:
-            self.k = self.split(self.key(memory))
-            self.v = self.split(self.value(memory))
-        self.mask = mask
-
-    def forward(self, x):
-        q = self.split(self.query(x))
-        scores = (q @ self.k.mT / q.size(-1) ** 0.5).masked_fill(~self.mask, -torch.inf)
-        return self.output((scores.softmax(-1) @ self.v).transpose(1, 2).flatten(2))
 
 
-@wrong("source_reader", "scores divided by the root of d_model")
-class SourceReader(nn.Module):
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        self.num_heads, self.d_model = num_heads, d_model
-        self.query = nn.Linear(d_model, d_model)
-        self.key = nn.Linear(d_model, d_model)
-        self.value = nn.Linear(d_model, d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def split(self, y):
-        b, t, d = y.shape
-        return y.view(b, t, self.num_heads, d // self.num_heads).transpose(1, 2)
-
-    def read(self, memory, mask):
-        self.k, self.v, self.mask = self.split(self.key(memory)), self.split(self.value(memory)), mask
-
-    def forward(self, x):
-        q = self.split(self.query(x))
-        scores = q @ self.k.mT / self.d_model**0.5
-        weights = scores.masked_fill(~self.mask, -torch.inf).softmax(-1)
-        return self.output((weights @ self.v).transpose(1, 2).flatten(2))

@@ -20,9 +20,6 @@ def _(query, key, W):
     return query @ W @ key.transpose(1, 2)
 
 
-@wrong("general_scores", "scores of keys with queries, the table turned")
-def _(query, key, W):
-    return key @ W.T @ query.mT
 
 
 @right("score_parameters")
@@ -30,31 +27,10 @@ def _(score, d_s, d_h, d):
     return {"dot": 0, "general": d_s * d_h, "concat": d * (d_s + d_h) + d}[score]
 
 
-@wrong("score_parameters", "concat without the vector v")
-def _(score, d_s, d_h, d):
-    if score == "dot":
-        return 0
-    if score == "general":
-        return d_s * d_h
-    return d * (d_s + d_h)
 
 
-@wrong("score_parameters", "general with a vector inside, d (d_s + d_h)")
-def _(score, d_s, d_h, d):
-    if score == "dot":
-        return 0
-    if score == "general":
-        return d * (d_s + d_h)
-    return d * (d_s + d_h) + d
 
 
-@wrong("score_parameters", "dot has a parameter for each number of the state")
-def _(score, d_s, d_h, d):
-    if score == "dot":
-        return d_s
-    if score == "general":
-        return d_s * d_h
-    return (d_s + d_h + 1) * d
 
 
 @right("luong_context")
@@ -63,10 +39,6 @@ def _(states, memory):
     return scores.softmax(-1) @ memory
 
 
-@wrong("luong_context", "uses all states, one context too many")
-def _(states, memory):
-    scores = states @ memory.T
-    return scores.softmax(-1) @ memory
 
 
 @wrong("luong_context", "changes the axis of the softmax instead")
@@ -105,20 +77,8 @@ def _(s, memory, W):
     return de, dc, dc @ de
 
 
-@wrong("by_the_query", "the context is not subtracted from h_j")
-def _(s, memory, W):
-    a = (s @ W @ memory.T).softmax(-1)
-    de = memory @ W.T
-    dc = memory.T * a
-    return de, dc, dc @ de
 
 
-@wrong("by_the_query", "the mean of the memory subtracted instead of the context")
-def _(s, memory, W):
-    a = (s @ W @ memory.T).softmax(-1)
-    de = memory @ W.T
-    dc = ((memory - memory.mean(0)) * a[:, None]).T
-    return de, dc, dc @ de
 
 
 @right("local_attention")
@@ -132,34 +92,10 @@ def _(states, memory, W_p, v_p, D):
     return centre, weights
 
 
-@wrong("local_attention", "source words counted from 0")
-def _(states, memory, W_p, v_p, D):
-    S = memory.size(0)
-    p = S * torch.sigmoid(torch.tanh(states @ W_p.T) @ v_p)
-    dist = torch.arange(S)[None, :] - p[:, None]
-    scores = states @ memory.T
-    scores = scores.masked_fill(dist.abs() > D, float("-inf"))
-    return p, scores.softmax(-1) * torch.exp(-(dist**2) / (2 * (D / 2) ** 2))
 
 
-@wrong("local_attention", "divides again after the Gauss")
-def _(states, memory, W_p, v_p, D):
-    S = memory.size(0)
-    p = S * torch.sigmoid(torch.tanh(states @ W_p.T) @ v_p)
-    dist = torch.arange(1, S + 1)[None, :] - p[:, None]
-    scores = (states @ memory.T).masked_fill(dist.abs() > D, float("-inf"))
-    w = scores.softmax(-1) * torch.exp(-(dist**2) / (2 * (D / 2) ** 2))
-    return p, w / w.sum(-1, keepdim=True)
 
 
-@wrong("local_attention", "softmax over all words, the window only as a later zero")
-def _(states, memory, W_p, v_p, D):
-    S = memory.size(0)
-    p = S * torch.sigmoid(torch.tanh(states @ W_p.T) @ v_p)
-    dist = torch.arange(1, S + 1)[None, :] - p[:, None]
-    w = (states @ memory.T).softmax(-1)
-    w = w * (dist.abs() <= D) * torch.exp(-(dist**2) / (2 * (D / 2) ** 2))
-    return p, w
 
 
 @right("input_feeding")
@@ -183,62 +119,7 @@ class InputFeeding(nn.Module):
         return torch.stack(out, 1)
 
 
-@wrong("input_feeding", "the old state asks, as in Bahdanau")
-class InputFeeding(nn.Module):
-    def __init__(self, word_dim, hidden, width):
-        super().__init__()
-        self.width = width
-        self.cell = nn.GRUCell(word_dim + width, hidden)
-        self.W_c = nn.Linear(2 * hidden, width, bias=False)
-
-    def forward(self, words, s, memory, mask):
-        feed = words.new_zeros(len(words), self.width)
-        out = []
-        for t in range(words.size(1)):
-            new = self.cell(torch.cat([words[:, t], feed], -1), s)
-            scores = (s[:, None] @ memory.mT).masked_fill(~mask, -torch.inf)
-            c = (scores.softmax(-1) @ memory).squeeze(1)
-            s = new
-            feed = torch.tanh(self.W_c(torch.cat([c, s], -1)))
-            out.append(feed)
-        return torch.stack(out, 1)
 
 
-@wrong("input_feeding", "the state before the context in W_c")
-class InputFeeding(nn.Module):
-    def __init__(self, word_dim, hidden, width):
-        super().__init__()
-        self.width = width
-        self.cell = nn.GRUCell(word_dim + width, hidden)
-        self.W_c = nn.Linear(2 * hidden, width, bias=False)
-
-    def forward(self, words, s, memory, mask):
-        feed = words.new_zeros(len(words), self.width)
-        out = []
-        for t in range(words.size(1)):
-            s = self.cell(torch.cat([words[:, t], feed], -1), s)
-            scores = (s[:, None] @ memory.mT).masked_fill(~mask, -torch.inf)
-            c = (scores.softmax(-1) @ memory).squeeze(1)
-            feed = torch.tanh(self.W_c(torch.cat([s, c], -1)))
-            out.append(feed)
-        return torch.stack(out, 1)
 
 
-@wrong("input_feeding", "the feed stays zero: assigned to another name")
-class InputFeeding(nn.Module):
-    def __init__(self, word_dim, hidden, width):
-        super().__init__()
-        self.cell = nn.GRUCell(word_dim + width, hidden)
-        self.W_c = nn.Linear(2 * hidden, width, bias=False)
-        self.h0 = torch.zeros(width)
-
-    def forward(self, words, s, memory, mask):
-        h_tilde = self.h0.expand(words.size(0), -1)
-        out = []
-        for t in range(words.size(1)):
-            s = self.cell(torch.cat([words[:, t], h_tilde], dim=1), s)
-            scores = torch.einsum("bh,bsh->bs", s, memory)
-            scores = scores.masked_fill(~mask.squeeze(1), -torch.inf)
-            context = torch.einsum("bs,bsh->bh", scores.softmax(-1), memory)
-            out.append(torch.tanh(self.W_c(torch.cat([context, s], dim=1))))
-        return torch.stack(out, dim=1)

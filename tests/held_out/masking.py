@@ -12,19 +12,10 @@ def _(lengths):
     return sum(n < max(lengths) for n in lengths)
 
 
-@wrong("kept_ends", "the rows that lose their EOS")
-def _(lengths):
-    return sum(n == max(lengths) for n in lengths)
 
 
-@wrong("kept_ends", "all but one, as if only one row were longest")
-def _(lengths):
-    return len(lengths) - 1
 
 
-@wrong("kept_ends", "an off by one: rows shorter than the longest by two")
-def _(lengths):
-    return sum(n + 1 < max(lengths) for n in lengths)
 
 
 @right("window_mask")
@@ -35,26 +26,10 @@ def _(ids, width):
     return window & (ids != PAD)[:, None, None, :]
 
 
-@wrong("window_mask", "width places before itself, one too many")
-def _(ids, width):
-    t = torch.arange(ids.size(1))
-    back = t[:, None] - t[None, :]
-    window = (back >= 0) & (back <= width)
-    return window & (ids != PAD)[:, None, None, :]
 
 
-@wrong("window_mask", "a window on both sides")
-def _(ids, width):
-    t = torch.arange(ids.size(1))
-    window = (t[:, None] - t[None, :]).abs() < width
-    return window & (ids != PAD)[:, None, None, :]
 
 
-@wrong("window_mask", "the rows of padding hidden, not the columns")
-def _(ids, width):
-    n = ids.size(1)
-    window = torch.ones(n, n).tril().triu(1 - width).bool()
-    return window & (ids != PAD)[:, None, :, None]
 
 
 @right("causal_attention")
@@ -65,28 +40,10 @@ def _(query, key, value):
     return scores.masked_fill(hidden, -torch.inf).softmax(dim=-1) @ value
 
 
-@wrong("causal_attention", "hides each word from itself")
-def _(query, key, value):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
-    time = torch.arange(query.size(-2))
-    hidden = time[:, None] <= time[None, :]
-    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-1) @ value
 
 
-@wrong("causal_attention", "changes the axis of the softmax")
-def _(query, key, value):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
-    time = torch.arange(query.size(-2))
-    hidden = time[:, None] > time[None, :]
-    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-2) @ value
 
 
-@wrong("causal_attention", "multiplies the scores by the mask, hidden scores 0")
-def _(query, key, value):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
-    time = torch.arange(query.size(-2))
-    seen = time[:, None] >= time[None, :]
-    return (scores * seen).softmax(dim=-1) @ value
 
 
 right("far_reach")(12)
@@ -104,30 +61,10 @@ def _(scores, mask, values):
     return a, Z, a2, c, a2 * (values - c)
 
 
-@wrong("through_the_mask", "the weights that are left, not divided by Z")
-def _(scores, mask, values):
-    a = scores.softmax(0)
-    Z = a[mask].sum()
-    new = a * mask
-    c = new @ values
-    return a, Z, new, c, new * (values - c)
 
 
-@wrong("through_the_mask", "the derivative with the weights before the mask")
-def _(scores, mask, values):
-    a = scores.softmax(0)
-    Z = (a * mask).sum()
-    new = a * mask / Z
-    c = new @ values
-    return a, Z, new, c, a * (values - c)
 
 
-@wrong("through_the_mask", "derivative a' (1 - a') x, one key's own")
-def _(scores, mask, values):
-    a = scores.softmax(0)
-    Z = (a * mask).sum()
-    new = a * mask / Z
-    return a, Z, new, new @ values, new * (1 - new) * values
 
 
 @right("sees_the_future")
@@ -142,31 +79,10 @@ def _(logits, ids):
     return False
 
 
-@wrong("sees_the_future", "changes the last id only")
-def _(logits, ids):
-    other = ids.clone()
-    other[-1] += 1
-    return not torch.allclose(logits(ids)[:-1], logits(other)[:-1])
 
 
-@wrong("sees_the_future", "includes the changed position, which may change")
-def _(logits, ids):
-    whole = logits(ids)
-    for j in range(1, len(ids)):
-        other = ids.clone()
-        other[j] += 1
-        if not torch.allclose(logits(other)[: j + 1], whole[: j + 1]):
-            return True
-    return False
 
 
-@wrong("sees_the_future", "true and false swapped at the end")
-def _(logits, ids):
-    whole = logits(ids)
-    for n in range(1, len(ids)):
-        if not torch.allclose(logits(ids[:n]), whole[:n], atol=1e-6):
-            return False
-    return True
 
 
 @right("unseen_leak")

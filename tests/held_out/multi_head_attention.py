@@ -10,17 +10,8 @@ def _(heads, W_O):
     return heads @ W_O.view(heads.size(0), heads.size(2), -1)
 
 
-@wrong("head_contributions", "the matrix cut into columns instead of rows")
-def _(heads, W_O):
-    h, _, d_v = heads.shape
-    return heads @ W_O.view(d_v, h, -1).transpose(0, 1)
 
 
-@wrong("head_contributions", "the layer's output divided evenly among the heads")
-def _(heads, W_O):
-    h, time, d_v = heads.shape
-    y = heads.transpose(0, 1).reshape(time, h * d_v) @ W_O
-    return (y / h).expand(h, -1, -1)
 
 
 @wrong("head_contributions", "heads times the whole matrix, widths do not fit")
@@ -36,34 +27,10 @@ def _(query, key, value, num_heads):
     return (weights @ v).transpose(1, 2).reshape(batch, time, -1)
 
 
-@wrong("attend_in_heads", "cuts rightly, forgets to turn the heads back")
-def _(query, key, value, num_heads):
-    batch, time, _ = query.shape
-    q = query.view(batch, time, num_heads, -1).transpose(1, 2)
-    k = key.view(batch, time, num_heads, -1).transpose(1, 2)
-    v = value.view(batch, time, num_heads, -1).transpose(1, 2)
-    weights = (q @ k.transpose(2, 3) / q.size(3) ** 0.5).softmax(dim=3)
-    return (weights @ v).reshape(batch, time, -1)
 
 
-@wrong("attend_in_heads", "turns back rightly, cuts as the friend did")
-def _(query, key, value, num_heads):
-    batch, time, _ = query.shape
-    q = query.view(batch, num_heads, time, -1)
-    k = key.view(batch, num_heads, time, -1)
-    v = value.view(batch, num_heads, time, -1)
-    weights = (q @ k.transpose(2, 3) / q.size(3) ** 0.5).softmax(dim=3)
-    return (weights @ v).transpose(1, 2).reshape(batch, time, -1)
 
 
-@wrong("attend_in_heads", "views without a transpose: the heads of a word attend to each other")
-def _(query, key, value, num_heads):
-    batch, time, _ = query.shape
-    q = query.view(batch, time, num_heads, -1)
-    k = key.view(batch, time, num_heads, -1)
-    v = value.view(batch, time, num_heads, -1)
-    weights = (q @ k.transpose(2, 3) / q.size(3) ** 0.5).softmax(dim=3)
-    return (weights @ v).reshape(batch, time, -1)
 
 
 right("mixing_cuts")("AD")
@@ -80,28 +47,10 @@ def _(d_model, num_heads, num_groups, d):
     return q, kv, out, q + kv + out, 2 * num_groups * d
 
 
-@wrong("head_sizes", "the bias of the output counted with the heads' width")
-def _(d_model, num_heads, num_groups, d):
-    q = d_model * num_heads * d + num_heads * d
-    kv = 2 * (d_model * num_groups * d + num_groups * d)
-    out = num_heads * d * d_model + num_heads * d
-    return q, kv, out, q + kv + out, 2 * num_groups * d
 
 
-@wrong("head_sizes", "keys only, the values not counted")
-def _(d_model, num_heads, num_groups, d):
-    q = d_model * num_heads * d + num_heads * d
-    kv = d_model * num_groups * d + num_groups * d
-    out = num_heads * d * d_model + d_model
-    return q, kv, out, q + kv + out, num_groups * d
 
 
-@wrong("head_sizes", "keys and values kept after they were repeated for all heads")
-def _(d_model, num_heads, num_groups, d):
-    q = d_model * num_heads * d + num_heads * d
-    kv = 2 * (d_model * num_groups * d + num_groups * d)
-    out = num_heads * d * d_model + d_model
-    return q, kv, out, q + kv + out, 2 * num_heads * d
 
 
 def layers(self, d_model, num_heads, num_groups):
@@ -130,21 +79,6 @@ class MyGroupedAttention(nn.Module):
         return self.output((w @ v).transpose(1, 2).reshape(batch, time, -1))
 
 
-@wrong("grouped_attention", "repeat instead of repeat_interleave: heads 0 and 2 share")
-class MyGroupedAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_groups):
-        super().__init__()
-        layers(self, d_model, num_heads, num_groups)
-
-    def forward(self, x):
-        batch, time, _ = x.shape
-        q = self.query(x).view(batch, time, self.num_heads, self.d).transpose(1, 2)
-        k = self.key(x).view(batch, time, self.num_groups, self.d).transpose(1, 2)
-        v = self.value(x).view(batch, time, self.num_groups, self.d).transpose(1, 2)
-        times = self.num_heads // self.num_groups
-        k, v = k.repeat(1, times, 1, 1), v.repeat(1, times, 1, 1)
-        w = (q @ k.mT / self.d**0.5).softmax(-1)
-        return self.output((w @ v).transpose(1, 2).reshape(batch, time, -1))
 
 
 @wrong("grouped_attention", "groups as a broadcast axis, but the query cut groups last")

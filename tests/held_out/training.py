@@ -13,17 +13,8 @@ def _(target, vocab, smoothing):
     return F.one_hot(target, vocab) * (1 - smoothing) + smoothing / vocab
 
 
-@wrong("smoothed_targets", "shared among the others only, vocab - 1")
-def _(target, vocab, smoothing):
-    q = torch.full((len(target), vocab), smoothing / (vocab - 1))
-    q[torch.arange(len(target)), target] = 1 - smoothing
-    return q
 
 
-@wrong("smoothed_targets", "the right one gets 1 - ε, without its part of ε")
-def _(target, vocab, smoothing):
-    q = torch.full((len(target), vocab), smoothing / vocab)
-    return q.scatter(1, target[:, None], 1 - smoothing)
 
 
 @wrong("smoothed_targets", "q[:, target] sets the columns of all tokens")
@@ -38,20 +29,10 @@ def _(step, d_model, warmup):
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
-@wrong("paper_rate", "max instead of min")
-def _(step, d_model, warmup):
-    return d_model**-0.5 * max(step**-0.5, step * warmup**-1.5)
 
 
-@wrong("paper_rate", "warmup to the power of -0.5")
-def _(step, d_model, warmup):
-    return d_model**-0.5 * min(step**-0.5, step * warmup**-0.5)
 
 
-@wrong("paper_rate", "steps taken from 0, so one is added")
-def _(step, d_model, warmup):
-    step = step + 1
-    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
 @right("accumulate")
@@ -62,37 +43,10 @@ def _(sums, tokens, every):
     return steps
 
 
-@wrong("accumulate", "every part's mean, averaged")
-def _(sums, tokens, every):
-    steps = []
-    for i in range(0, len(sums), every):
-        part = sums[i : i + every] / tokens[i : i + every, None]
-        steps.append(part.mean(0))
-    return steps
 
 
-@wrong("accumulate", "what is left over is lost")
-def _(sums, tokens, every):
-    steps, total, count = [], 0, 0
-    for i in range(len(sums)):
-        total = total + sums[i]
-        count = count + tokens[i]
-        if (i + 1) % every == 0:
-            steps.append(total / count)
-            total, count = 0, 0
-    return steps
 
 
-@wrong("accumulate", "the token count is not reset after a step")
-def _(sums, tokens, every):
-    steps, total, count = [], 0, 0
-    for i in range(len(sums)):
-        total = total + sums[i]
-        count = count + tokens[i]
-        if (i + 1) % every == 0 or i == len(sums) - 1:
-            steps.append(total / count)
-            total = 0
-    return steps
 
 
 right("highest_rate")(0.03)
@@ -121,24 +75,8 @@ def _(logits, right, smoothing):
     return one, two, (1 - smoothing) * one + smoothing * two, math.log(1 + V * (1 - smoothing) / smoothing)
 
 
-@wrong("smoothed_gradient", "step 2 as p - 1, the V forgotten")
-def _(logits, right, smoothing):
-    V = len(logits)
-    p = logits.softmax(-1)
-    y = torch.zeros(V)
-    y[right] = 1
-    one, two = p - y, p - 1
-    return one, two, (1 - smoothing) * one + smoothing * two, math.log(1 + V * (1 - smoothing) / smoothing)
 
 
-@wrong("smoothed_gradient", "the lead from the ratio of the others' whole share")
-def _(logits, right, smoothing):
-    V = len(logits)
-    p = logits.softmax(-1)
-    y = torch.zeros(V)
-    y[right] = 1
-    one, two = p - y, p - 1 / V
-    return one, two, (1 - smoothing) * one + smoothing * two, math.log((1 - smoothing) / smoothing)
 
 
 right("refuting_beta")(0.0)
@@ -209,16 +147,7 @@ def training(W, b, x, y, rate, clip, smoothing, together=True, correct=True, by_
     return params[0].detach(), params[1].detach()
 
 
-@wrong("train_by_hand", "clips each parameter alone")
-def _(W, b, x, y, rate, clip, smoothing):
-    return training(W, b, x, y, rate, clip, smoothing, together=False)
 
 
-@wrong("train_by_hand", "Adam without the correction of the start")
-def _(W, b, x, y, rate, clip, smoothing):
-    return training(W, b, x, y, rate, clip, smoothing, correct=False)
 
 
-@wrong("train_by_hand", "the mean of the parts' means, parts of different length")
-def _(W, b, x, y, rate, clip, smoothing):
-    return training(W, b, x, y, rate, clip, smoothing, by_part=True)

@@ -10,21 +10,10 @@ def _(n, r):
     return (i[:, None] - i).abs() <= r // 2
 
 
-@wrong("window", "strictly less, one short on each side")
-def _(n, r):
-    i = torch.arange(n)
-    return (i[:, None] - i).abs() < r // 2
 
 
-@wrong("window", "only backwards, without abs")
-def _(n, r):
-    i = torch.arange(n)
-    return i[:, None] - i <= r // 2
 
 
-@wrong("window", "r positions to each side")
-def _(n, r):
-    return torch.ones(n, n, dtype=torch.bool).tril(r).triu(-r)
 
 
 @right("wasted_pairs")
@@ -33,20 +22,10 @@ def _(lengths):
     return 1 - used / (len(lengths) * max(lengths) ** 2)
 
 
-@wrong("wasted_pairs", "the share of padding positions, not of pairs")
-def _(lengths):
-    return 1 - sum(lengths) / (len(lengths) * max(lengths))
 
 
-@wrong("wasted_pairs", "only cells where both are padding")
-def _(lengths):
-    m = max(lengths)
-    return sum((m - n) ** 2 for n in lengths) / (len(lengths) * m**2)
 
 
-@wrong("wasted_pairs", "the square of the whole batch's share")
-def _(lengths):
-    return 1 - (sum(lengths) / (len(lengths) * max(lengths))) ** 2
 
 
 @right("break_even")
@@ -54,22 +33,10 @@ def _(n, g, d):
     return 8 * d**2 + 4 * n * d, 4 * g * d**2, (g - 2) * d, (g - 2) / g, 2 * (g - 1) / g
 
 
-@wrong("break_even", "forgets the outer factor 2 of the attention")
-def _(n, g, d):
-    return 4 * d**2 + 2 * n * d, 4 * g * d**2, 2 * (g - 1) * d, (g - 1) / g, (2 * g - 1) / g
 
 
-@wrong("break_even", "the share at n* as scores over projections")
-def _(n, g, d):
-    star = (g - 2) * d
-    return 8 * d**2 + 4 * n * d, 4 * g * d**2, star, (g - 2) / 2, 2 * (g - 1) / g
 
 
-@wrong("break_even", "twice the length, taken as four times the operations")
-def _(n, g, d):
-    attention = 8 * d * d + 4 * n * d
-    recurrent = 4 * g * d * d
-    return attention, recurrent, (g - 2) * d, 1 - 2 / g, 4
 
 
 right("doubling_reach")(31)
@@ -96,31 +63,10 @@ def _(may_read):
     return depth
 
 
-@wrong("path_length", "counts doublings: 2 to the power of the depth")
-def _(may_read):
-    reached = may_read.long()
-    for depth in range(0, len(may_read) + 1):
-        if reached.all():
-            return 2**depth
-        reached = (reached @ reached).clamp(max=1)
 
 
-@wrong("path_length", "starts to count at 0 layers")
-def _(may_read):
-    reached = may_read.long()
-    for depth in range(len(may_read) + 1):
-        if reached.all():
-            return depth
-        reached = (reached @ may_read.long()).clamp(max=1)
 
 
-@wrong("path_length", "elementwise product instead of the matrix product, never ends")
-def _(may_read):
-    reached = may_read.long()
-    for depth in range(1, len(may_read) + 1):
-        if reached.all():
-            return depth
-        reached = (reached * may_read.long()).clamp(max=1)
 
 
 @right("block_attention")
@@ -140,37 +86,7 @@ def _(query, key, value, width):
     return out / total
 
 
-@wrong("block_attention", "the average of softmaxes of the blocks")
-def _(query, key, value, width):
-    outs = []
-    for k, v in zip(key.split(width), value.split(width)):
-        scores = query @ k.T / query.size(1) ** 0.5
-        outs.append(scores.softmax(-1) @ v)
-    return torch.stack(outs).mean(0)
 
 
-@wrong("block_attention", "without a maximum, exponentials overflow")
-def _(query, key, value, width):
-    total = 0
-    out = 0
-    for i in range(0, len(key), width):
-        e = torch.exp(query @ key[i : i + width].T / query.size(1) ** 0.5)
-        total = total + e.sum(1, keepdim=True)
-        out = out + e @ value[i : i + width]
-    return out / total
 
 
-@wrong("block_attention", "shrinks the values' sum, not the exponentials' sum")
-def _(query, key, value, width):
-    n = query.size(0)
-    top = query.new_full((n, 1), -torch.inf)
-    total = query.new_zeros(n, 1)
-    out = query.new_zeros(n, value.size(1))
-    for i in range(0, len(key), width):
-        scores = query @ key[i : i + width].T / query.size(1) ** 0.5
-        new = torch.maximum(top, scores.amax(1, keepdim=True))
-        e = torch.exp(scores - new)
-        out = out * torch.exp(top - new) + e @ value[i : i + width]
-        total = total + e.sum(1, keepdim=True)
-        top = new
-    return out / total

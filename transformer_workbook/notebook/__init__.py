@@ -11,6 +11,7 @@ from transformer_workbook.notebook.experiments import (
     share_by_length,
     spread,
     train_briefly,
+    train_once,
 )
 from transformer_workbook.notebook.explorer import attention_explorer
 from transformer_workbook.notebook.figures import (
@@ -53,6 +54,7 @@ __all__ = [
     "spread",
     "table",
     "train_briefly",
+    "train_once",
     "use_course_style",
     "verdict",
 ]
