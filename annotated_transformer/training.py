@@ -235,7 +235,8 @@ class Trainer:
         if num_tokens == 0:
             raise InputError(f"the {len(parts)} parts have 0 target tokens, a step needs some.")
         self.model.train()
-        self.optimizer.zero_grad()
+        # Of everything: what the optimiser does not know counts in the norm, too.
+        self.model.zero_grad()
         total = 0.0
         for part in parts:
             loss = self.loss(self.logits(part), part.tgt_out) / num_tokens

@@ -127,6 +127,8 @@ class TransformerState(State):
 class Transformer(Translator):
     """Encoder–decoder of attention and feed-forward layers alone.
 
+    Sentences are padded on the right: the first token of a row stands at position 0.
+
     Source: Vaswani et al. 2017, section 3.
     """
 

@@ -8,21 +8,21 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from annotated_transformer import files
 from annotated_transformer.errors import InputError
-from annotated_transformer.files import (
-    FolderTakenError,
-    fill_folder,
-    locked,
-    write_atomically,
-)
 from annotated_transformer.run import checkpoint as checkpoints
+from annotated_transformer.run import files
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
     load_progress,
     require_fit,
     save_checkpoint,
     save_halved,
+)
+from annotated_transformer.run.files import (
+    FolderTakenError,
+    fill_folder,
+    locked,
+    write_atomically,
 )
 
 TENSORS = {

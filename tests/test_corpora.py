@@ -211,6 +211,9 @@ def test_the_checksum_is_that_of_what_a_training_sees(tmp_path):
     sums = {read_folder(write(tmp_path / str(i), t)).checksum for i, t in enumerate(others)}
     assert len(sums | {plain.checksum}) == 4
     assert read_folder(tmp_path / "plain", "en-de").checksum != plain.checksum
+    odd = [("a\tb", "c"), ("a", "b\tc"), ("a\0tb", "c"), ("a", "b\ntrain\tc"), ("a\0", "tb\0tc")]
+    split = [Corpus("own", ("a", "b"), {"train": [pair], "val": [("d", "e")]}) for pair in odd]
+    assert len({corpus.checksum for corpus in split}) == len(odd)
     without = read_folder(write(tmp_path / "without", {k: TEXT[k] for k in list(TEXT)[:2]}))
     with pytest.raises(InputError, match="has no split 'val'"):
         _ = without.checksum

@@ -18,7 +18,7 @@ from annotated_transformer.decoding import GREEDY
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import export_to_ctranslate2, import_marian
 from annotated_transformer.run import Run
-from annotated_transformer.sentence_pieces import SentencePieces, vocabulary_of_json
+from annotated_transformer.run.sentence_pieces import SentencePieces, vocabulary_of_json
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 from annotated_transformer.toy import toy_corpus
 from oracles import assert_close, randomise

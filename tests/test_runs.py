@@ -14,18 +14,17 @@ import torch
 from safetensors import SafetensorError
 from typer.testing import CliRunner
 
-from annotated_transformer import files
 from annotated_transformer import run as runs
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.evaluation import evaluate, perplexity
-from annotated_transformer.files import FolderTakenError, locked
 from annotated_transformer.models import MODELS
-from annotated_transformer.run import Recipe, Run, checkpoint, loop, train
+from annotated_transformer.run import Recipe, Run, checkpoint, files, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint, load_progress, save_checkpoint
 from annotated_transformer.run.encoded import CACHE_VARIABLE, training_pairs
+from annotated_transformer.run.files import FolderTakenError, locked
 from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
 from annotated_transformer.tokens import UNK
 from annotated_transformer.training import Trainer
@@ -670,6 +669,23 @@ def test_a_damaged_recipe_is_told(tmp_path, change, message):
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(InputError, match=f"holds a damaged run .*{message}"):
         Run.open(run.folder)
+
+
+def test_a_training_with_frozen_weights_goes_on(tmp_path, monkeypatch):
+    made = Recipe.make_model
+
+    def frozen(recipe, vocabularies):
+        model = made(recipe, vocabularies)
+        model.src_embedding.requires_grad_(False)
+        return model
+
+    monkeypatch.setattr(Recipe, "make_model", frozen)
+    whole, parts = (begin(tmp_path / name) for name in ("whole", "parts"))
+    train(whole, CORPUS)
+    stop_after(monkeypatch, 7)
+    assert train(parts, CORPUS) is signal.SIGINT
+    train(Run.open(parts.folder), CORPUS)
+    assert_same_end(whole, parts)
 
 
 @pytest.mark.parametrize("optimizer", ["Adam", "SGD", "Adafactor"])

@@ -102,6 +102,16 @@ def test_sixteen_bits_give_nearly_the_same_step(name):
     assert F.cosine_similarity(*gradients, dim=0) > 0.99
 
 
+def test_weights_that_the_optimizer_does_not_know_have_the_gradient_of_this_step_alone():
+    model = small_model("seq2seq").eval()
+    known = [p for name, p in model.named_parameters() if name.startswith("output")]
+    trainer = Trainer(model, SMOOTHED, RATE, optimizer=torch.optim.SGD(known, lr=0.0), clip=None)
+    trainer.schedule = lambda step: 0.0  # nothing moves: every step is the same
+    model.train = lambda mode=True: model
+    first, *others = (trainer.update([WHOLE])[1] for _ in range(3))
+    assert others == pytest.approx([first, first], rel=1e-9)
+
+
 def test_the_average_follows_every_step():
     model = small_model("seq2seq")
     trainer = Trainer(model, SMOOTHED, RATE, average_decay=0.25)

@@ -13,8 +13,8 @@ from annotated_transformer.exchange import (
     export_to_marian,
     import_marian,
 )
-from annotated_transformer.files import quoted
 from annotated_transformer.run import Run, export_to_web
+from annotated_transformer.run.files import quoted
 
 EXPORTS: dict[str, tuple[Callable[[Run, Path], object], str]] = {
     "run": (Run.export, 'Try: annotated-transformer translate {folder} "…"'),

@@ -23,7 +23,6 @@ from annotated_transformer.cli.options import (
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.devices import choose_device
 from annotated_transformer.errors import require_choice
-from annotated_transformer.files import FolderTakenError, quoted
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import (
     PRESETS,
@@ -34,6 +33,7 @@ from annotated_transformer.run import (
     recipe_of,
 )
 from annotated_transformer.run import train as train_run
+from annotated_transformer.run.files import FolderTakenError, quoted
 
 
 @app.command()

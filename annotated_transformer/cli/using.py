@@ -25,7 +25,7 @@ from annotated_transformer.decoding import Search
 from annotated_transformer.devices import choose_device, computing_in
 from annotated_transformer.errors import InputError
 from annotated_transformer.run import LineTranslator, Run, lines_of
-from annotated_transformer.screen import SCREEN
+from annotated_transformer.run.screen import SCREEN
 
 
 @app.command()

@@ -19,9 +19,9 @@ from annotated_transformer.exchange.marian_files import (
     read_side,
     read_weights,
 )
-from annotated_transformer.files import require_empty
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.run import Recipe, Run
+from annotated_transformer.run.files import require_empty
 from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.transformer import Transformer, TransformerConfig

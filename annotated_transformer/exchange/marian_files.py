@@ -15,7 +15,7 @@ from torch import Tensor
 from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import each_text
-from annotated_transformer.sentence_pieces import SentencePieces
+from annotated_transformer.run.sentence_pieces import SentencePieces
 from annotated_transformer.settings import BRIEF, Share, Size, build, one_of
 from annotated_transformer.tokens import SPECIALS
 

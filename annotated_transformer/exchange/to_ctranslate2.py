@@ -8,9 +8,9 @@ from torch import nn
 
 from annotated_transformer.errors import require_library
 from annotated_transformer.exchange.model_folder import require_settings, write_model_folder
-from annotated_transformer.files import write_atomically
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.run import Run
+from annotated_transformer.run.files import write_atomically
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK
 from annotated_transformer.transformer import Embedding, Transformer
 

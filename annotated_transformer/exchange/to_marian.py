@@ -9,8 +9,8 @@ from safetensors.torch import save_file
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange.marian import halves, marian_names, reordered
 from annotated_transformer.exchange.model_folder import require_settings, write_model_folder
-from annotated_transformer.files import replacing, write_atomically
 from annotated_transformer.run import Run
+from annotated_transformer.run.files import replacing, write_atomically
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import Transformer, TransformerConfig
 

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from annotated_transformer.errors import DivergedError, InputError
-from annotated_transformer.files import replacing
+from annotated_transformer.run.files import replacing
 from annotated_transformer.training import Trainer, buffers_of, tensors_of
 
 
@@ -133,7 +133,7 @@ def require_state(tensors: Mapping[str, Tensor], trainer: Trainer, path: Path) -
         InputError: if one is missing, has another shape, or belongs to another trainer.
     """
     for parameter in trainer.model.parameters():
-        parameter.grad = torch.zeros_like(parameter)
+        parameter.grad = torch.zeros_like(parameter) if parameter.requires_grad else None
     trainer.optimizer.step()
     wanted, found = (
         {

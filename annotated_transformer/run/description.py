@@ -6,8 +6,8 @@ from typing import Any
 
 from annotated_transformer import __version__
 from annotated_transformer.errors import InputError
-from annotated_transformer.files import write_atomically
 from annotated_transformer.run.encoded import read_vocabularies, write_vocabularies
+from annotated_transformer.run.files import write_atomically
 from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import Vocabularies

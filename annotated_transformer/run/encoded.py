@@ -17,9 +17,9 @@ from annotated_transformer.corpora import Corpus
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import FILES as PAIRS
 from annotated_transformer.examples import Example, Examples, read_pairs, write_pairs
-from annotated_transformer.files import discard, fill_folder
-from annotated_transformer.screen import SCREEN
-from annotated_transformer.sentence_pieces import vocabulary_of_json
+from annotated_transformer.run.files import discard, fill_folder
+from annotated_transformer.run.screen import SCREEN
+from annotated_transformer.run.sentence_pieces import vocabulary_of_json
 from annotated_transformer.tokens import Vocabularies, Vocabulary
 
 CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"

@@ -14,7 +14,6 @@ from annotated_transformer.devices import move, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
 from annotated_transformer.examples import Examples
-from annotated_transformer.files import fill_folder, locked, quoted, require_empty
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
     load_progress,
@@ -28,6 +27,7 @@ from annotated_transformer.run.description import (
     write_recipe,
 )
 from annotated_transformer.run.encoded import learned_vocabularies
+from annotated_transformer.run.files import fill_folder, locked, quoted, require_empty
 from annotated_transformer.run.preparation import Prepared, prepare
 from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.tokens import Vocabularies

@@ -15,7 +15,6 @@ from annotated_transformer.devices import move
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.fast import FastTrainer
-from annotated_transformer.files import locked
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
@@ -23,13 +22,14 @@ from annotated_transformer.run.checkpoint import (
     require_finite,
     save_checkpoint,
 )
+from annotated_transformer.run.files import locked
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.interruption import asked_to_stop
 from annotated_transformer.run.learning_curve import LearningCurve
 from annotated_transformer.run.preparation import prepare
 from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
 from annotated_transformer.run.progress import Progress
-from annotated_transformer.screen import SCREEN
+from annotated_transformer.run.screen import SCREEN
 from annotated_transformer.settings import build
 from annotated_transformer.training import Trainer, endless_batches, load_tensors
 from annotated_transformer.transformer import Transformer

@@ -9,8 +9,8 @@ from typing import Any
 
 from annotated_transformer import __version__
 from annotated_transformer.errors import InputError, require_choice
-from annotated_transformer.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.checkpoint import save_halved
+from annotated_transformer.run.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.folder import Run
 from annotated_transformer.settings import require_known
 from annotated_transformer.tokens import Vocabulary

@@ -1,8 +1,10 @@
 """Answers by readers who saw only the statement of an exercise and its stub, right and wrong ones.
 
-The files beside this one have the names of the chapters. What a wrong answer's reader got wrong is said
-in a few words. They measure the catalogue of mistakes: of the 348 wrong ones 343 are named, none is
-accepted, and all 116 right ones pass. Who adds mistakes does not look at them.
+The files beside this one have the names of the chapters. What a wrong answer's reader got wrong is
+said in a few words. They measured the catalogue of mistakes: of 348 wrong ones 343 were named, none
+was accepted, and all 116 right ones passed. 243 of the wrong ones gave in every case what a mistake
+of the catalogue gives, and a verdict depends on nothing else: they are told by the test of that
+mistake, and stand here no longer. Who adds mistakes does not look at the rest.
 """
 
 from collections.abc import Callable

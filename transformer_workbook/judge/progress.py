@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.files import write_atomically
+from annotated_transformer.run.files import write_atomically
 from transformer_workbook.judge.sentences import said
 
 FILE = Path("my_exercises.json")

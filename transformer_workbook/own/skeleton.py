@@ -7,7 +7,7 @@ from pathlib import Path
 import annotated_transformer
 from annotated_transformer import __version__
 from annotated_transformer.errors import InputError
-from annotated_transformer.files import fill_folder, write_atomically
+from annotated_transformer.run.files import fill_folder, write_atomically
 from transformer_workbook.chapters import chapter_of
 from transformer_workbook.own.teaching import (
     MODULES_BY_CHAPTER,
