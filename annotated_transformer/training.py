@@ -266,7 +266,8 @@ class Trainer:
         """What the model itself adds to the loss of a part that it has just read, in nats.
 
         A model with a method ``auxiliary_loss`` says it per target token, as experts do whose work
-        is to be shared; it is 0 for all others, and no part of the loss that is told.
+        is to be shared; it is 0 for all others, and no part of the loss that is told. The step is
+        that of the whole batch only as far as the parts of such a loss add up to the whole.
         """
         of_model = getattr(self.model, "auxiliary_loss", None)
         return 0.0 if of_model is None else of_model() * part.num_tokens

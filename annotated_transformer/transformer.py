@@ -166,7 +166,7 @@ class Transformer(Translator):
             self.output.weight = self.tgt_embedding.tokens.weight
         for module in (self.encoder, self.decoder):
             for parameter in module.parameters():
-                if parameter.dim() > 1:
+                if parameter.dim() == 2:
                     nn.init.xavier_uniform_(parameter)
 
     def encode(self, src: Int[Tensor, "batch src"]) -> Float[Tensor, "batch src d_model"]:

@@ -3,9 +3,11 @@ import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -369,6 +371,15 @@ def test_evaluate(trained, tsv, split):
     number = len(corpus.sides(name)[0])
     assert heading == f"{corpus.name} {name}: {number} sentences, beam 1, alpha 0.6"
     assert lines == [str(s) for s in Run.open(trained).evaluate(corpus, name, Search())]
+
+
+def test_evaluate_says_that_a_recipe_draws_samples(trained, tmp_path):
+    copy = shutil.copytree(trained, tmp_path / "run")
+    run = Run.open(copy)
+    run.with_recipe(replace(run.recipe, search=Search(sample=True, temperature=2.0, seed=5)))
+    result = call("evaluate", copy)
+    assert result.exit_code == 0, result.output
+    assert "sentences, samples at temperature 2.0, seed 5" in result.stdout
 
 
 def test_evaluate_on_another_corpus(trained):

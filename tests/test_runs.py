@@ -28,6 +28,7 @@ from annotated_transformer.run.files import FolderTakenError, locked
 from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
 from annotated_transformer.tokens import UNK
 from annotated_transformer.training import Trainer
+from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import translate
 from screens import BrokenScreen
 
@@ -669,6 +670,13 @@ def test_a_damaged_recipe_is_told(tmp_path, change, message):
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(InputError, match=f"holds a damaged run .*{message}"):
         Run.open(run.folder)
+
+
+def test_a_model_that_has_no_fast_twin_begins_no_fast_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(Transformer, "auxiliary_loss", lambda self: 0.0, raising=False)
+    with pytest.raises(InputError, match="Transformer has an auxiliary loss, .* take the readable"):
+        begin(tmp_path / "run", "transformer", engine="fast")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_training_with_frozen_weights_goes_on(tmp_path, monkeypatch):

@@ -112,6 +112,13 @@ def test_a_model_that_is_too_large_for_a_page_is_refused(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"run"}
 
 
+def test_a_search_that_the_page_does_not_know_is_refused(tmp_path):
+    run = made(tmp_path / "run", search=Search(sample=True))
+    with pytest.raises(InputError, match="sample is True, the laboratory can only have False"):
+        export_to_web(run, tmp_path / "web")
+    assert {path.name for path in tmp_path.iterdir()} == {"run"}
+
+
 def test_nothing_is_written_where_something_is(tmp_path):
     run = made(tmp_path / "run")
     (tmp_path / "full").mkdir()

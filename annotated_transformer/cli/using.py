@@ -165,6 +165,8 @@ def evaluate(
             scores = opened.evaluate(data, name, search)
         number = len(data.sides(name)[0])
         searched = f"beam {search.beam}, alpha {search.alpha}"
+        if search.sample:
+            searched = f"samples at temperature {search.temperature}, seed {search.seed}"
         typer.echo(f"{data.name} {name}: {number} sentences, {searched}")
         for score in scores:
             typer.echo(str(score))

@@ -6,7 +6,7 @@ with the output layer). ``twin`` puts them where the readable modules are, to tr
 or to translate.
 """
 
-from annotated_transformer.fast.trainer import FastTrainer
+from annotated_transformer.fast.trainer import FastTrainer, require_fast
 from annotated_transformer.fast.twin import fast_translator
 
-__all__ = ["FastTrainer", "fast_translator"]
+__all__ = ["FastTrainer", "fast_translator", "require_fast"]

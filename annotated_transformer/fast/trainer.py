@@ -13,6 +13,19 @@ from annotated_transformer.training import Schedule, Trainer, buffers_of
 from annotated_transformer.transformer import Transformer
 
 
+def require_fast(model: Transformer) -> None:
+    """Refuse a model with what a twin does not know.
+
+    Raises:
+        InputError: if it has an auxiliary loss, or buffers that are saved.
+    """
+    if hasattr(model, "auxiliary_loss") or buffers_of(model):
+        raise InputError(
+            f"{type(model).__name__} has an auxiliary loss, or buffers that are saved: the fast "
+            "engine has neither, take the readable one."
+        )
+
+
 class FastTrainer(Trainer):
     """A :class:`Trainer` of a Transformer whose steps are made by a fast twin of the model.
 
@@ -38,11 +51,7 @@ class FastTrainer(Trainer):
             InputError: if the precision is unknown, or the model has an auxiliary loss or saved
                 buffers, which the twin does not know.
         """
-        if hasattr(model, "auxiliary_loss") or buffers_of(model):
-            raise InputError(
-                f"{type(model).__name__} has an auxiliary loss, or buffers that are saved: the "
-                "fast engine has neither, take the readable one."
-            )
+        require_fast(model)
         dtype = format_of(model, precision)
         loss = partial(output_loss, model.output, smoothing=smoothing)
         super().__init__(model, loss, schedule, precision=precision, **settings)

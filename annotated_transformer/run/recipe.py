@@ -1,6 +1,6 @@
 """Recipes: everything that decides how a training run goes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from math import isfinite
 from typing import Annotated, Any
@@ -33,7 +33,10 @@ from annotated_transformer.training import (
 from annotated_transformer.translator import Translator
 
 ENGINES = ("readable", "fast")
-SCHEDULES = ("inverse_sqrt", "linear")
+SCHEDULES: dict[str, Callable[["Recipe"], Schedule]] = {
+    "inverse_sqrt": lambda recipe: inverse_sqrt_schedule(recipe.peak_rate, max(1, recipe.warmup)),
+    "linear": lambda recipe: linear_schedule(recipe.peak_rate, recipe.steps, recipe.warmup),
+}
 OPTIMIZERS = tuple(
     name
     for name, kind in vars(torch.optim).items()
@@ -104,9 +107,7 @@ class Recipe:
         Raises:
             InputError: if a linear schedule has no steps left after its warm-up.
         """
-        if self.schedule == "inverse_sqrt":
-            return inverse_sqrt_schedule(self.peak_rate, max(1, self.warmup))
-        return linear_schedule(self.peak_rate, self.steps, self.warmup)
+        return SCHEDULES[self.schedule](self)
 
     def make_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         """The optimiser of the model's parameters; the schedule will set its rate.

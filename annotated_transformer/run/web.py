@@ -60,6 +60,10 @@ SENTENCES = 100
 """How many sentences of the toy corpus go along, with their gold alignments."""
 
 
+SEARCH = {"beam": None, "alpha": None, "extra_length": None}
+"""The settings of a search that the page knows, with any value."""
+
+
 def export_to_web(run: Run, folder: Path) -> None:
     """Write ``model.safetensors`` and ``model.json`` into an empty folder.
 
@@ -69,7 +73,7 @@ def export_to_web(run: Run, folder: Path) -> None:
 
     Raises:
         InputError: if there is something in the folder already, no weights yet, or too many, or
-            the model has a setting that the page does not know.
+            the model or its search has a setting that the page does not know.
     """
     require_empty(folder)
     model = run.model
@@ -92,12 +96,13 @@ def describe(run: Run) -> dict[str, Any]:
     """Everything but the weights, as plain values for JSON."""
     src, tgt = run.vocabularies
     search = run.recipe.search
+    require_known(search, "the laboratory", SEARCH)
     described: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
         "model": run.recipe.model,
         "config": resolved(run.recipe.model, run.recipe.make_config(len(src), len(tgt))),
-        "search": {name: getattr(search, name) for name in ("beam", "alpha", "extra_length")},
+        "search": {name: getattr(search, name) for name in SEARCH},
         "src": tokens_and_merges(src),
         "tgt": "src" if tgt.to_json() == src.to_json() else tokens_and_merges(tgt),
     }
