@@ -674,7 +674,7 @@ def test_a_damaged_recipe_is_told(tmp_path, change, message):
 
 def test_a_model_that_has_no_fast_twin_begins_no_fast_run(tmp_path, monkeypatch):
     monkeypatch.setattr(Transformer, "auxiliary_loss", lambda self: 0.0, raising=False)
-    with pytest.raises(InputError, match="Transformer has an auxiliary loss, .* take the readable"):
+    with pytest.raises(InputError, match="Transformer has an auxiliary loss, or"):
         begin(tmp_path / "run", "transformer", engine="fast")
     assert not (tmp_path / "run").exists()
 
