@@ -503,6 +503,16 @@ def future_in(where: Callable[[int], slice]) -> Callable[..., bool]:
     return sees
 
 
+def all_that_differs(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
+    chosen = ["chosen_on"] * ("test" in (first["chosen_on"], second["chosen_on"]))
+    return sorted({name for name in first if first[name] != second[name]} | set(chosen))
+
+
+def only_the_second_step(model: Any) -> bool:
+    _, state = model.eval().step(model.start(SRC), TGT_IN[:, 0])
+    return torch.allclose(model.step(state, TGT_IN[:, 1])[0], model(SRC, TGT_IN)[:, 1])
+
+
 class LateReader(MultiHeadAttention):
     """It projects the memory when it is asked, by the function and not by the layer."""
 
@@ -524,6 +534,16 @@ class LateReader(MultiHeadAttention):
         ("sees_the_future", future_in(lambda t: slice(max(t - 2, 0), t))),
         ("sees_the_future", future_in(lambda t: slice(min(t, 2)))),
         ("source_reader", LateReader),
+        ("unfair_in", all_that_differs),
+        pytest.param("steps_agree", only_the_second_step, marks=pytest.mark.slow),
+        (
+            "offset_distance",  # right for two numbers
+            lambda k, d: sum(2 - 2 * math.cos(k * 1e4 ** -(i // d)) for i in range(0, d, 2)) ** 0.5,
+        ),
+        (
+            "smoothed_targets",  # right for one token
+            lambda y, V, s: torch.full((len(y), V), s / V).index_fill(1, y, 1 - s + s / V),
+        ),
         (
             "train_by_hand",
             lambda *case: exercises.train_by_hand.reference(*case[:-1], 0.1),
