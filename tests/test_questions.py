@@ -45,11 +45,6 @@ def test_whatever_is_answered_becomes_a_verdict(name: str, strange: Any) -> None
         assert verdict.mistake.endswith("."), verdict.mistake
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_no_answer_is_no_attempt(name: str) -> None:
-    assert repr(QUESTIONS[name].check(None)) == "not attempted"
-
-
 VALUES: dict[str, list[float]] = {
     "best_base": [1000, 10000, 10, 100],
     "best_sharpness": [0.3, 10.0, 0.01, 1.0],
