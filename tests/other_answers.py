@@ -41,28 +41,12 @@ def decode_with_tensors(next_logits: Any, bos: int, eos: int, limit: int) -> lis
     return next((said[:i] for i, token in enumerate(said) if token == eos), said)
 
 
-def accuracy_with_counts(said: Any, right: Any, edges: list[int]) -> list[float]:
-    good, all_ = Counter[int](), Counter[int]()
-    for x, y in zip(said, right, strict=True):
-        for i in range(len(edges) - 1):
-            if len(y) in range(edges[i], edges[i + 1]):
-                all_[i] += 1
-                good[i] += x == y
-    return [good[i] / all_[i] for i in range(len(edges) - 1)]
-
-
 def accuracy_with_tensors(said: Any, right: Any, edges: list[int]) -> list[Tensor]:
     lengths = torch.tensor([len(y) for y in right])
     exact = torch.tensor([" ".join(x) == " ".join(y) for x, y in zip(said, right, strict=True)])
     return [
         exact[(a <= lengths) & (lengths < b)].float().mean() for a, b in itertools.pairwise(edges)
     ]
-
-
-def reverse_with_gather(ids: Tensor) -> Tensor:
-    position, length = torch.arange(ids.size(1)), (ids != 0).sum(1, keepdim=True)
-    source = torch.where(position < length, length - 1 - position, position)
-    return ids.gather(1, source)
 
 
 def gru_derivative_by_autograd(
@@ -87,36 +71,10 @@ def lstm_of_the_package(x: Tensor, is_word: Tensor, W: Tensor, U: Tensor, b: Ten
     return outputs[:, -1]
 
 
-def lstm_until_the_padding(x: Tensor, is_word: Tensor, W: Tensor, U: Tensor, b: Tensor) -> Tensor:
-    rows = []
-    for words, real in zip(x, is_word, strict=True):
-        h = c = torch.zeros(U.size(1), dtype=x.dtype)
-        for word in words[real]:
-            i, f, g, o = (W @ word + U @ h + b).view(4, -1)
-            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-            h = o.sigmoid() * c.tanh()
-        rows.append(h)
-    return torch.stack(rows)
-
-
-def shift_row_by_row(tgt_out: Tensor) -> Tensor:
-    rows = [[1, *(i for i in row if i not in (0, 2))] for row in tgt_out.tolist()]
-    return torch.tensor([row + [0] * (tgt_out.size(1) - len(row)) for row in rows])
-
-
 def lead_with_softmax(logits: Tensor, wanted: float) -> list[Tensor]:
     surprisal = F.cross_entropy(logits, torch.tensor(0))
     lead = torch.tensor(len(logits) - 1).log() - math.log(wanted - 1)
     return [logits.softmax(0)[0], surprisal, surprisal.exp(), lead]
-
-
-def fill_in_a_loop(lengths: list[int], limit: int) -> list[list[int]]:
-    groups: list[list[int]] = []
-    for length, i in sorted((length, i) for i, length in enumerate(lengths)):
-        if not groups or (len(groups[-1]) + 1) * length > limit:
-            groups.append([])
-        groups[-1].append(i)
-    return groups
 
 
 def fill_with_tensors(lengths: list[int], limit: int) -> list[Tensor]:
@@ -142,21 +100,6 @@ class AdditiveOfThePackage(nn.Module):
         return layer(query, layer.keys(memory), memory, mask)
 
 
-class AdditiveInLoops(AdditiveOfThePackage):
-    def forward(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        *batch, asked, _ = query.shape
-        result = query.new_zeros(*batch, asked, memory.size(-1))
-        for place in itertools.product(*map(range, (*batch, asked))):
-            at, total = place[:-1], 0.0
-            for word, may in zip(memory[at], mask[at][0], strict=True):
-                unit = torch.tanh(self.W_s(query[place]) + self.W_h(word))
-                weight = self.v_a(unit).exp() * may
-                result[place] += weight * word
-                total = total + weight
-            result[place] /= total if mask[at].any() else 1
-        return result
-
-
 class Fed(nn.Module):
     def __init__(self, word_dim: int, hidden: int, width: int) -> None:
         super().__init__()
@@ -173,12 +116,6 @@ class Fed(nn.Module):
             s = self.cell(torch.cat([words[:, t], steps[-1]], dim=-1), s)
             steps.append(self.W_c(torch.cat([self.attend(s, memory, mask), s], dim=-1)).tanh())
         return torch.stack(steps[1:], dim=1)
-
-
-class FedByTorch(Fed):
-    def attend(self, s: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        query = s.unsqueeze(1)
-        return F.scaled_dot_product_attention(query, memory, memory, mask, scale=1.0).squeeze(1)
 
 
 def local_in_slices(
@@ -198,41 +135,12 @@ def local_in_slices(
     return torch.stack(centres), torch.tensor(rows)
 
 
-def kernel_regression(query: Tensor, keys: Tensor, values: Tensor, width: float) -> Tensor:
-    result = []
-    for q in query.tolist():
-        weights = [math.exp(-(((q - k) / width) ** 2) / 2) for k in keys.tolist()]
-        pairs = zip(weights, values.tolist(), strict=True)
-        result.append(sum(w * v for w, v in pairs) / sum(weights))
-    return torch.tensor(result)
-
-
-def alibi_in_loops(length: int, heads: int) -> Tensor:
-    biases = torch.zeros(heads, length, length)
-    for head, query, key in itertools.product(range(heads), range(length), range(length)):
-        biases[head, query, key] = -abs(query - key) / 256 ** ((head + 1) / heads)
-    return biases
-
-
 def rotary_as_in_llama(query: Tensor, key: Tensor, start: int) -> list[Tensor]:
     d, position = query.size(-1), torch.arange(query.size(-2)).to(query) + start
     angle = torch.outer(position, 10000 ** (-torch.arange(0, d, 2) / d)).repeat(1, 2)
     half = torch.eye(d).roll(d // 2, 0).to(query)
     half[: d // 2] *= -1
     return [x * angle.cos() + x @ half.T * angle.sin() for x in (query, key)]
-
-
-def rotary_by_matrices(query: Tensor, key: Tensor, start: int) -> tuple[Tensor, Tensor]:
-    def turn(x: Tensor) -> Tensor:
-        d, result = x.size(-1), torch.empty_like(x)
-        for t, i in itertools.product(range(x.size(-2)), range(d // 2)):
-            angle = (start + t) / 10000 ** (2 * i / d)
-            sine, cosine = math.sin(angle), math.cos(angle)
-            matrix = torch.tensor([[cosine, -sine], [sine, cosine]]).to(x)
-            result[..., t, [i, i + d // 2]] = x[..., t, [i, i + d // 2]] @ matrix.T
-        return result
-
-    return turn(query), turn(key)
 
 
 def score_of_complex_numbers(
@@ -283,18 +191,6 @@ def gradients_by_autograd(z: Tensor, right: int, smoothing: float) -> tuple[Any,
     return *(torch.func.grad(loss)(z) for loss in losses), gap
 
 
-def exact_search_in_depth(following: Any, bos: int, eos: int) -> list[int]:
-    best, stack = (-math.inf, [bos]), [(0.0, [bos])]
-    while stack:
-        p, tokens = stack.pop()
-        if p > best[0] and tokens[-1] == eos:
-            best = p, tokens
-        elif p > best[0]:
-            next_ones = sorted((q, i) for i, q in enumerate(following(tokens).tolist()))
-            stack += [(p + q, [*tokens, i]) for q, i in next_ones]
-    return best[1][1:-1]
-
-
 def exact_search_in_layers(following: Any, bos: int, eos: int) -> list[int]:
     live, best = [(0.0, [bos])], (-math.inf, [bos])
     while live:
@@ -302,16 +198,6 @@ def exact_search_in_layers(following: Any, bos: int, eos: int) -> list[int]:
         best = max([best, *(pair for pair in grown if pair[1][-1] == eos)])
         live = [pair for pair in grown if pair[1][-1] != eos and pair[0] > best[0]]
     return best[1][1:-1]
-
-
-def accumulate_in_a_loop(sums: Tensor, tokens: Tensor, every: int) -> list[Tensor]:
-    found, gradient, count = [], 0, 0
-    for i, (part, number) in enumerate(zip(sums, tokens, strict=True), start=1):
-        gradient, count = gradient + part, count + number
-        if i % every == 0 or i == len(sums):
-            found.append(gradient / count)
-            gradient, count = 0, 0
-    return found
 
 
 class SelfAttentionInLoops(nn.Module):
@@ -423,46 +309,6 @@ def layer_norm_derivative_by_formulas(x: Tensor, g: Tensor) -> Any:
     return *steps, (g - g.mean() - n * (g * n).mean()) / sigma
 
 
-def layer_norm_derivative_by_loops(x: Tensor, g: Tensor) -> Any:
-    numbers, d = x.tolist(), len(x)
-    mean, sigma = statistics.fmean(numbers), statistics.pstdev(numbers)
-    c = [number - mean for number in numbers]
-    first = [c_j / (d * sigma) for c_j in c]
-    second = [
-        [((i == j) - 1 / d) / sigma - c[i] / sigma**2 * first[j] for j in range(d)]
-        for i in range(d)
-    ]
-    third = [sum(float(g[i]) * second[i][j] for i in range(d)) for j in range(d)]
-    return [torch.tensor(step) for step in (first, second, third)]
-
-
-class LayerOfWholeMatrices(nn.Module):
-    """The attention is written out; the parts are PyTorch's."""
-
-    def __init__(self, d_model: int, num_heads: int, d_ff: int, norm_first: bool) -> None:
-        super().__init__()
-        self.num_heads, self.norm_first = num_heads, norm_first
-        self.norm2, self.norm1 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
-        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-        self.self_attn = nn.MultiheadAttention(d_model, num_heads)
-
-    def gather(self, x: Tensor, hidden: Tensor) -> Tensor:
-        own = self.self_attn
-        parts = F.linear(x, own.in_proj_weight, own.in_proj_bias).chunk(3, dim=-1)
-        q, k, v = (y.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for y in parts)
-        heads = F.scaled_dot_product_attention(q, k, v, ~hidden[:, None, None])
-        return own.out_proj(heads.transpose(1, 2).flatten(2))
-
-    def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
-        parts = [
-            (self.norm1, lambda y: self.gather(y, hidden)),
-            (self.norm2, lambda y: self.linear2(self.linear1(y).clamp(min=0))),
-        ]
-        for norm, part in parts:
-            x = x + part(norm(x)) if self.norm_first else norm(x + part(x))
-        return x * ~hidden[:, :, None]
-
-
 class LayerWithDropout(nn.TransformerEncoderLayer):
     """PyTorch's own, whose dropout stays on in training only."""
 
@@ -508,28 +354,6 @@ class LanguageModelWithOutput(nn.Module):
         return self.output(self.norm(x))
 
 
-class LanguageModelOfLists(LanguageModelWithOutput):
-    """It reads the beginning of every sentence anew for each word."""
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        logits = []
-        for t in range(1, tokens.size(1) + 1):
-            x = self.embedding(tokens[:, :t])
-            for layer in self.layers:
-                x = layer(x, torch.ones(1, 1, t, t).tril().bool() & padding_mask(tokens[:, :t]))
-            logits.append(F.linear(self.norm(x[:, -1]), self.embedding.tokens.weight))
-        return torch.stack(logits, dim=1)
-
-
-def gradient_by_autograd(X: Tensor, M: Tensor, A: Tensor, G: Tensor) -> tuple[Tensor, ...]:
-    keys, values = (M.clone().requires_grad_() for _ in range(2))
-    scores = X @ keys.mT
-    weights = scores.softmax(dim=-1)
-    inputs = (values, weights, scores, keys)
-    steps = torch.autograd.grad(weights @ values, inputs, G)
-    return *steps, steps[0] + steps[3]
-
-
 class FusedReader(nn.Module):
     """PyTorch's own attention, with heads cut by ``chunk``."""
 
@@ -547,16 +371,6 @@ class FusedReader(nn.Module):
         query = torch.stack(self.query(x).chunk(self.heads, 2), 1)
         heads = F.scaled_dot_product_attention(query, *self.past, attn_mask=self.allowed)
         return self.output(torch.cat(heads.unbind(1), 2))
-
-
-def join_blocks_by_logsumexp(q: Tensor, k: Tensor, v: Tensor, width: int) -> Tensor:
-    output, log_sum = torch.zeros(len(q), v.size(1)).to(q), torch.full((len(q), 1), -math.inf).to(q)
-    for i in range(0, len(k), width):
-        scores = q @ k[i : i + width].T * q.size(1) ** -0.5
-        newer = torch.logaddexp(log_sum, scores.logsumexp(1, keepdim=True))
-        output = output * (log_sum - newer).exp() + (scores - newer).exp() @ v[i : i + width]
-        log_sum = newer
-    return output
 
 
 def join_whole_blocks(q: Tensor, k: Tensor, v: Tensor, width: int) -> Tensor:
@@ -583,54 +397,31 @@ def attend_key_by_key(q: Tensor, k: Tensor, v: Tensor, width: int) -> Tensor:
 
 
 OTHERS: dict[str, list[Callable[..., Any]]] = {
-    "count_tokens": [
-        lambda ids: torch.tensor([sum(i != 0 for i in row) for row in ids.tolist()]),
-        lambda ids: ids.size(1) - (ids == 0).float().sum(-1),
-    ],
-    "shift": [
-        shift_row_by_row,
-        lambda y: F.pad(y.where(y != 2, 0), (1, -1), value=1),
-    ],
-    "perplexity_of_two": [
-        lambda a, b: torch.tensor([*a, *b]).mean().exp().item(),
-        lambda a, b: torch.tensor([*a, *b]).mean().exp(),
-        lambda a, b: math.prod(math.exp(x) for x in [*a, *b]) ** (1 / len([*a, *b])),
-    ],
+    "count_tokens": [lambda ids: ids.size(1) - (ids == 0).float().sum(-1)],
+    "shift": [lambda y: F.pad(y.where(y != 2, 0), (1, -1), value=1)],
+    "perplexity_of_two": [lambda a, b: torch.tensor([*a, *b]).mean().exp()],
     "mean_surprisal": [
-        lambda z, y: F.cross_entropy(z.flatten(0, 1), y.flatten(), ignore_index=0),
         lambda z, y: F.cross_entropy(z.double().transpose(1, 2), y, ignore_index=0),
         lambda z, y: F.cross_entropy(z.transpose(1, 2), y, ignore_index=0).item(),
     ],
     "perplexity_of_lead": [
-        lambda n, a, k: lead_with_softmax(torch.tensor([a, *[0.0] * int(n - 1)]), k),
+        lambda n, a, k: lead_with_softmax(torch.tensor([a, *[0.0] * int(n - 1)]), k)
     ],
-    "fill_batches": [fill_in_a_loop, fill_with_tensors],
+    "fill_batches": [fill_with_tensors],
     "gru_derivative": [gru_derivative_by_autograd],
-    "lstm_encode": [lstm_of_the_package, lstm_until_the_padding],
+    "lstm_encode": [lstm_of_the_package],
     "last_states": [
-        lambda x, n: torch.stack([row[length - 1] for row, length in zip(x, n, strict=True)]),
-        lambda x, n: x.gather(1, (n - 1)[:, None, None].expand(-1, 1, x.size(2)))[:, 0],
-        lambda x, n: torch.einsum("bth,bt->bh", x, F.one_hot(n - 1, x.size(1)).to(x)),
+        lambda x, n: torch.stack([row[length - 1] for row, length in zip(x, n, strict=True)])
     ],
     "greedy_decode": [decode_with_lists, decode_with_tensors],
-    "exact_accuracy_by_length": [accuracy_with_counts, accuracy_with_tensors],
+    "exact_accuracy_by_length": [accuracy_with_tensors],
     "reverse_padded": [
-        reverse_with_gather,
         lambda ids: torch.tensor(
             [[i for i in row[::-1] if i] + [0] * row.count(0) for row in ids.tolist()]
         ),
     ],
-    "attention_weights": [
-        lambda e, mask: torch.where(mask, e, -1e9).softmax(2),
-        lambda e, mask: e.exp() * mask / (e.exp() * mask).sum(-1, keepdim=True),
-    ],
+    "attention_weights": [lambda e, mask: torch.where(mask, e, -1e9).softmax(2)],
     "by_one_score": [
-        lambda e, h, j: (
-            e.softmax(0),
-            h.mT @ e.softmax(0),
-            e.softmax(0) * ((torch.arange(len(e)) == j).to(e) - e.softmax(0)[j]),
-            e.softmax(0)[j] * (h[j] - e.softmax(0) @ h),
-        ),
         lambda e, h, j: [
             e.softmax(0),
             e.softmax(0) @ h,
@@ -638,32 +429,20 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             torch.autograd.functional.jacobian(lambda e: e.softmax(0) @ h, e)[:, j],
         ],
     ],
-    "additive_attention": [AdditiveOfThePackage, AdditiveInLoops],
+    "additive_attention": [AdditiveOfThePackage],
     "alignment_error": [
-        lambda a, g: (
-            1
-            - sum(2 * (link in g) for link in a)
-            / (len(g) + sum(any(t == true for _, true in g) for _, t in a))
-        ),
         lambda a, g: torch.tensor(
             len({link for link in a if link[1] in [t for _, t in g]} ^ g)
             / (len({link for link in a if link[1] in [t for _, t in g]}) + len(g))
         ),
     ],
     "nadaraya_watson": [
-        kernel_regression,
         lambda q, k, v, width: torch.einsum(
             "nm,m->n", F.softmax(-0.5 * ((q[:, None] - k[None]) / width).square(), -1), v
         ),
     ],
-    "general_scores": [
-        lambda s, h, W: torch.einsum("...qs,sh,...kh->...qk", s, W, h),
-        lambda s, h, W: s @ (h @ W.T).mT,
-    ],
+    "general_scores": [lambda s, h, W: s @ (h @ W.T).mT],
     "score_parameters": [
-        lambda score, d_s, d_h, d: {"dot": 0, "general": d_s * d_h, "concat": d * (d_s + d_h + 1)}[
-            score
-        ],
         lambda score, d_s, d_h, d: float(
             sum(
                 p.numel()
@@ -675,76 +454,48 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             )
         ),
     ],
-    "luong_context": [
-        lambda s, h: torch.einsum("ts,sd->td", F.softmax(s[1:] @ h.T, dim=1), h),
-        lambda s, h: torch.stack([h.T @ (h @ state).softmax(0) for state in s][1:]),
-    ],
+    "luong_context": [lambda s, h: torch.einsum("ts,sd->td", F.softmax(s[1:] @ h.T, dim=1), h)],
     "by_the_query": [
         lambda s, h, W: (
             (W @ h.mT).mT,
             torch.stack(
-                [a * (x - (h @ W.mT @ s).softmax(0) @ h)
-                for a, x in zip((h @ W.mT @ s).softmax(0), h, strict=True)],
+                [
+                    a * (x - (h @ W.mT @ s).softmax(0) @ h)
+                    for a, x in zip((h @ W.mT @ s).softmax(0), h, strict=True)
+                ],
                 dim=1,
             ),
             torch.cov(h.mT, correction=0, aweights=(h @ W.mT @ s).softmax(0)) @ W.mT,
         ),
     ],
     "local_attention": [local_in_slices],
-    "input_feeding": [Fed, FedByTorch],
-    "wavelength": [
-        lambda column, d: math.tau * 10000 ** ((column - column % 2) / d),
-        lambda column, d: torch.tensor(2 * torch.pi) * 100 ** (column // 2 * 4 / d),
-    ],
+    "input_feeding": [Fed],
+    "wavelength": [lambda column, d: torch.tensor(2 * torch.pi) * 100 ** (column // 2 * 4 / d)],
     "offset_distance": [
-        lambda k, d: (sinusoidal_encoding(abs(k) + 1, d)[-1] - sinusoidal_encoding(1, d)[0]).norm(),
-        lambda k, d: 2 * math.hypot(*(math.sin(k / 2 / 10000 ** (c / d)) for c in range(0, d, 2))),
+        lambda k, d: (sinusoidal_encoding(abs(k) + 1, d)[-1] - sinusoidal_encoding(1, d)[0]).norm()
     ],
     "embed_from": [
-        lambda x, table, start: torch.stack(
-            [x[:, t] * math.sqrt(x.size(2)) + table[start + t] for t in range(x.size(1))], dim=1
-        ),
         lambda x, table, start: torch.add(
             table[torch.arange(x.size(1)) + start][None], x, alpha=x.size(-1) ** 0.5
         ),
     ],
-    "turned_score": [
-        score_of_complex_numbers,
-    ],
+    "turned_score": [score_of_complex_numbers],
     "alibi_biases": [
-        alibi_in_loops,
-        lambda n, heads: -torch.einsum(
-            "h,qk->hqk",
-            2.0 ** (-8 * torch.arange(1, heads + 1) / heads),
-            (torch.arange(n)[:, None] - torch.arange(n)).abs().float(),
+        lambda n, heads: (
+            -torch.einsum(
+                "h,qk->hqk",
+                2.0 ** (-8 * torch.arange(1, heads + 1) / heads),
+                (torch.arange(n)[:, None] - torch.arange(n)).abs().float(),
+            )
         ),
     ],
-    "llama_rotary": [rotary_as_in_llama, rotary_by_matrices],
+    "llama_rotary": [rotary_as_in_llama],
     "window_mask": [
         lambda ids, width: (
             (ids != 0)[:, None, None, :].repeat(1, 1, ids.size(1), 1).tril().triu(1 - width)
         ),
-        lambda ids, width: torch.stack(
-            [
-                (ids != 0)
-                & (torch.arange(ids.size(1)) <= q)
-                & (torch.arange(ids.size(1)) + width > q)
-                for q in range(ids.size(1))
-            ],
-            dim=1,
-        ).unsqueeze(1),
     ],
-    "causal_attention": [
-        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
-        lambda q, k, v: torch.stack(
-            [
-                (k[..., : t + 1, :] @ q[..., t, :, None] / q.size(-1) ** 0.5).softmax(-2).mT
-                @ v[..., : t + 1, :]
-                for t in range(q.size(-2))
-            ],
-            dim=-3,
-        ).squeeze(-2),
-    ],
+    "causal_attention": [lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True)],
     "through_the_mask": [
         lambda e, mask, x: (
             e.softmax(0),
@@ -755,55 +506,26 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             * (x - e.masked_fill(~mask, -torch.inf).softmax(0) @ x),
         ),
     ],
-    "kept_ends": [
-        lambda lengths: len(lengths) - lengths.count(max(lengths)),
-        lambda lengths: torch.tensor(lengths).lt(max(lengths)).sum(),
-    ],
+    "kept_ends": [lambda lengths: torch.tensor(lengths).lt(max(lengths)).sum()],
     "sees_the_future": [
-        lambda f, ids: any(
-            (f(ids)[q] != f(torch.where(torch.arange(len(ids)) > q, ids + 3, ids))[q]).any().item()
-            for q in range(len(ids))
-        ),
-        lambda f, ids: not all(
-            torch.equal(f(ids)[:t], f(torch.cat([ids[:t], ids[t:].flip(0) + 9]))[:t])
-            for t in range(len(ids))
+        lambda f, ids: (
+            not all(
+                torch.equal(f(ids)[:t], f(torch.cat([ids[:t], ids[t:].flip(0) + 9]))[:t])
+                for t in range(len(ids))
+            )
         ),
         lambda f, ids: any(
             not torch.allclose(f(ids)[t], f(ids[: t + 1])[t]) for t in range(len(ids))
         ),
     ],
-    "one_output": [
-        lambda q, k, v: F.scaled_dot_product_attention(q[None], k, v)[0],
-        lambda q, k, v: sum(
-            w * row
-            for w, row in zip(F.softmax(torch.mv(k, q) / len(q) ** 0.5, 0), v, strict=True)
-        ),
-    ],
+    "one_output": [lambda q, k, v: F.scaled_dot_product_attention(q[None], k, v)[0]],
     "score_variances": [
-        lambda d, a, b: torch.tensor([a * b, sum(a * b for _ in range(d)), a * b, (a * b) ** 0.5]),
+        lambda d, a, b: torch.tensor([a * b, sum(a * b for _ in range(d)), a * b, (a * b) ** 0.5])
     ],
     "self_attention_layer": [SelfAttentionInLoops],
-    "batched_attention": [
-        F.scaled_dot_product_attention,
-        lambda q, k, v: torch.stack(
-            [
-                torch.softmax(x.mm(y.t()) / y.size(1) ** 0.5, 1).mm(z)
-                for x, y, z in zip(q, k, v, strict=True)
-            ]
-        ),
-        lambda q, k, v: torch.bmm(
-            F.softmax(torch.bmm(q, k.permute(0, 2, 1)).div(math.sqrt(k.shape[2])), 2), v
-        ),
-    ],
-    "cross_mask": [
-        lambda s, t: (s != 0)[:, None, None, :].repeat(1, 1, t.size(1), 1),
-        lambda s, t: (
-            torch.tensor([[[[i != 0 for i in row]] * t.size(1)] for row in s.tolist()])
-        ),
-        lambda s, t: torch.ones_like(t).bool()[:, None, :, None] & (s != 0)[:, None, None, :],
-    ],
+    "batched_attention": [F.scaled_dot_product_attention],
+    "cross_mask": [lambda s, t: (s != 0)[:, None, None, :].repeat(1, 1, t.size(1), 1)],
     "memory_gradient": [
-        gradient_by_autograd,
         lambda X, M, A, G: [
             torch.einsum("ts,td->sd", A, G),
             torch.einsum("td,sd->ts", G, M),
@@ -822,34 +544,20 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         lambda b, s, t, d, h: [[b, h, t, d / h], [b, h, s, d / h], [b, h, t, s], [b, t, d]],
     ],
     "source_reader": [FusedReader],
-    "turned_attention": [
-        lambda x, m: F.scaled_dot_product_attention(x, m, m),
-        lambda x, m: ((m @ x.mT / math.sqrt(len(m.T))).softmax(-2).mT @ m) if m.dim() == 2 else (
-            torch.einsum("...st,...sd->...td", (m @ x.mT / m.size(-1) ** 0.5).softmax(-2), m)
-        ),
-    ],
+    "turned_attention": [lambda x, m: F.scaled_dot_product_attention(x, m, m)],
     "head_contributions": [
         lambda heads, W: torch.stack(
             [head @ part for head, part in zip(heads, W.chunk(len(heads)), strict=True)]
         ),
-        lambda heads, W: torch.stack(
-            [
-                (heads * (torch.arange(len(heads)) == i)[:, None, None])
-                .transpose(0, 1)
-                .flatten(1)
-                .matmul(W)
-                for i in range(len(heads))
-            ]
-        ),
     ],
     "head_sizes": [
-        lambda m, h, g, d: [
-            *(sum(p.numel() for p in part.parameters()) for part in parts), total, 2 * g * d
-        ]
-        if (layer := MultiHeadAttention(m, h, d, d, g))
-        and (parts := [layer.query, nn.ModuleList([layer.key, layer.value]), layer.output])
-        and (total := sum(p.numel() for p in layer.parameters()))
-        else None,
+        lambda m, h, g, d: (
+            [*(sum(p.numel() for p in part.parameters()) for part in parts), total, 2 * g * d]
+            if (layer := MultiHeadAttention(m, h, d, d, g))
+            and (parts := [layer.query, nn.ModuleList([layer.key, layer.value]), layer.output])
+            and (total := sum(p.numel() for p in layer.parameters()))
+            else None
+        ),
     ],
     "grouped_attention": [GroupedByPyTorch],
     "attend_in_heads": [
@@ -860,24 +568,8 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             ],
             -1,
         ),
-        lambda q, k, v, h: torch.einsum(
-            "bhqk,bkhd->bqhd",
-            (
-                torch.einsum(
-                    "bqhd,bkhd->bhqk", q.unflatten(-1, (h, -1)), k.unflatten(-1, (h, -1))
-                )
-                / (q.size(-1) / h) ** 0.5
-            ).softmax(-1),
-            v.unflatten(-1, (h, -1)),
-        ).flatten(2),
     ],
     "extend_beam": [
-        lambda p, q, size: [
-            (b, v)
-            for _, b, v in sorted(
-                (-float(p[b] + q[b, v]), b, v) for b in range(len(p)) for v in range(q.size(1))
-            )[:size]
-        ],
         lambda p, q, size: torch.stack(
             torch.unravel_index((p.unsqueeze(1) + q).flatten().topk(size).indices, q.shape), -1
         ).tolist(),
@@ -890,25 +582,13 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             (b / a).log() / math.log((len(long) + 5) / (len(short) + 5)),
         ),
     ],
-    "exact_search": [exact_search_in_depth, exact_search_in_layers],
-    "positions_read": [
-        lambda n, cached: sum(1 if cached else t for t in range(1, n + 1)),
-        lambda n, cached: float(n) if cached else n * (n + 1) / 2,
-    ],
-    "cached_numbers": [
-        lambda N, h, d, src, tgt: sum(
-            2 * torch.empty(h, length, d).numel() for length in (src, tgt) for _ in range(N)
-        ),
-        lambda N, h, d, src, tgt: 2 * N * (h * d) * src + 2 * N * (h * d) * tgt,
-    ],
+    "exact_search": [exact_search_in_layers],
+    "positions_read": [lambda n, cached: float(n) if cached else n * (n + 1) / 2],
+    "cached_numbers": [lambda N, h, d, src, tgt: 2 * N * (h * d) * src + 2 * N * (h * d) * tgt],
     "keep_rows": [
         lambda tokens, cache, row, token: (
             torch.column_stack([tokens.index_select(0, row), token]),
             cache.index_select(0, row),
-        ),
-        lambda tokens, cache, row, token: (
-            torch.stack([torch.cat([tokens[r], t[None]]) for r, t in zip(row, token, strict=True)]),
-            torch.stack([cache[r] for r in row]),
         ),
     ],
     "break_even": [
@@ -920,44 +600,24 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             torch.tensor(2 - 2 / g, dtype=torch.float64),
         ],
     ],
-    "block_attention": [join_blocks_by_logsumexp, join_whole_blocks, attend_key_by_key],
-    "wasted_pairs": [
-        lambda ns: sum(max(ns) ** 2 - n**2 for n in ns) / len(ns) / max(ns) ** 2,
-        lambda ns: 1 - torch.tensor(ns).double().div(max(ns)).square().mean(),
-    ],
-    "window": [
-        lambda n, r: torch.ones(n, n).tril(r // 2).triu(-(r // 2)).bool(),
-        lambda n, r: torch.tensor([[abs(i - j) <= r / 2 for j in range(n)] for i in range(n)]),
-    ],
+    "block_attention": [join_whole_blocks, attend_key_by_key],
+    "wasted_pairs": [lambda ns: 1 - torch.tensor(ns).double().div(max(ns)).square().mean()],
+    "window": [lambda n, r: torch.ones(n, n).tril(r // 2).triu(-(r // 2)).bool()],
     "path_length": [
         lambda reads: next(
             m for m in range(99) if torch.linalg.matrix_power(reads.double(), m).all()
         ),
-        lambda reads: sum(
-            not torch.linalg.matrix_power(reads.double(), m).all() for m in range(len(reads))
-        ),
     ],
     "smoothed_targets": [
-        lambda y, V, s: torch.full((len(y), V), s / V).scatter(1, y[:, None], 1 - s + s / V),
-        lambda y, V, s: torch.lerp(torch.eye(V)[y], torch.full((len(y), V), 1 / V), s),
+        lambda y, V, s: torch.full((len(y), V), s / V).scatter(1, y[:, None], 1 - s + s / V)
     ],
     "smoothed_gradient": [gradients_by_autograd],
     "train_by_hand": [train_with_our_own_adam],
-    "paper_rate": [
-        lambda t, d, w: t / w / math.sqrt(d * w) if t < w else 1 / math.sqrt(d * t),
-        lambda t, d, w: torch.tensor([t**-0.5, t * w**-1.5]).min() / d**0.5,
-    ],
+    "paper_rate": [lambda t, d, w: torch.tensor([t**-0.5, t * w**-1.5]).min() / d**0.5],
     "accumulate": [
-        lambda s, n, k: [
-            s[i : i + k].sum(0) / n[i : i + k].sum() for i in range(0, len(s), k)
-        ],
-        accumulate_in_a_loop,
+        lambda s, n, k: [s[i : i + k].sum(0) / n[i : i + k].sum() for i in range(0, len(s), k)],
     ],
-    "tied_logits": [
-        lambda x, E: F.linear(x, E),
-        lambda x, E: torch.einsum("btd,vd->btv", x, E),
-        lambda x, E: torch.stack([x @ e for e in E], dim=-1),
-    ],
+    "tied_logits": [lambda x, E: F.linear(x, E)],
     "encoder_block": [
         lambda X, Q, K, V, to_out, W_1, W_2: (
             lambda M: F.layer_norm(M + F.linear(torch.relu(M @ W_1), W_2.T), M.shape[1:])
@@ -968,15 +628,11 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         ),
     ],
     "model_parameters": [model_parameters_of_modules],
-    "language_model": [LanguageModelWithOutput, LanguageModelOfLists],
-    "make_stack": [
-        lambda make, n: tuple(make() for _ in range(n)),
-        lambda make, n: [make() for _ in torch.arange(n)],
-    ],
+    "language_model": [LanguageModelWithOutput],
+    "make_stack": [lambda make, n: tuple(make() for _ in range(n))],
     "hides_the_future": [
         lambda m: all(
-            torch.allclose(m.eval()(SRC, TGT_IN[:, :t]), m(SRC, TGT_IN)[:, :t])
-            for t in range(1, 6)
+            torch.allclose(m.eval()(SRC, TGT_IN[:, :t]), m(SRC, TGT_IN)[:, :t]) for t in range(1, 6)
         ),
         hides_the_future_by_gradient,
     ],
@@ -987,16 +643,12 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             )
             for i, n in enumerate([6, 4])
         ),
-        lambda m: bool(
-            (m.eval()(SRC, TGT_IN) - m(F.pad(SRC, (0, 1)), TGT_IN)).abs().max() < 1e-6
-        ),
+        lambda m: bool((m.eval()(SRC, TGT_IN) - m(F.pad(SRC, (0, 1)), TGT_IN)).abs().max() < 1e-6),
     ],
     "steps_agree": [
         lambda m: all(
             torch.allclose(a, b)
-            for a, b in zip(
-                steps_of(m.eval()), m(SRC, TGT_IN).unbind(1), strict=True
-            )
+            for a, b in zip(steps_of(m.eval()), m(SRC, TGT_IN).unbind(1), strict=True)
         ),
     ],
     "what_a_pass_shows": [
@@ -1008,36 +660,20 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         ),
     ],
     "norms_agree": [norms_by_hand],
-    "rms_norm": [
-        lambda x, gain, eps: F.rms_norm(x, x.shape[-1:], gain, eps),
-        lambda x, gain, eps: torch.stack(
-            [row * (row.dot(row) / len(row) + eps).rsqrt() for row in x.reshape(-1, x.size(-1))]
-        ).reshape(x.shape) * gain,
-    ],
-    "stack_derivatives": [
-        lambda a, n: (math.prod([a] * n), math.prod([a + 1] * n)),
-        lambda a, n: [torch.tensor(b).double() ** n for b in (a, a + 1)],
-    ],
-    "layer_norm_derivative": [
-        layer_norm_derivative_by_formulas,
-        layer_norm_derivative_by_loops,
-    ],
-    "encoder_layer": [LayerOfWholeMatrices, LayerWithDropout],
+    "rms_norm": [lambda x, gain, eps: F.rms_norm(x, x.shape[-1:], gain, eps)],
+    "stack_derivatives": [lambda a, n: [torch.tensor(b).double() ** n for b in (a, a + 1)]],
+    "layer_norm_derivative": [layer_norm_derivative_by_formulas],
+    "encoder_layer": [LayerWithDropout],
     "pre_norm_stack": [
         lambda x, W: (
-            F.layer_norm(x, x.shape[-1:]) if not len(W) else OTHERS["pre_norm_stack"][0](
+            F.layer_norm(x, x.shape[-1:])
+            if not len(W)
+            else OTHERS["pre_norm_stack"][0](
                 x + F.relu(F.layer_norm(x, x.shape[-1:]) @ W[0]), W[1:]
             )
         ),
     ],
     "relation_score": [
-        lambda weights, relation: torch.stack(
-            [
-                torch.stack([head[t][row].sum() for t, row in enumerate(relation) if row.any()])
-                .mean()
-                for head in weights
-            ]
-        ),
         lambda weights, relation: (
             torch.einsum("hqk,qk->h", weights, relation.to(weights.dtype)) / relation.any(1).sum()
         ),
@@ -1052,24 +688,24 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
     ],
     "capture_heads": [heads_by_patching],
     "kendall_tau": [
-        lambda a, b: ((a[:, None] - a).sign() * (b[:, None] - b).sign()).sum()
-        / (len(a) ** 2 - len(a)),
-        lambda a, b: statistics.mean(
-            float(((x - y) * (u - v)).sign())
-            for (x, u), (y, v) in itertools.combinations(zip(a, b, strict=True), 2)
+        lambda a, b: (
+            ((a[:, None] - a).sign() * (b[:, None] - b).sign()).sum() / (len(a) ** 2 - len(a))
         ),
     ],
     "previous_by_chance": [
         lambda n, causal: (
-            torch.tril(torch.ones(n, n)) / torch.arange(1, n + 1)[:, None]
-            if causal else torch.full((n, n), 1 / n)
-        ).diagonal(-1).mean(),
-        lambda n, causal: statistics.mean(1 / (t if causal else n) for t in range(2, n + 1)),
+            (
+                torch.tril(torch.ones(n, n)) / torch.arange(1, n + 1)[:, None]
+                if causal
+                else torch.full((n, n), 1 / n)
+            )
+            .diagonal(-1)
+            .mean()
+        ),
     ],
     "head_damages": [
         lambda W, h, loss: [
-            loss(W * (torch.arange(W.size(1)) // (W.size(1) // h) != i)) - loss(W)
-            for i in range(h)
+            loss(W * (torch.arange(W.size(1)) // (W.size(1) // h) != i)) - loss(W) for i in range(h)
         ],
     ],
     "next_merge": [
@@ -1090,26 +726,32 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         ).split(),
     ],
     "corpus_bleu": [
-        lambda rows: 100 * math.exp(
-            min(0, 1 - sum(r[3] for r in rows) / sum(r[2] for r in rows))
-            + statistics.mean(
-                math.log(sum(r[0][n] for r in rows) / sum(r[1][n] for r in rows))
-                for n in range(len(rows[0][0]))
+        lambda rows: (
+            100
+            * math.exp(
+                min(0, 1 - sum(r[3] for r in rows) / sum(r[2] for r in rows))
+                + statistics.mean(
+                    math.log(sum(r[0][n] for r in rows) / sum(r[1][n] for r in rows))
+                    for n in range(len(rows[0][0]))
+                )
             )
         ),
     ],
     "perplexity_per_word": [
         lambda p, tokens, words: [
-            math.log(p), tokens * math.log(p), math.log(p ** (tokens / words)),
+            math.log(p),
+            tokens * math.log(p),
+            math.log(p ** (tokens / words)),
             p ** (tokens / words),
         ],
     ],
     "chrf": [chrf_in_loops],
     "unfair_in": [
         lambda a, b: [
-            name for name in sorted(a)
+            name
+            for name in sorted(a)
             if (name == "chosen_on" and "test" in (a[name], b[name]))
             or (name not in ("chosen_on", "model", "parameters", "steps") and a[name] != b[name])
         ],
     ],
-}  # fmt: skip
+}

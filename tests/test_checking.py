@@ -89,10 +89,6 @@ def test_a_number_may_be_of_any_kind_but_a_list_is_none(answer: Callable[[Any], 
     assert TOTAL(answer).passed == (answer not in (tuple, np.array, torch.tensor))
 
 
-def test_a_tuple_may_stand_for_a_list() -> None:
-    assert WORDS(lambda words: tuple(sorted(words))).passed
-
-
 # --- not attempted, or wrong ----------------------------------------------------------------------
 
 
@@ -571,7 +567,9 @@ def test_random_numbers_and_gradients_are_put_back() -> None:
         torch.manual_seed(0)
         np.random.seed(0)  # noqa: NPY002
         torch.set_grad_enabled(False)
+        torch.set_default_dtype(torch.float64)
     assert torch.is_grad_enabled()
+    assert torch.get_default_dtype() == torch.float32
     assert random.getstate() == states[0]
     assert torch.equal(torch.get_rng_state(), states[1])
     assert np.random.get_state()[1].tolist() == of_numpy  # noqa: NPY002
@@ -595,11 +593,6 @@ def test_what_is_printed_in_the_case_that_is_told_is_shown(
 ) -> None:
     TOTAL(lambda numbers: print(numbers) or -sum(numbers))
     assert capsys.readouterr().out == "[0.5, 1.0]\n"
-
-
-def test_an_interruption_in_a_trial_is_not_taken_for_an_end() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        attempt(raises(KeyboardInterrupt()), (1,))
 
 
 # --- what is asked for ---------------------------------------------------------------------------
@@ -823,7 +816,6 @@ def test_what_is_always_the_same_is_told_neutrally() -> None:
     assert TOTAL(lambda numbers: 7).mistake == (
         "it gives 7 in every case; for [0.5, 1], 1.5 is right."
     )
-    assert not TOTAL(lambda numbers: 7).mistake.startswith("you")
 
 
 def test_an_answer_by_chance_is_told() -> None:
@@ -940,13 +932,3 @@ def test_a_verdict_shows_itself_in_html_without_trusting_the_answer() -> None:
     assert "it raises ValueError: &lt;script&gt;, in line" in shown
     assert SUM(lambda x: None)._repr_html_() == "<p>○ <strong>not attempted</strong> </p>"
     assert SUM(lambda x: x.sum(-1))._repr_html_() == "<p>✓ <strong>right</strong> </p>"
-
-
-def test_the_precision_is_put_back() -> None:
-    def careless(x: float, n: int) -> float:
-        torch.set_default_dtype(torch.float64)
-        return x * n
-
-    exercise = Exercise(_times, [(2.0, 3), (1.5, 2)], given=[])
-    assert exercise(careless).passed
-    assert torch.get_default_dtype() == torch.float32

