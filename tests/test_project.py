@@ -109,13 +109,6 @@ def test_a_module_holds_one_idea(path: Path) -> None:
     assert lines_of_code(path.read_text(encoding="utf-8")) <= LONGEST
 
 
-def test_lines_of_code_are_counted() -> None:
-    statement = "# comment\nx = (1,  # why\n     2)\n\n"
-    function = 'def f():\n    """Doc."""\n    return """a\nb"""\n'
-    source = f'"""Doc.\n\nstring."""\n\n{statement}{function}'
-    assert lines_of_code(source) == 5
-
-
 def pages_of_the_contents() -> set[str]:
     """Return the pages of the table of contents, without the front page."""
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
@@ -163,11 +156,6 @@ def test_every_page_is_in_the_contents() -> None:
 
 
 # --- what installing the package needs -----------------------------------------------------------
-
-
-def test_only_a_function_may_import_what_the_package_does_not_need() -> None:
-    source = "import a.b\nfrom c import d\nif x:\n    import e\ndef f():\n    import g\n"
-    assert imported_packages(source) == {"a", "c", "e"}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
@@ -221,23 +209,6 @@ def test_the_lock_holds_exact_public_versions_and_nothing_else() -> None:
     assert not_portable(LOCK) == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "torch==2.13.0+cpu",
-        "torch>=2.13",
-        "torch",
-        "--index-url https://example.org/simple",
-        "--find-links wheels",
-        "torch @ file:///wheels/torch.whl",
-        "./wheels/torch.whl",
-        "-e .",
-    ],
-)
-def test_a_line_that_does_not_install_everywhere_is_found(line: str) -> None:
-    assert not_portable(f"# lock\n{line}\nnumpy==2.0.0\n    # via torch\n") == [line]
-
-
 def test_the_lock_satisfies_every_direct_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     direct = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
@@ -273,12 +244,6 @@ def test_continuous_integration_runs_the_commands_of_the_readme() -> None:
     assert commands == ["make book", "make test"]
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert [line for line in script if line in commands] == commands
-
-
-def test_the_quick_start_is_found() -> None:
-    other = "# x\n\n```sh\nmake no\n```\n\n"
-    readme = f"{other}## Quick start\n\nDo:\n\n```sh\ncd x\nmake a  # why\nmake b\n```\n"
-    assert quick_start(readme) == ["make a", "make b"]
 
 
 @pytest.mark.parametrize("name", ["Makefile", "tools/research.mk"])

@@ -273,23 +273,6 @@ def test_no_colour_depends_on_the_width_of_the_page() -> None:
         assert not [rule for rule in rules if re.search(r"color|background|opacity|filter", rule)]
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        '<script src="https://example.org/x.js"></script>',
-        '<img src="//example.org/x.png">',
-        '<link rel="stylesheet" href="https://example.org/x.css">',
-    ],
-)
-def test_a_load_from_another_host_is_found(html: str) -> None:
-    assert foreign_loads(html)
-
-
-def test_links_load_nothing() -> None:
-    links = '<a href="https://example.org"></a><link rel="canonical" href="https://example.org">'
-    assert not foreign_loads(links)
-
-
 TERMS = {
     "어텐션": "glossary",
     "인코더": "glossary",

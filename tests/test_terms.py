@@ -65,23 +65,3 @@ def test_each_english_word_has_one_korean_word() -> None:
     """What else is in use stands in parentheses, so commas part the same words on both sides."""
     for term, korean in GLOSSARY.items():
         assert re.sub(r"\(.*?\)", "", korean).count(",") == term.count(","), term
-
-
-PLANTED = f"""## New words
-
-{HEADER}
-| --- | --- | --- |
-| head | 헤드 | an attention |
-| memory | 머리 | $a | b$ |
-| tail | 꼬리 | – |
-"""
-
-
-def test_a_planted_difference_is_found() -> None:
-    rows = tables_in(PLANTED)
-    assert rows == [("head", "헤드"), ("memory", "머리"), ("tail", "꼬리")]
-    page = "```{glossary}\nhead\n헤드\n  An attention.\n\nmemory\n기억\n  Vectors.\n```\n"
-    assert differences(rows, glossary_of(page)) == [
-        "memory: 머리 in the table, 기억 in the glossary",
-        "tail: 꼬리 in the table, nothing in the glossary",
-    ]
