@@ -70,28 +70,18 @@ def test_what_is_cited_is_the_newest_released_version() -> None:
 # --- one address ---------------------------------------------------------------------------------
 
 
-def test_the_metadata_have_the_address_of_the_one_setting(tmp_path, monkeypatch) -> None:
-    addresses = metadata(tmp_path, monkeypatch, ADDRESS).get_all("Project-URL")
-    assert addresses == [f"Repository, {ADDRESS}"]
-
-
-def test_an_empty_setting_gives_the_metadata_no_address(tmp_path, monkeypatch) -> None:
-    assert metadata(tmp_path, monkeypatch, "").get_all("Project-URL") is None
+@pytest.mark.parametrize(("setting", "told"), [(ADDRESS, [f"Repository, {ADDRESS}"]), ("", None)])
+def test_the_metadata_have_the_address_of_the_one_setting(
+    tmp_path, monkeypatch, setting, told
+) -> None:
+    assert metadata(tmp_path, monkeypatch, setting).get_all("Project-URL") == told
 
 
 def test_no_other_file_holds_the_address() -> None:
     assert not {"url", "repository", "repository-code"} & set(yaml.safe_load(text("CITATION.cff")))
     hosts = r"(github|gitlab|codeberg)\.(com|org|io)/(?!harvardnlp)\S*annotated[-_]transformer"
-    places = [
-        ".",
-        ".github",
-        ".github/*",
-        "annotated_transformer",
-        "book",
-        "checkpoints/*",
-        "tools",
-    ]
-    files = [path for place in places for path in ROOT.glob(f"{place}/*") if path.is_file()]
+    folders = ("", ".github/", ".github/*/", "annotated_transformer/", "book/", "checkpoints/*/")
+    files = [p for folder in (*folders, "tools/") for p in ROOT.glob(f"{folder}*") if p.is_file()]
     holding = [
         path.name
         for path in files
@@ -105,28 +95,21 @@ def test_no_other_file_holds_the_address() -> None:
 # --- the wheel and the sdist ---------------------------------------------------------------------
 
 
-def test_what_does_not_belong_into_an_archive_is_found() -> None:
+def test_what_does_not_belong_into_an_archive_or_is_missing_is_found() -> None:
     needed = package_files()
     assert faults(needed | {"README.md", "annotated_transformer/book/x"}, needed) == []
     foreign = ["book/intro.md", "checkpoints/a/b", "tests/test_a.py", "tools/a.py"]
     assert faults(needed | set(foreign), needed) == [
         f"{name} does not belong into it" for name in foreign
     ]
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
+    for path in (
         "annotated_transformer/py.typed",
         "transformer_workbook/exercises/masking.toml",
         "transformer_workbook/notebook/explorer.css",
         "transformer_workbook/notebook/explorer.js",
-    ],
-)
-def test_what_an_archive_lacks_is_found(path: str) -> None:
-    needed = package_files()
-    assert path in needed
-    assert faults(needed - {path}, needed) == [f"{path} is missing"]
+    ):
+        assert path in needed
+        assert faults(needed - {path}, needed) == [f"{path} is missing"]
 
 
 def a_wheel(path: Path, *needs: str) -> Path:

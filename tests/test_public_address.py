@@ -14,9 +14,7 @@ from docutils.utils import new_document
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from public_address import site_address, sitemap, summarise_card
 
-import book_rules
 import launch_cell
-import lesson_rules
 
 ROOT = Path(__file__).resolve().parent.parent
 ADDRESS = "https://github.com/Someone/a-course"
@@ -70,17 +68,6 @@ def test_the_cell_stands_under_the_title_and_goes_with_the_address() -> None:
     assert [cell.cell_type for cell in again.cells] == ["markdown", "code", "code"]
     assert f"--depth 1 {ADDRESS} course" in again.cells[1].source
     assert len(launch_cell.with_launch_cell(again, "book", "").cells) == 2
-
-
-def test_the_cell_is_no_part_of_a_lesson() -> None:
-    """Nobody sees it on the site, and the rules for what readers see have nothing to say of it."""
-    cell = launch_cell.with_launch_cell(notebook(), "book", ADDRESS).cells[1]
-    cell.execution_count = 1
-    alone = new_notebook(cells=[cell])
-    assert "remove-cell" in cell.metadata.tags
-    assert lesson_rules.open_drawing(alone) == lesson_rules.long_cells(alone) == []
-    assert lesson_rules.open_proofs(alone) == lesson_rules.folds_without_label(alone) == []
-    assert book_rules.not_executed_in_order(alone) == []
 
 
 def test_the_notebooks_have_the_cell_of_the_setting() -> None:

@@ -169,7 +169,3 @@ def test_the_command_exports_a_run_to_translate_with_or_to_the_web(tmp_path):
         assert result.exit_code == 0
         assert result.stdout.startswith("Exported.")
         assert {path.name for path in folder.iterdir()} == names
-    result = CliRunner().invoke(app, ["export", str(tmp_path / "run"), "--to", "tv", "there"])
-    assert result.exit_code == 2
-    choices = "run, web, ctranslate2, marian"
-    assert result.stderr == f"Error: to is 'tv', it must be one of {choices}.\n"
