@@ -13,8 +13,6 @@ from playwright.sync_api import Browser, Locator, Page
 
 from annotated_transformer import toy
 from annotated_transformer.errors import InputError
-from annotated_transformer.evaluation import forced_attention
-from annotated_transformer.transformer import Transformer, TransformerConfig
 from browser import VIEWS, inaccessible, problems, serve
 from every_page import EVERY_VIEW
 from transformer_workbook.notebook.explorer import attention_explorer
@@ -157,12 +155,6 @@ def test_nothing_is_loaded():
     assert not re.search(r"https?:|//|url\(|@import|src=|href=|fetch", html)
 
 
-def test_a_figure_of_ten_by_ten_words_is_small():
-    words = [f"word{i}" for i in range(10)]
-    html = attention_explorer(random_weights(10, 10), words, words).html
-    assert len(html.encode()) < 13_000
-
-
 @pytest.mark.parametrize(
     ("weights", "text"),
     [
@@ -177,14 +169,6 @@ def test_a_figure_of_ten_by_ten_words_is_small():
 )
 def test_it_says_what_it_is(weights, text):
     assert repr(attention_explorer(weights, STUDENT.tgt, STUDENT.src)) == text
-
-
-def test_the_attention_of_a_model_is_easily_shown():
-    model = Transformer(TransformerConfig.tiny(10, 10))
-    captured = forced_attention(model, torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7, 8, 9]]))
-    layers = {name: w[0] for name, [w] in captured.items() if "cross_attention" in name}
-    explorer = attention_explorer(layers, ["가", "나", "다", "<eos>"], ["a", "b", "<eos>"])
-    assert repr(explorer) == "Attention of 4 words over 3 words, 4 heads, 2 layers"
 
 
 def test_a_query_may_attend_to_nothing():

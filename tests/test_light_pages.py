@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import tinycss2
 from bs4 import BeautifulSoup
-from docutils import nodes
 from docutils.core import publish_doctree
 from fonts import cut_font
 from fontTools.ttLib import TTFont

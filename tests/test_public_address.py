@@ -45,11 +45,6 @@ def test_the_sitemap_has_every_page() -> None:
     ]
 
 
-def notebook() -> nbformat.NotebookNode:
-    imports = new_code_cell("import math")
-    return new_notebook(cells=[new_markdown_cell("# Title"), imports])
-
-
 def test_a_card_says_how_the_text_begins() -> None:
     document = new_document("page", get_default_settings())
     minutes = nodes.paragraph("", "5 minutes to read", classes=["reading-time"])
@@ -63,7 +58,8 @@ def test_a_card_says_how_the_text_begins() -> None:
 
 
 def test_the_cell_stands_under_the_title_and_goes_with_the_address() -> None:
-    one = launch_cell.with_launch_cell(notebook(), "book", ADDRESS)
+    notebook = new_notebook(cells=[new_markdown_cell("# Title"), new_code_cell("import math")])
+    one = launch_cell.with_launch_cell(notebook, "book", ADDRESS)
     again = launch_cell.with_launch_cell(one, "book", ADDRESS)
     assert [cell.cell_type for cell in again.cells] == ["markdown", "code", "code"]
     assert f"--depth 1 {ADDRESS} course" in again.cells[1].source
