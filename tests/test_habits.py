@@ -217,15 +217,6 @@ def test_a_workflow_may_little_and_runs_once_at_a_time(path: Path) -> None:
         assert re.fullmatch(r"actions/[\w-]+@v\d+", step.get("uses", "actions/x@v1"))
 
 
-def test_a_picture_of_every_page_is_kept() -> None:
-    """What `make pictures` writes, and nothing else under the same name, is what is kept."""
-    todo = list(steps(yaml.safe_load(text(".github/workflows/checks.yml"))))
-    made = [number for number, step in enumerate(todo) if step.get("run") == "make pictures"]
-    (kept,) = [step for step in todo if "upload-artifact" in step.get("uses", "")]
-    assert todo[made[0] + 1] == kept
-    assert f"screenshots.py _build/html {kept['with']['path']}\n" in text("tools/research.mk")
-
-
 def test_the_oldest_python_that_the_package_allows_is_checked() -> None:
     checks = yaml.safe_load(text(".github/workflows/checks.yml"))["jobs"]
     allowed = re.findall(r'(?m)^requires-python = ">=(.*)"$', text("pyproject.toml"))
