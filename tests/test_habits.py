@@ -190,20 +190,14 @@ def targets() -> set[str]:
     return set(" ".join(names).split())
 
 
-def foreign_commands(workflow: dict[str, Any]) -> list[str]:
-    """Return the commands of a workflow that are neither targets of the Makefile nor apt-get's."""
-    found = []
-    for command in (step["run"].strip() for step in steps(workflow) if "run" in step):
-        make = re.fullmatch(r"make (\w+)(?: [A-Z_]+=\w+)*", command)
-        apt = re.fullmatch(r"(sudo )?apt-get (update|install)[ \w-]*", command)
-        if not apt and not (make and make[1] in targets()):
-            found.append(command)
-    return found
-
-
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_calls_only_the_makefile(path: Path) -> None:
-    assert foreign_commands(yaml.safe_load(path.read_text(encoding="utf-8"))) == []
+    """And apt-get."""
+    for step in steps(yaml.safe_load(path.read_text(encoding="utf-8"))):
+        command = step.get("run", "make help").strip()
+        make = re.fullmatch(r"make (\w+)(?: [A-Z_]+=\w+)*", command)
+        apt = re.fullmatch(r"(sudo )?apt-get (update|install)[ \w-]*", command)
+        assert apt or (make and make[1] in targets())
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

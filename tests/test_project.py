@@ -179,32 +179,21 @@ def test_types_and_shapes_are_checked_while_tests_run() -> None:
 # --- the lock ------------------------------------------------------------------------------------
 
 
-def requirements(lock: str) -> list[str]:
-    """Return the lines of a lock that say something to pip."""
-    return [
-        line for line in lock.splitlines() if line.strip() and not line.lstrip().startswith("#")
-    ]
-
-
-def not_portable(lock: str) -> list[str]:
-    """Return the lines that are not an exact, public version: they do not install everywhere."""
-    exact = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!]+")
-    return [line for line in requirements(lock) if not exact.fullmatch(line)]
-
-
-LOCK = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+LOCK = re.findall(r"(?m)^ *([^ #\n].*)$", (ROOT / "requirements.txt").read_text(encoding="utf-8"))
+"""The lines that say something to pip."""
 
 
 def test_the_lock_holds_exact_public_versions_and_nothing_else() -> None:
-    assert not_portable(LOCK) == []
+    """Anything else does not install everywhere."""
+    exact = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!]+")
+    assert [line for line in LOCK if not exact.fullmatch(line)] == []
 
 
 def test_the_lock_satisfies_every_direct_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     direct = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
     locked = {
-        canonicalize_name(name): version
-        for name, version in (line.split("==") for line in requirements(LOCK))
+        canonicalize_name(name): version for name, version in (line.split("==") for line in LOCK)
     }
     for requirement in map(Requirement, direct):
         version = locked.get(canonicalize_name(requirement.name))
@@ -214,7 +203,7 @@ def test_the_lock_satisfies_every_direct_dependency() -> None:
 
 def test_the_lock_installs_on_the_oldest_python() -> None:
     """A lock resolved by a newer Python than Debian 12's may name packages that refuse it."""
-    packages = map(distribution, (line.split("==")[0] for line in requirements(LOCK)))
+    packages = map(distribution, (line.split("==")[0] for line in LOCK))
     needs = {package.name: package.metadata["Requires-Python"] or "" for package in packages}
     assert [name for name in needs if "3.11.2" not in SpecifierSet(needs[name])] == []
 
@@ -222,15 +211,9 @@ def test_the_lock_installs_on_the_oldest_python() -> None:
 # --- the documents -------------------------------------------------------------------------------
 
 
-def quick_start(readme: str) -> list[str]:
-    """Return the `make` commands of the first shell block after the heading "Quick start"."""
-    block = re.search(r"(?ims)^#+ quick start$.*?^```(?:bash|sh|console|shell)\n(.*?)^```", readme)
-    lines = block.group(1).splitlines() if block else []
-    return [line.split("#")[0].strip() for line in lines if line.startswith("make ")]
-
-
 def test_continuous_integration_runs_the_commands_of_the_readme() -> None:
-    commands = quick_start((ROOT / "README.md").read_text(encoding="utf-8"))
+    _, quick_start = (ROOT / "README.md").read_text(encoding="utf-8").split("## Quick start\n")
+    commands = re.findall(r"(?m)^make \w+", quick_start.split("```bash")[1].split("```")[0])
     assert commands == ["make book", "make test"]
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert [line for line in script if line in commands] == commands
