@@ -112,16 +112,12 @@ def test_what_does_not_belong_into_an_archive_or_is_missing_is_found() -> None:
         assert faults(needed - {path}, needed) == [f"{path} is missing"]
 
 
-def a_wheel(path: Path, *needs: str) -> Path:
-    with zipfile.ZipFile(path, "w") as wheel:
-        lines = ["Name: a", *(f"Requires-Dist: {need}" for need in needs)]
-        wheel.writestr("a-1.dist-info/METADATA", "\n".join(lines) + "\n\nRequires-Dist: prose")
-    return path
-
-
 def test_what_a_wheel_needs_without_extras_is_read(tmp_path: Path) -> None:
     needs = ["Torch>=2.7", "typing_extensions", "pandas; extra == 'notebooks'"]
-    assert requirements(a_wheel(tmp_path / "a.whl", *needs)) == {"torch", "typing-extensions"}
+    lines = ["Name: a", *(f"Requires-Dist: {need}" for need in needs), "", "Requires-Dist: prose"]
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
+        wheel.writestr("a-1.dist-info/METADATA", "\n".join(lines))
+    assert requirements(tmp_path / "a.whl") == {"torch", "typing-extensions"}
 
 
 @pytest.mark.slow
@@ -184,20 +180,16 @@ def steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from job["steps"]
 
 
-def targets() -> set[str]:
-    """Return what `make` can be asked for."""
-    names = re.findall(r"(?m)^\.PHONY: (.*)$", text("Makefile") + text("tools/research.mk"))
-    return set(" ".join(names).split())
-
-
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_calls_only_the_makefile(path: Path) -> None:
     """And apt-get."""
+    names = re.findall(r"(?m)^\.PHONY: (.*)$", text("Makefile") + text("tools/research.mk"))
+    targets = " ".join(names).split()
     for step in steps(yaml.safe_load(path.read_text(encoding="utf-8"))):
         command = step.get("run", "make help").strip()
         make = re.fullmatch(r"make (\w+)(?: [A-Z_]+=\w+)*", command)
         apt = re.fullmatch(r"(sudo )?apt-get (update|install)[ \w-]*", command)
-        assert apt or (make and make[1] in targets())
+        assert apt or (make and make[1] in targets)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

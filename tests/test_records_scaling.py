@@ -29,15 +29,6 @@ def test_the_models_differ_in_what_their_names_say() -> None:
     assert shared.key is shared.query
 
 
-def test_a_child_of_x_itself_has_no_matrices_and_may_start_small() -> None:
-    assert {name for name, _ in Party(MODELS["itself"], 32).named_parameters()} == {
-        "embeddings.0.weight", "embeddings.1.weight", "embeddings.2.weight",
-        "output.weight", "output.bias",
-    }  # fmt: skip
-    small = Party(MODELS["itself, small"], 32).embeddings[0].weight
-    assert small.std().item() == pytest.approx(32**-0.5, rel=0.15)
-
-
 def test_every_model_had_the_same_trials_and_no_fresh_seed_chose() -> None:
     assert not set(scaling.CHOOSING) & set(FRESH)
     runs = defaultdict(lambda: defaultdict(list))
