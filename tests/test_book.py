@@ -17,15 +17,13 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "book").rglob("*.ipynb"))
 PAGES = sorted((ROOT / "book").rglob("*.md"))
 
-# The cells whose outputs are not compared: the notebook and the source of the cell, and why.
-IGNORED_OUTPUTS: dict[tuple[str, str], str] = {}
-
 RULES = [
     book_rules.not_executed_in_order,
     book_rules.empty_code_cells,
     book_rules.stored_errors,
     book_rules.stderr_outputs,
     book_rules.machine_paths,
+    book_rules.ignored_outputs,
     book_rules.images_without_text,
     book_rules.glued_for_nothing,
 ]
@@ -47,16 +45,6 @@ def test_notebook_is_stored_in_normal_form(path: Path) -> None:
     notebook = read(path)
     normal = run_notebooks.text(run_notebooks.normalise(notebook))
     assert path.read_text(encoding="utf-8") == normal, "run `make notebooks`"
-
-
-def test_every_ignored_output_is_listed_with_its_reason() -> None:
-    ignored = {
-        (path.stem, source)
-        for path in NOTEBOOKS
-        for source in book_rules.ignored_outputs(read(path))
-    }
-    assert ignored == IGNORED_OUTPUTS.keys()
-    assert all(IGNORED_OUTPUTS.values())
 
 
 @pytest.mark.parametrize("path", [*NOTEBOOKS, *PAGES], ids=lambda path: path.stem)
