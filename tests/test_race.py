@@ -46,6 +46,17 @@ def test_the_combinations_differ_in_every_part() -> None:
     assert len(configs) == 10
 
 
+def test_the_best_lies_inside_if_others_differ_from_it_in_one_thing_alone_on_either_side() -> None:
+    best = race.first_settings("luong")
+    others = [*best.beside(4), *best.with_other_scores()]
+    tried = dict.fromkeys(others, 6.0) | {best: 5.0}
+    assert race.is_inside(tried)
+    assert race.is_inside(tried | {best._replace(warmup=119): 4.99})  # hardly better than the best
+    assert not race.is_inside(tried | {best._replace(warmup=119): 4.9})
+    for other in others:
+        assert not race.is_inside({s: found for s, found in tried.items() if s != other})
+
+
 @pytest.mark.parametrize("measure", ["val_perplexity", "val_perplexity_equal_steps"])
 def test_every_combination_was_trained_at_its_best_rate_by_either_measure(measure: str) -> None:
     rows = read(RECORDS / "race_parts.csv")
