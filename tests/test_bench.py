@@ -2,10 +2,7 @@
 
 import json
 import subprocess
-import sys
 from dataclasses import asdict
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 import torch
@@ -14,7 +11,6 @@ from torch.nn import functional as F
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import export_to_ctranslate2
 from annotated_transformer.run import Recipe, Run
@@ -25,8 +21,6 @@ from bench import accelerator, beam, earlier, greedy, levers, rounds, training, 
 from bench.peers import m2m100
 from bench.task import CONTESTS, load_contest, require_equal
 from oracles import assert_close, randomise
-from records import programs
-from records.tables import Tables, read
 from small_models import random_examples
 
 pytestmark = pytest.mark.nightly  # research
@@ -60,17 +54,6 @@ def test_all_contestants_begin_with_the_same_losses(folder):
     for name, make in training.CONTESTANTS.items():
         within = 0.01 if "bfloat16" in name else 1e-5
         assert make(folder).answer() == pytest.approx(expected, rel=within), name
-    torch.set_float32_matmul_precision("highest")
-
-
-@pytest.mark.parametrize("name", training.CONTESTANTS)
-def test_a_contestant_learns(folder, name, monkeypatch):
-    monkeypatch.setattr(training, "RATE", 0.01)
-    contestant = training.CONTESTANTS[name](folder)
-    before = contestant.answer()
-    for turn in range(8):
-        assert contestant.work(turn) == sum(batch.num_tokens for batch in BATCHES)
-    assert all(new < old - 0.1 for new, old in zip(contestant.answer(), before, strict=True))
     torch.set_float32_matmul_precision("highest")
 
 
@@ -195,24 +178,6 @@ def test_all_engines_translate_as_we_do(contest, small_engines):
     assert {each.work(0) for each in made.values()} == {2}
 
 
-@pytest.mark.skipif(not has_history(), reason="this checkout is without the past")
-def test_an_earlier_version_stands_beside_the_present_one(small_engines):
-    [search] = earlier.modules_from(small_engines / "earlier", "decoding")
-    assert Path(search.__file__).is_relative_to(small_engines)
-    assert not hasattr(search, "decode")
-    from annotated_transformer import decoding
-
-    assert decoding is sys.modules["annotated_transformer.decoding"]
-    assert decoding.Search is Search
-    assert str(small_engines / "earlier") not in sys.path
-
-
-def test_a_history_that_does_not_go_back_so_far(tmp_path, monkeypatch):
-    monkeypatch.setattr(earlier, "COMMIT", 40 * "0")
-    with pytest.raises(InputError, match="git cannot give annotated_transformer of 0000000, the"):
-        earlier.write_earlier(tmp_path)
-
-
 def test_a_greedy_translation_that_differs_is_refused_unless_weights_are_rounded():
     answers = {"ours": ["1 2", "3"], "CTranslate2": ["1 2", "3"], "CTranslate2, int8": ["1", "3"]}
     assert greedy.judge(answers)["CTranslate2, int8"] == {"equal": 1, "sentences": 2}
@@ -253,84 +218,3 @@ def test_ratios_are_taken_within_a_round():
     assert row["per_second"] == 23  # 300 in 13 seconds
     assert row["times_as_fast"] == row["times_as_fast_cpu"] == 3.0  # of 2, 3 and 4
     assert (row["peak_mib"], row["rounds"]) == (7, 3)
-
-
-def test_programs_have_their_turns_in_rounds(tmp_path, monkeypatch):
-    asked = []
-
-    def once(number, _folder):
-        asked.append(number)
-        return (8.0, 4) if number == 1 else (len(asked) / 1.0, 4)
-
-    monkeypatch.setattr(programs, "ROUNDS", 3)
-    programs.compare(Tables(tmp_path), "bench_toy", once)
-    assert asked == [1, 2] * 3
-    one, two = read(tmp_path / "bench_toy.csv")
-    assert (one["contestant"], two["contestant"]) == (programs.ONE, programs.TWO)
-    assert (one["per_second"], one["times_as_fast"], one["rounds"]) == ("0.5", "1.0", "3")
-    assert (two["seconds"], two["times_as_fast"]) == ("4.0", "2.0")  # of 4, 2 and 4/3
-    assert two["per_second"] == "1.0"  # 12 in 2 + 4 + 6 seconds
-    made = json.loads((tmp_path / "bench_toy.json").read_text(encoding="utf-8"))
-    assert made["machine"].endswith("two threads a run")
-    said = torch.__version__  # with the label of a build, which the metadata may leave out
-    assert made["versions"]["torch"] in (said, said.split("+")[0])
-
-
-def test_a_program_that_fails_says_why():
-    with pytest.raises(InputError, match=r"-c raise SystemExit\('no'\) ended with 1: no"):
-        programs._run(["-c", "raise SystemExit('no')"], threads=1)
-
-
-CONTEST = """
-import os, sys
-from bench.task import require_equal
-class Contestant:
-    def __init__(self, name): self.name = name
-    def answer(self):
-        print("this line is no answer")
-        assert os.environ["TOY"] == "1"
-        return [1.0 if self.name != "other" else 2.0]
-    def work(self, turn):
-        if self.name == "dies": sys.exit(3)
-        return turn + os.getpid()
-CONTESTANTS = {name: lambda folder, name=name: Contestant(name)
-               for name in ("a", "b", "other", "dies")}
-ENVIRONMENT = {"TOY": "1"}
-def reference(name): return "a"
-def judge(answers): require_equal(answers, 1e-4); return {"b": {"equal": 1}}
-def prepare(folder): return {"operations": 7}
-"""
-
-
-@pytest.fixture
-def toy_contest(tmp_path, monkeypatch):
-    """A contest that takes no time, in the place of the one that trains."""
-    package = tmp_path / "bench"
-    package.mkdir()
-    for name in ("__init__", "task", "worker"):
-        source = (rounds.ROOT / "tools" / "bench" / f"{name}.py").read_text(encoding="utf-8")
-        (package / f"{name}.py").write_text(source, encoding="utf-8")
-    (package / "training.py").write_text(CONTEST, encoding="utf-8")
-    (tmp_path / "annotated_transformer").symlink_to(rounds.ROOT / "annotated_transformer")
-    monkeypatch.setattr(rounds, "ROOT", tmp_path)
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("toy_contest")
-def test_every_contestant_is_a_process_of_its_own(monkeypatch):
-    own = ModuleType("toy")
-    exec(CONTEST, vars(own))
-    monkeypatch.setattr(rounds, "load_contest", lambda _: own)
-    rows, noted = rounds.race("training", ["a", "b"], threads=1, rounds=3)
-    assert [row["contestant"] for row in rows] == ["a", "b"]
-    assert {row["rounds"] for row in rows} == {3}
-    assert [row.get("equal") for row in rows] == [None, 1]
-    assert rows[0]["times_as_fast"] == 1.0
-    assert all(row["peak_mib"] > 50 for row in rows)
-    assert noted["versions"]["torch"] == torch.__version__
-    assert noted["operations"] == 7
-    with pytest.raises(InputError, match="other answers"):
-        rounds.race("training", ["a", "other"], threads=1, rounds=1)
-    with pytest.raises(InputError, match="the contestant dies ended with status 3"):
-        rounds.race("training", ["a", "dies"], threads=1, rounds=1)

@@ -26,6 +26,8 @@ def test_a_record_is_shown_whole(contest):
     assert {len(cells) for cells in body} == {len(names)}
     made = json.loads((RECORDS / f"bench_{contest}.json").read_text(encoding="utf-8"))
     assert made["processor"] in bench_page.how_made(rows, made)
+    [rounds] = {int(row["rounds"]) for row in rows if row["seconds"]}
+    assert f"Medians of {rounds} rounds on" in bench_page.how_made(rows, made)
     assert f"```{{bench-table}} {contest}\n" in (ROOT / "book/deeper/bench.md").read_text("utf-8")
 
 
@@ -35,14 +37,6 @@ def test_processes_gain_nothing_in_training_and_something_in_translating():
         for name in ("processes", "workers")
     }
     assert gains["processes"] <= 1.02 < 1.05 <= gains["workers"]
-
-
-@pytest.mark.parametrize("contest", [*CONTESTS, "processes", "workers"])
-def test_a_record_says_over_how_many_rounds(contest):
-    rows = bench_page.read(RECORDS, contest)
-    [rounds] = {int(row["rounds"]) for row in rows if row["seconds"]}
-    assert rounds > 0
-    assert f"Medians of {rounds} rounds on" in bench_page.how_made(rows, MADE)
 
 
 def test_two_levers_are_near_the_border_with_one_thread_and_bring_more_with_two():

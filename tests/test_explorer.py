@@ -13,8 +13,6 @@ from playwright.sync_api import Browser, Locator, Page
 
 from annotated_transformer import toy
 from annotated_transformer.errors import InputError
-from annotated_transformer.evaluation import forced_attention
-from annotated_transformer.transformer import Transformer, TransformerConfig
 from browser import VIEWS, inaccessible, problems, serve
 from every_page import EVERY_VIEW
 from transformer_workbook.notebook.explorer import attention_explorer
@@ -46,19 +44,27 @@ def assert_printed(printed, weights):
 # --- the static table ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(12, 8), (1, 12, 8), (4, 12, 8)])
-def test_every_weight_is_in_the_static_table(shape):
-    weights = random_weights(*shape)
-    (table,) = soup_of(attention_explorer(weights, ROBOT.tgt, ROBOT.src))("table")
+@pytest.mark.parametrize(
+    "weights",
+    [
+        random_weights(12, 8),
+        random_weights(1, 12, 8),
+        random_weights(4, 12, 8),
+        random_weights(12, 8).bfloat16().requires_grad_(),  # rounded once
+        torch.zeros(12, 8),  # a query may attend to nothing
+    ],
+)
+def test_every_weight_is_in_the_static_table_and_gold_links_are_bold(weights):
+    explorer = attention_explorer(weights, ROBOT.tgt, ROBOT.src, gold=ROBOT.alignment)
+    (table,) = soup_of(explorer)("table")
     assert [th.text for th in table.thead("th")[1:]] == list(ROBOT.src)
     assert [th.text for th in table.tbody("th")] == list(ROBOT.tgt)
+    weights = weights.double()
     assert_printed(numbers(table), weights if weights.dim() == 2 else weights.mean(dim=0))
-
-
-def test_weights_in_half_precision_are_rounded_once():
-    weights = random_weights(12, 8).bfloat16().requires_grad_()
-    (table,) = soup_of(attention_explorer(weights, ROBOT.tgt, ROBOT.src))("table")
-    assert_printed(numbers(table), weights.double())
+    rows = table.tbody("tr")
+    bold = {(s, t) for t, row in enumerate(rows) for s, td in enumerate(row("td")) if td.b}
+    assert bold == ROBOT.alignment
+    assert "bold: gold" in table.caption.text
 
 
 def test_every_layer_has_a_table():
@@ -68,15 +74,6 @@ def test_every_layer_has_a_table():
     assert all("mean of 3 heads" in table.caption.text for table in tables)
     for table, weights in zip(tables, layers.values(), strict=True):
         assert_printed(numbers(table), weights.mean(dim=0))
-
-
-def test_gold_links_are_bold():
-    explorer = attention_explorer(random_weights(12, 8), ROBOT.tgt, ROBOT.src, gold=ROBOT.alignment)
-    (table,) = soup_of(explorer)("table")
-    rows = table.tbody("tr")
-    bold = {(s, t) for t, row in enumerate(rows) for s, td in enumerate(row("td")) if td.b}
-    assert bold == ROBOT.alignment
-    assert "bold: gold" in table.caption.text
 
 
 def test_the_table_makes_sense_without_scripts_and_styles():
@@ -157,40 +154,12 @@ def test_nothing_is_loaded():
     assert not re.search(r"https?:|//|url\(|@import|src=|href=|fetch", html)
 
 
-def test_a_figure_of_ten_by_ten_words_is_small():
-    words = [f"word{i}" for i in range(10)]
-    html = attention_explorer(random_weights(10, 10), words, words).html
-    assert len(html.encode()) < 13_000
-
-
-@pytest.mark.parametrize(
-    ("weights", "text"),
-    [
-        (random_weights(4, 4), "Attention of 4 words over 4 words"),
-        (random_weights(1, 4, 4), "Attention of 4 words over 4 words"),
-        (random_weights(8, 4, 4), "Attention of 4 words over 4 words, 8 heads"),
-        (
-            {"a": random_weights(4, 4), "b": random_weights(4, 4)},
-            "Attention of 4 words over 4 words, 2 layers",
-        ),
-    ],
-)
-def test_it_says_what_it_is(weights, text):
-    assert repr(attention_explorer(weights, STUDENT.tgt, STUDENT.src)) == text
-
-
-def test_the_attention_of_a_model_is_easily_shown():
-    model = Transformer(TransformerConfig.tiny(10, 10))
-    captured = forced_attention(model, torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7, 8, 9]]))
-    layers = {name: w[0] for name, [w] in captured.items() if "cross_attention" in name}
-    explorer = attention_explorer(layers, ["가", "나", "다", "<eos>"], ["a", "b", "<eos>"])
-    assert repr(explorer) == "Attention of 4 words over 3 words, 4 heads, 2 layers"
-
-
-def test_a_query_may_attend_to_nothing():
-    weights = torch.tensor([[0.0, 0.0], [0.5, 0.5]])
-    (table,) = soup_of(attention_explorer(weights, ["나", "는"], ["I", "am"]))("table")
-    assert numbers(table).tolist() == weights.tolist()
+def test_it_says_what_it_is():
+    one, heads = random_weights(1, 4, 4), random_weights(8, 4, 4)
+    layers = {"a": one[0], "b": one[0]}
+    for weights, more in (one[0], ""), (one, ""), (heads, ", 8 heads"), (layers, ", 2 layers"):
+        said = repr(attention_explorer(weights, STUDENT.tgt, STUDENT.src))
+        assert said == f"Attention of 4 words over 4 words{more}"
 
 
 # --- what is refused ----------------------------------------------------------------------------
@@ -551,6 +520,9 @@ def test_without_scripts_the_tables_are_visible(browser: Browser, written: Path)
 
 def test_the_heat_map_draws_the_weights_and_the_words():
     _, ax = plt.subplots()
+    heat_map(ax, MEAN.clone().requires_grad_(), ROBOT.tgt, ROBOT.src)
+    assert not ax.patches
+    _, ax = plt.subplots()
     heat_map(ax, MEAN, ROBOT.tgt, ROBOT.src, gold=ROBOT.alignment)
     (mesh,) = ax.collections
     torch.testing.assert_close(torch.tensor(mesh.get_array()), MEAN.round(decimals=2))
@@ -565,13 +537,6 @@ def test_the_heat_map_draws_the_weights_and_the_words():
     assert centres == ROBOT.alignment
     assert {to_hex(square.get_edgecolor()).upper() for square in squares} == {COLOURS[1]}
     assert not any(square.get_fill() for square in squares)
-    plt.close("all")
-
-
-def test_the_heat_map_of_a_trained_tensor_without_gold_links_is_drawn():
-    _, ax = plt.subplots()
-    heat_map(ax, MEAN.clone().requires_grad_(), ROBOT.tgt, ROBOT.src)
-    assert not ax.patches
     plt.close("all")
 
 

@@ -80,6 +80,22 @@ def said(page: Page, which: int = 0) -> str:
     return " ".join(word for word in words if word != "<eos>")
 
 
+def drop(page: Page, x: float, y: float, **data: list[object]) -> None:
+    """Drag files or a text to a place, and let go of them."""
+    devtools = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        given = {"items": [], "dragOperationsMask": 1} | data
+        devtools.send("Input.dispatchDragEvent", {"x": x, "y": y, "type": kind, "data": given})
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A reader's own model, exported."""
+    monkeypatch.setattr("annotated_transformer.run.web.toy_corpus", lambda: toy_corpus(300))
+    export_to_web(Run.open(CHECKPOINTS / "toy-bahdanau"), tmp_path / "mine")
+    return tmp_path / "mine"
+
+
 def translated(name: str, text: str) -> str:
     [translation] = Run.open(CHECKPOINTS / name).translate([text], GREEDY)
     return translation
@@ -88,24 +104,6 @@ def translated(name: str, text: str) -> str:
 def test_every_script_is_loaded_by_the_page() -> None:
     written = {path.stem for path in (ROOT / "book" / STATIC).glob("*.js")}
     assert written == set(SCRIPTS)
-
-
-def test_a_sentence_is_translated_as_the_package_translates_it(page: Page) -> None:
-    assert said(page) == translated("toy-transformer", SENTENCE)
-    page.fill("#lab-sentence", "a child chases a poet")
-    expect(page.locator(".translation .word").first).to_contain_text("아이")
-    assert said(page) == translated("toy-transformer", "a child chases a poet")
-
-
-def test_it_works_from_a_file(browser: Browser, folder: Path) -> None:
-    with browser.new_page() as page, watched(page):
-        page.goto(f"{folder.as_uri()}/small.html")
-        assert said(page) == translated("toy-transformer", SENTENCE)
-        assert page.locator(".weights").count() == 1
-
-
-def test_the_embedded_model_is_small(folder: Path) -> None:
-    assert (folder / STATIC / "models" / "toy-transformer.js").stat().st_size < 1_000_000
 
 
 def test_what_the_large_model_loads_is_said(folder: Path) -> None:
@@ -269,6 +267,7 @@ def test_what_it_says_is_heard_in_its_language(page: Page) -> None:
     page.fill("#lab-sentence", "a child chases a poet")
     text = translated("toy-transformer", "a child chases a poet")
     expect(heard).to_have_text(f"It says: {text}")
+    assert said(page) == text
     assert heard.evaluate("element => element.isTheSame")
     page.get_by_text("The search, as a tree").click()
     for part in (".heard", ".translation", ".bars", ".weights tbody", ".tree"):
@@ -278,6 +277,9 @@ def test_what_it_says_is_heard_in_its_language(page: Page) -> None:
     hangul = [each for each in every if re.fullmatch("[ㄱ-ㅣ가-힣]+", each.inner_text())]
     assert hangul
     assert all(each.get_attribute("lang") == "ko" for each in hangul)
+    page.fill("#lab-sentence", "")
+    expect(heard).to_have_text("")
+    expect(page.locator(".translation")).to_have_count(0)
 
 
 def test_gold_outlines_are_explained_where_they_are(page: Page) -> None:
@@ -293,20 +295,13 @@ def test_gold_outlines_are_explained_where_they_are(page: Page) -> None:
     expect(page.locator(".weights caption")).not_to_contain_text("Outlined")
 
 
-@pytest.mark.parametrize("name", ["toy-bahdanau", "toy-seq2seq"])
-def test_other_models_translate_beside_it(page: Page, name: str) -> None:
-    said(page)
-    page.get_by_label(OFFERS[name][1]).check()
-    expect(page.locator(".translation")).to_have_count(2)
-    assert said(page, 1) == translated(name, SENTENCE)
-
-
 def test_only_others_between_the_same_languages_stand_beside_it(page: Page) -> None:
     said(page)
     box = page.locator(".beside input")
     expect(box).to_have_count(2)
     page.get_by_label(OFFERS["toy-bahdanau"][1]).check()
     expect(page.locator(".translation")).to_have_count(2)
+    assert said(page, 1) == translated("toy-bahdanau", SENTENCE)
     page.select_option("#lab-model", "toy-bahdanau")
     expect(page.locator(".translation")).to_have_count(1)
     page.get_by_label(OFFERS["toy-transformer"][1]).check()
@@ -361,16 +356,17 @@ def test_the_german_model_is_loaded_on_demand(page: Page) -> None:
     expect(page.locator(".busy")).to_be_hidden(timeout=30_000)
 
 
-def test_ones_own_model_is_opened(
-    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("annotated_transformer.run.web.toy_corpus", lambda: toy_corpus(300))
-    export_to_web(Run.open(CHECKPOINTS / "toy-bahdanau"), tmp_path / "mine")
+@pytest.mark.parametrize("way", ["chosen", "dropped"])
+def test_ones_own_model_is_opened(page: Page, mine: Path, way: str) -> None:
     said(page)
-    page.set_input_files("#lab-files", sorted((tmp_path / "mine").iterdir()))
+    if way == "chosen":
+        page.set_input_files("#lab-files", sorted(mine.iterdir()))
+    else:
+        drop(page, 300, 300, files=[str(mine)])
     expect(page.locator(".translation h2")).to_have_text("Bahdanau")
+    expect(page.locator("#lab-model")).to_have_value("your model")
     assert said(page) == translated("toy-bahdanau", SENTENCE)
-    page.set_input_files("#lab-files", sorted((tmp_path / "mine").iterdir())[:1])
+    page.set_input_files("#lab-files", sorted(mine.iterdir())[:1])
     expect(page.locator(".told")).to_have_text("There is no model.safetensors among these 1 files.")
 
 
@@ -396,31 +392,12 @@ def test_a_translation_that_is_cut_off_does_not_end(page: Page, tmp_path: Path) 
     expect(page.locator(".translation button")).to_have_count(3)
 
 
-def test_a_folder_is_dropped_onto_it(
-    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("annotated_transformer.run.web.toy_corpus", lambda: toy_corpus(300))
-    export_to_web(Run.open(CHECKPOINTS / "toy-seq2seq"), tmp_path / "mine")
-    said(page)
-    data = {"items": [], "files": [str(tmp_path / "mine")], "dragOperationsMask": 1}
-    devtools = page.context.new_cdp_session(page)
-    for kind in ("dragEnter", "dragOver", "drop"):
-        place = {"x": 300, "y": 300, "type": kind}
-        devtools.send("Input.dispatchDragEvent", place | {"data": data})
-    expect(page.locator(".translation h2")).to_have_text("GRU, no attention")
-    expect(page.locator("#lab-model")).to_have_value("your model")
-    assert said(page) == translated("toy-seq2seq", SENTENCE)
-
-
 def test_a_text_is_dropped_into_the_sentence(page: Page) -> None:
     said(page)
     page.fill("#lab-sentence", "")
     box = page.locator("#lab-sentence").bounding_box()
-    data = {"items": [{"mimeType": "text/plain", "data": "the dog"}], "dragOperationsMask": 1}
-    devtools = page.context.new_cdp_session(page)
-    for kind in ("dragEnter", "dragOver", "drop"):
-        place = {"x": box["x"] + 20, "y": box["y"] + box["height"] / 2, "type": kind}
-        devtools.send("Input.dispatchDragEvent", place | {"data": data})
+    text = {"mimeType": "text/plain", "data": "the dog"}
+    drop(page, box["x"] + 20, box["y"] + box["height"] / 2, items=[text])
     expect(page.locator("#lab-sentence")).to_have_value("the dog")
     assert said(page) == translated("toy-transformer", "the dog")
 
@@ -470,13 +447,6 @@ def test_a_model_that_is_awaited_beside_it_can_be_told_by_its_box(page: Page) ->
     expect(page.locator(".translation")).to_have_count(1)
 
 
-def test_nothing_is_heard_where_nothing_is_said(page: Page) -> None:
-    said(page)
-    page.fill("#lab-sentence", "")
-    expect(page.locator(".heard")).to_have_text("")
-    expect(page.locator(".translation")).to_have_count(0)
-
-
 def test_a_link_sets_an_experiment_up(browser: Browser, address: str) -> None:
     asked = "sentence=the+cat+sees+the+dog&positions=off&off=decoder.1.cross_attention.0&beam=4"
     with browser.new_page() as page, watched(page):
@@ -491,6 +461,7 @@ def test_a_link_puts_models_beside_it(browser: Browser, address: str) -> None:
     with browser.new_page() as page, watched(page):
         page.goto(f"{address}index.html?model=toy-bahdanau&beside=toy-seq2seq,{GERMAN}")
         expect(page.locator(".translation h2")).to_have_text(["Bahdanau", OFFERS["toy-seq2seq"][1]])
+        assert said(page, 1) == translated("toy-seq2seq", SENTENCE)
         expect(page.locator("[name=toy-seq2seq]")).to_be_checked()
         expect(page.locator(".told")).to_have_text(
             f"There is no “{GERMAN}” that could stand beside this model."
@@ -521,8 +492,11 @@ def test_what_a_link_asks_in_vain_is_said(
         expect(page.locator(".told")).to_have_text("")
 
 
-def test_the_large_model_cannot_be_loaded_from_a_file(browser: Browser, folder: Path) -> None:
+def test_from_a_file_all_works_but_the_large_model(browser: Browser, folder: Path) -> None:
     with browser.new_page() as page, watched(page):
+        page.goto(f"{folder.as_uri()}/small.html")
+        assert said(page) == translated("toy-transformer", SENTENCE)
+        assert page.locator(".weights").count() == 1
         page.goto(f"{folder.as_uri()}/index.html")
         said(page)
         page.select_option("#lab-model", GERMAN)

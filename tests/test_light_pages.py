@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import tinycss2
 from bs4 import BeautifulSoup
-from docutils import nodes
 from docutils.core import publish_doctree
 from fonts import cut_font
 from fontTools.ttLib import TTFont
@@ -177,9 +176,6 @@ def test_a_page_loads_the_scripts_that_it_uses() -> None:
     assert "DOCUMENTATION_OPTIONS" not in lighten(SCRIPTS, "page")
     code = '<div class="highlight-ipython3"><div class="highlight"></div></div>'
     assert names_in(lighten(SCRIPTS + code, "page")) == ["doctools", "copybutton", "late"]
-
-
-def test_the_page_of_the_search_loads_its_index() -> None:
     assert names_in(lighten(SCRIPTS, "search")) == ["doctools", "searchindex", "late"]
 
 
@@ -202,27 +198,16 @@ def test_a_drawing_has_its_size_before_it_comes(tmp_path: Path) -> None:
     assert (drawing["width"], drawing["height"], drawing["loading"]) == ("96", "49", "lazy")
 
 
-def parsed(text: str) -> nodes.document:
-    page = f"Page\n----\n\n.. note:: No\n\n{text}\n"
-    return publish_doctree(page, settings_overrides={"doctitle_xform": False})
-
-
 def test_a_description_is_how_the_first_paragraph_begins() -> None:
     def described(text: str) -> str:
-        return beginning(parsed(text))
+        page = f"Page\n----\n\n.. note:: No\n\n{text}\n"
+        return beginning(publish_doctree(page, settings_overrides={"doctitle_xform": False}))
 
     assert described("Short.\n\nSecond.") == "Short."
     long = described("a word, " * 50)
     assert long.endswith("word …")
     assert len(long) <= DESCRIPTION_LENGTH + 2
     assert described("") == ""
-
-
-def test_a_quiet_line_is_no_description() -> None:
-    document = parsed("Text.")
-    section = next(document.findall(nodes.section))
-    section.insert(1, nodes.paragraph("", "5 minutes to read", classes=["reading-time"]))
-    assert beginning(document) == "Text."
 
 
 def test_another_script_of_the_theme_stops_the_build() -> None:

@@ -14,9 +14,7 @@ from docutils.utils import new_document
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from public_address import site_address, sitemap, summarise_card
 
-import book_rules
 import launch_cell
-import lesson_rules
 
 ROOT = Path(__file__).resolve().parent.parent
 ADDRESS = "https://github.com/Someone/a-course"
@@ -47,11 +45,6 @@ def test_the_sitemap_has_every_page() -> None:
     ]
 
 
-def notebook() -> nbformat.NotebookNode:
-    imports = new_code_cell("import math")
-    return new_notebook(cells=[new_markdown_cell("# Title"), imports])
-
-
 def test_a_card_says_how_the_text_begins() -> None:
     document = new_document("page", get_default_settings())
     minutes = nodes.paragraph("", "5 minutes to read", classes=["reading-time"])
@@ -65,22 +58,12 @@ def test_a_card_says_how_the_text_begins() -> None:
 
 
 def test_the_cell_stands_under_the_title_and_goes_with_the_address() -> None:
-    one = launch_cell.with_launch_cell(notebook(), "book", ADDRESS)
+    notebook = new_notebook(cells=[new_markdown_cell("# Title"), new_code_cell("import math")])
+    one = launch_cell.with_launch_cell(notebook, "book", ADDRESS)
     again = launch_cell.with_launch_cell(one, "book", ADDRESS)
     assert [cell.cell_type for cell in again.cells] == ["markdown", "code", "code"]
     assert f"--depth 1 {ADDRESS} course" in again.cells[1].source
     assert len(launch_cell.with_launch_cell(again, "book", "").cells) == 2
-
-
-def test_the_cell_is_no_part_of_a_lesson() -> None:
-    """Nobody sees it on the site, and the rules for what readers see have nothing to say of it."""
-    cell = launch_cell.with_launch_cell(notebook(), "book", ADDRESS).cells[1]
-    cell.execution_count = 1
-    alone = new_notebook(cells=[cell])
-    assert "remove-cell" in cell.metadata.tags
-    assert lesson_rules.open_drawing(alone) == lesson_rules.long_cells(alone) == []
-    assert lesson_rules.open_proofs(alone) == lesson_rules.folds_without_label(alone) == []
-    assert book_rules.not_executed_in_order(alone) == []
 
 
 def test_the_notebooks_have_the_cell_of_the_setting() -> None:

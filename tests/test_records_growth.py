@@ -3,9 +3,7 @@
 from dataclasses import replace
 
 import pytest
-import torch
 
-from annotated_transformer.tokens import EOS
 from records import growth
 from records.growth import BASE, CURVES, VARIED
 from records.tables import RECORDS, read
@@ -52,39 +50,12 @@ def test_where_an_exponent_lies(low, high, where):
     assert growth.place(Interval((low + high) / 2, low, high), calls=0.0, products=1.0) == where
 
 
-@pytest.mark.parametrize("beam", [1, 3])
-def test_translations_are_as_long_as_their_sources(beam):
-    sizes = replace(SMALL, beam=beam)
-    found = growth.decoding(growth.build(sizes), sizes)()
-    found = [each[0] if isinstance(each, list) else each for each in found]
-    assert {len(best.tokens) for best in found} == {sizes.length}
-
-
 def test_the_operations_are_those_of_the_formula():
     n, d, v, batch = SMALL.length, SMALL.width, SMALL.vocabulary, SMALL.batch
     linear = 2 * n * d * d * (4 + 8) + 2 * n * d * d * (8 + 8)  # encoder; decoder
     attention = 3 * 2 * 2 * n * n * d  # two in the decoder
     forward = linear + attention + 2 * n * d * v
     assert growth.counted("training", SMALL)["operations"] == 3 * batch * forward
-
-
-def test_what_is_kept_for_the_next_token_is_what_the_state_holds():
-    model, src = growth.build(SMALL), growth.sentences(SMALL)
-    assert (src[:, -1] == EOS).all()
-    with torch.inference_mode():
-        _, state = model.extend(model.start(src), src)
-    held = sum(x.keys.numel() + x.values.numel() for x in (*state.past, *state.memory))
-    assert growth.kept_for_next(SMALL) == held
-
-
-def test_what_is_kept_for_the_backward_pass_grows_with_the_batch_alone():
-    def kept(sizes):
-        model = growth.build(sizes)
-        return growth.kept_for_backward(model, growth.training(model, sizes))
-
-    one, two, three = (kept(replace(SMALL, batch=size)) for size in (1, 2, 3))
-    assert three - two == pytest.approx(two - one, abs=20)
-    assert two - one > 10 * SMALL.length * SMALL.width
 
 
 @pytest.mark.parametrize("layers", [1, 3])

@@ -11,7 +11,6 @@ import nbformat
 import pytest
 import torch
 from scipy import stats
-from torch import nn
 
 from records import norm, stacks, tables
 from records.tables import RECORDS
@@ -107,17 +106,6 @@ def test_both_deep_stacks_have_the_same_weights_and_points() -> None:
     assert all(torch.equal(plain[name], shortcut[name]) for name in plain)
 
 
-@pytest.mark.parametrize("shortcut", [True, False])
-def test_a_layer_of_a_stack_normalises_the_network_or_the_sum(shortcut: bool) -> None:
-    model = stacks.Stack(1, shortcut)
-    x, target = (part[None] for part in stacks.make_data(3))
-    y = model.enter(x)
-    added = model.networks[0](y)
-    wanted = nn.functional.layer_norm(added + y if shortcut else added, y.shape[-1:])
-    torch.testing.assert_close(model.vectors(x), wanted)
-    assert (target**2).mean().item() == pytest.approx(1, abs=1e-5)  # what guessing the mean costs
-
-
 def test_the_chapter_prints_the_ranges_of_the_record() -> None:
     text = printed("a10c5d04")
     for step, warmup, name in (
@@ -193,14 +181,6 @@ def test_a_run_has_learned_as_defined_and_ends_there() -> None:
         assert float(row["score"]) == pytest.approx(score, abs=1e-3)
 
 
-def test_the_first_weights_are_those_that_the_record_names() -> None:
-    for name in ("xavier", "pytorch"):
-        weights = norm.Reverser("post", 1, name).state_dict()
-        matrix = weights["layers.0.feed_forward.inner.weight"]
-        bound = math.sqrt(6 / sum(matrix.shape)) if name == "xavier" else matrix.shape[1] ** -0.5
-        assert 0.9 * bound < matrix.abs().max().item() <= bound
-
-
 def test_the_kinds_are_all_orders_depths_and_warm_ups() -> None:
     kinds = Counter(kind[:3] for kind in norm.KINDS if kind[3] == "xavier")
     assert kinds == {(p, d, w): 1 for p in ("post", "pre") for d in (6, 12) for w in (0, 100)}
@@ -252,13 +232,6 @@ def test_the_chapter_prints_which_learns_sooner(layers: int, ours: str, theirs: 
     else:
         expected += f"{value:.0f} [{low:.0f}, {high:.0f}] steps"
     assert f"{layers:2} layers: {expected}\n" in printed("a10c5d07")
-
-
-def test_a_most_frequent_symbol_is_one_that_none_exceeds() -> None:
-    ids = torch.tensor([[3, 3, 5, 5, 1, 2, 0, 7]])
-    said = torch.tensor([[3, 5, 1, 9, 3, 3, 5, 0]])
-    wanted = [[True, True, False, False, True, True, True, False]]
-    assert norm.are_most_frequent(ids, said).tolist() == wanted
 
 
 @pytest.mark.slow

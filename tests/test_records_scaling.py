@@ -1,54 +1,18 @@
-"""The record of the factor in the scores: its task, its models, and how its rates were chosen."""
+"""The record of the factor in the scores: its models, and how its rates were chosen."""
 
 from collections import defaultdict
 
 import pytest
 import torch
-from torch.nn import functional as F
 
 from records import scaling, tables
-from records.scaling import FACTORS, FRESH, MODELS, RATES, Kind, Party
+from records.scaling import FACTORS, FRESH, MODELS, RATES, Party
 from records.tables import RECORDS
 from test_records import remade
 
 pytestmark = pytest.mark.nightly  # research
 
 ROWS = tables.read(RECORDS / "scaling.csv")
-
-
-def test_the_answer_is_the_gift_of_the_child_that_was_drawn() -> None:
-    cards, answers = scaling.parties(20, seed=3)
-    for party, right in zip(cards.tolist(), answers.tolist(), strict=True):
-        holds = {name: gift for name, _, gift in party}
-        assert len(holds) == len(set(holds.values())) == 8
-        assert [holds[drawn] for _, drawn, _ in party] == right
-        assert all(name != drawn for name, drawn, _ in party)
-
-
-def trained(kind: Kind, d_k: int, steps: int = 5) -> tuple[Party, list[float]]:
-    torch.manual_seed(0)
-    model = Party(kind, d_k).double()
-    adam, losses = scaling.optimizer(model, kind, d_k, rate=0.01), []
-    cards, answers = scaling.parties(steps * 4, seed=0)
-    for part in torch.arange(steps * 4).view(steps, 4):
-        loss = F.cross_entropy(model(cards[part]).flatten(0, 1), answers[part].flatten())
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        losses.append(loss.item())
-    return model, losses
-
-
-@pytest.mark.parametrize("power", [1, 2])
-def test_the_factor_is_a_smaller_start_and_a_smaller_step(power: int) -> None:
-    """Gradient and eps grow by what the start and the step shrink: the same run in other units."""
-    model, losses = trained(Kind(factor=power), d_k=16)
-    other, same = trained(Kind(start=power, step=power), d_k=16)
-    assert same == pytest.approx(losses, rel=1e-12)
-    (ours,), (theirs,) = model.query.parameters(), other.query.parameters()
-    torch.testing.assert_close(ours / 4**power, theirs)
-    for part in (Kind(start=power), Kind(step=power), Kind()):
-        assert trained(part, d_k=16)[1] != pytest.approx(losses, rel=1e-4)
 
 
 def test_the_models_differ_in_what_their_names_say() -> None:
@@ -63,17 +27,6 @@ def test_the_models_differ_in_what_their_names_say() -> None:
     assert [Party(kind, 16).scale for kind in FACTORS.values()] == [1, 1 / 4, 1 / 16]
     shared = Party(MODELS["shared"], 16)
     assert shared.key is shared.query
-    model, _ = trained(MODELS["fixed"], d_k=16)
-    assert not any(p.requires_grad for p in (*model.query.parameters(), *model.key.parameters()))
-
-
-def test_a_child_of_x_itself_has_no_matrices_and_may_start_small() -> None:
-    assert {name for name, _ in Party(MODELS["itself"], 32).named_parameters()} == {
-        "embeddings.0.weight", "embeddings.1.weight", "embeddings.2.weight",
-        "output.weight", "output.bias",
-    }  # fmt: skip
-    small = Party(MODELS["itself, small"], 32).embeddings[0].weight
-    assert small.std().item() == pytest.approx(32**-0.5, rel=0.15)
 
 
 def test_every_model_had_the_same_trials_and_no_fresh_seed_chose() -> None:

@@ -62,20 +62,6 @@ def test_a_run_ends_when_it_has_learned_or_has_no_steps_left(rows: list[Row], mo
         assert steps % 25 == 0
 
 
-def test_the_best_rate_is_that_of_most_successes_then_of_fewest_steps_then_of_most_right() -> None:
-    def row(rate: float, steps: int, right: float) -> Row:
-        return {"model": "m", "length": 9, "rate": rate, "steps": steps, "right": right}
-
-    rows = [row(rate, 600, right) for rate, right in ((1, 0.4), (1, 0.4), (2, 0.6), (2, 0.5))]
-    assert copying.best_rate(rows, "m", 9) == 2
-    rows += [row(3, 50, 0.96), row(3, 600, 0.1)]
-    assert copying.best_rate(rows, "m", 9) == 3
-    rows += [row(4, 500, 0.95), row(4, 500, 0.95)]
-    assert copying.best_rate(rows, "m", 9) == 4
-    rows += [row(5, 400, 0.95), row(5, 500, 0.95)]
-    assert copying.best_rate(rows, "m", 9) == 5
-
-
 def test_nobody_is_asked_for_what_cannot_reach_the_answer() -> None:
     def pull(name: str, length: int) -> float:
         torch.manual_seed(0)
@@ -89,70 +75,7 @@ def test_nobody_is_asked_for_what_cannot_reach_the_answer() -> None:
     assert pull("convolutions", 10) == 0
 
 
-def test_each_dilated_stack_has_as_few_layers_as_hear_of_the_first() -> None:
-    for length, layers_needed in ((9, 2), (81, 4), (82, 5), (243, 5)):
-        assert (
-            len(list(copying.dilated(length).get_submodule("layers").children())) == layers_needed
-        )
-
-
 # --- the layers ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("time", [1, 2, 7, 8, 9])
-def test_the_scan_is_the_loop(time: int) -> None:
-    torch.manual_seed(0)
-    decay = torch.polar(torch.rand(4, dtype=torch.float64), torch.rand(4, dtype=torch.float64))
-    inputs = torch.randn(2, time, 4, dtype=torch.complex128)
-    state, states = torch.zeros(2, 4, dtype=torch.complex128), []
-    for t in range(time):
-        state = decay * state + inputs[:, t]
-        states.append(state)
-    torch.testing.assert_close(copying.scan(decay, inputs), torch.stack(states, dim=1))
-
-
-@pytest.mark.parametrize("gated", [False, True])
-def test_the_linear_recurrence_is_its_formula(gated: bool) -> None:
-    torch.manual_seed(0)
-    layer = copying.LinearRecurrence(gated).double()
-    x = torch.randn(1, 5, copying.WIDTH, dtype=torch.float64)
-    size = torch.exp(-torch.exp(layer.log_decay))
-    assert (size > 0.9).all()
-    assert (size < 0.999).all()
-    factor = torch.polar(size, torch.exp(layer.log_angle))
-    real, imaginary = layer.input(x).chunk(2, dim=-1)
-    gate = torch.sigmoid(layer.gate(x)) if layer.gate is not None else torch.ones(1)
-    state = torch.zeros(copying.WIDTH, dtype=torch.complex128)
-    for t in range(5):
-        entering = torch.complex(real, imaginary) * gate * torch.sqrt(1 - size**2)
-        state = factor * state + entering[0, t]
-        y = layer.output(torch.cat([state.real, state.imag]))
-        assert_close(layer(x)[0, t].detach(), y.detach())
-
-
-def test_a_gru_of_slow_gates_keeps_its_state_for_so_many_steps() -> None:
-    torch.manual_seed(0)
-    gru = copying.Recurrent(memory=81)
-    names = ("weight_ih_l0", "weight_hh_l0")
-    with torch.no_grad():
-        for name in names:
-            gru.get_parameter(name).zero_()
-        gru.get_parameter("bias_ih_l0")[2 * copying.WIDTH :] = 50.0  # the candidate is 1
-        states = gru(torch.zeros(1, 2, copying.WIDTH))[0]
-    kept = (1 - states[1]) / (1 - states[0])
-    steps = 1 / (1 - kept)
-    assert (steps > 1.99).all()
-    assert (steps < 81.1).all()
-
-
-def test_the_recurrent_matrices_of_a_gru_begin_orthogonal_unless_told() -> None:
-    def products(orthogonal: bool) -> list[torch.Tensor]:
-        matrices = copying.Recurrent(orthogonal).get_parameter("weight_hh_l0").chunk(3)
-        return [(matrix @ matrix.T).detach() for matrix in matrices]
-
-    one = torch.eye(copying.WIDTH)
-    assert all(torch.allclose(product, one, atol=1e-5) for product in products(True))
-    assert not any(torch.allclose(product, one, atol=0.1) for product in products(False))
 
 
 def test_the_masked_attentions_that_are_timed_do_the_same() -> None:

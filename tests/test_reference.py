@@ -15,7 +15,6 @@ import nbformat
 import pytest
 import records_page
 import status_page
-import yaml
 from api_page import modules_of
 from bs4 import BeautifulSoup
 from equations import EQUATIONS, pattern, with_formulas
@@ -23,7 +22,6 @@ from formulas import mathml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from packaging.utils import canonicalize_name
 
-import annotated_transformer
 import notebook_status
 from notebook_status import Run
 from transformer_workbook.chapters import CHAPTERS
@@ -101,13 +99,6 @@ def test_the_entry_is_one_that_bibtex_reads() -> None:
     assert entry.fields["year"] == "2031"
 
 
-def test_the_citation_names_a_version_that_was_released() -> None:
-    cff = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    released = f"\n## {cff['version']} - {cff['date-released']}\n"
-    assert released in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert cff["version"] <= annotated_transformer.__version__
-
-
 def test_the_page_of_a_record_has_its_rows(tmp_path: Path) -> None:
     source = ROOT / "book" / "records" / "heads.csv"
     for suffix in (".csv", ".json"):
@@ -137,14 +128,6 @@ def test_the_equations_of_a_docstring_are_written_in_tex_too(name: str) -> None:
         assert re.search(pattern(equation), docstring), equation
         assert mathml(tex, display=False).startswith("<math>")
     assert "math" in with_formulas(docstring, EQUATIONS[name])
-
-
-def test_the_dozen_modules_that_are_taught_have_equations() -> None:
-    """Those of the chapters on attention, the Transformer and its training."""
-    assert {name.partition(".")[0] for name in EQUATIONS} >= {
-        "loss", "recurrent", "seq2seq", "soft_lookup", "bahdanau", "luong", "attention",
-        "multi_head_attention", "positional_encoding", "layers", "transformer", "training",
-    }  # fmt: skip
 
 
 def test_an_equation_ends_where_its_words_end() -> None:

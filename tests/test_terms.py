@@ -34,14 +34,6 @@ def tables_in(text: str) -> list[tuple[str, str]]:
     return rows
 
 
-def differences(rows: list[tuple[str, str]], glossary: dict[str, str]) -> list[str]:
-    return [
-        f"{term}: {korean} in the table, {glossary.get(term, 'nothing')} in the glossary"
-        for term, korean in rows
-        if glossary.get(term) != korean
-    ]
-
-
 GLOSSARY = glossary_of((BOOK / "glossary.md").read_text(encoding="utf-8"))
 
 
@@ -52,7 +44,7 @@ def test_the_table_of_new_words_agrees_with_the_glossary(path: Path) -> None:
     rows = tables_in(text)
     assert text.count("한국어") == 1, "a chapter has one table of new words"
     assert rows, "and it can be read"
-    assert differences(rows, GLOSSARY) == []
+    assert [(term, GLOSSARY.get(term)) for term, _ in rows] == rows
     assert len(dict(rows)) == len(rows), "a word stands in the table twice"
 
 
@@ -65,23 +57,3 @@ def test_each_english_word_has_one_korean_word() -> None:
     """What else is in use stands in parentheses, so commas part the same words on both sides."""
     for term, korean in GLOSSARY.items():
         assert re.sub(r"\(.*?\)", "", korean).count(",") == term.count(","), term
-
-
-PLANTED = f"""## New words
-
-{HEADER}
-| --- | --- | --- |
-| head | 헤드 | an attention |
-| memory | 머리 | $a | b$ |
-| tail | 꼬리 | – |
-"""
-
-
-def test_a_planted_difference_is_found() -> None:
-    rows = tables_in(PLANTED)
-    assert rows == [("head", "헤드"), ("memory", "머리"), ("tail", "꼬리")]
-    page = "```{glossary}\nhead\n헤드\n  An attention.\n\nmemory\n기억\n  Vectors.\n```\n"
-    assert differences(rows, glossary_of(page)) == [
-        "memory: 머리 in the table, 기억 in the glossary",
-        "tail: 꼬리 in the table, nothing in the glossary",
-    ]
