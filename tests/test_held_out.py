@@ -1,0 +1,65 @@
+"""What readers who saw only the statements answered wrongly is told."""
+
+import contextlib
+import importlib
+import io
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer_workbook import exercises
+from transformer_workbook.exercises import CHAPTERS
+from transformer_workbook.judge.exercises import Exercise
+from transformer_workbook.judge.tasks import Task, Verdict
+
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]  # they measure, and teach nothing
+
+FOLDER = Path(__file__).resolve().parent / "held_out"
+MOST_UNNAMED = 1
+"""Wrong answers of a chapter that are not told which mistake they are, at most."""
+
+
+@pytest.fixture(params=CHAPTERS)
+def answers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list]:
+    """The answers to the exercises of a chapter. Some of the files choose double precision."""
+    monkeypatch.syspath_prepend(FOLDER)
+    before = torch.get_default_dtype()
+    importlib.import_module("answers").ANSWERS.clear()
+    sys.modules.pop(request.param, None)
+    importlib.import_module(request.param)
+    yield list(sys.modules["answers"].ANSWERS)
+    torch.set_default_dtype(before)
+    sys.modules.pop(request.param, None)
+
+
+def judged(name: str, answer: object) -> Verdict:
+    with contextlib.redirect_stdout(io.StringIO()):
+        return getattr(exercises, name).check(answer)
+
+
+def is_named(task: Task, verdict: Verdict) -> bool:
+    """Whether a sentence says more than that one case is wrong, or that an exception was raised."""
+    if not isinstance(task, Exercise):
+        return not verdict.mistake.endswith(("is too large.", "is too small."))
+    plain = ("it gives", "it raises", "right is", "is still missing")
+    known = [mistake.says for mistake in task.mistakes]
+    if verdict.mistake in known or "in every case;" in verdict.mistake:
+        return True
+    return not any(words in verdict.mistake for words in plain)
+
+
+@pytest.mark.filterwarnings("default")  # some answers make PyTorch warn
+def test_right_answers_pass_and_wrong_ones_are_told_why(answers: list) -> None:
+    found, faults = Counter[bool](), []
+    for answer in answers:
+        verdict = judged(answer.exercise, answer.answer)
+        if verdict.state != ("wrong" if answer.slip else "right"):
+            faults.append(f"{answer.exercise} ({answer.slip or 'right'}): {verdict}")
+        elif answer.slip:
+            found[is_named(getattr(exercises, answer.exercise), verdict)] += 1
+    assert not faults, "\n".join(faults)
+    assert found[False] <= MOST_UNNAMED
