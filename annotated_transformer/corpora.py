@@ -11,6 +11,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from annotated_transformer.cleaning import clean
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import with_short_words
 from annotated_transformer.multi30k import multi30k_folder
@@ -216,7 +217,7 @@ class LinesOfFiles(FileSplit):
             InputError: if a file is not UTF-8 text, or one has more lines than the other.
         """
         paths = (self.path, *self.others)
-        sides = (map(str.strip, _lines(path)) for path in paths)
+        sides = (map(clean, _lines(path)) for path in paths)
         for number, texts in enumerate(zip_longest(*sides), start=1):
             if None in texts:
                 shorter, longer = paths[:: 1 if texts[0] is None else -1]
@@ -242,9 +243,9 @@ class TsvSplit(FileSplit):
                 text.
         """
         for number, line in enumerate(_lines(self.path), start=1):
-            if not line:
+            if not clean(line):
                 continue
-            columns = [column.strip() for column in line.split("\t")]
+            columns = [*map(clean, line.split("\t"))]
             if len(columns) != 2 or not columns[0]:
                 raise InputError(
                     f"{self.path}, line {number}: {len(columns)} columns, 2 with text are needed."
@@ -260,11 +261,30 @@ def _lines(path: Path) -> Iterator[str]:
             for number, line in enumerate(file, start=1):
                 place = f"{path}, line {number:,}"
                 text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().rstrip()
+                require_lines(text, place)
                 with_short_words(text.replace("\t", " "), f"{place}: ")  # a tab ends a column
                 yield text
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         where = place if isinstance(error, UnicodeDecodeError) else path
         raise InputError(f"{where} cannot be read as UTF-8 text ({error}).") from error
+
+
+def require_lines(text: str, place: str) -> None:
+    """Refuse a line that is no line of text: of other characters, or of a file with other ends.
+
+    Raises:
+        InputError: if there is a NUL or a carriage return in it; it begins with its place.
+    """
+    if "\0" in text:
+        raise InputError(
+            f"{place} has a NUL, which no text has: if it is UTF-16, `iconv -f UTF-16LE -t UTF-8` "
+            "makes UTF-8 of it."
+        )
+    if "\r" in text:
+        raise InputError(
+            f"{place} has a carriage return inside: if all lines end in one, `tr '\\r' '\\n'` "
+            "makes lines of them."
+        )
 
 
 def _require_two(source: str, target: str) -> None:

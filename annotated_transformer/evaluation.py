@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from unicodedata import normalize
 
 import torch
 from jaxtyping import Float, Int
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from annotated_transformer.batches import Batch, batch_of, batches_by_tokens
 from annotated_transformer.capture import Captured, capture_attention, join_calls
+from annotated_transformer.cleaning import clean
 from annotated_transformer.corpora import Links
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import device_of
@@ -177,15 +177,14 @@ class Score:
 def score_translations(translations: Sequence[str], references: Sequence[str]) -> list[Score]:
     """BLEU (cased and lower-cased) and chrF by sacreBLEU, and the share of exact sentences, in %.
 
-    All texts are brought to Unicode's form NFC, as those are that a vocabulary of subwords decodes:
-    a letter is the same, however it was typed.
+    All texts are cleaned as every text is that a vocabulary cuts: a letter is the same, however it
+    was typed.
 
     Raises:
         InputError: if there are not as many translations as references, or none, or one is no text.
     """
     translations, references = (
-        [normalize("NFC", text) for text in each_text(texts)]
-        for texts in (translations, references)
+        [*map(clean, each_text(texts))] for texts in (translations, references)
     )
     if len(translations) != len(references) or not references:
         raise InputError(

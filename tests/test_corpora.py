@@ -237,7 +237,7 @@ def test_every_single_byte_of_an_archive_counts(tmp_path):
         damaged = bytearray(whole)
         damaged[i] ^= 0xFF
         (folder / "train.en.gz").write_bytes(damaged)
-        with pytest.raises(InputError, match=r"train\.en\.gz(, line \d)? cannot be read"):
+        with pytest.raises(InputError, match=r"train\.en\.gz(, line \d)? (cannot be read|has a)"):
             list(read_folder(folder).split("train"))
 
 

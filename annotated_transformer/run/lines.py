@@ -17,6 +17,7 @@ from typing import cast
 
 import torch
 
+from annotated_transformer.cleaning import clean
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import CPU, computing_in
 from annotated_transformer.errors import InputError
@@ -100,6 +101,10 @@ class LineTranslator:
             return f"has more than {LONGEST:,} bytes"
         if text_of(line) is None:
             return "is not UTF-8 text"
+        if b"\0" in line:
+            return "has a NUL, which no text has: is it UTF-16?"
+        if b"\r" in line:
+            return "has a carriage return inside: do its lines end in one?"
         if line and not ids:
             return "has nothing but white space"
         known = [i for i in ids if i != UNK]
@@ -170,9 +175,9 @@ class LineTranslator:
 
 
 def text_of(line: bytes) -> str | None:
-    """The text of a line, without white space and a byte-order mark; nothing if not UTF-8."""
+    """The text of a line, cleaned, and without a byte-order mark; nothing if not UTF-8."""
     try:
-        return line.removeprefix(BOM_UTF8).decode().strip()
+        return clean(line.removeprefix(BOM_UTF8).decode())
     except UnicodeDecodeError:
         return None
 
