@@ -44,6 +44,7 @@ class Line:
 
     translations: list[str]
     fault: str | None = None
+    unknown: tuple[str, ...] = ()  # words of which the vocabulary does not know all
 
 
 def lines_of(readline: Callable[[int], bytes]) -> Iterator[bytes]:
@@ -129,9 +130,18 @@ class LineTranslator:
         with self.translating() as model:
             found = search_all(model, sources, search, [prefix] * len(lines))
         return [
-            Line([tgt.decode(hypothesis.tokens) for hypothesis in best], fault)
-            for best, fault in zip(found, faults, strict=True)
+            Line(
+                [tgt.decode(hypothesis.tokens) for hypothesis in best],
+                fault,
+                self.unknown(text_of(line) or "") if UNK in each and not fault else (),
+            )
+            for line, each, best, fault in zip(lines, ids, found, faults, strict=True)
         ]
+
+    def unknown(self, text: str) -> tuple[str, ...]:
+        """The words of a text of which the vocabulary does not know all, each once."""
+        encode = self.run.vocabularies.src.encode
+        return tuple(word for word in dict.fromkeys(text.split()) if UNK in encode(word))
 
     def translate(self, lines: Iterable[bytes], workers: int | None = None) -> Iterator[Line]:
         """The translations of any number of lines, in their order; few of them are in memory.
