@@ -11,6 +11,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from annotated_transformer.cleaning import clean
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import with_short_words
 from annotated_transformer.multi30k import multi30k_folder
@@ -19,6 +20,19 @@ from annotated_transformer.toy import toy_corpus
 Links = frozenset[tuple[int, int]]
 """Links between words (source position, target position), both from 0."""
 
+
+WANTED = (
+    "it needs some: a twentieth of a TSV file, chosen by a hash of the source, is val, so that a "
+    "short one may have none: make a folder of train.SRC, train.TGT, val.SRC and val.TGT"
+)
+"""What an empty split needs."""
+
+COMPRESSED = {b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"(\xb5/\xfd": "zstd",
+              b"7z\xbc\xaf": "7z", b"\x1f\x8b": "gzip"}  # fmt: skip
+"""How compressed files begin. Gzip is read where the name ends in ``.gz``."""
+
+PACKED = (".xz", ".zip", ".bz2", ".zst", ".7z", ".tar", ".tgz")
+"""How the names of compressed files end, beside ``.gz``."""
 
 Texts = tuple[str, ...]
 """A sentence and its translation; in a corpus of one language, a sentence alone."""
@@ -52,7 +66,7 @@ class Corpus:
                 f"{self.name} has no split {name!r}; it has {', '.join(sorted(self.splits))}."
             )
         if next(iter(self.splits[name]), None) is None:
-            raise InputError(f"{self.name} has 0 pairs in its split {name!r}, it needs some.")
+            raise InputError(f"{self.name} has 0 pairs in its split {name!r}, {WANTED}.")
         return self.splits[name]
 
     def sides(self, name: str) -> tuple[list[str], ...]:
@@ -169,9 +183,11 @@ def read_folder(folder: Path, languages: str | None = None, name: str | None = N
     ways = [("-".join(asked[:i]), "-".join(asked[i:])) for i in range(1, len(asked))]
     source, target = next((way for way in ways if {*way} <= set(found)), ("", ""))
     if (len(found) != 2 and languages is None) or not {source, target} <= set(found):
+        packed = next((path for path in sorted(folder.iterdir()) if path.suffix in PACKED), None)
+        hint = f" {packed.name} is compressed: decompress it." if packed else ""
         raise InputError(
             f"{folder} has training text in {', '.join(found) or 'no language'}: it needs "
-            f"train.SRC and train.TGT, and languages (here {languages!r}) as SRC-TGT."
+            f"train.SRC and train.TGT, and languages (here {languages!r}) as SRC-TGT.{hint}"
         )
     _require_two(source, target)
     return Corpus(name or str(folder.resolve()), (source, target), _splits(files, source, target))
@@ -216,7 +232,7 @@ class LinesOfFiles(FileSplit):
             InputError: if a file is not UTF-8 text, or one has more lines than the other.
         """
         paths = (self.path, *self.others)
-        sides = (map(str.strip, _lines(path)) for path in paths)
+        sides = (map(clean, _lines(path)) for path in paths)
         for number, texts in enumerate(zip_longest(*sides), start=1):
             if None in texts:
                 shorter, longer = paths[:: 1 if texts[0] is None else -1]
@@ -242,12 +258,14 @@ class TsvSplit(FileSplit):
                 text.
         """
         for number, line in enumerate(_lines(self.path), start=1):
-            if not line:
+            if not clean(line):
                 continue
-            columns = [column.strip() for column in line.split("\t")]
+            columns = [*map(clean, line.split("\t"))]
             if len(columns) != 2 or not columns[0]:
+                cut = f": `cut -f1,2 {self.path.name} > two.tsv` leaves two" * (len(columns) > 2)
                 raise InputError(
-                    f"{self.path}, line {number}: {len(columns)} columns, 2 with text are needed."
+                    f"{self.path}, line {number}: {len(columns)} columns, 2 with text are "
+                    f"needed{cut}."
                 )
             place = zlib.crc32(columns[0].encode()) % 20
             if {0: "val", 1: "test"}.get(place, "train") == self.name:
@@ -256,15 +274,43 @@ class TsvSplit(FileSplit):
 
 def _lines(path: Path) -> Iterator[str]:
     try:
+        _require_plain(path)
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 place = f"{path}, line {number:,}"
                 text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().rstrip()
+                require_lines(text, place)
                 with_short_words(text.replace("\t", " "), f"{place}: ")  # a tab ends a column
                 yield text
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         where = place if isinstance(error, UnicodeDecodeError) else path
         raise InputError(f"{where} cannot be read as UTF-8 text ({error}).") from error
+
+
+def _require_plain(path: Path) -> None:
+    with path.open("rb") as file:
+        start = file.read(8)
+    kind = next((kind for mark, kind in COMPRESSED.items() if start.startswith(mark)), None)
+    if kind and not (kind == "gzip" and path.suffix == ".gz"):
+        raise InputError(f"{path} is compressed ({kind}): decompress it; gzip's may end in .gz.")
+
+
+def require_lines(text: str, place: str) -> None:
+    """Refuse a line that is no line of text: of other characters, or of a file with other ends.
+
+    Raises:
+        InputError: if there is a NUL or a carriage return in it; it begins with its place.
+    """
+    if "\0" in text:
+        raise InputError(
+            f"{place} has a NUL, which no text has: if it is UTF-16, `iconv -f UTF-16LE -t UTF-8` "
+            "makes UTF-8 of it."
+        )
+    if "\r" in text:
+        raise InputError(
+            f"{place} has a carriage return inside: if all lines end in one, `tr '\\r' '\\n'` "
+            "makes lines of them."
+        )
 
 
 def _require_two(source: str, target: str) -> None:

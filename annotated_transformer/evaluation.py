@@ -1,9 +1,11 @@
 """Evaluation: how good translations are, how surprised a model is, and what attention aligns."""
 
 import math
+import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from unicodedata import normalize
+from importlib.util import find_spec
 
 import torch
 from jaxtyping import Float, Int
@@ -13,6 +15,7 @@ from torch import Tensor
 
 from annotated_transformer.batches import Batch, batch_of, batches_by_tokens
 from annotated_transformer.capture import Captured, capture_attention, join_calls
+from annotated_transformer.cleaning import clean
 from annotated_transformer.corpora import Links
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import device_of
@@ -174,32 +177,56 @@ class Score:
         return f"{self.name} {self.value:.2f}  {self.signature}".rstrip()
 
 
+UNSPACED = {
+    "CJK": "zh", "HIRAGANA": "ja-mecab", "KATAKANA": "ja-mecab", "THAI": "char", "LAO": "char",
+    "KHMER": "char", "MYANMAR": "char", "TIBETAN": "char",
+}  # fmt: skip
+"""Scripts that put no spaces between words, and the tokenizer of sacreBLEU for each."""
+
+
+def bleu_tokenizer(texts: Sequence[str]) -> str:
+    """The tokenizer of sacreBLEU for texts: "13a", unless they are in a script without spaces.
+
+    Where it needs a library that is not installed, it is "char"; the signature says which it was.
+
+    >>> bleu_tokenizer(["a dog", "학생 은"]), bleu_tokenizer(["我喜欢吃苹果。"])
+    ('13a', 'zh')
+    """
+    letters, scripts = Counter(c for text in texts for c in text if c.isalpha()), Counter[str]()
+    for letter, number in letters.items():
+        scripts[unicodedata.name(letter, "").partition(" ")[0]] += number
+    if 2 * sum(scripts[script] for script in UNSPACED) <= letters.total():
+        return "13a"
+    kana = scripts["HIRAGANA"] + scripts["KATAKANA"]  # beside them, Japanese has CJK, too
+    found = UNSPACED["HIRAGANA" if kana else max(UNSPACED, key=scripts.__getitem__)]
+    return found if found != "ja-mecab" or find_spec("MeCab") else "char"
+
+
 def score_translations(translations: Sequence[str], references: Sequence[str]) -> list[Score]:
     """BLEU (cased and lower-cased) and chrF by sacreBLEU, and the share of exact sentences, in %.
 
-    All texts are brought to Unicode's form NFC, as those are that a vocabulary of subwords decodes:
-    a letter is the same, however it was typed.
+    All texts are cleaned as every text is that a vocabulary cuts: a letter is the same, however it
+    was typed. BLEU cuts them as :func:`bleu_tokenizer` says.
 
     Raises:
         InputError: if there are not as many translations as references, or none, or one is no text.
     """
     translations, references = (
-        [normalize("NFC", text) for text in each_text(texts)]
-        for texts in (translations, references)
+        [*map(clean, each_text(texts))] for texts in (translations, references)
     )
     if len(translations) != len(references) or not references:
         raise InputError(
             f"{len(translations)} translations stand against {len(references)} references: "
             "there must be one for each, and at least one."
         )
-    scores = []
-    for name, metric in (
-        ("BLEU", BLEU()),
-        ("BLEU, lower-cased", BLEU(lowercase=True)),
+    scores, tokenizer = [], bleu_tokenizer(references)
+    for title, metric in (
+        ("BLEU", BLEU(tokenize=tokenizer)),
+        ("BLEU, lower-cased", BLEU(lowercase=True, tokenize=tokenizer)),
         ("chrF", CHRF()),
     ):
         value = metric.corpus_score(translations, [references]).score
-        scores.append(Score(name, value, str(metric.get_signature())))
+        scores.append(Score(title, value, str(metric.get_signature())))
     exact = sum(t == r for t, r in zip(translations, references, strict=True))
     return [*scores, Score("exact sentences", 100 * exact / len(references), "")]
 

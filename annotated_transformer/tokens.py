@@ -6,8 +6,9 @@ from functools import cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from annotated_transformer.cleaning import CLEANING, clean
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Example
 from annotated_transformer.inputs import each_pair, each_text, require_whole, with_short_words
@@ -17,6 +18,9 @@ TextPair = tuple[str, str]
 
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 PAD, BOS, EOS, UNK = range(4)
+
+EARLIER = (None, {"type": "NFC"})
+"""How vocabularies cleaned before version 0.3; they are read, and clean as all others."""
 
 LARGEST_VOCABULARY = 10**7
 """Tokens: more are never learned."""
@@ -28,7 +32,7 @@ class Vocabulary:
     The first four ids are the same in every vocabulary: ``PAD`` fills up short sentences, ``BOS``
     begins and ``EOS`` ends a sentence, ``UNK`` stands for whatever the vocabulary does not know.
     Learn a vocabulary from the *training* texts alone: what it learned from the test texts it
-    would no longer meet as new.
+    would no longer meet as new. Every text is cleaned first (:func:`clean`).
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -37,6 +41,7 @@ class Vocabulary:
         Raises:
             InputError: if the first four tokens are not the special tokens.
         """
+        tokenizer.normalizer = CLEANING  # of every one, however it was stored
         first = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIALS)))
         if first != SPECIALS:
             raise InputError(f"the first tokens are {first}, they must be {SPECIALS}.")
@@ -59,7 +64,8 @@ class Vocabulary:
         )
         # A special token spelled out in a text would be learned a second time.
         words = (
-            " ".join(w for w in text.split() if w not in SPECIALS) for text in each_text(texts)
+            " ".join(w for w in clean(text).split() if w not in SPECIALS)
+            for text in each_text(texts)
         )
         tokenizer.train_from_iterator(words, trainer)
         return cls(tokenizer)
@@ -71,8 +77,7 @@ class Vocabulary:
         Begin with single characters; merge the most frequent pair of neighbours into a new token;
         repeat. Frequent words become one token, rare words several, and no word is unknown whose
         characters were seen. ``▁`` marks the beginning of a word. Every character of the texts is
-        kept, even if there are more than ``size``. In Unicode's form NFC, é is one character,
-        however it was typed.
+        kept, even if there are more than ``size``.
 
         Source: Sennrich et al. 2016, section 3.2.
 
@@ -82,7 +87,6 @@ class Vocabulary:
         """
         require_whole("size", size, len(SPECIALS) + 1, most=LARGEST_VOCABULARY)
         tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
-        tokenizer.normalizer = normalizers.NFC()
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()]
         )
@@ -90,7 +94,8 @@ class Vocabulary:
         trainer = trainers.BpeTrainer(
             vocab_size=size, special_tokens=list(SPECIALS), show_progress=False
         )
-        tokenizer.train_from_iterator(map(with_short_words, each_text(texts)), trainer)
+        cleaned = map(clean, map(with_short_words, each_text(texts)))
+        tokenizer.train_from_iterator(cleaned, trainer)
         return cls(tokenizer)
 
     @classmethod
@@ -161,7 +166,10 @@ def _require_our_rules(described: Any) -> None:
     A foreign rule may drop text, cut at random, or end the library's own code without an exception.
     """
     tokens = described["model"]["vocab"]
-    if not _agrees(described, _our_rules().get(described["model"]["type"])):
+    rules = _our_rules().get(described["model"]["type"])
+    if rules and described.get("normalizer") in EARLIER:
+        described = described | {"normalizer": rules["normalizer"]}
+    if not _agrees(described, rules):
         raise InputError("it cuts texts by other rules than those of this version")
     if sorted(tokens.values()) != [*range(len(tokens))]:
         raise InputError("its ids are not 0, 1, 2, … without a gap")

@@ -807,3 +807,55 @@ def test_without_the_workbook_one_sentence_says_what_to_install(tmp_path, argume
         f"Error: {name} comes with the package transformer_workbook, which is not installed here: "
         "pip install annotated-transformer.\n"
     )
+
+
+def test_what_the_vocabulary_does_not_know_is_said_beside_the_translation(trained):
+    result = call("translate", trained, "eins wolke zwei mond wolke")
+    assert result.stderr == "Unknown to the vocabulary: 'wolke', 'mond'.\n"
+    assert result.stdout
+    result = call("translate", trained, stdin="eins\nzwei wolke\n☃")
+    assert result.stderr.splitlines() == [
+        "Line 2: unknown to the vocabulary: 'wolke'.",
+        "Line 3 has nothing that the vocabulary knows; its translation is empty.",
+    ]
+
+
+def test_a_text_of_several_lines_and_the_name_of_a_file_are_noticed(trained, tmp_path):
+    result = call("translate", trained, "eins\nzwei")
+    assert "Error: the text has 2 lines: a sentence is one, and several come" in result.stderr
+    (tmp_path / "eins").write_text("zwei")
+    assert (
+        "is a file; its name was translated" in call("translate", trained, tmp_path / "eins").stderr
+    )
+    result = call("translate", trained, "- eins")
+    assert "A text that begins with a dash comes after --." in result.stderr
+    assert call("translate", trained, "--", "- eins").exit_code == 0
+
+
+def test_pairs_that_were_trained_on_are_counted(trained, tsv, tmp_path):
+    path = tmp_path / "twice.tsv"
+    lines = tsv.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([*lines, *lines]) + "\n", encoding="utf-8")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    pairs = [line.split("\t") for line in lines[:6]]
+    for name in ("train", "val", "test"):
+        for side, language in enumerate(("src", "tgt")):
+            text = "".join(f"{pair[side]}\n" for pair in pairs[:3])
+            (folder / f"{name}.{language}").write_text(text, encoding="utf-8")
+    result = call("evaluate", trained, "--corpus", folder, "--beam", 1)
+    assert "3 of 3 different pairs in test stand in train, too." in result.stderr
+    assert "stand in train" not in call("evaluate", trained, "--beam", 1).stderr
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_recipe_may_have_a_mark_of_its_bytes(tmp_path, monkeypatch, encoding):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.json").write_text('{"steps": "many"}', encoding=encoding)
+    assert "steps is 'many'" in call("train", "--recipe", "mine.json").stderr
+    Path("new.json").write_text('{"format": 2}')
+    assert (
+        "new.json has format 2, this version reads 1"
+        in call("train", "--recipe", "new.json").stderr
+    )
+    assert "there is no file no.json" in call("train", "--recipe", "no.json").stderr

@@ -159,3 +159,21 @@ def test_nothing_to_evaluate_on():
     vocabularies = Vocabularies.learn(TEXTS, subwords=0)
     with pytest.raises(InputError, match="0 translations stand against 0 references"):
         evaluate(small_model("seq2seq"), vocabularies, [], GREEDY)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokenizer"),
+    [
+        ("我喜欢吃苹果。", "zh"),
+        ("私は学生です。", "char"),
+        ("ผมเป็นนักเรียน", "char"),
+        ("학생 은 학교 에 가 ㄴ다", "13a"),
+        ("Ein Hund (犬) läuft.", "13a"),
+        ("123 !?", "13a"),
+    ],
+)
+def test_a_script_without_spaces_has_a_tokenizer_that_needs_none(text, tokenizer):
+    scores = score_translations([text], [text])
+    if tokenizer != "13a":
+        assert scores[0].value == pytest.approx(100)
+    assert f"tok:{tokenizer}|" in scores[0].signature.replace("ja-mecab", "char")

@@ -461,6 +461,10 @@ def test_the_alignment_error_is_the_package_s(runs, page):
 # --- vocabularies ---------------------------------------------------------------------------------
 
 
+PLACES = [*range(0xD800), *range(0xF900, 0x20000), *range(0xE0000, 0xE0200)]
+"""Of characters of every kind that is cleaned, and of many others."""
+
+
 def strange_strings(known: list[str], texts: list[str], count: int) -> list[str]:
     """Strings of sentences, tokens, and what only a malicious or a clumsy reader types."""
     random = Random(0)
@@ -470,6 +474,9 @@ def strange_strings(known: list[str], texts: list[str], count: int) -> list[str]
         "x_y", "[^`]", "null", "undefined", "한국어를 배운다", "👩‍👩‍👧 👍🏽", "مرحبا، بك",
         "日本、語。", "ß ẞ",
         "fi ﬁ", "Å Å", "e\u0301\u0323", "\U0001d54a", "constructor", "__proto__", "가\u11a8",
+        "\u00ad", "\u200b", "\u200c", "\u200e", "\u2060", "\u202f", "\u2009", "\u2028", "\u180e",
+        "\ufe0f", "\u115f", "\u3164", "\x00", "\x1c", "\x1b", "\x7f", "\x85", "\U000e0067",
+        "a\u034f\u0301",
     ]  # fmt: skip
     makers = [
         lambda: random.choice(texts),
@@ -479,6 +486,8 @@ def strange_strings(known: list[str], texts: list[str], count: int) -> list[str]
         lambda: " ".join(random.choices(odd, k=random.randint(1, 5))),
         lambda: "".join(random.choices([*odd, *known], k=random.randint(1, 9))),
         lambda: random.choice(texts).replace(" ", " " * random.randint(1, 3)),
+        lambda: random.choice(texts).replace(" ", random.choice(odd)),
+        lambda: "".join(chr(random.choice(PLACES)) for _ in range(random.randint(1, 12))),
         lambda: "".join(chr(random.randint(32, 0x2FF)) for _ in range(random.randint(1, 12))),
         lambda: unicodedata.normalize("NFD", "".join(random.choices("äöüÄÖÜßé한글", k=6))),
     ]
@@ -491,7 +500,7 @@ def committed() -> Vocabulary:
 
 
 @pytest.mark.parametrize("kind", ["committed", "toy subwords", "words"])
-def test_a_thousand_strings_are_cut_as_the_library_cuts_them(page, kind):
+def test_ten_thousand_strings_are_cut_as_the_library_cuts_them(page, kind):
     vocabulary = {
         "committed": committed,
         "toy subwords": lambda: vocabularies(True).src,
@@ -499,7 +508,7 @@ def test_a_thousand_strings_are_cut_as_the_library_cuts_them(page, kind):
     }[kind]()
     described = tokens_and_merges(vocabulary)
     texts = [text for pair in [*list(toy().split("test"))[:200], *GERMAN] for text in pair]
-    strings = strange_strings(described["tokens"], texts, 1000)
+    strings = strange_strings(described["tokens"], texts, 3400)
     script = """([described, strings]) => {
         const vocabulary = new Vocabulary(described);
         return strings.map((text) => {

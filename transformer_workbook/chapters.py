@@ -1,7 +1,7 @@
 """The chapters of the book in their order, and the modules of the package that each builds."""
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
-    "tokens_and_batches": ("toy", "examples", "tokens", "corpora", "batches", "loss"),
+    "tokens_and_batches": ("toy", "examples", "cleaning", "tokens", "corpora", "batches", "loss"),
     "seq2seq": ("translator", "recurrent", "seq2seq"),
     "bahdanau": ("soft_lookup", "bahdanau"),
     "luong": ("luong",),

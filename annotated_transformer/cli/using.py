@@ -1,8 +1,9 @@
 """The commands that use a trained model: translate, evaluate."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,12 +21,18 @@ from annotated_transformer.cli.options import (
     one_sentence,
     require_text,
 )
-from annotated_transformer.corpora import load_corpus
+from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import choose_device, computing_in
 from annotated_transformer.errors import InputError
 from annotated_transformer.run import LineTranslator, Run, lines_of
 from annotated_transformer.run.screen import SCREEN
+
+LONGEST_NAME = 256
+"""Bytes: what is longer is no name of a file."""
+
+MOST = 10
+"""Unknown words of a line that are named."""
 
 
 @app.command()
@@ -102,9 +109,18 @@ def translate(
         if text is None:
             translate_stream(translator, lines_of(sys.stdin.buffer.readline), workers)
             return
+        if len(text.splitlines()) > 1:
+            raise InputError(
+                f"the text has {len(text.splitlines())} lines: a sentence is one, and several come "
+                "from standard input, one a line."
+            )
+        if len(text.encode()) < LONGEST_NAME and Path(text).is_file():
+            typer.echo(f"{text} is a file; its name was translated, not its lines.", file=SCREEN)
         [line] = translator([text.encode()])
         if line.fault:
             raise InputError(f"the text {line.fault}.")
+        if line.unknown:
+            typer.echo(f"Unknown to the vocabulary: {listed(line.unknown)}.", file=SCREEN)
         for translation in line.translations:
             typer.echo(translation)
 
@@ -117,13 +133,20 @@ def translate_stream(
     hidden = True if sys.stdout.isatty() else None
     with tqdm(unit=" lines", disable=hidden, dynamic_ncols=True, file=SCREEN) as bar:
         for number, line in enumerate(translator.translate(lines, workers), 1):
-            if line.fault:
-                told = f"Line {number} {line.fault}; its translation is empty."
+            told = f"Line {number} {line.fault}; its translation is empty." if line.fault else ""
+            if line.unknown:
+                told = f"Line {number}: unknown to the vocabulary: {listed(line.unknown)}."
+            if told:
                 with bar.external_write_mode(file=SCREEN):
                     typer.echo(told, file=SCREEN)
             for translation in line.translations:
                 typer.echo(translation)
             bar.update()
+
+
+def listed(words: Sequence[str]) -> str:
+    """Some words as one reads them; of many, the first."""
+    return ", ".join(map(repr, words[:MOST])) + (", …" if len(words) > MOST else "")
 
 
 def searching(search: Search, **changes: Any) -> Search:
@@ -161,6 +184,8 @@ def evaluate(
         )
         require_text(data.name)  # a path may have more in it than what was given
         name = data.test_split if split is None else split
+        if name != "train" and "train" in data.splits:
+            tell_overlap(data, name)
         with computing_in(precision, opened.device):
             scores = opened.evaluate(data, name, search)
         number = len(data.sides(name)[0])
@@ -170,3 +195,12 @@ def evaluate(
         typer.echo(f"{data.name} {name}: {number} sentences, {searched}")
         for score in scores:
             typer.echo(str(score))
+
+
+def tell_overlap(corpus: Corpus, name: str) -> None:
+    """Say how many pairs of a split stand in the training split, too: they were not unseen."""
+    pairs = set(corpus.split(name))
+    seen = len(pairs.intersection(corpus.split("train")))
+    if seen:
+        told = f"{seen:,} of {len(pairs):,} different pairs in {name} stand in train, too."
+        typer.echo(told, file=SCREEN)

@@ -8,12 +8,9 @@ from annotated_transformer import __version__
 from annotated_transformer.errors import InputError
 from annotated_transformer.run.encoded import read_vocabularies, write_vocabularies
 from annotated_transformer.run.files import write_atomically
-from annotated_transformer.run.recipe import Recipe
+from annotated_transformer.run.recipe import FORMAT, Recipe
 from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import Vocabularies
-
-FORMAT = 1
-"""Of ``recipe.json``; a higher number was written by a newer version of the package."""
 
 
 def write_description(

@@ -147,7 +147,8 @@ class Run:
         if corpus.checksum != self.checksum:
             raise InputError(
                 f"{corpus.name} has changed since {self.folder} was begun: its checksum is "
-                f"{corpus.checksum[:12]}…, it was {self.checksum[:12]}…; begin a new run."
+                f"{corpus.checksum[:12]}…, it was {self.checksum[:12]}…; begin a new run, or say "
+                "with --corpus where the text is now."
             )
 
     def require_trainable(self) -> None:

@@ -17,6 +17,7 @@ from typing import cast
 
 import torch
 
+from annotated_transformer.cleaning import clean
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import CPU, computing_in
 from annotated_transformer.errors import InputError
@@ -43,6 +44,7 @@ class Line:
 
     translations: list[str]
     fault: str | None = None
+    unknown: tuple[str, ...] = ()  # words of which the vocabulary does not know all
 
 
 def lines_of(readline: Callable[[int], bytes]) -> Iterator[bytes]:
@@ -100,6 +102,10 @@ class LineTranslator:
             return f"has more than {LONGEST:,} bytes"
         if text_of(line) is None:
             return "is not UTF-8 text"
+        if b"\0" in line:
+            return "has a NUL, which no text has: is it UTF-16?"
+        if b"\r" in line:
+            return "has a carriage return inside: do its lines end in one?"
         if line and not ids:
             return "has nothing but white space"
         known = [i for i in ids if i != UNK]
@@ -124,9 +130,18 @@ class LineTranslator:
         with self.translating() as model:
             found = search_all(model, sources, search, [prefix] * len(lines))
         return [
-            Line([tgt.decode(hypothesis.tokens) for hypothesis in best], fault)
-            for best, fault in zip(found, faults, strict=True)
+            Line(
+                [tgt.decode(hypothesis.tokens) for hypothesis in best],
+                fault,
+                self.unknown(text_of(line) or "") if UNK in each and not fault else (),
+            )
+            for line, each, best, fault in zip(lines, ids, found, faults, strict=True)
         ]
+
+    def unknown(self, text: str) -> tuple[str, ...]:
+        """The words of a text of which the vocabulary does not know all, each once."""
+        encode = self.run.vocabularies.src.encode
+        return tuple(word for word in dict.fromkeys(text.split()) if UNK in encode(word))
 
     def translate(self, lines: Iterable[bytes], workers: int | None = None) -> Iterator[Line]:
         """The translations of any number of lines, in their order; few of them are in memory.
@@ -170,9 +185,9 @@ class LineTranslator:
 
 
 def text_of(line: bytes) -> str | None:
-    """The text of a line, without white space and a byte-order mark; nothing if not UTF-8."""
+    """The text of a line, cleaned, and without a byte-order mark; nothing if not UTF-8."""
     try:
-        return line.removeprefix(BOM_UTF8).decode().strip()
+        return clean(line.removeprefix(BOM_UTF8).decode())
     except UnicodeDecodeError:
         return None
 

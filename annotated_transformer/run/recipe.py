@@ -32,6 +32,9 @@ from annotated_transformer.training import (
 )
 from annotated_transformer.translator import Translator
 
+FORMAT = 1
+"""Of ``recipe.json``; a higher number was written by a newer version of the package."""
+
 ENGINES = ("readable", "fast")
 SCHEDULES: dict[str, Callable[["Recipe"], Schedule]] = {
     "inverse_sqrt": lambda recipe: inverse_sqrt_schedule(recipe.peak_rate, max(1, recipe.warmup)),

@@ -6,7 +6,17 @@
 const SPECIALS = ["<pad>", "<bos>", "<eos>", "<unk>"];
 const [PAD, BOS, EOS, UNK] = SPECIALS.keys();
 const BOUNDARY = "▁"; // marks the beginning of a word among subwords
+// A text is cleaned as by annotated_transformer/cleaning.py: these go, then NFC, then one space.
+const INVISIBLE =
+  /[\x00-\x08\x0E-\x1B\x7F-\x84\x86-\x9F\xAD\u034F\u061C\u17B4\u17B5\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0000}-\u{E001F}]/gu;
+const WHITE =
+  /[\x09-\x0D\x1C-\x20\x85\xA0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]+/gu;
 const PUNCTUATION = /[\p{P}$+<=>^`|~]/u; // in any script, and what counts as such in ASCII
+
+function cleaned(text) {
+  const spaced = text.replace(INVISIBLE, "").normalize("NFC").replace(WHITE, " ");
+  return spaced.replace(/^ | $/g, "");
+}
 
 class Vocabulary {
   // `description` is {kind: "words" | "subwords", tokens, merges}, as in model.json.
@@ -51,8 +61,8 @@ class Vocabulary {
     const parts = text.split(/(<pad>|<bos>|<eos>|<unk>)/);
     return parts.flatMap((part, i) => {
       if (i % 2) return [part];
-      if (this.words) return part.split(/\p{White_Space}+/u).filter(Boolean);
-      return this.pieces(part.normalize("NFC")).flatMap((piece) => this.join(piece));
+      if (this.words) return cleaned(part).split(" ").filter(Boolean);
+      return this.pieces(cleaned(part)).flatMap((piece) => this.join(piece));
     });
   }
 
@@ -99,7 +109,7 @@ class Vocabulary {
 
   // The words of a text of which the vocabulary does not know all, each once.
   unknown(text) {
-    const words = text.split(/\p{White_Space}+/u).filter(Boolean);
+    const words = cleaned(text).split(" ").filter(Boolean);
     return [...new Set(words.filter((word) => this.encode(word).includes(UNK)))];
   }
 }

@@ -33,6 +33,18 @@ TOKENS = (
         lambda: _ids("I am a teacher"),
     ),
     Check(
+        "Vocabulary.words",
+        "the ids of 'a b' in Vocabulary.words(['a\\u00ad\\u00a0b']), which are cleaned",
+        lambda m: m.Vocabulary.words(["a\u00ad\u00a0b"]).encode("a b"),
+        lambda: [4, 5],
+    ),
+    Check(
+        "Vocabulary.encode",
+        f"Vocabulary.words({TEXTS}).encode('I\\u00a0a\\u200bm'), which is cleaned",
+        lambda m: _words(m).encode("I\u00a0a\u200bm"),
+        lambda: _ids("I am"),
+    ),
+    Check(
         "Vocabulary.encode",
         f"Vocabulary.words({TEXTS}).encode('<eos> I <pad>')",
         lambda m: _words(m).encode("<eos> I <pad>"),
