@@ -13,6 +13,7 @@ from annotated_transformer.run import checkpoint as checkpoints
 from annotated_transformer.run import files
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
+    load_progress,
     require_fit,
     save_checkpoint,
     save_halved,
