@@ -1,12 +1,9 @@
-from random import Random
-
 import pytest
 import torch
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.capture import capture_attention, join_calls
 from annotated_transformer.decoding import Search, greedy
-from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import (
     alignment_error_rate,
     alignment_errors,
@@ -91,34 +88,6 @@ def links(*pairs):
 )
 def test_error_rate_counted_by_hand(predicted, gold, rate):
     assert alignment_error_rate(predicted, gold) == pytest.approx(rate)
-
-
-def test_error_rate_equals_precision_and_recall_combined():
-    random = Random(0)
-
-    def alignments():
-        return [
-            frozenset((random.randrange(4), random.randrange(4)) for _ in range(5))
-            for _ in range(30)
-        ]
-
-    predicted, gold = alignments(), alignments()
-    truth = {(i, *link) for i, sentence in enumerate(gold) for link in sentence}
-    linked = {(i, t) for i, _, t in truth}
-    found = {(i, *link) for i, sentence in enumerate(predicted) for link in sentence}
-    found = {(i, s, t) for i, s, t in found if (i, t) in linked}
-    precision, recall = (len(found & truth) / len(side) for side in (found, truth))
-    f1 = 2 * precision * recall / (precision + recall)
-    assert alignment_error_rate(predicted, gold) == pytest.approx(1 - f1)
-
-
-def test_alignments_that_cannot_be_compared():
-    with pytest.raises(InputError, match="2 predicted alignments stand against 1 gold ones"):
-        alignment_error_rate([links(), links()], [links()])
-    with pytest.raises(InputError, match="there are 0 links to compare"):
-        alignment_error_rate([links((0, 0))], [links()])
-    with pytest.raises(InputError, match="0 predicted alignments stand against 1 gold ones"):
-        alignment_errors(small_model("luong"), [], [links()])
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 100])

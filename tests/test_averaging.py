@@ -1,7 +1,6 @@
 import pytest
 import torch
 from torch import nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.training import WeightAverage
@@ -20,18 +19,7 @@ def walk(decay, steps):
     return average.weights["weight"], passed
 
 
-def test_equals_torch_where_the_decay_is_constant():
-    decay = 0.15  # below (1 + 1) / (10 + 1), so that the beginning does not differ
-    ours, passed = walk(decay, 20)
-    holder = nn.ParameterList([passed[0]])
-    theirs = AveragedModel(holder, multi_avg_fn=get_ema_multi_avg_fn(decay))
-    for weights in passed:
-        holder[0].data.copy_(weights)
-        theirs.update_parameters(holder)
-    torch.testing.assert_close(ours, theirs.module[0].data, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("decay", [0.5, 0.99])
+@pytest.mark.parametrize("decay", [0.0, 0.15, 0.5, 0.99])
 def test_equals_the_sum_written_out(decay):
     ours, passed = walk(decay, 40)
     decays = [min(decay, (1 + t) / (10 + t)) for t in range(1, 41)]
@@ -46,11 +34,6 @@ def test_the_average_is_no_part_of_what_is_learned():
     """Else it would hold on to every step that it has seen."""
     ours, _ = walk(0.9, 2)
     assert not ours.requires_grad
-
-
-def test_without_decay_the_average_is_the_model():
-    ours, passed = walk(0.0, 5)
-    assert torch.equal(ours, passed[-1])
 
 
 @pytest.mark.parametrize("decay", [-0.1, 1.0, 1.5])

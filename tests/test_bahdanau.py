@@ -1,11 +1,8 @@
-import math
-
 import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.bahdanau import AdditiveAttention, Bahdanau, BidirectionalEncoder
-from annotated_transformer.errors import InputError
+from annotated_transformer.bahdanau import Bahdanau, BidirectionalEncoder
 from annotated_transformer.seq2seq import RecurrentConfig
 from oracles import assert_close, cell_of_torch, randomise
 
@@ -15,23 +12,6 @@ TGT = torch.tensor([[1, 6, 7, 0], [1, 6, 7, 8], [1, 0, 0, 0]])
 
 def small(cell):
     return randomise(Bahdanau(RecurrentConfig(10, 11, 4, 5, cell))).double()
-
-
-@torch.no_grad()
-def test_the_additive_score_is_the_formula_computed_number_by_number():
-    attention = randomise(AdditiveAttention(3, 4, 5)).double()
-    query, memory = torch.randn(2, 3, 3).double(), torch.randn(2, 6, 4).double()
-    scores = attention.scores(query, attention.keys(memory))
-    w_a = torch.cat([attention.query.weight, attention.key.weight], dim=1)  # W_a [s; h]
-    for b in range(2):
-        for i in range(3):
-            for j in range(6):
-                pair = torch.cat([query[b, i], memory[b, j]])
-                expected = sum(
-                    v * math.tanh(row.dot(pair))
-                    for v, row in zip(attention.v.weight[0], w_a, strict=True)
-                )
-                assert_close(scores[b, i, j], expected)
 
 
 @pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
@@ -75,8 +55,3 @@ def test_logits_are_those_of_a_plain_loop_over_each_sentence_alone(name):
             state = write(torch.cat([word, context]), state)
             inner = torch.tanh(model.readout(torch.cat([state[:5], context, word])))
             assert_close(logits[sentence, t], model.output(inner))
-
-
-def test_an_unknown_cell_is_refused():
-    with pytest.raises(InputError, match="cell is 'tree', it must be one of rnn, gru, lstm"):
-        small("tree")

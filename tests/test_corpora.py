@@ -22,9 +22,6 @@ from annotated_transformer.corpora import (
 from annotated_transformer.errors import InputError
 from annotated_transformer.multi30k import (
     DATA_VARIABLE,
-    MULTI30K_COMMIT,
-    MULTI30K_SHA256,
-    MULTI30K_URL,
     multi30k_folder,
 )
 from annotated_transformer.toy import EXAMPLES, toy_corpus
@@ -324,11 +321,6 @@ def test_the_toy_corpus(monkeypatch):
         load_corpus("toy", "ko-en")
 
 
-def test_a_corpus_that_does_not_exist(tmp_path):
-    with pytest.raises(InputError, match=r"there is no corpus '.*/none': give toy, multi30k, a"):
-        load_corpus(str(tmp_path / "none"))
-
-
 class Host:
     """A host for the stand-in for Multi30k; first of all it gives ``answers``, if there are any."""
 
@@ -451,13 +443,6 @@ def test_a_file_that_was_damaged_later(host, tmp_path, monkeypatch, own):
     (folder / "val.de.gz").write_bytes(gzip.compress(b"something else"))
     with pytest.raises(InputError, match=r"val\.de\.gz is damaged \(its SHA-256 is wrong\)"):
         multi30k_folder()
-
-
-def test_multi30k_is_one_fixed_version():
-    assert MULTI30K_URL.startswith("https://")
-    assert MULTI30K_COMMIT in MULTI30K_URL
-    assert len(MULTI30K_COMMIT) == 40
-    assert all(len(checksum) == 64 for checksum in MULTI30K_SHA256.values())
 
 
 @pytest.mark.skipif(DATA_VARIABLE not in os.environ, reason=f"{DATA_VARIABLE} names no folder")

@@ -58,15 +58,6 @@ class SaysWhere(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-def test_a_tensor_that_is_made_anywhere_is_found():
-    with SaysWhere():
-        torch.zeros(2, device="cpu")
-        torch.zeros_like(torch.ones(1, device="cpu")).new_zeros(3)
-        for make in (torch.tensor, torch.arange, torch.ones):
-            with pytest.raises(AssertionError, match="is called without a device"):
-                make(3)
-
-
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("model", MODELS)
 def test_training_resuming_decoding_and_evaluating_say_where(tmp_path, model, precision):
@@ -125,8 +116,6 @@ def test_the_device_is_the_accelerator_if_there_is_one(monkeypatch):
 
 
 def test_a_device_that_is_not_there():
-    with pytest.raises(InputError, match="device is 'gpu', it must be one of auto, cpu, cuda, mps"):
-        choose_device("gpu")
     for name in ("cuda", "mps"):
         if not torch.accelerator.is_available():
             with pytest.raises(

@@ -439,16 +439,12 @@ def test_a_training_that_goes_on_does_not_reach_the_fast_translator(precision):
     assert not torch.equal(anew(batch.src, batch.tgt_in), before)
 
 
-def test_the_fast_translator_has_precisions_of_a_list():
-    with pytest.raises(
-        InputError, match="precision is 'half', it must be one of float32, bfloat16"
-    ):
-        fast_translator(small_model("transformer"), "half")
-
-
-@pytest.mark.parametrize(
+makers = pytest.mark.parametrize(
     "make", [fast_translator, partial(FastTrainer, smoothing=0.1, schedule=RATE)]
 )
+
+
+@makers
 def test_an_output_layer_that_computes_something_else_is_not_replaced_in_silence(make):
     model = small_model("transformer")
     model.output.__class__ = type("Own", (nn.Linear,), {})
@@ -456,9 +452,10 @@ def test_an_output_layer_that_computes_something_else_is_not_replaced_in_silence
         make(model)
 
 
-def test_an_unknown_precision_is_refused():
-    with pytest.raises(InputError, match="precision is 'float8', it must be one of float32, bfl"):
-        FastTrainer(small_model("transformer"), 0.1, RATE, precision="float8")
+@makers
+def test_an_unknown_precision_is_refused(make):
+    with pytest.raises(InputError, match="precision is 'half', it must be one of float32, bfl"):
+        make(small_model("transformer"), precision="half")
 
 
 @pytest.mark.parametrize(

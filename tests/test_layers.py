@@ -155,21 +155,6 @@ def test_dropout_stands_on_what_the_sub_layer_adds_and_nowhere_else(position, no
     assert_close(residual.eval()(x, torch.ones_like), x + 1)
 
 
-@pytest.mark.parametrize("make", [encoder_layer, decoder_layer])
-def test_without_dropout_training_and_evaluation_are_the_same(make):
-    x, mask = torch.randn(2, 4, 8), causal_mask(4)
-
-    def run(layer):
-        if make is decoder_layer:
-            return at_once(layer, x, x, mask, padding_mask(TGT))
-        return layer(x, mask)
-
-    layer = make("post")
-    assert torch.equal(run(layer.train()), run(layer.eval()))
-    dropping = make("post", dropout=0.5)
-    assert not torch.allclose(run(dropping.train()), run(dropping.eval()))
-
-
 def by_hand(name, norm, x):
     """Normalise one vector number by number: the formulas of Ba et al. and Zhang and Sennrich."""
     numbers, eps = x.tolist(), norm.eps or torch.finfo(x.dtype).eps
@@ -183,16 +168,6 @@ def by_hand(name, norm, x):
         ],
         dtype=x.dtype,
     )
-
-
-@pytest.mark.parametrize("name", NORMS)
-def test_a_norm_is_its_formula_computed_number_by_number(name):
-    norm, x = randomise(make_norm(name, 6)).double(), 3 * torch.randn(2, 4, 6).double() + 1
-    output = norm(x)
-    for b in range(2):
-        for t in range(4):
-            assert_close(output[b, t], by_hand(name, norm, x[b, t]))
-    assert len(list(norm.parameters())) == (2 if name == "layer" else 1)
 
 
 @pytest.mark.parametrize("name", NORMS)
@@ -216,3 +191,19 @@ def test_an_unknown_norm_or_place_for_it_is_refused():
     for make in (lambda: Residual(8, 0.0, "pre", "batch"), lambda: make_norm("batch", 8)):
         with pytest.raises(InputError, match="norm is 'batch', it must be one of layer, rms"):
             make()
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_without_cross_attention_it_is_an_encoder_layer_that_may_not_look_ahead(position):
+    ours, theirs = encoder_layer(position).double(), decoder_layer(position).double()
+    alone = DecoderLayer(
+        ours.self_attention, None, ours.feed_forward, lambda: Residual(8, 0.0, position)
+    ).double()
+    alone.residual_1, alone.residual_3 = ours.residual_1, ours.residual_2
+    assert not hasattr(alone, "residual_2")
+    x, empty = torch.randn(2, 4, 8).double(), ours.self_attention.empty(2)
+    assert_close(alone(x, empty, causal_mask(4))[0], ours(x, causal_mask(4)), 1e-12)
+    memory = theirs.cross_attention.project(x, x)
+    for layer, given in ((alone, memory), (theirs, None)):
+        with pytest.raises(InputError, match="memory is for a layer with cross-attention"):
+            layer(x, empty, causal_mask(4), given)

@@ -4,13 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.errors import InputError
 from annotated_transformer.luong import (
     DotAttention,
     GeneralAttention,
     Luong,
     LuongConfig,
-    make_score,
 )
 from oracles import assert_close, cell_of_torch, randomise
 
@@ -35,18 +33,6 @@ def by_hand(attention, s, h):
     return sum(
         v * math.tanh(row.dot(pair)) for v, row in zip(attention.v.weight[0], w_a, strict=True)
     )
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("score", SCORES)
-def test_every_score_is_its_formula_computed_number_by_number(score):
-    attention = randomise(make_score(score, 5)).double()
-    query, memory = torch.randn(2, 3, 5).double(), torch.randn(2, 4, 5).double()
-    scores = attention.scores(query, attention.keys(memory))
-    for b in range(2):
-        for i in range(3):
-            for j in range(4):
-                assert_close(scores[b, i, j], by_hand(attention, query[b, i], memory[b, j]))
 
 
 def test_a_matrix_turns_states_of_one_width_to_queries_of_another():
@@ -74,12 +60,3 @@ def test_logits_are_those_of_a_plain_loop_over_each_sentence_alone(score, name):
             context = nn.functional.softmax(fits, dim=0) @ torch.stack(memory)
             attentional = torch.tanh(model.readout(torch.cat([context, state[:5]])))
             assert_close(logits[sentence, t], model.output(attentional))
-
-
-def test_unknown_names_are_refused():
-    with pytest.raises(
-        InputError, match="score is 'location', it must be one of dot, general, concat"
-    ):
-        small(score="location")
-    with pytest.raises(InputError, match="cell is 'tree', it must be one of rnn, gru, lstm"):
-        small("tree")

@@ -6,7 +6,6 @@ from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import (
     LlamaAttention,
     LlamaRotaryEmbedding,
-    apply_rotary_pos_emb,
 )
 
 from annotated_transformer.cross_attention import CrossAttention
@@ -32,30 +31,6 @@ def test_every_entry_is_the_formula_of_the_paper(d_model):
             angle = position / math.pow(10000, 2 * pair / d_model)
             assert abs(table[position, 2 * pair] - math.sin(angle)) < 1e-12
             assert abs(table[position, 2 * pair + 1] - math.cos(angle)) < 1e-12
-
-
-@pytest.mark.parametrize("d_model", [2, 10, 512])
-def test_every_encoding_has_the_same_norm(d_model):
-    norms = sinusoidal_encoding(200, d_model).norm(dim=1)
-    assert_close(norms, torch.full_like(norms, math.sqrt(d_model / 2)))
-
-
-@pytest.mark.parametrize("offset", [1, 7, -3])
-def test_a_step_of_some_positions_is_one_rotation_wherever_it_starts(offset):
-    d_model, positions = 12, torch.arange(3, 40)
-    table = sinusoidal_encoding(60, d_model)
-    blocks = []
-    for pair in range(d_model // 2):
-        angle = offset / 10000 ** (2 * pair / d_model)
-        blocks.append(
-            torch.tensor(
-                [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]],
-                dtype=torch.float64,
-            )
-        )
-    rotation = torch.block_diag(*blocks)
-    assert_close(rotation @ rotation.T, torch.eye(d_model, dtype=torch.float64))
-    assert_close(table[positions] @ rotation.T, table[positions + offset])
 
 
 @pytest.mark.parametrize("encoding", [SinusoidalPositionalEncoding, LearnedPositionalEncoding])
@@ -150,16 +125,6 @@ def llama(**changes):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("start", [0, 5])
-def test_queries_and_keys_are_turned_as_in_llama(start):
-    heads = torch.randn(2, 4, 7, 6)
-    positions = torch.stack([torch.arange(start, start + 7), torch.arange(7)])
-    cos, sin = LlamaRotaryEmbedding(llama())(heads, positions)
-    attention = RotaryAttention(16, 4, 6, 6)
-    for expected in apply_rotary_pos_emb(heads, heads, cos, sin):
-        assert_close(attention.with_positions(heads, positions), expected)
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("dtype", BOTH_DTYPES)
 def test_an_attention_that_turns_is_that_of_llama(dtype):
@@ -173,23 +138,6 @@ def test_an_attention_that_turns_is_that_of_llama(dtype):
     expected, _ = theirs(x, turns, hidden)
     # In float64, too, the library turns by angles of float32.
     assert_close(ours(x, x, x, mask), expected, 1e-5)
-
-
-def test_scores_depend_on_the_distance_alone():
-    attention = randomise(RotaryAttention(16, 4)).double()
-    x = torch.randn(1, 1, 16).double()
-
-    def score(query_at, key_at):
-        query_at, key_at = torch.tensor([[query_at]]), torch.tensor([[key_at]])
-        query = attention.with_positions(attention.split(attention.query(x)), query_at)
-        key = attention.project(x, x, key_at).keys
-        return attention.attention.scores(query, key)[0, :, 0, 0]
-
-    for distance in (-3, 0, 2, 11):
-        for start in (3, 8, 40):
-            assert_close(score(start + distance, start), score(3 + distance, 3))
-    assert not torch.allclose(score(3, 3), score(4, 3))
-    assert not torch.allclose(score(3, 4), score(4, 3))
 
 
 @pytest.mark.parametrize("changes", [{}, {"num_kv_heads": 2}, {"norm_position": "pre"}])

@@ -12,15 +12,12 @@ import psutil
 import pytest
 import torch
 
-from annotated_transformer.corpora import load_corpus
 from annotated_transformer.errors import InputError
-from annotated_transformer.run import Processes, Run, joined, processes, train
+from annotated_transformer.run import Processes, Run, joined, processes
 from annotated_transformer.run.checkpoint import (
-    load_checkpoint,
     load_progress,
-    save_checkpoint,
 )
-from test_runs import CORPUS, assert_same_end, recipe
+from test_runs import CORPUS, assert_same_end, recipe, written
 
 HERE = Path(__file__).resolve().parent
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
@@ -65,15 +62,6 @@ def test_a_process_without_a_device_of_its_own_is_refused(monkeypatch):
         processes.take_device(2)
 
 
-def test_a_run_of_several_processes_does_not_go_on_with_one(tmp_path):
-    run = Run.create(tmp_path / "run", recipe(), CORPUS)
-    train(run, CORPUS)
-    tensors, progress = load_checkpoint(run.checkpoint)
-    save_checkpoint(run.checkpoint, tensors, progress | {"processes": 2})
-    with pytest.raises(InputError, match="is trained by 2 processes, it cannot go on with 1: each"):
-        train(run, CORPUS)
-
-
 # --- under torchrun -------------------------------------------------------------------------------
 
 
@@ -100,14 +88,10 @@ def program(number, *arguments):
 @pytest.fixture(scope="module")
 def endless(tmp_path_factory):
     """A run whose end nobody sees, of two batches a step, for two processes."""
-    texts = tmp_path_factory.mktemp("texts")
-    for split in ("train", "val"):
-        for side, language in enumerate(CORPUS.languages):
-            lines = "\n".join(pair[side] for pair in CORPUS.split(split))
-            (texts / f"{split}.{language}").write_text(lines + "\n")
-    corpus = load_corpus(str(texts))
+    folder = tmp_path_factory.mktemp("endless")
+    corpus = written(CORPUS, folder / "texts")
     made = replace(recipe("transformer", steps=10**6, accumulate=2), corpus=corpus.name)
-    return Run.create(texts.with_name("run"), made, corpus), corpus
+    return Run.create(folder / "run", made, corpus), corpus
 
 
 @pytest.mark.slow

@@ -13,9 +13,7 @@ from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import pad
 from annotated_transformer.decoding import Search, decode, draw
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.masking import causal_mask, padding_mask, target_mask
 from annotated_transformer.models import MODELS
-from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.soft_lookup import SoftLookup, masked_softmax
 from annotated_transformer.tokens import BOS, PAD
 from annotated_transformer.translator import evaluating
@@ -140,27 +138,6 @@ def test_hidden_keys_and_values_have_no_influence(lookup):
     assert near(attention(query, *other, mask), attention(*lookup), value.abs().max().item())
 
 
-# --- masks ----------------------------------------------------------------------------------------
-
-
-@given(st.integers(1, 12), st.data())
-def test_the_newest_rows_of_the_causal_mask_are_those_of_the_whole(length, data):
-    start = data.draw(st.integers(0, length - 1))
-    whole = causal_mask(length)[0, 0]
-    assert torch.equal(causal_mask(length, start)[0, 0], whole[start:])
-    assert whole.sum() == length * (length + 1) // 2
-    assert torch.equal(whole, ~whole.T | torch.eye(length, dtype=torch.bool))
-
-
-@given(st.lists(sentences, min_size=1, max_size=4))
-def test_a_target_may_see_itself_and_what_came_before(rows):
-    mask = target_mask(pad(rows))[:, 0]
-    for seen, row in zip(mask, rows, strict=True):
-        for i, j in torch.cartesian_prod(*[torch.arange(mask.size(-1))] * 2).tolist():
-            assert seen[i, j] == (j <= i and j < len(row))
-    assert padding_mask(pad(rows)).sum() == sum(map(len, rows))
-
-
 # --- the loss -------------------------------------------------------------------------------------
 
 
@@ -196,17 +173,6 @@ def test_who_knows_nothing_pays_the_logarithm_of_the_vocabulary(rows, smoothing,
     tokens = sum(map(len, rows))
     expected = torch.tensor(tokens * math.log(VOCAB), dtype=torch.float64)
     assert near(smoothed_cross_entropy(logits, target, smoothing), expected, scale=64)
-
-
-# --- positions ------------------------------------------------------------------------------------
-
-
-@given(st.integers(1, 40), st.integers(1, 16), st.integers(0, 30))
-def test_the_product_of_two_positions_depends_on_their_distance_alone(distance, half, start):
-    table = sinusoidal_encoding(start + distance + 1, 2 * half)
-    product = table[start] @ table[start + distance]
-    assert near(product, table[0] @ table[distance], scale=half)
-    assert near((table**2).sum(-1), torch.full((len(table),), float(half)).double(), scale=half)
 
 
 # --- models ---------------------------------------------------------------------------------------

@@ -4,13 +4,12 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.recurrent import RecurrentLayer, make_cell
+from annotated_transformer.recurrent import RecurrentLayer
 from oracles import (
     BOTH_DTYPES,
     BOTH_WAYS,
     assert_close,
     assert_same_gradients,
-    cell_of_torch,
     randomise,
     recurrent_pairs,
     to_ours,
@@ -32,15 +31,6 @@ def side_by_side(state, direction):
     """The library keeps h and c of an LSTM apart."""
     parts = state if isinstance(state, tuple) else (state,)
     return torch.cat([part[direction] for part in parts], dim=-1)
-
-
-@pytest.mark.parametrize("name", LAYERS)
-def test_a_cell_is_that_of_torch(name):
-    cell = randomise(make_cell(name, 3, 5)).double()
-    x, state = torch.randn(4, 3).double(), torch.randn(4, cell.states * 5).double()
-    new = cell(cell.read(x), state)
-    assert_close(new, cell_of_torch(cell)(x, state))
-    assert torch.equal(cell.hidden(new), new[:, :5])
 
 
 @pytest.mark.parametrize("carry", BOTH_WAYS)
@@ -86,17 +76,6 @@ def test_a_given_state_is_where_the_walk_begins(name, backward):
     )
     output, _ = ours(x, torch.ones(2, 4, dtype=torch.bool), state)
     assert_close(output.flip(1) if backward else output, expected)
-
-
-@pytest.mark.parametrize("backward", [False, True])
-@pytest.mark.parametrize("name", LAYERS)
-def test_what_stands_in_the_padding_is_never_read(name, backward):
-    layer = RecurrentLayer(name, 3, 5, backward=backward)
-    is_word = torch.arange(6) < torch.tensor(LENGTHS)[:, None]
-    x = torch.randn(3, 6, 3)
-    elsewise = x.masked_fill(~is_word[..., None], 1e6)
-    for before, after in zip(layer(x, is_word), layer(elsewise, is_word), strict=True):
-        assert torch.equal(before, after)
 
 
 def test_an_unknown_cell_is_refused():

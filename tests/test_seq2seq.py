@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from annotated_transformer.errors import InputError
 from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator, Seq2Seq
 from annotated_transformer.translator import State
 from oracles import assert_close, cell_of_torch, randomise
@@ -54,23 +53,3 @@ def test_what_recurrent_models_share_is_no_model_by_itself():
         shared.start(SRC)
     with pytest.raises(NotImplementedError, match="RecurrentTranslator does not say how it goes"):
         shared.extend(State(), TGT)
-
-
-def test_an_unknown_cell_is_refused():
-    with pytest.raises(InputError, match="cell is 'tree', it must be one of rnn, gru, lstm"):
-        small("tree")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"hidden_dim": 0}, "hidden_dim is 0, it must be a whole number, at least 1"),
-        ({"d_model": -1}, "d_model is -1, it must be a whole number, at least 1"),
-        ({"src_vocab": 0}, "src_vocab is 0, it must be a whole number, at least 4"),
-        ({"dropout": 1.0}, "dropout is 1.0, it must be a number, at least 0 and below 1"),
-        ({"dropout": -0.1}, "dropout is -0.1, it must be a number, at least 0"),
-    ],
-)
-def test_a_configuration_that_no_model_can_have_is_refused(wrong, message):
-    with pytest.raises(InputError, match=f"^{message}"):
-        RecurrentConfig(**{"src_vocab": 10, "tgt_vocab": 10} | wrong)

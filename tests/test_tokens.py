@@ -174,22 +174,11 @@ def test_a_tokenizer_without_specials():
         Vocabulary(Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a")))
 
 
-def test_no_room_for_tokens():
-    with pytest.raises(InputError, match="size is 4, it must be a whole number, at least 5"):
-        Vocabulary.subwords(TEXTS, 4)
-
-
-@pytest.mark.parametrize("bad", [-1, 6, 1000])
-def test_an_id_outside_the_vocabulary(bad):
-    with pytest.raises(InputError, match=f"id {bad} is outside the vocabulary of 6 tokens"):
-        Vocabulary.words(["ein Hund"]).tokens([4, bad])
-
-
-@pytest.mark.parametrize("wrong", [-1, 9999, 2**40])
+@pytest.mark.parametrize("wrong", [-1, 6, 2**40])
 def test_an_id_outside_the_vocabulary_is_refused(wrong):
-    vocabulary = Vocabulary.words(TEXTS)
+    vocabulary = Vocabulary.words(["ein Hund"])
     for method in (vocabulary.decode, vocabulary.tokens):
-        with pytest.raises(InputError, match=f"id {wrong} is outside the vocabulary"):
+        with pytest.raises(InputError, match=f"id {wrong} is outside the vocabulary of 6 tokens"):
             method([4, wrong])
 
 
@@ -255,23 +244,6 @@ def test_a_vocabulary_at_which_the_library_panics_is_refused():
     ids[""] = ids.pop(joined)
     with pytest.raises(InputError, match="this is not the JSON of a vocabulary"):
         Vocabulary.from_json(json.dumps(described))
-
-
-@pytest.mark.usefixtures("as_readers_do")
-@both
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        ("abc", "texts is 'abc', it must be a list of texts"),
-        (None, "texts is None, it must be a list of texts"),
-        (["a", 5], "a text is 5, it must be a str"),
-    ],
-)
-def test_a_single_text_is_no_list_of_texts(learn, texts, message):
-    with pytest.raises(InputError, match=message):
-        learn(texts)
-    with pytest.raises(InputError, match=message):
-        learn(["a"]).encode_all(texts)
 
 
 def test_subwords_are_not_learned_from_a_word_without_an_end():

@@ -82,15 +82,6 @@ def test_padding_changes_nothing(variant, training):
 
 
 @every_model
-def test_a_batch_equals_its_sentences_one_by_one(variant):
-    model = build(variant)
-    logits = model(SRC, TGT)
-    for sentence in range(len(SRC)):
-        src, tgt = (tokens[sentence][tokens[sentence] != PAD] for tokens in (SRC, TGT))
-        assert_close(logits[sentence, : len(tgt)], model(src[None], tgt[None])[0], 1e-12)
-
-
-@every_model
 def test_no_gradient_comes_from_padding(variant):
     model = build(variant)
 
@@ -120,15 +111,6 @@ def test_gradients_are_those_of_finite_differences(variant):
     slope = sum((g * v).sum() for g, v in zip(gradients, directions, strict=True)).item()
     rise = (loss_after(tiny) - loss_after(-2 * tiny)).item()
     assert rise / (2 * tiny) == pytest.approx(slope, rel=1e-5)
-
-
-@every_model
-def test_step_by_step_equals_all_at_once(variant):
-    model = build(variant)
-    logits, state = model(SRC, FULL), model.start(SRC)
-    for t in range(FULL.size(1)):
-        step, state = model.step(state, FULL[:, t])
-        assert_close(step, logits[:, t], 1e-12)
 
 
 # Every way to cut five tokens into parts, by where the parts end.

@@ -170,15 +170,3 @@ def test_a_search_refuses_what_is_no_batch_of_ids(name, search, case):
     for alone, beam in ((greedy, 1), (beam_search, search.beam)):
         with pytest.raises(InputError, match=f"^src {message}"):
             alone(small_model(name), wrong, replace(search, beam=beam))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (-1, "an id is -1, it must be a whole number from 0 to"),
-        *((special, rf"a prefix is \[5, {special}\]: it may have") for special in (0, 1, 2)),
-    ],
-)
-def test_a_prefix_has_no_special_and_no_negative_id(wrong, message):
-    with pytest.raises(InputError, match=message):
-        decode(small_model("luong"), GOOD[:1], Search(), [[5, wrong]])
