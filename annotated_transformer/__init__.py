@@ -7,8 +7,8 @@ folder is imported from the folder: ``from annotated_transformer.run import Run`
 To read it, begin with ``tokens``, ``batches`` and ``loss``; then one attention after the other
 (``soft_lookup``, ``bahdanau``, ``luong``, ``attention``, ``multi_head_attention``), the model
 (``positional_encoding``, ``masking``, ``layers``, ``transformer``), and what is done with it
-(``training``, ``decoding``, ``evaluation``). ``errors``, ``settings``, ``files`` and ``inputs`` are
-plumbing: files that are never half-written, and what is refused.
+(``training``, ``decoding``, ``evaluation``). ``errors``, ``settings`` and ``inputs`` say
+what is refused.
 
 Conventions, everywhere:
 

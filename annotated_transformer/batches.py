@@ -1,4 +1,4 @@
-"""Batches: many sentences in one rectangular tensor, with masks for what is only padding."""
+"""Batches: many sentences in one rectangular tensor, the short ones filled up with padding."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -107,6 +107,8 @@ class TextBatch:
             InputError: if there is no example, or one is no sentence of ids without padding.
         """
         require_unpadded(examples, PAD)
+        if any(len(example) != 1 for example in examples):
+            raise InputError("an example is a pair, it must be a sentence alone: take Batch.")
         return cls(
             tgt_in=pad([[BOS, *text] for (text,) in examples], device),
             tgt_out=pad([[*text, EOS] for (text,) in examples], device),

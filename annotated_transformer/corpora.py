@@ -1,6 +1,7 @@
 """Corpora: text of one or two languages: the embedded grammar, Multi30k, files of your own."""
 
 import gzip
+import shlex
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,8 +39,8 @@ Texts = tuple[str, ...]
 """A sentence and its translation; in a corpus of one language, a sentence alone."""
 
 
-MARKS = str.maketrans({"\0": "\0000", "\t": "\0t", "\n": "\0n"})
-"""What stands in the checksum of a corpus for what ends a text, or a line."""
+MARKS = str.maketrans({"\0": "\0" + "0", "\t": "\0t", "\n": "\0n"})
+"""Escapes NUL, tab and newline, so that no two corpora give the same bytes to a checksum."""
 
 
 @dataclass(frozen=True)
@@ -261,8 +262,9 @@ class TsvSplit(FileSplit):
             if not clean(line):
                 continue
             columns = [*map(clean, line.split("\t"))]
-            if len(columns) != 2 or not columns[0]:
-                cut = f": `cut -f1,2 {self.path.name} > two.tsv` leaves two" * (len(columns) > 2)
+            if len(columns) != 2 or not all(columns):
+                name = shlex.quote(self.path.name)
+                cut = f": `cut -f1,2 {name} > two.tsv` leaves two" * (len(columns) > 2)
                 raise InputError(
                     f"{self.path}, line {number}: {len(columns)} columns, 2 with text are "
                     f"needed{cut}."
@@ -280,7 +282,7 @@ def _lines(path: Path) -> Iterator[str]:
                 place = f"{path}, line {number:,}"
                 text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().rstrip()
                 require_lines(text, place)
-                with_short_words(text.replace("\t", " "), f"{place}: ")  # a tab ends a column
+                with_short_words(clean(text), f"{place}: ")
                 yield text
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         where = place if isinstance(error, UnicodeDecodeError) else path
@@ -304,7 +306,7 @@ def require_lines(text: str, place: str) -> None:
     if "\0" in text:
         raise InputError(
             f"{place} has a NUL, which no text has: if it is UTF-16, `iconv -f UTF-16LE -t UTF-8` "
-            "makes UTF-8 of it."
+            "(or UTF-16BE) makes UTF-8 of it."
         )
     if "\r" in text:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Cross-attention: a source is kept once, however many beginnings of a translation look at it."""
+"""Cross-attention: in a beam search several rows share a source, which is kept once."""
 
 from dataclasses import dataclass, replace
 
@@ -9,7 +9,8 @@ from torch import Tensor
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 
 SHARE_KEPT = 3 / 4
-"""Sources at which nothing looks any longer leave when no more than this share is looked at."""
+"""When at most this share of the sources is still looked at, the rest are dropped: never to drop
+wastes work, always to drop copies at every step."""
 
 
 @dataclass(frozen=True)

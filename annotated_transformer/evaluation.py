@@ -197,9 +197,10 @@ def bleu_tokenizer(texts: Sequence[str]) -> str:
         scripts[unicodedata.name(letter, "").partition(" ")[0]] += number
     if 2 * sum(scripts[script] for script in UNSPACED) <= letters.total():
         return "13a"
-    kana = scripts["HIRAGANA"] + scripts["KATAKANA"]  # beside them, Japanese has CJK, too
-    found = UNSPACED["HIRAGANA" if kana else max(UNSPACED, key=scripts.__getitem__)]
-    return found if found != "ja-mecab" or find_spec("MeCab") else "char"
+    kana = scripts["HIRAGANA"] + scripts["KATAKANA"]
+    is_japanese = 10 * kana > letters.total()  # the rest of Japanese is CJK, as Chinese is
+    found = UNSPACED["HIRAGANA" if is_japanese else max(UNSPACED, key=scripts.__getitem__)]
+    return found if found != "ja-mecab" or all(map(find_spec, ("MeCab", "ipadic"))) else "char"
 
 
 def score_translations(translations: Sequence[str], references: Sequence[str]) -> list[Score]:

@@ -54,7 +54,7 @@ class Side:
 
     @property
     def fits(self) -> bool:
-        """Whether the sentences begin with the ids and end with them, one after the other."""
+        """Whether ``starts`` begins with 0, never falls, and ends with the number of ids."""
         in_order = not self.starts[0] and bool((np.diff(self.starts) >= 0).all())
         return in_order and int(self.starts[-1]) == len(self.ids)
 
@@ -149,7 +149,9 @@ def read_pairs(folder: Path) -> Examples:
             for name in SIDES
         )
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder} holds no sentence pairs ({error}): delete it.") from error
+        raise InputError(
+            f"{folder} holds no sentence pairs ({error}): delete it, it is made anew."
+        ) from error
     if len(src.starts) != len(tgt.starts) or not (src.fits and tgt.fits):
-        raise InputError(f"the files in {folder} do not fit together: delete it.")
+        raise InputError(f"the files in {folder} do not fit together: delete it, it is made anew.")
     return Examples((src, tgt), np.arange(len(src.starts) - 1))

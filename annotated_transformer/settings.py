@@ -115,7 +115,7 @@ and at most 1,000,000,000.
 def require_known(
     settings: object, reader: str, known: Mapping[str, Collection[Any] | None]
 ) -> None:
-    """Refuse a dataclass with a setting that a reader of it, named so, cannot express.
+    """Refuse settings that another program cannot express; ``reader`` is its name.
 
     ``known`` lists what it can express: a setting with the values that it can have, or ``None`` for
     any. Whatever it does not list must have its default.
@@ -128,8 +128,9 @@ def require_known(
         default = field.default if made is MISSING else made()
         allowed = known.get(field.name, (default,))
         if allowed is not None and value not in allowed:
-            [*_, wanted] = allowed
-            raise InputError(f"{field.name} is {value!r}, {reader} can only have {wanted!r}.")
+            # Where another value may be None, that stands for one of the others.
+            wanted = " or ".join(repr(one) for one in allowed if one is not None) or "None"
+            raise InputError(f"{field.name} is {value!r}, {reader} can only have {wanted}.")
 
 
 def build(kind: type[Settings], given: Mapping[str, Any]) -> Settings:

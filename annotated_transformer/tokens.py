@@ -94,7 +94,7 @@ class Vocabulary:
         trainer = trainers.BpeTrainer(
             vocab_size=size, special_tokens=list(SPECIALS), show_progress=False
         )
-        cleaned = map(clean, map(with_short_words, each_text(texts)))
+        cleaned = map(with_short_words, map(clean, each_text(texts)))
         tokenizer.train_from_iterator(cleaned, trainer)
         return cls(tokenizer)
 
@@ -108,6 +108,10 @@ class Vocabulary:
         try:
             described = json.loads(text)
             _require_our_rules(described)
+            if described["model"]["type"] == "WordLevel":  # learned before texts were cleaned
+                ids = described["model"]["vocab"]
+                for word in [word for word in ids if clean(word) not in ids]:
+                    ids[clean(word)] = ids.pop(word)
             tokenizer = Tokenizer.from_str(json.dumps(described))
         except KeyboardInterrupt:
             raise

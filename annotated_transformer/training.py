@@ -14,6 +14,7 @@ from annotated_transformer.inputs import require_rate, require_sizes, require_wh
 from annotated_transformer.loss import Loss
 
 Schedule = Callable[[int], float]
+"""From the step, counted from 1, to the learning rate."""
 
 
 def inverse_sqrt_schedule(peak: float, warmup: int) -> Schedule:
@@ -99,13 +100,18 @@ def load_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Give a model what :func:`tensors_of` found in another.
 
     Raises:
-        InputError: if one is missing, or is none of this model's.
+        InputError: if one is missing, is none of this model's, or has another shape.
     """
     own = tensors_of(model)
     if other := sorted(own.keys() ^ tensors.keys()):
         state = "missing" if other[0] in own else "none of the model's"
         raise InputError(f"{other[0]} is {state}: the weights are not those of such a model.")
     for name, tensor in own.items():
+        if tensor.shape != tensors[name].shape:
+            raise InputError(
+                f"{name} has the shape {list(tensors[name].shape)}, the model's is "
+                f"{list(tensor.shape)}."
+            )
         tensor.copy_(tensors[name])
 
 
@@ -265,9 +271,10 @@ class Trainer:
     def auxiliary(self, part: AnyBatch) -> Tensor | float:
         """What the model itself adds to the loss of a part that it has just read, in nats.
 
-        A model with a method ``auxiliary_loss`` says it per target token, as experts do whose work
-        is to be shared; it is 0 for all others, and no part of the loss that is told. The step is
-        that of the whole batch only as far as the parts of such a loss add up to the whole.
+        It is 0, unless the model has a method ``auxiliary_loss``, which gives it per target token
+        (such as the load balancing of a mixture of experts). It is trained on, but is no part of
+        the loss that :meth:`update` returns. The step is that of the whole batch only as far as
+        the parts of such a loss add up to the whole.
         """
         of_model = getattr(self.model, "auxiliary_loss", None)
         return 0.0 if of_model is None else of_model() * part.num_tokens

@@ -1,4 +1,4 @@
-"""Models: what every one of the course can do, and what it remembers between two tokens."""
+"""The interface of every model: it reads, goes on by tokens, and remembers a state between them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

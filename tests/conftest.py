@@ -1,10 +1,11 @@
 """What every test starts from: this checkout, one thread, a fixed seed."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ import comparing_pages
 from browser import VIEWS, launched
 
 ROOT = Path(__file__).resolve().parent.parent
+NO_BROWSER = "there is no browser"
 
 # Who imports them has another device, or another precision, ever after; or trains.
 collect_ignore = ["own_device.py", "two_processes.py", "held_out"]
@@ -28,6 +30,10 @@ os.environ["PYTHONPATH"] = str(ROOT)
 
 # Every program that a test starts has one thread, as the test itself.
 os.environ["OMP_NUM_THREADS"] = "1"
+
+# A shell that starts a program in the background lets it ignore Ctrl-C, which some tests press.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BEFORE = pytest.StashKey[dict[Path, str]]()
 
@@ -49,6 +55,15 @@ def pytest_runtest_setup() -> None:
 def _seed() -> None:
     """Every test draws the same random numbers, alone or after others."""
     torch.manual_seed(0)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What is skipped for want of a browser is told in one line: as if it stood in one place."""
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple) and NO_BROWSER in report.longrepr[2]:
+        report.longrepr = (__file__, 0, report.longrepr[2])
+    return report
 
 
 @contextmanager
@@ -140,8 +155,8 @@ def browser() -> Iterator[Browser]:
                 browser = stack.enter_context(launched(playwright))
             except FileNotFoundError as error:
                 if os.environ.get("CI"):
-                    pytest.fail(f"there is no browser: {error}")
-                pytest.skip(f"there is no browser: {error}")
+                    pytest.fail(f"{NO_BROWSER}: {error}")
+                pytest.skip(f"{NO_BROWSER}: {error}")
         yield browser
 
 

@@ -1,5 +1,6 @@
 """A text is cut the same, however its spaces were typed and whatever is in it that nobody sees."""
 
+import json
 import unicodedata
 
 import pytest
@@ -92,3 +93,13 @@ def test_what_is_no_line_of_text_is_told_with_its_place(tmp_path, text, message)
     path.write_bytes(text)
     with pytest.raises(InputError, match=f"{path}, {message}"):
         list(load_corpus(str(path)).splits["train"])
+
+
+def test_a_word_that_was_learned_uncleaned_keeps_its_id():
+    described = json.loads(Vocabulary.words(["Ende", "Ende", "Anfang"]).to_json())
+    described["normalizer"] = None  # as before version 0.3
+    ids = described["model"]["vocab"]
+    ids["En\u00adde"] = ids.pop("Ende")
+    again = Vocabulary.from_json(json.dumps(described))
+    assert again.encode("Ende En\u00adde Anfang") == [4, 4, 5]
+    assert again.decode([4]) == "Ende"

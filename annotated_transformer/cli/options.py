@@ -46,8 +46,8 @@ def without_usage() -> Iterator[None]:
     except Exception as error:
         if hasattr(error, "ctx"):  # Click's; the usage, which would come first, is the context's
             error.ctx = None
-        if type(error).__name__ == "NoSuchOption":
-            error.message += " A text that begins with a dash comes after --."  # type: ignore[attr-defined]
+        if getattr(error, "option_name", "").startswith("- ") and hasattr(error, "message"):
+            error.message = f"{error.message}. A text that begins with a dash comes after --."
         if hasattr(error, "message") and isinstance(error.__context__, ValidationError):
             (fault, *_) = error.__context__.errors()  # Typer leaves the value out
             requirement = fault["msg"].removeprefix("Input ")

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -109,7 +110,8 @@ def translate(
         if text is None:
             translate_stream(translator, lines_of(sys.stdin.buffer.readline), workers)
             return
-        if len(text.splitlines()) > 1:
+        text = text.strip() or text
+        if "\n" in text:
             raise InputError(
                 f"the text has {len(text.splitlines())} lines: a sentence is one, and several come "
                 "from standard input, one a line."
@@ -199,8 +201,9 @@ def evaluate(
 
 def tell_overlap(corpus: Corpus, name: str) -> None:
     """Say how many pairs of a split stand in the training split, too: they were not unseen."""
-    pairs = set(corpus.split(name))
-    seen = len(pairs.intersection(corpus.split("train")))
+    pairs, seen = set(corpus.split(name)), 0
+    with suppress(InputError):  # a training split that cannot be read is no reason not to score
+        seen = len(pairs.intersection(corpus.split("train")))
     if seen:
         told = f"{seen:,} of {len(pairs):,} different pairs in {name} stand in train, too."
         typer.echo(told, file=SCREEN)

@@ -38,7 +38,7 @@ def learned_vocabularies(corpus: Corpus, subwords: int) -> Vocabularies:
         pairs = corpus.split("train")
         write_vocabularies(Vocabularies.learn(pairs, subwords), folder)
 
-    return read_vocabularies(_made_once(f"{corpus.checksum}-vocabulary-{subwords}", FILES, learn))
+    return read_vocabularies(_made_once(f"{corpus.checksum}-cleaned-{subwords}", FILES, learn))
 
 
 def training_pairs(

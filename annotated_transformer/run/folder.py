@@ -148,7 +148,8 @@ class Run:
             raise InputError(
                 f"{corpus.name} has changed since {self.folder} was begun: its checksum is "
                 f"{corpus.checksum[:12]}…, it was {self.checksum[:12]}…; begin a new run, or say "
-                "with --corpus where the text is now."
+                "with --corpus where the text is now. (Since version 0.3 texts are cleaned: a run "
+                "from before has another checksum where there was something to clean.)"
             )
 
     def require_trainable(self) -> None:

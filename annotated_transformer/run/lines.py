@@ -17,7 +17,6 @@ from typing import cast
 
 import torch
 
-from annotated_transformer.cleaning import clean
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import CPU, computing_in
 from annotated_transformer.errors import InputError
@@ -103,9 +102,9 @@ class LineTranslator:
         if text_of(line) is None:
             return "is not UTF-8 text"
         if b"\0" in line:
-            return "has a NUL, which no text has: is it UTF-16?"
+            return "has a NUL, which no text has (it may be UTF-16)"
         if b"\r" in line:
-            return "has a carriage return inside: do its lines end in one?"
+            return "has a carriage return inside (its lines may end in one)"
         if line and not ids:
             return "has nothing but white space"
         known = [i for i in ids if i != UNK]
@@ -185,9 +184,9 @@ class LineTranslator:
 
 
 def text_of(line: bytes) -> str | None:
-    """The text of a line, cleaned, and without a byte-order mark; nothing if not UTF-8."""
+    """The text of a line, without white space and a byte-order mark; nothing if not UTF-8."""
     try:
-        return clean(line.removeprefix(BOM_UTF8).decode())
+        return line.removeprefix(BOM_UTF8).decode().strip()
     except UnicodeDecodeError:
         return None
 

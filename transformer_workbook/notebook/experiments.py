@@ -141,8 +141,9 @@ ANEW = "TRAIN"
 def train_once(name: str, model: torch.nn.Module, train: Callable[[], T]) -> T:
     """Train a model, if nobody has done so: else give it the weights that were kept.
 
-    They are kept in 32 bits, with what ``train`` returned, which JSON must be able to hold. With
-    the environment variable ``TRAIN``, or without the file, the model is trained here.
+    They are kept in 32 bits, with what ``train`` returned, which JSON must be able to hold; another
+    training needs another name. With the environment variable ``TRAIN``, or without the file, the
+    model is trained here.
 
     Returns:
         What ``train`` returned.

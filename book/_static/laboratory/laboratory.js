@@ -618,7 +618,7 @@ function withLanguages(model, languages = model.languages) {
 // A text as a vocabulary of words has it, which may know neither capitals nor the end's full stop.
 function asWritten(vocabulary, text) {
   if (!vocabulary.words) return text;
-  const words = text.split(/\p{White_Space}+/u).filter(Boolean);
+  const words = cleaned(text).split(" ").filter(Boolean);
   return words.map((each, i) => {
     const bare = i === words.length - 1 ? each.replace(/[.?!]+$/, "") : each;
     return [each, each.toLowerCase(), bare, bare.toLowerCase()].find(
