@@ -128,7 +128,7 @@ class MultiHeadAttention(nn.Module):
         seen: KeyValues,
         mask: Bool[Tensor, "#batch #heads #query key"] | None,
     ) -> Float[Tensor, "batch heads query d_v"]:
-        """softmax(Q Kᵀ / √d_k) V of every head; keys and values serve their groups of queries."""
+        """What every head gathers from the values: each key and value serves a group of queries."""
         keys, values = seen.keys, seen.values
         if self.num_kv_heads < self.num_heads:
             group = self.num_heads // self.num_kv_heads
