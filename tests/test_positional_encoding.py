@@ -75,9 +75,9 @@ def test_a_position_beyond_the_table_is_refused(encoding):
     assert encode(torch.zeros(1, 1, 6), torch.tensor([[3]])).shape == (1, 1, 6)
     assert encode(torch.zeros(1, 0, 6)).shape == (1, 0, 6)
     with pytest.raises(InputError, match="at position 4, counted from 0, and the model knows 4"):
-        encode(torch.zeros(1, 5, 6))
-    for row in ([3, 4], [-1, 0]):
-        with pytest.raises(InputError, match=f"at position {row[row[0] == 3]}, counted from 0"):
+        encode(torch.zeros(1, 6, 6))
+    for row, first in (([3, 4], 4), ([-1, 0], -1), ([3, 9], 9)):
+        with pytest.raises(InputError, match=f"at position {first}, counted from 0"):
             encode(torch.zeros(2, 2, 6), torch.tensor([[0, 1], row]))
 
 
