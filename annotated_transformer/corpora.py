@@ -14,7 +14,7 @@ from typing import Any
 
 from annotated_transformer.cleaning import clean
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import with_short_words
+from annotated_transformer.inputs import LONGEST_WORD, with_short_words
 from annotated_transformer.multi30k import multi30k_folder
 from annotated_transformer.toy import toy_corpus
 
@@ -282,7 +282,8 @@ def _lines(path: Path) -> Iterator[str]:
                 place = f"{path}, line {number:,}"
                 text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().rstrip()
                 require_lines(text, place)
-                with_short_words(clean(text), f"{place}: ")
+                if len(text) > LONGEST_WORD:  # whoever asks for the lines cleans them all
+                    with_short_words(clean(text), f"{place}: ")
                 yield text
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         where = place if isinstance(error, UnicodeDecodeError) else path

@@ -21,8 +21,8 @@ class Answer:
 
     exercise: str
     answer: Any
-    slip: str = ""
-    """What is wrong with it; nothing, if it is right."""
+    slip: str
+    """What is wrong with it."""
 
 
 ANSWERS: list[Answer] = []
