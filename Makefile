@@ -69,7 +69,7 @@ lock:
 	$(LOCK_PYTHON) -m venv _build/lock
 	_build/lock/bin/python -m pip install --quiet --upgrade pip pip-tools
 	CUSTOM_COMPILE_COMMAND="make lock" _build/lock/bin/pip-compile $(if $(UPGRADE),--upgrade) \
-		--quiet --allow-unsafe --strip-extras --extra export --extra notebooks --extra book --extra dev \
+		--quiet --allow-unsafe --strip-extras --extra export --extra sentences --extra notebooks --extra book --extra dev \
 		--no-emit-index-url --no-emit-find-links --output-file=requirements.txt pyproject.toml
 	sed -i 's/^\([^ #]*==[^ +]*\)+[^ ]*/\1/' requirements.txt
 	sed -i "s/ruff==[^\"]*/$$(grep '^ruff==' requirements.txt)/" .pre-commit-config.yaml

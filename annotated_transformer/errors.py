@@ -23,8 +23,8 @@ def require_choice(name: str, value: object, choices: Collection[str]) -> None:
         raise InputError(f"{name} is {value!r}, it must be one of {', '.join(choices)}.")
 
 
-def require_library(name: str) -> ModuleType:
-    """Import a library that only exporting and importing models needs.
+def require_library(name: str, extra: str = "export") -> ModuleType:
+    """Import a library that the package needs seldom, installed by the name of its extra.
 
     Raises:
         InputError: if it is not installed.
@@ -34,5 +34,5 @@ def require_library(name: str) -> ModuleType:
     except ImportError as error:
         library = name.partition(".")[0]
         raise InputError(
-            f"{library} is not installed: pip install 'annotated-transformer[export]'."
+            f"{library} is not installed: pip install 'annotated-transformer[{extra}]'."
         ) from error

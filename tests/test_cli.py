@@ -752,6 +752,53 @@ def test_what_the_vocabulary_does_not_know_is_said_beside_the_translation(traine
     ]
 
 
+class Upper(LineTranslator):
+    """Translates into capitals, and cannot translate what has a star."""
+
+    def whole(self, lines):
+        texts = [line.decode(errors="replace") for line in lines]
+        return [
+            Line([""], "has a star") if "*" in text else Line([text.upper()], None, ("x",))
+            for text in texts
+        ]
+
+
+def test_a_line_is_split_into_sentences(trained):
+    upper = Upper(Run.open(trained), Search(), split="de")
+    for line, translation in {
+        "Herr Dr. Eins kam.  Am 3. Mai? Ja!": "HERR DR. EINS KAM. AM 3. MAI? JA!",
+        ">>fra<< Eins. Zwei.": ">>FRA<<EINS. >>FRA<<ZWEI.",
+        "": "",
+    }.items():
+        assert upper([line.encode()]) == [Line([translation], None, ("x",))]
+    assert upper([b"Eins. Zw*i. Drei."]) == [Line([""], "has a star")]
+    done = call("translate", trained, "eins zwei", "--split-sentences", "de")
+    assert (done.exit_code, done.stdout) == (0, call("translate", trained, "eins zwei").stdout)
+    assert [
+        line.fault
+        for line in LineTranslator(Run.open(trained), Search(), split="de")(
+            [b"eins\0zwei. drei", b"eins. zwei" * 20_000, b"eins. \xff", b""]
+        )
+    ] == [
+        "has a NUL, which no text has (it may be UTF-16)",
+        "has more than 100,000 bytes",
+        "is not UTF-8 text",
+        None,
+    ]
+    for more, told in {
+        ("--split-sentences", "german"): "the language is 'german', it must be",
+        (
+            "--split-sentences",
+            "de",
+            "--beam",
+            "2",
+            "--best",
+            "2",
+        ): "best is 2: where lines",
+    }.items():
+        assert told in call("translate", trained, "eins", *more).stderr
+
+
 def test_a_text_of_several_lines_and_the_name_of_a_file_are_noticed(trained, tmp_path):
     result = call("translate", trained, "eins\nzwei")
     assert "Error: the text has 2 lines: a sentence is one, and several come" in result.stderr

@@ -17,7 +17,7 @@ from annotated_transformer.cli import app
 from annotated_transformer.decoding import GREEDY
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import export_to_ctranslate2, import_marian
-from annotated_transformer.run import Run
+from annotated_transformer.run import LineTranslator, Run
 from annotated_transformer.run.sentence_pieces import SentencePieces, vocabulary_of_json
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 from annotated_transformer.toy import toy_corpus
@@ -210,6 +210,13 @@ def test_a_text_is_cut_as_by_hugging_face(tmp_path, learning, text):
     numbers = numbers_of(src, folder / "vocab.json")
     theirs = [numbers[i] for i in tokenizer.convert_tokens_to_ids(tokenizer._tokenize(text))]
     assert src.encode(text) == [UNK if i == EOS else i for i in theirs]
+
+
+def test_a_language_that_the_model_does_not_have_is_told(tmp_path, learning):
+    run = import_marian(learning[0], tmp_path / "run")
+    known, unknown = LineTranslator(run, GREEDY)([b">>kor<< I am", b">>ko<< I am"])
+    assert known.fault is None
+    assert unknown.fault == "begins with >>ko<<, and the model has >>kor<<"
 
 
 def test_sentence_pieces_are_written_and_read(texts_folder):

@@ -64,6 +64,14 @@ def translate(
     prefix: Annotated[
         str | None, typer.Option(help="What every translation has to begin with.")
     ] = None,
+    split_sentences: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LANGUAGE",
+            help="Split each line into sentences by the rules of a language (en, de, ko, …), and "
+            "put their translations together.",
+        ),
+    ] = None,
     device: DeviceOption = "auto",
     precision: PrecisionOption = "float32",
     engine: Annotated[
@@ -86,6 +94,8 @@ def translate(
 ) -> None:
     """Translate a text, or all lines of standard input, with the weights of the best validation.
 
+    A line is translated as one sentence: of several on a line, a model that was trained on single
+    sentences loses some, and --split-sentences splits them first.
     A line that cannot be translated costs itself alone: its translation is empty, and a sentence on
     standard error says why. A text of any length is translated as it is read, a thousand
     lines at a time, in order.
@@ -96,7 +106,7 @@ def translate(
     if handed_over(package, translate, locals() | {"workers": 1, "engine": engine or "readable"}):
         return
     with one_sentence():
-        require_text(run, text, prefix)
+        require_text(run, text, prefix, split_sentences)
         opened = Run.open(run, choose_device(device))
         if engine is not None:
             opened = replace(opened, recipe=opened.recipe.changed({"engine": engine}))
@@ -106,7 +116,7 @@ def translate(
             opened.recipe.search, beam=beam, alpha=alpha, best=best, sample=sample or None,
             temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
         )  # fmt: skip
-        translator = LineTranslator(opened, search, prefix, precision)
+        translator = LineTranslator(opened, search, prefix, precision, split_sentences)
         if text is None:
             translate_stream(translator, lines_of(sys.stdin.buffer.readline), workers)
             return

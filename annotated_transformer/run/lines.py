@@ -2,7 +2,6 @@
 
 import os
 import signal
-from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -22,6 +21,8 @@ from annotated_transformer.devices import CPU, computing_in
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast import fast_translator
 from annotated_transformer.run.folder import Run
+from annotated_transformer.run.sentence_pieces import SentencePieces
+from annotated_transformer.run.sentences import LANGUAGE_CODE, sentence_splitter, text_of
 from annotated_transformer.tokens import UNK
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import require_known, search_all
@@ -46,6 +47,27 @@ class Line:
     unknown: tuple[str, ...] = ()  # words of which the vocabulary does not know all
 
 
+def damage_of(line: bytes) -> str | None:
+    """Why a line is no line of text, as the end of a sentence."""
+    if len(line) > LONGEST:
+        return f"has more than {LONGEST:,} bytes"
+    if text_of(line) is None:
+        return "is not UTF-8 text"
+    if b"\0" in line:
+        return "has a NUL, which no text has (it may be UTF-16)"
+    if b"\r" in line:
+        return "has a carriage return inside (its lines may end in one)"
+    return None
+
+
+def put_together(sentences: Sequence[Line]) -> Line:
+    """The line of some sentences: their translations in a row, or the first fault of one."""
+    fault = next((line.fault for line in sentences if line.fault), None)
+    text = " ".join(line.translations[0] for line in sentences)
+    unknown = chain.from_iterable(line.unknown for line in sentences)
+    return Line([""] if fault else [text], fault, tuple(dict.fromkeys(unknown)) * (not fault))
+
+
 def lines_of(readline: Callable[[int], bytes]) -> Iterator[bytes]:
     """The lines of a stream; of one that is too long, only so much that this can be seen.
 
@@ -66,15 +88,24 @@ class LineTranslator:
     search: Search
     prefix: str | None = None
     precision: str = "float32"
+    split: str | None = None  # the language by whose rules lines are cut into sentences
 
     def __post_init__(self) -> None:
-        """Refuse a prefix that no translation can begin with.
+        """Refuse a prefix that no translation can begin with, and what sentences do not have.
 
         Raises:
-            InputError: if the vocabulary does not know all of it.
+            InputError: if the vocabulary does not know all of the prefix, or lines are cut into
+                sentences and have a prefix or more than one translation, or cannot be cut.
         """
         prefix = self.prefix or ""
         require_known("prefix", prefix, self.run.vocabularies.tgt.encode(prefix))
+        if self.split is not None:
+            sentence_splitter(self.split)
+            if prefix or self.search.best > 1:
+                raise InputError(
+                    f"prefix is {prefix!r} and best is {self.search.best}: where lines are split "
+                    "into sentences there is no prefix, and one translation."
+                )
 
     @cached_property
     def fast(self) -> Transformer:
@@ -97,16 +128,16 @@ class LineTranslator:
         """
         longest = self.run.model.max_length or LONGEST
         room = min(len(ids) + 1 + self.search.extra_length, longest)
-        if len(line) > LONGEST:
-            return f"has more than {LONGEST:,} bytes"
-        if text_of(line) is None:
-            return "is not UTF-8 text"
-        if b"\0" in line:
-            return "has a NUL, which no text has (it may be UTF-16)"
-        if b"\r" in line:
-            return "has a carriage return inside (its lines may end in one)"
+        if damage := damage_of(line):
+            return damage
         if line and not ids:
             return "has nothing but white space"
+        code = LANGUAGE_CODE.match(text_of(line) or "")
+        src = self.run.vocabularies.src
+        if code and isinstance(src, SentencePieces) and code[0] not in src.languages:
+            return (
+                f"begins with {code[0]}, and the model has {', '.join(src.languages) or 'no codes'}"
+            )
         known = [i for i in ids if i != UNK]
         if ids and not self.run.vocabularies.src.decode(known).strip():
             return "has nothing that the vocabulary knows"
@@ -121,6 +152,15 @@ class LineTranslator:
 
     def __call__(self, lines: Sequence[bytes]) -> list[Line]:
         """The translations of some lines, each as if it came alone."""
+        if self.split is None:
+            return self.whole(lines)
+        split = sentence_splitter(self.split)
+        cut = [[line] if damage_of(line) else split(line) for line in lines]
+        found = iter(self.whole(list(chain.from_iterable(cut))))
+        return [put_together(list(islice(found, len(sentences)))) for sentences in cut]
+
+    def whole(self, lines: Sequence[bytes]) -> list[Line]:
+        """The translations of some lines, each as one sentence."""
         (src, tgt), search = self.run.vocabularies, self.search
         prefix = tgt.encode(self.prefix or "")
         ids = src.encode_all([text_of(line) or "" for line in lines])
@@ -181,14 +221,6 @@ class LineTranslator:
             raise InputError("a process that translates was killed: take --workers 1.") from error
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def text_of(line: bytes) -> str | None:
-    """The text of a line, without white space and a byte-order mark; nothing if not UTF-8."""
-    try:
-        return line.removeprefix(BOM_UTF8).decode().strip()
-    except UnicodeDecodeError:
-        return None
 
 
 translator: Callable[[Sequence[bytes]], list[Line]]

@@ -7,6 +7,7 @@ from typing import Any
 
 from annotated_transformer.errors import InputError, require_library
 from annotated_transformer.inputs import each_text
+from annotated_transformer.run.sentences import LANGUAGE_CODE
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 KIND = "SentencePiece"
@@ -66,6 +67,11 @@ class SentencePieces(Vocabulary):
     def __len__(self) -> int:
         return len(self._tokens)
 
+    @property
+    def languages(self) -> list[str]:
+        """The tokens that tell the language to translate into, such as ``>>fra<<``."""
+        return [token for token in self._tokens if LANGUAGE_CODE.fullmatch(token)]
+
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Cut texts into tokens and give their ids; a piece that has none is unknown."""
         parts = [self._language_and_text(text) for text in each_text(texts)]
@@ -77,8 +83,8 @@ class SentencePieces(Vocabulary):
 
     @staticmethod
     def _language_and_text(text: str) -> tuple[list[str], str]:
-        if text.startswith(">>") and (end := text.find("<<")) > 0:
-            return [text[: end + 2]], text[end + 2 :]
+        if code := LANGUAGE_CODE.match(text):
+            return [code[0]], text[code.end() :]
         return [], text
 
     def decode(self, ids: Sequence[int]) -> str:
