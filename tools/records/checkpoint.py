@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from annotated_transformer.decoding import Search
-from annotated_transformer.evaluation import evaluate
-from annotated_transformer.run import Recipe, Run
+from annotated_transformer.evaluation import evaluate, score_translations
+from annotated_transformer.run import LineTranslator, Recipe, Run
 from records import captions
 from records.tables import Row, Tables, read
 
@@ -74,6 +74,10 @@ training split alone.
 The model knows captions: short sentences in the present tense about what can be seen. On anything
 else it writes captions, too. It repeats the habits of the people who wrote them, for example in
 whom they call a man, a woman or a boy.
+
+Texts of another form than those it was trained on, made of {test}:
+
+{forms}
 """
 
 
@@ -145,6 +149,28 @@ def mark_best(rows: list[Row]) -> list[Row]:
     return [{**row, "chosen": row is best} for row in rows]
 
 
+def forms_of(run: Run) -> str:
+    """A table of BLEU on the test split as it is, and in forms that the training text lacks."""
+    pairs = list(captions.corpus().split(captions.TEST))
+    twos = [
+        tuple(map(" ".join, zip(*pairs[i : i + 2], strict=True))) for i in range(0, len(pairs), 2)
+    ]
+    capitals = [(source.upper(), target) for source, target in pairs]
+    lines = ["| form | BLEU, lower-cased |", "|---|---|"]
+    for form, texts, split in (
+        ("as they are", pairs, None),
+        ("in capitals", capitals, None),
+        ("two captions on a line", twos, None),
+        ("two captions on a line, `--split-sentences de`", twos, "de"),
+    ):
+        translator = LineTranslator(run, run.recipe.search, split=split)
+        found = translator.translate([source.encode() for source, _ in texts], workers=1)
+        scores = score_translations([line.translations[0] for line in found], [t for _, t in texts])
+        bleu = captions.by_name(scores)["BLEU, lower-cased"]
+        lines.append(f"| {form} | {bleu.value:.2f} |")
+    return "\n".join(lines)
+
+
 def write_card(run: Run, minutes: float) -> None:
     """Write README.md beside the checkpoint."""
     recipe, signatures = run.recipe, {}
@@ -166,6 +192,8 @@ def write_card(run: Run, minutes: float) -> None:
         lower=signatures["BLEU, lower-cased"],
         chrf=signatures["chrF"],
         minutes=minutes,
+        test=captions.TEST,
+        forms=forms_of(run),
         recipe=json.dumps(recipe.to_settings(), indent=2),
         **{name: getattr(recipe, name) for name in ("seed", "steps", "batch_tokens")},
     )
