@@ -1,8 +1,10 @@
 """The folder of a run: a trained model, and all that is needed to use it or to go on."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from hashlib import sha256
 from pathlib import Path
 
 import torch
@@ -43,6 +45,7 @@ class Run:
     ``checkpoint.safetensors`` is where the training stands: what it needs to go on.
     ``model.safetensors`` has the averaged weights of the best validation: what translates.
     ``learning_curve.csv`` has a row for each validation.
+    ``start.safetensors`` is there if it began with the weights of another run.
     """
 
     folder: Path
@@ -59,17 +62,23 @@ class Run:
         recipe: Recipe,
         corpus: Corpus,
         *,
+        start: "Run | None" = None,
         strict: bool = False,
         device: torch.device | None = None,
     ) -> "Run":
         """Learn the vocabularies from the training split and begin a run in an empty folder.
 
-        The folder is there with all that belongs into it, or not at all.
+        With ``start``, it begins with the vocabularies, the sizes and the weights of that run,
+        which are copied: it is not needed any longer. The folder is there with all that belongs
+        into it, or not at all.
 
         Raises:
-            InputError: if there is something in the folder already, the corpus has one language
-                alone, or for what :func:`prepare` says; ``strict`` is handed to it.
+            InputError: if there is something in the folder already, it is in that of ``start``, the
+                recipe is for another model, the corpus has one language alone, or for what
+                :func:`prepare` says; ``strict`` is handed to it.
         """
+        if start and Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(start.folder)):
+            raise InputError(f"{folder} is in the run to begin with: choose another place.")
         require_empty(folder, f", or go on with `annotated-transformer resume {quoted(folder)}`")
         device = device or torch.get_default_device()
         if len(corpus.languages) != 2:
@@ -77,10 +86,26 @@ class Run:
                 f"{corpus.name} is read in {corpus.languages[0]} alone: a translator needs a "
                 "source and a target, languages as SRC-TGT."
             )
-        checksum, vocabularies = corpus.checksum, learned_vocabularies(corpus, recipe.subwords)
+        weights = b""
+        if start:
+            recipe, vocabularies, weights = start.handed_on(recipe)
+        elif recipe.start:
+            raise InputError(
+                f"the recipe begins with weights whose SHA-256 is {recipe.start}: say with --from "
+                "where they are."
+            )
+        else:
+            vocabularies = learned_vocabularies(corpus, recipe.subwords)
+        run = cls(folder, recipe, corpus.checksum, vocabularies, device)
         prepared = prepare(recipe, corpus, vocabularies, device, strict)
-        fill_folder(folder, lambda path: write_description(path, recipe, checksum, vocabularies))
-        return cls(folder, recipe, checksum, vocabularies, device, prepared)
+
+        def write(path: Path) -> None:
+            write_description(path, recipe, run.checksum, vocabularies)
+            if weights:
+                (path / run.start.name).write_bytes(weights)
+
+        fill_folder(folder, write)
+        return replace(run, prepared=prepared)
 
     @classmethod
     def from_weights(
@@ -111,6 +136,20 @@ class Run:
 
         fill_folder(folder, write)
         return run
+
+    def handed_on(self, recipe: Recipe) -> tuple[Recipe, Vocabularies, bytes]:
+        """What a training begins with that goes on with the weights that translate here.
+
+        That is the recipe for this model, the vocabularies, and the file of the weights, whose
+        SHA-256 the recipe says.
+
+        Raises:
+            InputError: if there are no weights yet, or the recipe is for another model.
+        """
+        recipe = recipe.for_model_of(self.recipe)
+        self.read(self.weights)
+        file = self.weights.read_bytes()
+        return replace(recipe, start=sha256(file).hexdigest()), self.vocabularies, file
 
     @classmethod
     def open(cls, folder: Path, device: torch.device | None = None) -> "Run":
@@ -160,7 +199,9 @@ class Run:
         """
         if self.weights.exists() and load_progress(self.weights).get("exported"):
             raise InputError(
-                f"{self.folder} was exported to translate with, its training cannot go on."
+                f"{self.folder} was exported to translate with, its training cannot go on: begin "
+                f"another one with its weights, `annotated-transformer train --from "
+                f"{quoted(self.folder)}`."
             )
 
     def require_steps(self, recipe: Recipe) -> None:
@@ -187,6 +228,11 @@ class Run:
         return self.folder / "model.safetensors"
 
     @property
+    def start(self) -> Path:
+        """The weights of another run that it began with, as they were there."""
+        return self.folder / "start.safetensors"
+
+    @property
     def learning_curve(self) -> Path:
         """How the training went."""
         return self.folder / "learning_curve.csv"
@@ -198,13 +244,35 @@ class Run:
         Raises:
             InputError: if there are no weights yet, or they do not belong to the recipe.
         """
-        weights, _ = load_checkpoint(self.weights)
-        # The recipe may say any size: what the file holds has room, and nothing else is built.
-        require_fit(weights, self.recipe.model_without_weights(self.vocabularies), self.weights)
+        weights = self.read(self.weights)
         with same_randomness():  # its fresh weights are of no interest
             model = self.recipe.make_model(self.vocabularies)
         load_tensors(model, weights)
         return move(model.eval(), self.device)
+
+    def first_model(self) -> Translator:
+        """The model before its training: with fresh weights, or with those of another run.
+
+        Raises:
+            InputError: if those are not in the folder any longer, or have changed.
+        """
+        model = self.recipe.make_model(self.vocabularies)
+        if self.recipe.start and not self.checkpoint.exists():
+            load_tensors(model, self.read(self.start))
+            if sha256(self.start.read_bytes()).hexdigest() != self.recipe.start:
+                raise InputError(f"{self.start} is not what {self.folder} was begun with.")
+        return move(model, self.device)
+
+    def read(self, path: Path) -> dict[str, Tensor]:
+        """The weights in a file, such as the model has.
+
+        Raises:
+            InputError: if there is no such file, or it does not belong to the recipe.
+        """
+        weights, _ = load_checkpoint(path)
+        # The recipe may say any size: what the file holds has room, and nothing else is built.
+        require_fit(weights, self.recipe.model_without_weights(self.vocabularies), path)
+        return weights
 
     def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:
         """Translate texts with the trained model, as the recipe says unless a search is given."""

@@ -11,7 +11,6 @@ from typing import Any, cast
 from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus, load_corpus
-from annotated_transformer.devices import move
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.fast import FastTrainer
@@ -37,9 +36,9 @@ from annotated_transformer.translator import Translator
 
 
 def new_trainer(run: Run) -> Trainer:
-    """A trainer for the fresh model of a run, set up as its recipe says."""
+    """A trainer for the model that a run begins with, set up as its recipe says."""
     recipe = run.recipe
-    model, schedule = move(recipe.make_model(run.vocabularies), run.device), recipe.make_schedule()
+    model, schedule = run.first_model(), recipe.make_schedule()
     settings: dict[str, Any] = {
         "optimizer": recipe.make_optimizer(model),
         "clip": recipe.clip,

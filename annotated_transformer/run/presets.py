@@ -46,12 +46,23 @@ PRESETS: dict[str, dict[str, Any]] = {
         "average_decay": 0.998,
         "validate_every": 500,
     },
+    "finetune": {
+        "steps": 1000,
+        "schedule": "linear",
+        "peak_rate": 5e-5,
+        "warmup": 100,
+        "smoothing": 0.1,
+        "average_decay": 0.98,
+        "validate_every": 50,
+        "patience": 5,
+    },
     "base": PAPER | {"steps": 100_000, "peak_rate": (512 * 4000) ** -0.5},
     "big": PAPER | {"steps": 300_000, "peak_rate": (1024 * 4000) ** -0.5},
 }
 MEANINGS = {
     "tiny": "for the toy corpus: minutes on one CPU core",
     "medium": "for some ten thousand real sentences: an hour on two CPU cores",
+    "finetune": "for a trained model (train --from) and some hundred to some thousand sentences",
     "base": "the base Transformer of Vaswani et al. 2017: days on a GPU",
     "big": "the big Transformer of Vaswani et al. 2017: weeks on a GPU",
 }
@@ -62,7 +73,7 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "base": {"transformer": {"share_embeddings": True}},
     "big": {"transformer": BIG_TRANSFORMER},
 }
-"""By preset and model. For a model that is not named, "tiny" and "medium" leave its defaults."""
+"""By preset and model. For a model that is not named, most presets leave its defaults."""
 
 
 def preset(model: str, corpus: str, name: str | None = None, **changes: Any) -> Recipe:

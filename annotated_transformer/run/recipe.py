@@ -1,7 +1,7 @@
 """Recipes: everything that decides how a training run goes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import isfinite
 from typing import Annotated, Any
 
@@ -79,6 +79,8 @@ class Recipe:
     patience: Size | None = None  # validations without a better one before it stops early
     search: Search = field(default_factory=lambda: Search(beam=4))  # unless another is asked for
     sizes: dict[str, Any] = field(default_factory=dict)  # what differs from the model's defaults
+    freeze: str = ""  # how the names of parameters begin that are not trained, with commas between
+    start: str | None = None  # SHA-256 of the file of weights that it begins with; None: fresh ones
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense; what else may be in the way, :func:`prepare` finds.
@@ -162,11 +164,26 @@ class Recipe:
     def make_model(self, vocabularies: Vocabularies) -> Translator:
         """The model with fresh weights, the same ones for the same seed (of all of torch).
 
+        What ``freeze`` names has no gradients. A matrix that has several names is frozen by any.
+
         Raises:
-            InputError: if it cannot be built.
+            InputError: if it cannot be built, no parameter has such a name, or all would be frozen.
         """
         torch.manual_seed(self.seed)
-        return make_model(self.model, self.make_config(*map(len, vocabularies)))
+        model = make_model(self.model, self.make_config(*map(len, vocabularies)))
+        named = [*model.named_parameters(remove_duplicate=False)]
+        for prefix in self.freeze.replace(",", " ").split():
+            if not (frozen := [weight for name, weight in named if name.startswith(prefix)]):
+                parts = dict.fromkeys(name.partition(".")[0] for name, _ in named)
+                raise InputError(
+                    f"freeze is {BRIEF.repr(prefix)}, the name of a parameter must begin so: there "
+                    f"are {', '.join(parts)}."
+                )
+            for weight in frozen:
+                weight.requires_grad_(False)
+        if not any(weight.requires_grad for _, weight in named):
+            raise InputError(f"freeze is {self.freeze!r}, it must leave something to train.")
+        return model
 
     def model_without_weights(self, vocabularies: Vocabularies) -> Translator:
         """The model without weights, its shapes alone: it takes no memory, whatever its sizes.
@@ -180,6 +197,25 @@ class Recipe:
                 return self.make_model(vocabularies)
         except RuntimeError as error:  # numbers of numbers that no number can hold
             raise InputError(f"a model of these sizes cannot be built ({error}).") from error
+
+    def for_model_of(self, other: "Recipe") -> "Recipe":
+        """The recipe to go on with a model that another recipe made; dropout may be another.
+
+        Raises:
+            InputError: if this one is of another kind of model, vocabulary, or shape.
+        """
+        refused = "{} is {!r}, that of the run to begin with is {!r}: its weights fit no other."
+        if self.model != other.model:
+            raise InputError(refused.format("model", self.model, other.model))
+        sizes, subwords = other.sizes | self.sizes, self.subwords or other.subwords
+        made = replace(self, sizes=sizes, subwords=subwords)
+        ours, theirs = (
+            {"subwords": one.subwords} | asdict(one.make_config(9, 9)) for one in (made, other)
+        )
+        for name, value in theirs.items():
+            if name != "dropout" and ours[name] != value:
+                raise InputError(refused.format(name, ours[name], value))
+        return made
 
     @property
     def longest(self) -> int:
@@ -206,15 +242,16 @@ class Recipe:
     def changed(self, changes: Mapping[str, Any]) -> "Recipe":
         """The recipe with other settings, by name: its own, sizes of its model, or its search's.
 
-        The model stays: another one has other sizes. Where several have a setting of that name, the
-        first is meant; ``search.seed`` is the search's, whatever else there is.
+        The model stays: another one has other sizes; and so does what it begins with. Where several
+        have a setting of that name, the first is meant; ``search.seed`` is the search's, whatever else there is.
 
         Raises:
             InputError: if there is no such setting, or it cannot have that value.
         """
         settings = self.to_settings()
         parts = {
-            "": {field.name for field in fields(self)} - {"model", "corpus", "sizes", "search"},
+            "": {field.name for field in fields(self)}
+            - {"model", "corpus", "sizes", "search", "start"},
             "sizes.": {field.name for field in fields(MODELS[self.model][1])}
             - {"src_vocab", "tgt_vocab"},
             "search.": {field.name for field in fields(Search)},
