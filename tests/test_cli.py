@@ -90,6 +90,23 @@ def trained(tsv, tmp_path_factory):
     return out
 
 
+@pytest.mark.parametrize(
+    ("options", "rate"),
+    [([], 5e-5), (["--recipe", "medium.json", "--model", "transformer"], 2e-3)],
+)
+def test_a_training_begins_with_the_weights_of_another(trained, tsv, tmp_path, options, rate):
+    Path("medium.json").write_text(done("recipes", "finetune").stdout.replace("5e-05", "2e-3"))
+    given = ["--from", trained, "--corpus", tsv, "--steps", 2, "--set", "freeze=decoder"]
+    done("train", *given, *options, "--out", tmp_path / "tuned")
+    tuned, start = Run.open(tmp_path / "tuned"), Run.open(trained)
+    assert (tuned.recipe.sizes, tuned.recipe.peak_rate) == (start.recipe.sizes, rate)
+    assert [v.to_json() for v in tuned.vocabularies] == [v.to_json() for v in start.vocabularies]
+    change = {name: (start.read(start.weights)[name] - weight).abs().max() for name, weight in
+              tuned.read(tuned.weights).items()}  # fmt: skip
+    assert all((moved == 0) == name.startswith("decoder") for name, moved in change.items()
+               if "key.bias" not in name)  # fmt: skip
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_training_needs_nothing_but_the_name_of_the_model(model):
     result = done("train", "--model", model, "--steps", 1)

@@ -13,7 +13,7 @@ from annotated_transformer.transformer import TransformerConfig
 
 every_preset = pytest.mark.parametrize(
     ("model", "name"),
-    [(model, name) for model in MODELS for name in ("tiny", "medium")]
+    [(model, name) for model in MODELS for name in ("tiny", "medium", "finetune")]
     + [("transformer", "base"), ("transformer", "big")],
 )
 

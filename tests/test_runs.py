@@ -1,11 +1,13 @@
 import csv
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -661,6 +663,84 @@ def test_a_training_with_frozen_weights_goes_on(tmp_path, monkeypatch):
     assert train(parts, CORPUS) is signal.SIGINT
     train(Run.open(parts.folder), CORPUS)
     assert_same_end(whole, parts)
+
+
+# --- with the weights of another run --------------------------------------------------------------
+
+
+FROZEN = {"seq2seq": "src_embedding,encoder", "transformer": "encoder.0.self, output"}
+"""By the name of a model; the output of a Transformer is the embedding of its target, too."""
+
+
+def fine_tuned(folder, start, **changes):
+    """A run that was begun with the weights of another, and not trained yet."""
+    settings = {"steps": 12, "batch_tokens": 40, "validate_every": 5, "warmup": 4}
+    changed = Recipe(start.recipe.model, "letters", seed=7, **settings | changes)
+    return Run.create(folder, changed, CORPUS, start=start)
+
+
+@pytest.mark.parametrize(
+    ("model", "engine"),
+    [("seq2seq", "readable"), ("transformer", "readable"), ("transformer", "fast")],
+)
+@pytest.mark.parametrize("exported", [False, True])
+def test_a_run_goes_on_with_the_weights_of_another(tmp_path, monkeypatch, model, engine, exported):
+    start = trained(tmp_path / "start", model)
+    if exported:
+        start = start.export(tmp_path / "exported")
+    before = {path: path.read_bytes() for path in start.folder.iterdir()}
+    whole, parts = (
+        fine_tuned(tmp_path / name, start, engine=engine, freeze=FROZEN[model])
+        for name in ("whole", "parts")
+    )
+    assert before == {path: path.read_bytes() for path in start.folder.iterdir()}
+    weights = start.read(start.weights)
+    for name, tensor in loop.new_trainer(whole).average.weights.items():
+        assert torch.equal(tensor, weights[name].float())
+    train(whole, CORPUS)
+    shutil.rmtree(start.folder)
+    stop_after(monkeypatch, 7)
+    assert train(Run.open(parts.folder), CORPUS) is signal.SIGINT
+    train(Run.open(parts.folder), CORPUS)
+    assert_same_end(whole, parts)
+    described = json.loads((parts.folder / "recipe.json").read_text())
+    assert described["start"] == sha256(before[start.weights]).hexdigest()
+    frozen = tuple(FROZEN[model].replace("output", "output,tgt_embedding.tokens").split(","))
+    for name, weight in load_checkpoint(whole.checkpoint)[0].items():
+        kind, _, name = name.partition(".")
+        if kind in ("model", "average") and not name.endswith("key.bias"):
+            is_frozen = name.startswith(tuple(part.strip() for part in frozen))
+            assert torch.equal(weight, weights[name].float()) == is_frozen
+
+
+def test_weights_to_begin_with_that_are_not_what_they_were(tmp_path):
+    run = fine_tuned(tmp_path / "run", trained(tmp_path / "start"), steps=1)
+    with pytest.raises(
+        InputError, match="start is '[0-9a-f]*', the SHA-256 of weights to begin with: say"
+    ):
+        Run.create(tmp_path / "other", run.recipe, CORPUS)
+    shutil.copy(trained(tmp_path / "another", seed=3).weights, run.start)
+    with pytest.raises(InputError, match="start.safetensors is not what .*run was begun with"):
+        train(run, CORPUS)
+    run.start.unlink()
+    with pytest.raises(InputError, match="there is no .*start.safetensors"):
+        train(run, CORPUS)
+
+
+def test_a_recipe_for_other_words_begins_with_no_weights_of_another(tmp_path):
+    start = trained(tmp_path / "start", "transformer", subwords=20)
+    assert fine_tuned(tmp_path / "run", start).recipe.subwords == 20
+    assert (
+        fine_tuned(tmp_path / "dry", start, sizes={"dropout": 0.5}).recipe.sizes["dropout"] == 0.5
+    )
+    with pytest.raises(
+        InputError, match="subwords is 30, that of the run to begin with is 20: its"
+    ):
+        fine_tuned(tmp_path / "other", start, subwords=30)
+    for name in ("inside", "../start", "."):
+        with pytest.raises(InputError, match="is in the run to begin with: choose another place"):
+            fine_tuned(start.folder / name, start)
+    assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.parametrize("optimizer", ["Adam", "SGD", "Adafactor"])

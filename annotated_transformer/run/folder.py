@@ -91,8 +91,8 @@ class Run:
             recipe, vocabularies, weights = start.handed_on(recipe)
         elif recipe.start:
             raise InputError(
-                f"the recipe begins with weights whose SHA-256 is {recipe.start}: say with --from "
-                "where they are."
+                f"start is {recipe.start!r}, the SHA-256 of weights to begin with: say where they "
+                "are, --from RUN."
             )
         else:
             vocabularies = learned_vocabularies(corpus, recipe.subwords)

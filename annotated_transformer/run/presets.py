@@ -70,10 +70,11 @@ RECURRENT = ("seq2seq", "bahdanau", "luong")
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "tiny": dict.fromkeys(RECURRENT, SMALL_RECURRENT) | {"transformer": SMALL_TRANSFORMER},
     "medium": dict.fromkeys(RECURRENT, MEDIUM_RECURRENT) | {"transformer": MEDIUM_TRANSFORMER},
+    "finetune": {},
     "base": {"transformer": {"share_embeddings": True}},
     "big": {"transformer": BIG_TRANSFORMER},
 }
-"""By preset and model. For a model that is not named, most presets leave its defaults."""
+"""By preset and model. For one that is not named, "tiny", "medium", "finetune" leave its defaults."""
 
 
 def preset(model: str, corpus: str, name: str | None = None, **changes: Any) -> Recipe:

@@ -89,7 +89,9 @@ class Recipe:
             InputError: if a setting has a value that makes no sense, or some do not go together.
         """
         check_settings(self)
-        require_readable(corpus=self.corpus, languages=self.languages)
+        require_readable(
+            corpus=self.corpus, languages=self.languages, freeze=self.freeze, start=self.start
+        )
         self.make_schedule()
         for name, value in self.optimizer_settings.items():
             numbers = value if isinstance(value, (list, tuple)) else [value]
@@ -242,8 +244,9 @@ class Recipe:
     def changed(self, changes: Mapping[str, Any]) -> "Recipe":
         """The recipe with other settings, by name: its own, sizes of its model, or its search's.
 
-        The model stays: another one has other sizes; and so does what it begins with. Where several
-        have a setting of that name, the first is meant; ``search.seed`` is the search's, whatever else there is.
+        The model stays, for another one has other sizes, and so does what it begins with. Where
+        several have a setting of that name, the first is meant; ``search.seed`` is the search's,
+        whatever else there is.
 
         Raises:
             InputError: if there is no such setting, or it cannot have that value.

@@ -33,7 +33,7 @@ class SentencePieces(Vocabulary):
         if (first := tuple(tokens[: len(SPECIALS)])) != SPECIALS:
             raise InputError(f"the first tokens are {first}, they must be {SPECIALS}.")
         library = require_library("sentencepiece")
-        self._model, self._tokens = model, list(tokens)
+        self.model, self._tokens = model, list(tokens)
         if not model:
             raise InputError("this is no model of SentencePiece (it has 0 bytes).")
         try:
@@ -60,7 +60,7 @@ class SentencePieces(Vocabulary):
 
     def to_json(self) -> str:
         """Write the whole vocabulary, model and tokens, as JSON."""
-        proto = b64encode(self._model).decode()
+        proto = b64encode(self.model).decode()
         described = {"type": KIND, "tokens": self._tokens, "proto": proto}
         return json.dumps({"model": described}, ensure_ascii=False)
 
