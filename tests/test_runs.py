@@ -716,14 +716,14 @@ def test_a_run_goes_on_with_the_weights_of_another(tmp_path, monkeypatch, model,
 def test_weights_to_begin_with_that_are_not_what_they_were(tmp_path):
     run = fine_tuned(tmp_path / "run", trained(tmp_path / "start"), steps=1)
     with pytest.raises(
-        InputError, match="start is '[0-9a-f]*', the SHA-256 of weights to begin with: say"
+        InputError, match=r"start is '[0-9a-f]*', the SHA-256 of weights to begin with: say"
     ):
         Run.create(tmp_path / "other", run.recipe, CORPUS)
     shutil.copy(trained(tmp_path / "another", seed=3).weights, run.start)
-    with pytest.raises(InputError, match="start.safetensors is not what .*run was begun with"):
+    with pytest.raises(InputError, match=r"start\.safetensors is not what .*run was begun with"):
         train(run, CORPUS)
     run.start.unlink()
-    with pytest.raises(InputError, match="there is no .*start.safetensors"):
+    with pytest.raises(InputError, match=r"there is no .*start\.safetensors"):
         train(run, CORPUS)
 
 

@@ -74,7 +74,7 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "base": {"transformer": {"share_embeddings": True}},
     "big": {"transformer": BIG_TRANSFORMER},
 }
-"""By preset and model. For one that is not named, "tiny", "medium", "finetune" leave its defaults."""
+"""By preset and model. A preset leaves the defaults of a model that it does not name."""
 
 
 def preset(model: str, corpus: str, name: str | None = None, **changes: Any) -> Recipe:
