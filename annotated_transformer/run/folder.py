@@ -88,7 +88,10 @@ class Run:
             )
         weights = b""
         if start:
-            recipe, vocabularies, weights = start.handed_on(recipe)
+            recipe, vocabularies = recipe.for_model_of(start.recipe), start.vocabularies
+            start.read(start.weights)  # to know that they are right; they are copied as they are
+            weights = start.weights.read_bytes()
+            recipe = replace(recipe, start=sha256(weights).hexdigest())
         elif recipe.start:
             raise InputError(
                 f"start is {recipe.start!r}, the SHA-256 of weights to begin with: say where they "
@@ -136,20 +139,6 @@ class Run:
 
         fill_folder(folder, write)
         return run
-
-    def handed_on(self, recipe: Recipe) -> tuple[Recipe, Vocabularies, bytes]:
-        """What a training begins with that goes on with the weights that translate here.
-
-        That is the recipe for this model, the vocabularies, and the file of the weights, whose
-        SHA-256 the recipe says.
-
-        Raises:
-            InputError: if there are no weights yet, or the recipe is for another model.
-        """
-        recipe = recipe.for_model_of(self.recipe)
-        self.read(self.weights)
-        file = self.weights.read_bytes()
-        return replace(recipe, start=sha256(file).hexdigest()), self.vocabularies, file
 
     @classmethod
     def open(cls, folder: Path, device: torch.device | None = None) -> "Run":
