@@ -24,7 +24,7 @@ from annotated_transformer.exchange import (
 )
 from annotated_transformer.run import LineTranslator, Recipe, Run, train
 from annotated_transformer.run.sentence_pieces import SentencePieces, vocabulary_of_json
-from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabularies, Vocabulary
 from annotated_transformer.toy import toy_corpus
 from oracles import assert_close, randomise
 from test_exchange import run_the_readme
@@ -176,6 +176,35 @@ def test_logits_are_those_of_hugging_face(tmp_path, texts_folder, settings):
     for name in ("source.spm", "target.spm", "vocab.json", targets):
         before, after = ((tmp_path / folder / name).read_bytes() for folder in ("opus", "again"))
         assert after == before if name.endswith("spm") else json.loads(after) == json.loads(before)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_vocabularies_of_two_sizes_pad_with_one_number(tmp_path, texts_folder, side):
+    published(tmp_path / "opus", texts_folder, joint=False)
+    run = import_marian(tmp_path / "opus", tmp_path / "run")
+    vocabularies = list(run.vocabularies)
+    size = len(vocabularies[side]) - 5
+    vocabularies[side] = SentencePieces(
+        vocabularies[side].model, vocabularies[side].tokens(range(size))
+    )
+    cut = (("src_",), ("tgt_", "output"))[side]
+    weights = {
+        name: weight[:size] if name.startswith(cut) else weight
+        for name, weight in run.read(run.weights).items()
+    }
+    shorter = Run.from_weights(tmp_path / "less", run.recipe, Vocabularies(*vocabularies), weights)
+    export_to_marian(shorter, tmp_path / "again")
+    theirs = MarianMTModel.from_pretrained(tmp_path / "again")
+    batch = tokenizer_of(tmp_path / "again")(TEXTS, return_tensors="pt", padding=True)
+    begun = torch.tensor([[theirs.config.decoder_start_token_id, 5, 6]] * len(TEXTS))
+    listed = tmp_path / "again" / "target_vocab.json"
+    numbers = torch.tensor(numbers_of(vocabularies[1], listed))
+    ours = pad([[*ids, EOS] for ids in vocabularies[0].encode_all(TEXTS)])
+    tgt_in = numbers[begun]
+    tgt_in[:, 0] = BOS
+    with torch.inference_mode():
+        expected = shorter.model(ours, tgt_in)[..., numbers]
+        assert_close(theirs(**batch, decoder_input_ids=begun).logits, expected)
 
 
 @pytest.mark.parametrize("freeze", ["", "encoder,output.bias"])
