@@ -66,7 +66,7 @@ def _small_and_cut_off(monkeypatch, tmp_path):
     monkeypatch.setitem(presets.SIZES, "medium", TINY)
     monkeypatch.setattr(socket.socket, "connect", no_network)
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
+    monkeypatch.setattr("annotated_transformer.multi30k.user_cache_dir", lambda name: tmp_path / "cache")
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)
 

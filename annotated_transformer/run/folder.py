@@ -136,7 +136,7 @@ class Run:
     def keep_recipe(self) -> None:
         """Write the recipe into the folder, if there is another one in it."""
         if read_description(self.folder)[0] != self.recipe:
-            write_recipe(self.folder, self.recipe, self.checksum)
+            write_recipe(self.folder, self.recipe)
 
     def require_corpus(self, corpus: Corpus) -> None:
         """Make sure that a corpus is what the run was begun with.
@@ -156,11 +156,16 @@ class Run:
         """Make sure that the run is one that can be trained.
 
         Raises:
-            InputError: if it was exported: all that a training needs is gone.
+            InputError: if it was exported, or its checkpoint is gone: it would begin anew.
         """
         if self.weights.exists() and load_progress(self.weights).get("exported"):
             raise InputError(
                 f"{self.folder} was exported to translate with, its training cannot go on."
+            )
+        if self.weights.exists() and not self.checkpoint.exists():
+            raise InputError(
+                f"{self.checkpoint} is gone, without which the training would begin anew: put it "
+                f"back, or delete {self.weights.name}, too."
             )
 
     def require_steps(self, recipe: Recipe) -> None:
