@@ -146,8 +146,10 @@ def quoted(path: Path) -> str:
 
     >>> print(quoted(Path("my runs/it's")))
     'my runs/it'"'"'s'
+    >>> print(quoted(Path("-run")))
+    ./-run
     """
-    return shlex.quote(str(path))
+    return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 def discard(path: Path) -> None:

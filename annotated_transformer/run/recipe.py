@@ -97,6 +97,7 @@ class Recipe:
             numbers = value if isinstance(value, (list, tuple)) else [value]
             if not all(isfinite(number) for number in numbers if isinstance(number, float)):
                 raise InputError(f"{name} is {BRIEF.repr(value)}, it must be finite.")
+        self.make_config(9, 9)
         if self.sizes.get("share_embeddings") and not self.subwords:
             raise InputError(
                 "share_embeddings is set and subwords is 0: one embedding for both sides needs "
@@ -106,7 +107,6 @@ class Recipe:
             raise InputError(
                 f"engine is 'fast' and model is {self.model!r}: only a transformer has a fast one."
             )
-        self.make_config(9, 9)
 
     def make_schedule(self) -> Schedule:
         """The learning rate at every step.
@@ -231,7 +231,7 @@ class Recipe:
         settings = self.to_settings()
         parts = {
             "": {field.name for field in fields(self)} - {"model", "corpus", "sizes", "search"},
-            "sizes.": {field.name for field in fields(MODELS[self.model][1])}
+            "sizes.": {field.name for _, kind in MODELS.values() for field in fields(kind)}
             - {"src_vocab", "tgt_vocab"},
             "search.": {field.name for field in fields(Search)},
         }
@@ -242,5 +242,10 @@ class Recipe:
                     where[name.removeprefix(part)] = value
                     break
             else:
+                if name in settings:
+                    raise InputError(
+                        f"{name} is not changed: name a single setting, as in d_model=128 or "
+                        "search.beam=5, or take another recipe."
+                    )
                 raise InputError(unknown(name, sorted(set().union(*parts.values()))))
         return Recipe.of_settings(settings)
