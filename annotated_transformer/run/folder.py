@@ -14,6 +14,7 @@ from annotated_transformer.devices import move, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
 from annotated_transformer.examples import Examples
+from annotated_transformer.inputs import require_path
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
     load_progress,
@@ -55,7 +56,7 @@ class Run:
     @classmethod
     def create(
         cls,
-        folder: Path,
+        folder: Path | str,
         recipe: Recipe,
         corpus: Corpus,
         *,
@@ -70,6 +71,7 @@ class Run:
             InputError: if there is something in the folder already, the corpus has one language
                 alone, or for what :func:`prepare` says; ``strict`` is handed to it.
         """
+        folder = require_path("folder", folder)
         require_empty(folder, f", or go on with `annotated-transformer resume {quoted(folder)}`")
         device = device or torch.get_default_device()
         if len(corpus.languages) != 2:
@@ -113,12 +115,13 @@ class Run:
         return run
 
     @classmethod
-    def open(cls, folder: Path, device: torch.device | None = None) -> "Run":
+    def open(cls, folder: Path | str, device: torch.device | None = None) -> "Run":
         """Open a run that was begun earlier.
 
         Raises:
             InputError: if the folder holds no run, or one that cannot be used.
         """
+        folder = require_path("folder", folder)
         return cls(folder, *read_description(folder), device or torch.get_default_device())
 
     def with_recipe(self, recipe: Recipe) -> "Run":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotated_transformer.errors import InputError, require_library
-from annotated_transformer.inputs import each_text
+from annotated_transformer.inputs import each_id, each_text
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 KIND = "SentencePiece"
@@ -87,7 +87,7 @@ class SentencePieces(Vocabulary):
         Raises:
             InputError: if an id is outside the vocabulary.
         """
-        pieces = self.tokens([i for i in ids if i not in (PAD, BOS, EOS)])
+        pieces = self.tokens([i for i in each_id(ids) if i not in (PAD, BOS, EOS)])
         return str(self._processor.decode_pieces(pieces)).replace("▁", " ").strip()
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
@@ -96,6 +96,7 @@ class SentencePieces(Vocabulary):
         Raises:
             InputError: if an id is outside the vocabulary.
         """
+        ids = [*each_id(ids)]
         for i in ids:
             if not 0 <= i < len(self):
                 raise InputError(f"id {i} is outside the vocabulary of {len(self)} tokens.")
