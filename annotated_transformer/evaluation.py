@@ -54,9 +54,13 @@ def strongest_links(weights: Float[Tensor, "tgt src"], tgt_length: int, src_leng
     """
     require_whole("tgt_length", tgt_length, 0)
     require_whole("src_length", src_length, 0)
-    if not isinstance(weights, Tensor) or weights.dim() != 2 or not all(
-        0 <= length <= size
-        for length, size in zip((tgt_length, src_length), weights.shape, strict=True)
+    if (
+        not isinstance(weights, Tensor)
+        or weights.dim() != 2
+        or not all(
+            0 <= length <= size
+            for length, size in zip((tgt_length, src_length), weights.shape, strict=True)
+        )
     ):
         raise InputError(
             f"weights have the shape {list(getattr(weights, 'shape', []))}, they must be a table "

@@ -119,7 +119,7 @@ def require_sentences(sentences: Sequence[Any]) -> None:
         InputError: if there is no sentence, or one holds anything but ids.
     """
     if not hasattr(sentences, "__len__"):
-        raise InputError(f"sequences is {BRIEF.repr(sentences)}, it must be a list of sequences.")
+        raise InputError(f"sequences is a {type(sentences).__name__}, it must be a list.")
     if not len(sentences):
         raise InputError("there are 0 sequences, a batch needs at least 1.")
     for sentence in sentences:
@@ -165,10 +165,9 @@ def each_id(ids: Any) -> Iterator[int]:
         raise InputError(f"a sequence is {BRIEF.repr(ids)}, it must be a list of ids.")
     for i in ids:
         try:
-            number = index(i)
+            yield index(i) if not isinstance(i, bool) else index("")
         except TypeError as error:
             raise InputError(f"an id is {BRIEF.repr(i)}, it must be a whole number.") from error
-        yield number
 
 
 def require_path(name: str, given: Any) -> Path:

@@ -13,7 +13,7 @@ from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
-from annotated_transformer.settings import build
+from annotated_transformer.settings import build, unknown
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translator import Translator
 
@@ -39,11 +39,15 @@ def make_config(model: str, src_vocab: int, tgt_vocab: int, sizes: Mapping[str, 
     vocabularies = {"src_vocab": src_vocab, "tgt_vocab": tgt_vocab}
     if given := sorted(vocabularies.keys() & sizes.keys()):
         raise InputError(f"{given[0]} is given, it must be left to the text.")
-    known = {name: {field.name for field in fields(kind)} for name, (_, kind) in MODELS.items()}
+    known = {
+        name: [field.name for field in fields(kind) if field.name not in vocabularies]
+        for name, (_, kind) in MODELS.items()
+    }
     for name in sizes:
         others = [other for other in MODELS if name in known[other]]
-        if others and model not in others:
-            raise InputError(f"{name} is a setting of {', '.join(others)}, {model} has none.")
+        if model not in others:
+            said = f"{name} is a setting of {', '.join(others)}, {model} has none."
+            raise InputError(said if others else unknown(name, known[model]))
     return build(MODELS[model][1], {**vocabularies, **sizes})
 
 

@@ -34,7 +34,9 @@ def kept_in(variable: str) -> Path:
     try:
         return Path(os.environ.get(variable) or user_cache_dir("annotated-transformer"))
     except RuntimeError as error:
-        raise InputError(f"there is no home folder to keep files in: set HOME or {variable}.") from error
+        raise InputError(
+            f"there is no home folder to keep files in: set HOME or {variable}."
+        ) from error
 
 
 def multi30k_folder() -> Path:

@@ -11,7 +11,13 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from annotated_transformer.cleaning import CLEANING, clean
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Example
-from annotated_transformer.inputs import each_id, each_pair, each_text, require_whole, with_short_words
+from annotated_transformer.inputs import (
+    each_id,
+    each_pair,
+    each_text,
+    require_whole,
+    with_short_words,
+)
 
 TextPair = tuple[str, str]
 """A sentence and its translation."""

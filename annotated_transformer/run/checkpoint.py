@@ -102,7 +102,9 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if header["sha256"] != checksum(tensors, header["progress"]):
         raise InputError(f"{path} is damaged: the SHA-256 of its weights is not the one in it.")
     if (run := run_of(path.parent)) and header.get("run") != run:
-        raise InputError(f"{path} does not fit {path.with_name('recipe.json')}: it is of another run.")
+        raise InputError(
+            f"{path} does not fit {path.with_name('recipe.json')}: it is of another run."
+        )
     return tensors, progress
 
 

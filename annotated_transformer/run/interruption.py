@@ -38,8 +38,9 @@ def asked_to_stop() -> Iterator[Wish]:
     before: dict[int, Any] = {}
 
     def stop(signum: int, frame: Any) -> None:
-        wish.signal, wish.since = wish.signal or Signals(signum), min(wish.since, monotonic())
-        if monotonic() - wish.since > PATIENCE:
+        now = monotonic()
+        wish.signal, wish.since = wish.signal or Signals(signum), min(wish.since, now)
+        if now - wish.since > PATIENCE:
             restore()
             signal.raise_signal(signum)
 

@@ -42,6 +42,11 @@ class SentencePieces(Vocabulary):
         # What a reader types is never a special token.
         self._ids = {token: i for i, token in enumerate(self._tokens) if i > EOS}
 
+    @property
+    def pieces(self) -> list[str]:
+        """The pieces of the model, whether they have a number here or not."""
+        return [self._processor.id_to_piece(i) for i in range(self._processor.get_piece_size())]
+
     @classmethod
     def from_json(cls, text: str) -> "SentencePieces":
         """Read what :meth:`to_json` wrote.
