@@ -1,10 +1,15 @@
 """``python -m annotated_transformer`` is the command line."""
 
+import os
 import signal
+import sys
 
 
 def main() -> None:
     """Run it; Ctrl-C ends it without a word until all is loaded."""
+    if sys.getfilesystemencoding() != "utf-8":  # of a locale such as C: arguments are UTF-8, too
+        program = [sys.executable, "-X", "utf8", "-m", "annotated_transformer"]
+        os.execv(sys.executable, [*program, *sys.argv[1:]])
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -4,10 +4,13 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -673,6 +676,32 @@ def test_what_is_written_is_utf8_whatever_the_locale_says(trained, tmp_path):
     command = [sys.executable, "-m", "annotated_transformer", "translate", tmp_path / "ü", "x"]
     done = subprocess.run(command, env=other, capture_output=True, check=False)
     assert f"Error: {tmp_path / 'ü'} holds no run" in done.stderr.decode("utf-8")
+
+
+@pytest.mark.slow
+def test_a_locale_without_letters_changes_nothing(trained, tmp_path):
+    """Of arguments, of names of files, or of text; nor in the processes that are begun."""
+    run = tmp_path / "größe 한"
+    shutil.copytree(trained, run)
+    command = [sys.executable, "-m", "annotated_transformer", "translate", run]
+    bare = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = partial(subprocess.run, env=bare, capture_output=True, check=True)
+    expected = call("translate", trained, "fünf ☃").stdout.encode()
+    assert done([*command, "fünf ☃"]).stdout == expected
+    assert done([*command, "--workers", "2"], input="fünf ☃\n".encode()).stdout == expected
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_the_program_begins_is_silent(tmp_path):
+    """As often as it takes: some come before anything of ours is there."""
+    command = [sys.executable, "-m", "annotated_transformer", "train", "--out", tmp_path / "run"]
+    for seconds in (0.1, 0.5, 1.5):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as begun:
+            time.sleep(seconds)
+            begun.send_signal(signal.SIGINT)
+            said = begun.communicate(timeout=60)
+        assert begun.returncode in (-signal.SIGINT, 130)
+        assert not re.search(rb"Traceback|Error", said[1])
 
 
 @pytest.mark.slow
