@@ -164,10 +164,12 @@ def each_id(ids: Any) -> Iterator[int]:
     if isinstance(ids, str) or not hasattr(ids, "__iter__"):
         raise InputError(f"a sequence is {BRIEF.repr(ids)}, it must be a list of ids.")
     for i in ids:
+        given: Any = None if isinstance(i, bool) else i
         try:
-            yield index(i) if not isinstance(i, bool) else index("")
+            number = index(given)
         except TypeError as error:
             raise InputError(f"an id is {BRIEF.repr(i)}, it must be a whole number.") from error
+        yield number
 
 
 def require_path(name: str, given: Any) -> Path:

@@ -428,7 +428,7 @@ def test_what_cannot_be_interrupted_is_stopped_from_outside(
     [
         "if os.fork() == 0:\n    time.sleep(600)",  # it keeps what we listen to
         "os.fork()",
-        "for i in range(3, 99):\n    with suppress(OSError):\n        os.write(i, b'\\xff{}\\nnull\\n')",
+        "for i in range(3, 99):\n    with suppress(OSError):\n        os.write(i, b'\\xff{}\\n')",
     ],
 )
 def test_nothing_that_the_code_begins_or_writes_disturbs_the_check(mine: Path, begins: str) -> None:

@@ -216,10 +216,12 @@ class Session:
         require_finite(self.trainer)
         if not self.processes.is_main:
             return
-        files = [(self.run.checkpoint, tensors, asdict(self.progress))]
-        if self.is_best or not self.run.weights.exists():
-            weights = (self.run.weights, self.trainer.average.weights, None)
-            files.insert(int(not self.run.checkpoint.exists()), weights)
-        for file in files:
-            save_checkpoint(*file)
+        run, checkpoint = self.run, partial(save_checkpoint, self.run.checkpoint, tensors)
+        is_first = not run.checkpoint.exists()
+        if is_first:
+            checkpoint(asdict(self.progress))
+        if self.is_best or not run.weights.exists():
+            save_checkpoint(run.weights, self.trainer.average.weights)
+        if not is_first:
+            checkpoint(asdict(self.progress))
         self.is_best = False
