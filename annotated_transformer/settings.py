@@ -159,7 +159,7 @@ def unknown(name: str, names: Collection[str]) -> str:
     "there is no setting 'wide', there are steps, d_model."
     """
     said = f"there is no setting {BRIEF.repr(name)}"
-    if near := get_close_matches(name, names, n=1):
+    if near := get_close_matches(name.lower(), names, n=1):
         return f"{said}: did you mean {near[0]}?"
     return f"{said}, there are {', '.join(names)}."
 

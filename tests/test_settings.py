@@ -94,7 +94,7 @@ def test_a_setting_that_is_missing_is_told():
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("layer", "layers"), ("wieght", "weight"), ("Flour", "flour"), ("topings", "toppings")],
+    [("layer", "layers"), ("wieght", "weight"), ("FLOUR", "flour"), ("topings", "toppings")],
 )
 def test_a_setting_that_there_is_not_is_told_with_the_nearest(name, meant):
     message = f"there is no setting {name!r}: did you mean {meant}?"
