@@ -383,8 +383,8 @@ def test_a_model_of_another_kind_is_refused(tmp_path, texts_folder, changes, sen
     [
         ("config.json", r"config\.json holds a list, it must be values by name"),
         ("vocab.json", r"vocab\.json holds a list, it must be values by name"),
-        ("source.spm", "this is no model of SentencePiece"),
-        ("target.spm", "this is no model of SentencePiece"),
+        ("source.spm", r"source\.spm: this is no model of SentencePiece"),
+        ("target.spm", r"target\.spm: this is no model of SentencePiece"),
         ("pytorch_model.bin", r"the weights in .*opus cannot be read"),
     ],
 )
@@ -397,6 +397,15 @@ def test_a_missing_or_damaged_file_is_named(tmp_path, texts_folder, name, senten
     path.unlink()
     with pytest.raises(InputError, match=r"opus.* cannot be read \(.*No such file"):
         import_marian(tmp_path / "opus", tmp_path / "run")
+
+
+def test_pieces_of_another_vocabulary_are_refused(tmp_path, texts_folder):
+    published(tmp_path / "opus", texts_folder)
+    pieces_of(tmp_path / "opus", "target", ["съешь ещё этих мягких французских булок"] * 9)
+    sentence = r"vocab\.json has \d of the \d+ pieces of .*target\.spm, it must have most of them"
+    with pytest.raises(InputError, match=sentence):
+        import_marian(tmp_path / "opus", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_weights_that_are_missing_or_too_few_are_named(tmp_path, texts_folder):

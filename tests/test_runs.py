@@ -1,5 +1,6 @@
 import csv
 import json
+import os
 import re
 import shutil
 import signal
@@ -22,10 +23,11 @@ from annotated_transformer.decoding import Search
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.evaluation import evaluate, perplexity
 from annotated_transformer.models import MODELS
-from annotated_transformer.run import Recipe, Run, checkpoint, files, loop, train
+from annotated_transformer.run import Recipe, Run, checkpoint, files, interruption, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint, load_progress, save_checkpoint
 from annotated_transformer.run.encoded import CACHE_VARIABLE, training_pairs
 from annotated_transformer.run.files import FolderTakenError, locked
+from annotated_transformer.run.interruption import PATIENCE
 from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
 from annotated_transformer.tokens import UNK
 from annotated_transformer.training import Trainer
@@ -363,29 +365,30 @@ def test_a_second_signal_within_the_step_saves_once(tmp_path, monkeypatch, secon
         stop_after(patch, 4)
         stop_after(patch, 4, signal.Signals[second])
         assert train(run, CORPUS) in (signal.SIGINT, signal.Signals[second])
-    assert saved == ["model.safetensors", "checkpoint.safetensors"]
+    assert saved == ["checkpoint.safetensors", "model.safetensors"]
     assert load_progress(run.checkpoint)["steps"] == 4
     train(run, CORPUS)
     assert_same_end(run, straight)
 
 
-def test_a_signal_while_it_saves_lets_it_save(tmp_path, monkeypatch):
+def test_many_signals_let_it_save(tmp_path, monkeypatch):
     run, save = begin(tmp_path / "run"), loop.save_checkpoint
 
     def impatient(*args):
-        signal.raise_signal(signal.SIGINT)
+        for _ in range(5):
+            signal.raise_signal(signal.SIGINT)
         save(*args)
 
     stop_after(monkeypatch, 4)
     monkeypatch.setattr(loop, "save_checkpoint", impatient)
-    with pytest.raises(KeyboardInterrupt):  # the weights, then the checkpoint: the third gives up
-        train(run, CORPUS)
+    assert train(run, CORPUS) is signal.SIGINT
+    assert load_progress(run.checkpoint)["steps"] == 4
     assert run.weights.exists()
-    assert not run.checkpoint.exists()
 
 
-def test_a_third_signal_gives_up_at_once(tmp_path, monkeypatch):
+def test_a_signal_long_after_the_first_gives_up_at_once(tmp_path, monkeypatch):
     run, before = begin(tmp_path / "run"), signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(interruption, "monotonic", iter([0.0, PATIENCE, PATIENCE + 0.1]).__next__)
     for _ in range(3):
         stop_after(monkeypatch, 4)
     with pytest.raises(KeyboardInterrupt):
@@ -626,7 +629,10 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     [
         ({"model": "foo"}, "model is 'foo', it must be one of"),
         ({"corpus_checksum": 3}, "corpus_checksum is 3, it must be a text"),
-        ({"format": 2, "version": "9.9"}, r"format 2, written by version 9\.9; .* install a newer"),
+        (
+            {"format": 2, "version": "9.9"},
+            r"format is 2, written by version 9\.9; .* install a newer",
+        ),
         ({"format": -1}, "format is -1, it must be a whole number, at least 1"),
         ({"format": True}, "format is True, it must be a whole number, at least 1"),
         ({"format": "1"}, "format is '1', it must be a whole number, at least 1"),
@@ -937,11 +943,95 @@ def test_an_export_stays_as_it_is(tmp_path):
     assert before == {path: path.read_bytes() for path in exported.folder.iterdir()}
 
 
-def test_a_run_killed_within_its_first_save_begins_again(tmp_path):
-    straight, run = trained(tmp_path / "straight"), trained(tmp_path / "run")
-    run.checkpoint.unlink()  # its weights are written first
+def test_a_run_killed_within_its_first_save_goes_on(tmp_path, monkeypatch):
+    straight, run = trained(tmp_path / "straight"), begin(tmp_path / "run")
+    with monkeypatch.context() as patch:
+        stop_after(patch, 5)
+        train(run, CORPUS)
+    run.weights.unlink()  # its checkpoint is written first
     train(run, CORPUS)
     assert_same_end(run, straight)
+
+
+def test_weights_that_are_gone_are_replaced_and_told(tmp_path, capsys):
+    settings = {"steps": 40, "peak_rate": 0.3, "warmup": 20, "average_decay": 0.0, "clip": 1e6}
+    run = trained(tmp_path / "run", **settings)  # its last weights are not the best
+    before, _ = load_checkpoint(run.checkpoint)
+    run.weights.unlink()
+    assert train(run, CORPUS) is None
+    assert f"{run.weights} is gone: step 40 takes its place." in capsys.readouterr().err
+    for name, tensor in load_checkpoint(run.weights)[0].items():
+        assert torch.equal(tensor, before[f"average.{name}"])
+    assert load_progress(run.checkpoint)["best"] is None  # the next validation is better
+
+
+def test_a_training_whose_checkpoint_is_gone_does_not_begin_anew(tmp_path):
+    run = trained(tmp_path / "run")
+    run.checkpoint.unlink()
+    kept = run.weights.read_bytes()
+    with pytest.raises(
+        InputError, match=r"checkpoint\.safetensors is gone, .* put it back, or del"
+    ):
+        train(run, CORPUS)
+    assert run.weights.read_bytes() == kept
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "weights"])
+def test_what_belongs_to_another_run_of_the_same_shapes_is_refused(tmp_path, name):
+    run, other = (trained(tmp_path / str(seed), seed=seed) for seed in (1, 2))
+    getattr(run, name).write_bytes(getattr(other, name).read_bytes())
+    with pytest.raises(InputError, match=r"does not fit .*recipe\.json: it is of another run\.$"):
+        train(run, CORPUS) if name == "checkpoint" else run.translate(["a"])
+
+
+@pytest.mark.parametrize("side", ["src", "tgt"])
+def test_a_vocabulary_whose_ids_were_changed_is_refused(tmp_path, side):
+    run = begin(tmp_path / "run")
+    path = run.folder / f"vocabulary.{side}.json"
+    described = json.loads(path.read_text())
+    ids = described["model"]["vocab"]
+    one, other = list(ids)[-2:]
+    ids[one], ids[other] = ids[other], ids[one]
+    path.write_text(json.dumps(described))
+    with pytest.raises(InputError, match=r"holds a damaged run \(a vocabulary was changed: "):
+        Run.open(run.folder)
+
+
+def rotated(content):
+    return content[4:] + content[:4]
+
+
+@pytest.mark.parametrize("name", ["src.ids", "tgt.starts", "vocabulary.src.json"])
+@pytest.mark.parametrize("damage", [rotated, lambda content: bytes(len(content))])
+def test_what_is_damaged_in_the_cache_is_told_and_made_again(
+    tmp_path, monkeypatch, capsys, name, damage
+):
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    begin(tmp_path / "first")
+    [file] = (tmp_path / "cache").rglob(name)
+    kept = file.read_bytes()
+    file.write_bytes(damage(kept))
+    run = begin(tmp_path / "again")
+    assert capsys.readouterr().err == f"{file.parent} is damaged: it is made again.\n"
+    assert file.read_bytes() == kept
+    assert list(run.prepared.train) == run.vocabularies.encode(PAIRS)
+
+
+def test_a_cache_that_cannot_be_written_is_named_with_its_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv(CACHE_VARIABLE, os.devnull)
+    with pytest.raises(InputError, match=rf"\(.*{os.devnull}.*\): let {CACHE_VARIABLE} name a fol"):
+        begin(tmp_path / "run")
+    monkeypatch.delenv(CACHE_VARIABLE)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "")
+    monkeypatch.setattr(
+        pytest.importorskip("pwd"), "getpwuid", {}.__getitem__
+    )  # as `docker -u 12345` has no entry
+    with pytest.raises(
+        InputError, match=f"there is no home folder .*: set HOME or {CACHE_VARIABLE}"
+    ):
+        begin(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_full_disk_is_told_in_one_sentence(tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ from annotated_transformer.devices import move, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
 from annotated_transformer.examples import Examples
+from annotated_transformer.inputs import require_path
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
     load_progress,
@@ -58,7 +59,7 @@ class Run:
     @classmethod
     def create(
         cls,
-        folder: Path,
+        folder: Path | str,
         recipe: Recipe,
         corpus: Corpus,
         *,
@@ -77,6 +78,7 @@ class Run:
                 recipe is for another model, the corpus has one language alone, or for what
                 :func:`prepare` says; ``strict`` is handed to it.
         """
+        folder = require_path("folder", folder)
         if start and Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(start.folder)):
             raise InputError(f"{folder} is in the run to begin with: choose another place.")
         require_empty(folder, f", or go on with `annotated-transformer resume {quoted(folder)}`")
@@ -141,12 +143,13 @@ class Run:
         return run
 
     @classmethod
-    def open(cls, folder: Path, device: torch.device | None = None) -> "Run":
+    def open(cls, folder: Path | str, device: torch.device | None = None) -> "Run":
         """Open a run that was begun earlier.
 
         Raises:
             InputError: if the folder holds no run, or one that cannot be used.
         """
+        folder = require_path("folder", folder)
         return cls(folder, *read_description(folder), device or torch.get_default_device())
 
     def with_recipe(self, recipe: Recipe) -> "Run":
@@ -164,7 +167,7 @@ class Run:
     def keep_recipe(self) -> None:
         """Write the recipe into the folder, if there is another one in it."""
         if read_description(self.folder)[0] != self.recipe:
-            write_recipe(self.folder, self.recipe, self.checksum)
+            write_recipe(self.folder, self.recipe)
 
     def require_corpus(self, corpus: Corpus) -> None:
         """Make sure that a corpus is what the run was begun with.
@@ -184,13 +187,18 @@ class Run:
         """Make sure that the run is one that can be trained.
 
         Raises:
-            InputError: if it was exported: all that a training needs is gone.
+            InputError: if it was exported, or its checkpoint is gone: it would begin anew.
         """
         if self.weights.exists() and load_progress(self.weights).get("exported"):
             raise InputError(
                 f"{self.folder} was exported to translate with, its training cannot go on: begin "
                 f"another one with its weights, `annotated-transformer train --from "
                 f"{quoted(self.folder)}`."
+            )
+        if self.weights.exists() and not self.checkpoint.exists():
+            raise InputError(
+                f"{self.checkpoint} is gone, without which the training would begin anew: put it "
+                f"back, or delete {self.weights.name}, too."
             )
 
     def require_steps(self, recipe: Recipe) -> None:
@@ -258,7 +266,7 @@ class Run:
         Raises:
             InputError: if there is no such file, or it does not belong to the recipe.
         """
-        weights, _ = load_checkpoint(path)
+        weights, _ = load_checkpoint(path, of_run=path != self.start)
         # The recipe may say any size: what the file holds has room, and nothing else is built.
         require_fit(weights, self.recipe.model_without_weights(self.vocabularies), path)
         return weights

@@ -9,6 +9,7 @@ import torch
 from pydantic import Field
 from torch import nn
 
+from annotated_transformer import __version__
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import PRECISIONS, same_randomness
 from annotated_transformer.errors import InputError
@@ -34,6 +35,9 @@ from annotated_transformer.translator import Translator
 
 FORMAT = 1
 """Of ``recipe.json``; a higher number was written by a newer version of the package."""
+
+SUMS = ("corpus_checksum", "vocabulary_checksum", "run")
+"""What ``recipe.json`` says of a run beside its settings."""
 
 ENGINES = ("readable", "fast")
 SCHEDULES: dict[str, Callable[["Recipe"], Schedule]] = {
@@ -97,6 +101,7 @@ class Recipe:
             numbers = value if isinstance(value, (list, tuple)) else [value]
             if not all(isfinite(number) for number in numbers if isinstance(number, float)):
                 raise InputError(f"{name} is {BRIEF.repr(value)}, it must be finite.")
+        self.make_config(9, 9)
         if self.sizes.get("share_embeddings") and not self.subwords:
             raise InputError(
                 "share_embeddings is set and subwords is 0: one embedding for both sides needs "
@@ -106,7 +111,6 @@ class Recipe:
             raise InputError(
                 f"engine is 'fast' and model is {self.model!r}: only a transformer has a fast one."
             )
-        self.make_config(9, 9)
 
     def make_schedule(self) -> Schedule:
         """The learning rate at every step.
@@ -231,11 +235,23 @@ class Recipe:
 
     @classmethod
     def of_settings(cls, settings: Mapping[str, Any]) -> "Recipe":
-        """A recipe from plain values.
+        """A recipe from plain values; what ``recipe.json`` says of a run beside them is left out.
 
         Raises:
-            InputError: if one of them is unknown or makes no sense.
+            InputError: if one of them is unknown or makes no sense, or they have another format.
         """
+        number, version = settings.get("format", FORMAT), settings.get("version", "unknown")
+        if type(number) is not int or number < 1:  # JSON's true is an int, too
+            raise InputError(
+                f"format is {BRIEF.repr(number)}, it must be a whole number, at least 1."
+            )
+        if number > FORMAT:
+            raise InputError(
+                f"format is {number}, written by version {version}; version {__version__} reads up "
+                f"to format {FORMAT}: install a newer one."
+            )
+        beside = ("format", "version", *SUMS)
+        settings = {name: value for name, value in settings.items() if name not in beside}
         search = settings.get("search", {})
         if not isinstance(search, Mapping):
             raise InputError(f"search is {BRIEF.repr(search)}, it must be settings by name.")
@@ -255,7 +271,7 @@ class Recipe:
         parts = {
             "": {field.name for field in fields(self)}
             - {"model", "corpus", "sizes", "search", "start"},
-            "sizes.": {field.name for field in fields(MODELS[self.model][1])}
+            "sizes.": {field.name for _, kind in MODELS.values() for field in fields(kind)}
             - {"src_vocab", "tgt_vocab"},
             "search.": {field.name for field in fields(Search)},
         }
@@ -266,5 +282,10 @@ class Recipe:
                     where[name.removeprefix(part)] = value
                     break
             else:
+                if name in settings:
+                    raise InputError(
+                        f"{name} is not changed: name a single setting, as in d_model=128 or "
+                        "search.beam=5, or take another recipe."
+                    )
                 raise InputError(unknown(name, sorted(set().union(*parts.values()))))
         return Recipe.of_settings(settings)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotated_transformer.errors import InputError, require_library
-from annotated_transformer.inputs import each_text
+from annotated_transformer.inputs import each_id, each_text
 from annotated_transformer.run.sentences import LANGUAGE_CODE
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
@@ -42,6 +42,11 @@ class SentencePieces(Vocabulary):
             raise InputError(f"this is no model of SentencePiece ({error}).") from error
         # What a reader types is never a special token.
         self._ids = {token: i for i, token in enumerate(self._tokens) if i > EOS}
+
+    @property
+    def pieces(self) -> list[str]:
+        """The pieces of the model, whether they have a number here or not."""
+        return [self._processor.id_to_piece(i) for i in range(self._processor.get_piece_size())]
 
     @classmethod
     def from_json(cls, text: str) -> "SentencePieces":
@@ -93,7 +98,7 @@ class SentencePieces(Vocabulary):
         Raises:
             InputError: if an id is outside the vocabulary.
         """
-        pieces = self.tokens([i for i in ids if i not in (PAD, BOS, EOS)])
+        pieces = self.tokens([i for i in each_id(ids) if i not in (PAD, BOS, EOS)])
         return str(self._processor.decode_pieces(pieces)).replace("▁", " ").strip()
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
@@ -102,6 +107,7 @@ class SentencePieces(Vocabulary):
         Raises:
             InputError: if an id is outside the vocabulary.
         """
+        ids = [*each_id(ids)]
         for i in ids:
             if not 0 <= i < len(self):
                 raise InputError(f"id {i} is outside the vocabulary of {len(self)} tokens.")
