@@ -190,9 +190,9 @@ def ask_encoder_layer(
 @exercise(
     [
         # what mixes up sentences and words runs here
-        encoder_layer_case([5, 3, 4, 2, 1], 8, 2, 20, False),
-        encoder_layer_case([5, 3], 6, 3, 10, True, dtype=torch.float32),
-        encoder_layer_case([5, 3], 4, 2, 9, True),
+        encoder_layer_case([4, 3, 4, 2, 1], 8, 2, 20, False),
+        encoder_layer_case([4, 3], 6, 3, 10, True, dtype=torch.float32),
+        encoder_layer_case([4, 3], 4, 2, 9, True),
     ],
     ask=ask_encoder_layer,
 )

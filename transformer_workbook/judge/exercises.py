@@ -1,6 +1,6 @@
 """Exercises: functions and derivations that a reader writes, and what is said of a wrong one."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from inspect import signature
@@ -10,21 +10,32 @@ from typing import Any
 
 from torch import nn
 
-from transformer_workbook.judge.catalogue import Mistake, mistakes_in
-from transformer_workbook.judge.comparing import LONG, Failure, brief, difference, equal, show
+from transformer_workbook.judge.catalogue import Mistake, mistakes_in, pairs_in
+from transformer_workbook.judge.comparing import (
+    LONG,
+    Failure,
+    brief,
+    difference,
+    equal,
+    in_its_form,
+    show,
+)
 from transformer_workbook.judge.diagnosis import Diagnosis
 from transformer_workbook.judge.diagnosis.relations import (
     always_the_same,
     columns,
+    is_continuous,
     other_kind,
     swapped_entries,
     two_mistakes,
     wrong_columns,
 )
+from transformer_workbook.judge.probes import Remembered
 from transformer_workbook.judge.sentences import said
+from transformer_workbook.judge.stubs import is_stub
 from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.tasks import Cases, Task, Verdict
-from transformer_workbook.judge.trials import SECONDS, Trial, attempt
+from transformer_workbook.judge.trials import SECONDS, Trial, attempt, calculate
 
 
 @dataclass(frozen=True)
@@ -94,13 +105,14 @@ class Exercise(Task):
         if isinstance(answer, nn.Module) and self._asks_for_a_class:
             return Verdict("wrong", said("this is one layer; hand over its class."))
         trials = list(self.subject.trials(answer))
-        answers = [trial.result for trial in trials]
+        pairs = zip(trials, self.subject.right, strict=False)  # an endless one is the last
+        answers = [in_its_form(trial.result, want) for trial, want in pairs]
         if all(got is None for got in answers):
             if any(trial.printed for trial in trials):
                 print(trials[0].printed, end="")
                 sentence = said("your function returns None; did you print the result?")
                 return Verdict("wrong", sentence)
-            return Verdict("not attempted")
+            return self._unfinished(answer)
         failing = self.subject.failing(answers)
         told = min(failing, key=lambda i: len(self._literals[i]), default=0)
         print(trials[told].printed, end="")
@@ -118,6 +130,16 @@ class Exercise(Task):
             )
         return Verdict("wrong", sentence)
 
+    def _unfinished(self, answer: Callable[..., Any]) -> Verdict:
+        """What is said of an answer that gives None in every case."""
+        if is_stub(getattr(answer, "forward", answer)):
+            return Verdict("not attempted")
+        if isinstance(answer, type):
+            sentence = said("`forward` returns None, or `__init__` makes no parameters.")
+        else:
+            sentence = said("your function returns None; is a `return` missing?")
+        return Verdict("wrong", sentence)
+
     @property
     def _asks_for_a_class(self) -> bool:
         return signature(self.reference).return_annotation is nn.Module
@@ -131,10 +153,29 @@ class Exercise(Task):
         return self.subject.named(answers, failing)
 
     def _mended(self, answers: list[Any]) -> str:
-        """Which mistake of the catalogue is made together with another."""
+        """Which mistake of the catalogue is made together with another, if floats tell them."""
+        if not all(map(is_continuous, self.subject.right)):
+            return ""
         of = self.subject.of_mistake
         every = ((mistake.says, of(number)) for number, mistake in enumerate(self.mistakes))
-        return two_mistakes(answers, every, self.whole)
+        return two_mistakes(answers, every, self.whole) or self._paired(answers)
+
+    def _paired(self, answers: list[Any]) -> str:
+        """Which two mistakes of the catalogue are made at once."""
+        for both, results in self._pairs:
+            if all(equal(got, want, self.whole) for got, want in zip(answers, results, strict=True)):
+                return both.says
+        return ""
+
+    @cached_property
+    def _pairs(self) -> Remembered[tuple[Mistake, Remembered[Any]]]:
+        """Every two mistakes of the catalogue at once, and what they give."""
+
+        def results(both: Mistake) -> Iterator[Any]:
+            return (calculate(both.answer, case, self.ask) for case in self.cases)
+
+        pairs = pairs_in(self.reference) if self.given is None else ()
+        return Remembered(lambda: ((both, Remembered(partial(results, both))) for both in pairs))
 
     @cached_property
     def _diagnosis(self) -> Diagnosis:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_workbook.judge.comparing import Failure, equal
+from transformer_workbook.judge.comparing import Failure, equal, in_its_form
 from transformer_workbook.judge.diagnosis.arguments import (
     named_shape,
     other_cases,
@@ -24,8 +24,10 @@ from transformer_workbook.judge.diagnosis.places import partly_right
 from transformer_workbook.judge.diagnosis.relations import (
     by_a_quantity,
     columns,
+    combined,
     of_entry,
     relation,
+    undefined,
     wrong_columns,
 )
 from transformer_workbook.judge.probes import Probe, Remembered
@@ -96,9 +98,26 @@ class Diagnosis:
         sentence = sentence or by_a_quantity(answers, right, self.sizes)
         if sentence or any(isinstance(got, Failure) for got in answers):
             return sentence
+        if nan := undefined(answers):
+            return self._partly(answers, right) or nan
         sentence = self._for_others(answers, part) or self._partly(answers, right)
         sentence = sentence or self._other_axes(answers, right)
+        sentence = sentence or combined(answers, self._quantities)
         return sentence or self._one_entry(answers, right, part)
+
+    @cached_property
+    def _quantities(self) -> dict[str, Results]:
+        """What answers may be made of: sizes, arguments that are floats, and the right results."""
+        named = [name for name in self.sizes[0] if all(name in known for known in self.sizes)]
+        found = {f"`{name}`": [known[name] for known in self.sizes] for name in named}
+        for place, name in enumerate(self.known):
+            given = [case[place] for case in self.cases]
+            if all(isinstance(x, Tensor) and x.is_floating_point() for x in given):
+                found[f"`{name}`"] = given
+        right = list(map(self.right, self.cases))
+        entries = enumerate(columns(right, right), start=1)
+        results = {said("result {number}", number=number): x for number, (x, _) in entries}
+        return found | (results or {said("what is asked for"): right})
 
     def _given(self, answers: Results) -> str:
         """Which argument the answers are."""
@@ -195,7 +214,7 @@ class Diagnosis:
             want = self.right(case)
             if isinstance(want, Failure):
                 return None
-            return equal(self.give(answer, case), want, self.whole)
+            return equal(in_its_form(self.give(answer, case), want), want, self.whole)
 
         is_right = self._are_right(answers, right)
         return circumstance(self.known, list(self.cases), is_right, elsewhere, otherwise)

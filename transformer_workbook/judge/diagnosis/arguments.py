@@ -97,10 +97,15 @@ TRUTHS: tuple[Way, ...] = (
 )
 """What may be done to a mask."""
 
-FLOATS: tuple[Way, ...] = (
-    Way("`{name}` is taken with the other sign.", torch.neg),
+FORGOTTEN: tuple[Way, ...] = (
     Way("`{name}` is 0 everywhere.", torch.zeros_like),
     Way("`{name}` is 1 everywhere.", torch.ones_like),
+)
+"""What numbers may be that are not there."""
+
+FLOATS: tuple[Way, ...] = (
+    Way("`{name}` is taken with the other sign.", torch.neg),
+    *FORGOTTEN,
     Way("`{name}` is taken without its signs.", torch.abs),
     Way("`{name}` is taken twice.", lambda x: 2 * x),
     Way("`{name}` is halved.", lambda x: x / 2),
@@ -138,6 +143,13 @@ WHOLE: tuple[Way, ...] = (
     Way("`{name}` is 2 smaller.", lambda x: x - 2),
 )
 """What may be done to a whole number, or to whole numbers."""
+
+IDS: tuple[Way, ...] = (
+    Way("`{name}` is compared with 1 where 0 is meant.", lambda x: x - 1),
+    Way("`{name}` is compared with 2 where 0 is meant.", lambda x: x - 2),
+    Way("`{name}` is compared with 3 where 0 is meant.", lambda x: x - 3),
+)
+"""What may be done to the ids of a batch, of which 0 alone means something by itself."""
 
 REAL: tuple[Way, ...] = (
     Way("`{name}` is taken with the other sign.", lambda x: -x),
@@ -207,12 +219,28 @@ def _changes(name: str, annotation: Any, argument: Any) -> Iterator[tuple[str, A
                 yield said(way.says, name=name, axis=axis), partial(way.how, axis=i)
         for way in TENSORS if argument.dim() > 1 else ():
             yield said(way.says, name=name), way.how
+    if isinstance(argument, dict) and all(isinstance(x, Tensor) for x in argument.values()):
+        yield from _of_weights(argument)
+
+
+def _of_weights(weights: Mapping[str, Tensor]) -> Iterator[tuple[str, Any]]:
+    """What a layer may make of its weights: one is forgotten, or another is taken for it."""
+    for name in weights:
+        for way in FORGOTTEN:
+            yield said(way.says, name=name), lambda x, k=name, of=way.how: x | {k: of(x[k])}
+    for one, other in itertools.permutations(weights, 2):
+        if weights[one].shape == weights[other].shape:
+            yield _stands_for(other, one), lambda x, k=one, o=other: x | {k: x[o]}
+
+
+def _stands_for(other: str, name: str) -> str:
+    return said("`{other}` stands for `{name}`, too.", other=other, name=name)
 
 
 def _ways(argument: Any) -> tuple[Way, ...]:
     """What may be done to an argument of this kind."""
     if isinstance(argument, Tensor):
-        kind = TRUTHS if argument.dtype == torch.bool else WHOLE
+        kind = TRUTHS if argument.dtype == torch.bool else IDS if argument.dim() > 1 else WHOLE
         return (FLOATS if argument.is_floating_point() else kind) if argument.dim() else ()
     if isinstance(argument, bool | int):
         return FLAGS if isinstance(argument, bool) else WHOLE
@@ -232,8 +260,7 @@ def other_cases(
     for (place, name), (other, taken) in itertools.permutations(enumerate(names), 2):
         x, y = cases[0][place], cases[0][other]
         if type(x) is type(y) and not callable(x):
-            sentence = said("`{other}` stands for `{name}`, too.", other=taken, name=name)
-            yield sentence, partial(_changed, cases, place, copied, other)
+            yield _stands_for(taken, name), partial(_changed, cases, place, copied, other)
 
 
 def _changed(

@@ -1,6 +1,8 @@
 """What is the answer of the right one? A factor, a sign, another order: the same in every case."""
 
+import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +13,9 @@ from transformer_workbook.judge.comparing import brief, equal, is_number, is_tru
 from transformer_workbook.judge.sentences import Way, first_said, said
 
 Change = Callable[[Any], Any]
+
+ENOUGH = 3
+"""So many numbers are not by chance the sum or the product of two others."""
 
 
 def is_sequence(result: Any) -> bool:
@@ -273,7 +278,8 @@ def _factor(answers: Results, right: Results) -> str:
         return ""
     factors = got[known] / want[known]
     first = float(factors[0])
-    if not equal(factors, 0 * factors + first) or equal(first, 1.0) or abs(first) < 1e-4:
+    plain = equal(first, 1.0) or abs(first) < 1e-4 or not math.isfinite(first)
+    if plain or not equal(factors, 0 * factors + first):
         return ""
     return said("this is {factor} times what is asked for, in every case.", factor=show(first))
 
@@ -322,12 +328,53 @@ def wrong_columns(pairs: list[tuple[list[Any], list[Any]]], whole: bool) -> list
     return [i for i, (x, y) in enumerate(pairs, start=1) if not equal(x, y, whole)]
 
 
+def undefined(answers: Results) -> str:
+    """That there is nan in some results, which no other relation is then needed for.
+
+    >>> undefined([torch.tensor([0.5, torch.nan])])[:22]
+    'some numbers are nan: '
+    """
+    try:
+        found = any(flat(result).isnan().any() for result in answers)
+    except Exception:  # they are no numbers, or a reader's objects, which may raise at anything
+        return ""
+    if not found:
+        return ""
+    return said("some numbers are nan: a softmax gives it for +∞, or for −∞ alone; so does 0/0.")
+
+
+SIGNS: tuple[Way, ...] = (
+    Way("this is {one} + {other}.", operator.add),
+    Way("this is {one} − {other}.", operator.sub),
+    Way("this is {one} · {other}.", operator.mul),
+    Way("this is {one} / {other}.", operator.truediv),
+)
+
+
+def combined(answers: Results, quantities: Mapping[str, Results]) -> str:
+    """Of which two quantities the answers are made, in every case.
+
+    >>> combined([7.0, 9.5, 4.0], {"`n`": [5.0, 8.0, 3.0], "`d`": [2.0, 1.5, 1.0]})
+    'this is `n` + `d`.'
+    """
+    try:
+        if sum(map(len, map(flat, answers))) < ENOUGH:
+            return ""
+    except Exception:  # they are no numbers
+        return ""
+    for (one, x), (other, y) in itertools.permutations(quantities.items(), 2):
+        ways = (Way(way.says, way.how, {"one": one, "other": other}) for way in SIGNS)
+        if sentence := first_said(
+            ways, lambda how, x=x, y=y: _alike(answers, map(how, x, y), False)
+        ):
+            return sentence
+    return ""
+
+
 def two_mistakes(
     answers: Results, mistakes: Iterable[tuple[str, Iterable[Any]]], whole: bool = False
 ) -> str:
     """Which mistake, by what it gives, is made, and what is wrong with its result besides."""
-    if not all(map(_is_continuous, answers)):
-        return ""
     for one, results in mistakes:
         if other := _of_the_right(answers, results, whole):
             return said("two mistakes at once: {one} Besides, {other}", one=one, other=other)
@@ -382,9 +429,10 @@ def always_the_same(answers: Results, right: Results) -> str:
         return ""
 
 
-def _is_continuous(result: Any) -> bool:
-    """Whether these are floats, of which no two are the same by chance."""
-    entries = result if isinstance(result, list | tuple) else [result]
-    tensors = [x for x in entries if isinstance(x, Tensor)]
-    others = [x for x in entries if not isinstance(x, Tensor)]
-    return all(x.is_floating_point() for x in tensors) and all(type(x) is float for x in others)
+def is_continuous(result: Any) -> bool:
+    """Whether there are floats in it, of which no two are the same by chance."""
+    if isinstance(result, Tensor):
+        return result.is_floating_point()
+    if isinstance(result, Mapping):
+        return any(map(is_continuous, result.values()))
+    return type(result) is float or (is_sequence(result) and any(map(is_continuous, result)))
