@@ -79,13 +79,21 @@ def in_its_form(got: Any, want: Any) -> Any:
     """
     if isinstance(want, Tensor) and want.dim() and isinstance(got, list | tuple | np.ndarray):
         with contextlib.suppress(Exception):  # it holds no numbers, or rows of different lengths
-            rows = not isinstance(got, np.ndarray) and any(isinstance(row, Tensor) for row in got)
-            return torch.stack(list(map(torch.as_tensor, got))) if rows else torch.as_tensor(got)
-    if isinstance(want, list | tuple) and type(got) is type(want) and len(got) == len(want):
-        return type(got)(map(in_its_form, got, want))
+            return _tensor(got)
+    if isinstance(want, list | tuple) and isinstance(got, list | tuple) and len(got) == len(want):
+        entries = list(map(in_its_form, got, want))
+        return entries if isinstance(got, list) else tuple(entries)
     if isinstance(want, dict) and isinstance(got, dict) and got.keys() == want.keys():
         return {key: in_its_form(got[key], want[key]) for key in want}
     return got
+
+
+def _tensor(rows: Any) -> Tensor:
+    """The numbers of a list or an array, whose rows may be tensors."""
+    try:
+        return torch.as_tensor(rows)
+    except (TypeError, ValueError):
+        return torch.stack(list(map(_tensor, rows)))
 
 
 def _is_plainly_other(got: Any, want: Any) -> bool:

@@ -163,7 +163,9 @@ class Exercise(Task):
     def _paired(self, answers: list[Any]) -> str:
         """Which two mistakes of the catalogue are made at once."""
         for both, results in self._pairs:
-            if all(equal(got, want, self.whole) for got, want in zip(answers, results, strict=True)):
+            if all(
+                equal(got, want, self.whole) for got, want in zip(answers, results, strict=True)
+            ):
                 return both.says
         return ""
 
@@ -181,9 +183,9 @@ class Exercise(Task):
     def _diagnosis(self) -> Diagnosis:
         return Diagnosis(self.reference, self.cases, self.ask, self.whole, self.seconds)
 
-    def related(self, answers: list[Any], right: list[Any]) -> str:
+    def related(self, answer: Callable[..., Any], answers: list[Any], right: list[Any]) -> str:
         """What to say if the answers are always the same thing of the right ones."""
-        return self._diagnosis.related(answers, right)
+        return self._diagnosis.related(answer, answers, right)
 
     def _by_itself(self, answer: Callable[..., Any], answers: list[Any], told: int) -> str:
         """What is said of a wrong answer without the catalogue."""
@@ -195,7 +197,7 @@ class Exercise(Task):
                 case=self._arguments(told),
                 right=brief(right[told]),
             )
-        if sentence := diagnosis.by_chance(answer, told) or self.related(answers, right):
+        if sentence := diagnosis.by_chance(answer, told) or self.related(answer, answers, right):
             return sentence
         if sentence := diagnosis.wrong_axes(answers, right) or self._mended(answers):
             return sentence
@@ -231,18 +233,18 @@ class Derivation(Exercise):
     differs from reader to reader.
     """
 
-    def related(self, answers: list[Any], right: list[Any]) -> str:
+    def related(self, answer: Callable[..., Any], answers: list[Any], right: list[Any]) -> str:
         """What the first wrong step is of the right one, or all steps are of the right ones."""
         number, got = self._first_wrong(answers)
         if not number:
-            return super().related(answers, right)
+            return super().related(answer, answers, right)
         step = itemgetter(number - 1)
         for other, results in enumerate(zip(*right, strict=True), start=1):
             if equal(got, list(results), self.whole):
                 sentence = said("this is what is asked for in step {other}.", other=other)
                 break
         else:
-            sentence = self._diagnosis.related(got, list(map(step, right)), step)
+            sentence = self._diagnosis.related(answer, got, list(map(step, right)), step)
         values = {"number": number, "sentence": sentence}
         return said("step {number}: {sentence}", **values) if sentence else ""
 

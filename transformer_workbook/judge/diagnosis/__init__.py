@@ -18,7 +18,7 @@ from transformer_workbook.judge.diagnosis.arguments import (
     parameters,
     sizes,
 )
-from transformer_workbook.judge.diagnosis.dependence import Influence, circumstance
+from transformer_workbook.judge.diagnosis.dependence import Influence, circumstance, mixed
 from transformer_workbook.judge.diagnosis.exceptions import explained
 from transformer_workbook.judge.diagnosis.places import partly_right
 from transformer_workbook.judge.diagnosis.relations import (
@@ -39,6 +39,10 @@ BRIEFLY = 1.0
 
 Results = Sequence[Any]
 Part = Callable[[Any], Any]
+Answer = Callable[..., Any]
+
+FURTHER = 8
+"""So many cases are mixed from the others, to see whether a relation holds by chance."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,9 @@ class Diagnosis:
                     swaps.append((sentence, results))
         return swaps
 
-    def related(self, answers: Results, right: Results, part: Part = lambda x: x) -> str:
+    def related(
+        self, answer: Answer, answers: Results, right: Results, part: Part = lambda x: x
+    ) -> str:
         """What all the answers are of the right ones, or of those for other arguments.
 
         ``part`` takes from a result of the reference what stands in ``right``.
@@ -100,15 +106,16 @@ class Diagnosis:
             return sentence
         if nan := undefined(answers):
             return self._partly(answers, right) or nan
-        sentence = self._for_others(answers, part) or self._partly(answers, right)
+        sentence = self._for_others(answer, answers, part) or self._partly(answers, right)
         sentence = sentence or self._other_axes(answers, right)
         sentence = sentence or combined(answers, self._quantities)
-        return sentence or self._one_entry(answers, right, part)
+        return sentence or self._one_entry(answer, answers, right, part)
 
     @cached_property
     def _quantities(self) -> dict[str, Results]:
         """What answers may be made of: sizes, arguments that are floats, and the right results."""
         named = [name for name in self.sizes[0] if all(name in known for known in self.sizes)]
+        found: dict[str, Results]
         found = {f"`{name}`": [known[name] for known in self.sizes] for name in named}
         for place, name in enumerate(self.known):
             given = [case[place] for case in self.cases]
@@ -131,20 +138,20 @@ class Diagnosis:
         returned = signature(self.reference).return_annotation
         return partly_right(answers, right, getattr(returned, "dim_str", "").split(), self.whole)
 
-    def _one_entry(self, answers: Results, right: Results, part: Part) -> str:
+    def _one_entry(self, answer: Answer, answers: Results, right: Results, part: Part) -> str:
         """The same of one entry, if all the others are right."""
         pairs = columns(answers, right)
         wrong = wrong_columns(pairs, self.whole)
         if len(wrong) != 1 or len(pairs) == 1:
             return ""
         place = wrong[0] - 1
-        sentence = self.related(*pairs[place], lambda result: part(result)[place])
+        sentence = self.related(answer, *pairs[place], lambda result: part(result)[place])
         return of_entry(wrong[0], len(pairs), sentence)
 
     @cached_property
     def _others(self) -> Remembered[tuple[str, Remembered[Probe]]]:
-        """What may be said of other arguments, and the cases with them."""
-        cases = list(self.cases)
+        """What may be said of other arguments, and the cases with them, also the further ones."""
+        cases = [*self.cases, *self._further]
         return Remembered(
             lambda: (
                 (sentence, Remembered(partial(self._probes, changed)))
@@ -155,11 +162,26 @@ class Diagnosis:
     def _probes(self, cases: Callable[[], Iterable[tuple[Any, ...]]]) -> Iterator[Probe]:
         return map(partial(Probe, self.right), cases())
 
-    def _for_others(self, answers: Results, part: Part) -> str:
-        """For which other arguments these are the right answers."""
+    @cached_property
+    def _further(self) -> list[tuple[Any, ...]]:
+        """A few cases with an argument of another, in which a relation has to hold, too."""
+        return list(itertools.islice(mixed(self.cases), FURTHER))
+
+    def _for_others(self, answer: Answer, answers: Results, part: Part) -> str:
+        """For which other arguments these are the right answers, in further cases, too."""
         for other, probes in self._others:
             if all(map(partial(self._is_right_for, part), answers, probes)):
-                return said("this is the right result for other arguments: {other}", other=other)
+                pairs = zip(
+                    self._further, itertools.islice(probes, len(answers), None), strict=True
+                )
+                if all(
+                    isinstance(probe.right, Failure)
+                    or self._is_right_for(part, part(self.give(answer, case)), probe)
+                    for case, probe in pairs
+                ):
+                    return said(
+                        "this is the right result for other arguments: {other}", other=other
+                    )
         return ""
 
     def _is_right_for(self, part: Part, got: Any, probe: Probe) -> bool:
@@ -172,7 +194,8 @@ class Diagnosis:
             tuple(named_shape(x, known) for x in pair)
             for *pair, known in zip(answers, right, self.sizes, strict=True)
         }
-        got, want = next(iter(shapes))
+        shapes = {pair for pair in shapes if all(pair)}  # the others say nothing
+        got, want = next(iter(shapes), ("", ""))
         if len(shapes) > 1 or not got or not want or got == want:
             return ""
         return said("the axes of the result are {got}; {asked} is asked for.", got=got, asked=want)

@@ -4,6 +4,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from transformer_workbook.judge.sentences import Way, first_said, said
 Change = Callable[[Any], Any]
 
 ENOUGH = 3
-"""So many numbers are not by chance the sum or the product of two others."""
+"""So many whole numbers are not by chance the sum, the product or a multiple of others."""
 
 
 def is_sequence(result: Any) -> bool:
@@ -272,7 +273,8 @@ def _factor(answers: Results, right: Results) -> str:
     except Exception:  # they are no numbers, or not as many
         return ""
     known = want.abs() > 1e-4
-    if len(got) != len(want) or len(set(want[known].tolist())) < 3:
+    enough = 2 if all(map(is_continuous, right)) else ENOUGH
+    if len(got) != len(want) or len(set(want[known].tolist())) < enough:
         return ""
     if not equal(got[~known], want[~known]):
         return ""
@@ -362,13 +364,12 @@ def combined(answers: Results, quantities: Mapping[str, Results]) -> str:
             return ""
     except Exception:  # they are no numbers
         return ""
-    for (one, x), (other, y) in itertools.permutations(quantities.items(), 2):
-        ways = (Way(way.says, way.how, {"one": one, "other": other}) for way in SIGNS)
-        if sentence := first_said(
-            ways, lambda how, x=x, y=y: _alike(answers, map(how, x, y), False)
-        ):
-            return sentence
-    return ""
+    ways = (
+        Way(says, partial(map, how, x, y), {"one": one, "other": other})
+        for (one, x), (other, y) in itertools.permutations(quantities.items(), 2)
+        for says, how, _ in SIGNS
+    )
+    return first_said(ways, lambda how: _alike(answers, how(), False))
 
 
 def two_mistakes(
