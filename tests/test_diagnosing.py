@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
+from transformer_workbook import exercises
 from transformer_workbook.exercises.cases import normal
 from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import Failure, equal
@@ -389,6 +391,55 @@ def test_two_mistakes_at_once_are_told() -> None:
         f"two mistakes at once: {sentence} Besides, "
         "the sign is wrong: this is the negative of what is asked for."
     )
+
+
+def without_gain(x: Tensor, gain: Tensor, eps: float) -> Tensor:
+    return x / ((x**2).sum(-1, keepdim=True) + eps).sqrt()
+
+
+def queries_for_keys(d_model: int, d_k: int, d_v: int) -> nn.Module:
+    layer = exercises.self_attention_layer.reference(d_model, d_k, d_v)
+    layer.forward = lambda x: F.scaled_dot_product_attention(
+        layer.query(x), layer.query(x), layer.value(x)
+    )
+    return layer
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "told"),
+    [
+        (
+            "rms_norm",
+            without_gain,
+            "two mistakes at once: these are divided by the root of the sum of the squares; "
+            "take their mean. Besides, the gain is missing.",
+        ),
+        (
+            "attention_weights",
+            lambda scores, mask: scores.masked_fill(~mask, torch.inf).softmax(-1),
+            "some numbers are nan: a softmax gives it for +∞, or for −∞ alone; so does 0/0.",
+        ),
+        (
+            "count_tokens",
+            lambda ids: (ids != 2).sum(1),
+            "this is the right result for other arguments: "
+            "`ids` is compared with 2 where 0 is meant.",
+        ),
+        (
+            "self_attention_layer",
+            queries_for_keys,
+            "this is the right result for other arguments: "
+            "`query.weight` stands for `key.weight`, too.",
+        ),
+        (
+            "stack_derivatives",
+            lambda derivative, layers: (derivative**layers, layers + derivative**layers),
+            "entry 2 of 2: this is `layers` + result 1.",
+        ),
+    ],
+)
+def test_what_readers_of_a_statement_wrote_is_told(name: str, answer: Any, told: str) -> None:
+    assert getattr(exercises, name).check(answer).mistake == told
 
 
 def _pair(x: Float[Tensor, "n d"]) -> tuple[Float[Tensor, " n"], Float[Tensor, "n d"]]:

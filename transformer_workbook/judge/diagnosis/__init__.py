@@ -190,13 +190,8 @@ class Diagnosis:
 
     def _other_axes(self, answers: Results, right: Results) -> str:
         """What the axes are called that the answers have, where others are asked for."""
-        shapes = {
-            tuple(named_shape(x, known) for x in pair)
-            for *pair, known in zip(answers, right, self.sizes, strict=True)
-        }
-        shapes = {pair for pair in shapes if all(pair)}  # the others say nothing
-        got, want = next(iter(shapes), ("", ""))
-        if len(shapes) > 1 or not got or not want or got == want:
+        got, want = (named_shape(results, self.sizes) for results in (answers, right))
+        if not got or not want or got == want:
             return ""
         return said("the axes of the result are {got}; {asked} is asked for.", got=got, asked=want)
 

@@ -63,18 +63,21 @@ def sizes(known: Mapping[str, Any], case: Sequence[Any]) -> dict[str, float]:
     return found
 
 
-def named_shape(result: Any, known: Mapping[str, float]) -> str:
-    """The axes of a tensor, called by what has their sizes; nothing where that is not clear.
+def named_shape(results: Sequence[Any], known: Sequence[Mapping[str, float]]) -> str:
+    """The axes of tensors, by what has their sizes in every case; nothing where that is not clear.
 
     >>> import torch
-    >>> named_shape(torch.ones(2, 3, 1), {"batch": 2.0, "d": 3.0})
+    >>> sizes = [{"batch": 2.0, "d": 3.0}, {"batch": 3.0, "d": 3.0}]
+    >>> named_shape([torch.ones(2, 3, 1), torch.ones(3, 3, 1)], sizes)
     '(batch, d, 1)'
     """
-    if not isinstance(result, Tensor):
+    if not all(isinstance(x, Tensor) for x in results) or len({x.dim() for x in results}) > 1:
         return ""
     named = [
-        ["1"] if n == 1 else [name for name, size in known.items() if size == n]
-        for n in result.shape
+        [name for name in known[0] if sizes == tuple(case.get(name) for case in known)]
+        if set(sizes) != {1}
+        else ["1"]
+        for sizes in zip(*(x.shape for x in results), strict=True)
     ]
     if any(len(names) != 1 for names in named):
         return ""

@@ -195,16 +195,16 @@ OF_LISTS: tuple[Way, ...] = (
         lambda x: len(x) > 1,
     ),
     Way(
+        "it is right where all entries of `{name}` are equal, and wrong in all other cases.",
+        lambda x: len(set(map(str, x))) < 2,
+    ),
+    Way(
         "it is right where nothing stands in `{name}` twice, and wrong in all other cases.",
         lambda x: len(set(map(str, x))) == len(x),
     ),
     Way(
         "it is right where something stands in `{name}` twice, and wrong in all other cases.",
         lambda x: len(set(map(str, x))) < len(x),
-    ),
-    Way(
-        "it is right where all entries of `{name}` are equal, and wrong in all other cases.",
-        lambda x: len(set(map(str, x))) < 2,
     ),
     Way(
         "it is right where `{name}` is in order, and wrong in all other cases.",
@@ -232,15 +232,16 @@ def circumstance(
     case: it is told if they have nothing in common, and beside a single number, which says little
     by itself.
 
-    >>> cases = [("dot", 2), ("dot", 3), ("general", 3)]
-    >>> circumstance({"score": str, "d": int}, cases, [True, True, False])
+    >>> cases = [("dot", 2), ("dot", 3), ("general", 3), ("general", 2)]
+    >>> circumstance({"score": str, "d": int}, cases, [True, True, False, False])
     "it is right where `score` is 'dot', and wrong in all other cases."
     """
     if len(set(is_right)) < 2:
         return otherwise
 
     def further(holds: Holds) -> Iterator[bool | None]:
-        return (elsewhere(case) for case in mixed(cases) if holds(case))
+        others = itertools.chain(mixed(cases), _shortened(cases))
+        return (elsewhere(case) for case in others if holds(case))
 
     def always(holds: Holds) -> bool:
         return list(map(holds, cases)) == list(is_right) and False not in further(holds)
@@ -264,6 +265,15 @@ def mixed(cases: Sequence[Case]) -> Iterator[Case]:
                 mixed = (*case[:place], taken, *case[place + 1 :])
                 if not equal(mixed, case):
                     yield mixed
+
+
+def _shortened(cases: Sequence[Case]) -> Iterator[Case]:
+    """Every case with a list that lacks its first or its last entry."""
+    for case in cases:
+        for place, own in enumerate(case):
+            if isinstance(own, list) and len(own) > 1:
+                for shorter in (own[1:], own[:-1]):
+                    yield (*case[:place], shorter, *case[place + 1 :])
 
 
 def _circumstances(

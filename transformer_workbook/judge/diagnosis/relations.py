@@ -388,19 +388,26 @@ def other_kind(answers: Results, right: Results) -> str:
     >>> other_kind([torch.ones(2, 3)], [(torch.ones(2), torch.ones(3), torch.ones(4))])
     'this is a tensor; a tuple of 3 is asked for.'
     """
-    kinds = {(_kind(x), _kind(y)) for x, y in zip(answers, right, strict=True)}
-    (got, want), *others = kinds
+    pairs = list(zip(answers, right, strict=True))
+    (got, want), *others = {(_kind(x), _kind(y)) for x, y in pairs}
+    if others:  # their lengths differ
+        (got, want), *others = {(_kind(x, False), _kind(y, False)) for x, y in pairs}
     if others or not got or not want or is_sequence(answers[0]) == is_sequence(right[0]):
         return ""
-    numbers = is_number(answers[0]) or is_number(right[0])
-    if not numbers and all(len(x) == len(y) for x, y in zip(answers, right, strict=True)):
+    plain = any(is_number(x) or is_truth(x) for x in (answers[0], right[0]))
+    if not plain and all(len(x) == len(y) for x, y in pairs):
         return ""  # a tensor may stand for a list
     return said("this is {got}; {asked} is asked for.", got=got, asked=want)
 
 
-def _kind(result: Any) -> str:
+def _kind(result: Any, counted: bool = True) -> str:
     if is_sequence(result):
-        return said("a {type} of {length}", type=type(result).__name__, length=len(result))
+        kind = type(result).__name__
+        if counted:
+            return said("a {type} of {length}", type=kind, length=len(result))
+        return said("a {type}", type=kind)
+    if is_truth(result):
+        return said("True or False")
     if is_number(result):
         return said("a number")
     return said("a tensor") if isinstance(result, Tensor) and result.dim() else ""
