@@ -117,6 +117,7 @@ class Diagnosis:
         named = [name for name in self.sizes[0] if all(name in known for known in self.sizes)]
         found: dict[str, Results]
         found = {f"`{name}`": [known[name] for known in self.sizes] for name in named}
+        found["2"] = [2.0] * len(self.cases)
         for place, name in enumerate(self.known):
             given = [case[place] for case in self.cases]
             if all(isinstance(x, Tensor) and x.is_floating_point() for x in given):

@@ -112,6 +112,7 @@ RELATIONS: tuple[Way, ...] = (
     ),
     Way("this is the right result in a list; it is asked for alone.", lambda x: [x]),
     Way("this is the tanh of what is asked for.", lambda x: x.tanh()),
+    Way("this is the sigmoid of what is asked for.", lambda x: x.sigmoid()),
     Way("this is the softmax of what is asked for, along the last axis.", lambda x: x.softmax(-1)),
     Way(
         "the signs are missing: these are the absolute values of what is asked for.", _numbers(abs)
