@@ -357,7 +357,7 @@ def test_a_mistake_is_told_however_the_code_is_written(
 def test_a_half_written_function_is_told_with_its_line(mine: Path) -> None:
     write(mine, "masking", OURS["masking"].replace("(tokens != PAD)", "(tokens != PADDING)"))
     first = next(judge(mine, "masking"))
-    assert first.sentence.startswith("padding_mask(torch.tensor([[5, 6], [8, 0]])): it raises Name")
+    assert first.sentence.startswith("padding_mask(torch.tensor([[1, 2], [8, 0]])): it raises Name")
     assert ", in line 29: return (tokens != PADDING)[:, None, None, :]" in first.sentence
 
 
@@ -398,7 +398,7 @@ def test_whatever_the_code_does_the_next_module_is_judged(
     monkeypatch.setattr(judging, "SECONDS", 0.5)
     first, second, third = judge(mine, "masking")
     said = "it does not end within 0.5 seconds; is there a loop without an end?"
-    assert first.sentence == f"padding_mask(torch.tensor([[5, 6], [8, 0]])): {said}"
+    assert first.sentence == f"padding_mask(torch.tensor([[1, 2], [8, 0]])): {said}"
     assert third.sentence.endswith(said)
     assert second.state == "right"
 

@@ -36,20 +36,22 @@ def normed(name: str, x: Tensor, kind: str = "layer") -> Tensor:
     return shifted + drawn(f"{name}bias", 8) if kind == "layer" else shifted
 
 
-def _residual(m: Any, position: str) -> Tensor:
-    layer = filled(m.Residual(8, 0.5, position))
+def _residual(m: Any, position: str, norm: str) -> Tensor:
+    layer = filled(m.Residual(8, 0.5, position, norm))
     return layer(X, lambda y: 3 * y).detach()
 
 
-def _residual_by_hand(position: str) -> Tensor:
-    return X + 3 * normed("norm.", X) if position == "pre" else normed("norm.", X + 3 * X)
+def _residual_by_hand(position: str, norm: str) -> Tensor:
+    if position == "pre":
+        return X + 3 * normed("norm.", X, norm)
+    return normed("norm.", X + 3 * X, norm)
 
 
-def _dropped(m: Any) -> list[bool]:
-    layer = m.Residual(8, 0.5, "pre").double().train()
+def _dropped(m: Any) -> list[Any]:
+    layer = m.Residual(8, 0.75, "pre").double().train()
     added = layer.leave(torch.zeros_like(X), torch.ones_like(X))
     kept = layer.leave(X, torch.zeros_like(X))
-    return [set(added.flatten().tolist()) == {0.0, 2.0}, bool(torch.equal(kept, X))]
+    return [sorted({*added.flatten().tolist()}), bool(torch.equal(kept, X))]
 
 
 def layer_of(m: Any, kind: str, position: str, placed: bool = False) -> Any:
@@ -167,17 +169,19 @@ LAYERS = (
     *(
         Check(
             "Residual",
-            f"Residual(8, 0.5, '{position}') around a sub-layer that trebles, in evaluation",
-            lambda m, p=position: _residual(m, p),  # type: ignore[misc]
-            lambda p=position: _residual_by_hand(p),  # type: ignore[misc]
+            f"Residual(8, 0.5, '{position}', '{norm}') around a sub-layer that trebles, in "
+            "evaluation",
+            lambda m, p=position, n=norm: _residual(m, p, n),  # type: ignore[misc]
+            lambda p=position, n=norm: _residual_by_hand(p, n),  # type: ignore[misc]
         )
+        for norm in ("layer", "rms")
         for position in POSITIONS
     ),
     Check(
         "Residual",
-        "whether in training dropout falls on what is added, and not on what passes by",
+        "what dropout of 0.75 makes of ones that are added, in training; whether x is kept",
         _dropped,
-        lambda: [True, True],
+        lambda: [[0.0, 4.0], True],
     ),
     Check(
         "Residual",
