@@ -34,9 +34,10 @@ from transformer_workbook.own import (
 )
 from transformer_workbook.own.bench import STOPPED
 from transformer_workbook.own.checks import CHECKS
+from transformer_workbook.own.definitions import source_of
 from transformer_workbook.own.judging import SLIPS, Finding, judged, loaded, subjects_of
 from transformer_workbook.own.loading import stand_in
-from transformer_workbook.own.skeleton import GIVEN, skeleton, source_of
+from transformer_workbook.own.skeleton import GIVEN, skeleton
 
 ROOT = Path(__file__).resolve().parent.parent
 

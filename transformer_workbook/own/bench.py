@@ -16,6 +16,7 @@ from typing import Any
 from annotated_transformer.errors import InputError
 from transformer_workbook.own.judging import Finding, judged, loaded, subjects_of
 from transformer_workbook.own.loading import file_of, stand_in
+from transformer_workbook.own.placing import placed
 
 PATIENCE = 60.0
 """After so many seconds without a word the other process is stopped."""
@@ -23,8 +24,8 @@ PATIENCE = 60.0
 PROGRAM = "import sys; from transformer_workbook.own.bench import serve; serve(sys.argv[1:])"
 
 
-def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -> Iterator[Finding]:
-    """What is said of every subject of these modules, one after the other.
+def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -> list[Finding]:
+    """What is said of every subject of these modules, in their order.
 
     Whatever the reader's code does, it does it in another process: it may end that process, print
     what it likes, or compute without an end.
@@ -35,29 +36,36 @@ def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -
     for module in modules:
         file_of(folder, module)
     left = [(module, subject) for module in modules for subject in subjects_of(module)]
+    found: dict[tuple[str, str], Finding] = {}
     while left:
-        loaded = ""
+        loaded: str | None = ""
         for told in _told(folder, left, patience):
-            if isinstance(told, str):
+            if isinstance(told, Finding):
+                found[told.module, told.subject] = told  # once more where its place was found
+            else:
                 loaded = told
-            elif (told.module, told.subject) in left:
-                left.remove((told.module, told.subject))
-                yield told
-        if left:  # the process has come to an end too early, at the first subject that is left
+        left = [pair for pair in left if pair not in found]
+        if (
+            left and loaded is not None
+        ):  # the process has ended too early, at the first that is left
             hung, first = left[0]
-            blamed = [first] if hung == loaded else [s for module, s in left if module == hung]
-            for subject in blamed:
-                left.remove((hung, subject))
-                yield Finding(hung, subject, "wrong", STOPPED)
+            place = "" if hung == loaded else f"{hung}.py"
+            for pair in [pair for pair in left if pair[0] == hung]:
+                if place or pair[1] == first:
+                    found[pair] = Finding(*pair, "wrong", STOPPED, place=place)
+            left = [pair for pair in left if pair not in found]
+    return list(found.values())
 
 
 STOPPED = "the check ended here: this code does not come to an end, or ends the whole process."
 
 
-def _told(folder: Path, left: list[tuple[str, str]], patience: float) -> Iterator[Finding | str]:
+def _told(
+    folder: Path, left: list[tuple[str, str]], patience: float
+) -> Iterator[Finding | str | None]:
     """What a process says until it ends, or says nothing for too long.
 
-    A finding, or the name of a module that has been loaded.
+    A finding; the name of a module that has been loaded; or None when it is judged.
     """
     # A folder of the reader's is the first place where Python looks for modules with -c: not here.
     environment = os.environ | {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1"}
@@ -85,7 +93,7 @@ def _told(folder: Path, left: list[tuple[str, str]], patience: float) -> Iterato
             raise InputError("the process that checks could not be started: is memory short?")
         while line := _next(lines, patience):
             told = json.loads(line)
-            yield told if isinstance(told, str) else Finding(**told)
+            yield Finding(**told) if isinstance(told, dict) else told
     finally:
         process.kill()
         process.wait()
@@ -116,6 +124,11 @@ def serve(arguments: list[str]) -> None:
     for module, pairs in groupby(subjects, key=itemgetter(0)):
         theirs = loaded(folder, module)
         tell(module)
+        found = []
         for _, subject in pairs:
-            tell(asdict(judged(theirs, module, subject)))
+            found.append(judged(theirs, module, subject))
+            tell(asdict(found[-1]))
+        tell(None)
+        for finding in placed(folder, module, found):
+            tell(asdict(finding))
         stand_in(folder)

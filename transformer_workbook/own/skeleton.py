@@ -4,11 +4,11 @@ import ast
 import re
 from pathlib import Path
 
-import annotated_transformer
 from annotated_transformer import __version__
 from annotated_transformer.errors import InputError
 from annotated_transformer.run.files import fill_folder, write_atomically
 from transformer_workbook.chapters import chapter_of
+from transformer_workbook.own.definitions import source_of
 from transformer_workbook.own.teaching import (
     MODULES_BY_CHAPTER,
     PACKAGE,
@@ -23,13 +23,6 @@ GIVEN = {
     "Limits.__init__", "Limits.force", "Limits.reached", "draw", "random_draws",
 }  # fmt: skip
 """What a reader gets as it is: files, random numbers, refusals and limits are not to learn here."""
-
-SOURCES = Path(annotated_transformer.__file__).parent
-
-
-def source_of(module: str) -> str:
-    """The source of a module of ours."""
-    return (SOURCES / f"{module}.py").read_text(encoding="utf-8")
 
 
 def skeleton(source: str, chapter: int) -> str:

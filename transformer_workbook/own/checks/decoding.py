@@ -44,7 +44,9 @@ def _greedy(m: Any, search: Search, prefixes: Any = None) -> list[Found]:
     return [_as_found(h) for h in m.greedy(Table(), SRC, search, prefixes)]
 
 
-def _beams(m: Any, width: int, alpha: float, src: Tensor = SRC, prefixes: Any = None) -> list[Found]:
+def _beams(
+    m: Any, width: int, alpha: float, src: Tensor = SRC, prefixes: Any = None
+) -> list[Found]:
     found = m.beam_search(Table(), src, _search(width, alpha), prefixes)
     return [_as_found(h[0]) for h in found]
 

@@ -9,7 +9,7 @@ import torch
 from annotated_transformer.decoding import random_draws
 from transformer_workbook.own.checks.drawn_model import logits_after
 
-EXTRA = 1
+EXTRA = 2
 """How many tokens a translation may have more than its source."""
 
 

@@ -46,7 +46,7 @@ def _loss(logits: Tensor, target: Tensor) -> Tensor:
 
 
 def _trained(
-    m: Any, updates: list[list[Batch]], model: nn.Module | None = None, **options: Any
+    m: Any, updates: list[list[Batch]], model: Bigrams | None = None, **options: Any
 ) -> list[Any]:
     model = model or Bigrams()
     trainer = m.Trainer(model, _loss, lambda step: 0.1 * step, **options)

@@ -1,0 +1,113 @@
+"""Placing: in which function of the reader's a mistake stands, so that it is told once.
+
+It is that function which, when ours is put in its place, makes right what is wrong.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from transformer_workbook.judge.comparing import Failure, equal
+from transformer_workbook.judge.trials import attempt
+from transformer_workbook.own.definitions import differing, is_private, name_of, ours
+from transformer_workbook.own.judging import SECONDS, Finding, judged, subject_of
+from transformer_workbook.own.loading import OURS, file_of, run_source
+from transformer_workbook.own.teaching import PACKAGE
+
+
+def placed(folder: Path, module: str, found: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings of a module that are wrong, each with the place of its mistake if it is found.
+
+    Of several that come from one mistake, one tells it, and the others depend on it. What has a
+    second mistake is told as if the first were mended.
+    """
+    left = {finding.subject: finding for finding in found if finding.state == "wrong"}
+    try:
+        tree = ast.parse(file_of(folder, module).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    theirs = _run(tree, module)
+    if isinstance(theirs, Failure):
+        return
+    candidates = list(differing(tree, module))
+    while left:
+        mended = {name: _mended(tree, module, name, left) for name in candidates}
+        place = max(candidates, key=lambda name: len(mended[name]), default="")
+        if not place or not mended[place]:
+            return
+        now = _run(tree, module)
+        group = [judged(now, module, subject, place) for subject in mended[place]]
+        # A subject to which the place belongs tells of it; of others the one that has most to say.
+        teller = min(
+            group, key=lambda f: (not f.named, not f"{place}.".startswith(f"{f.subject}."))
+        )
+        for finding in group:
+            sentence = _missing(theirs, module, place) or finding.sentence
+            if depends := finding is not teller:
+                sentence = f"it depends on {place}, where a mistake is."
+            yield replace(finding, place=place, depends=depends, sentence=sentence)
+        tree = _grafted(tree, module, place)
+        candidates.remove(place)
+        again = _run(tree, module)
+        left = {name: judged(again, module, name) for name in left if name not in mended[place]}
+        yield from left.values()
+
+
+def _mended(tree: ast.Module, module: str, name: str, wrong: dict[str, Finding]) -> list[str]:
+    """What is right with our definition of that name, of all that is wrong without it."""
+    made = _run(_grafted(tree, module, name), module)
+    return [subject for subject, finding in wrong.items() if _is_right(made, finding)]
+
+
+def _is_right(made: ModuleType | Failure, finding: Finding) -> bool:
+    if isinstance(made, Failure):
+        return False
+    questions, first = subject_of(finding.module, finding.subject), finding.question
+    if not equal(questions.ask[first](made).result, questions.right[first]):
+        return False
+    return judged(made, finding.module, finding.subject).state == "right"
+
+
+def _grafted(tree: ast.Module, module: str, name: str) -> ast.Module:
+    """The module of the reader's, with one definition of ours."""
+    tree, (*outside, last) = deepcopy(tree), name.split(".")
+    inside: Any = tree
+    for outer in outside:
+        inside = next((node for node in tree.body if name_of(node) == outer), None)
+    if inside is not None:
+        at = [i for i, node in enumerate(inside.body) if name_of(node) == last]
+        first, end = (at[0], at[-1] + 1) if at else (len(inside.body), len(inside.body))
+        inside.body[first:end] = [deepcopy(ours(module)[name])]
+    return tree
+
+
+def _run(tree: ast.Module, module: str) -> ModuleType | Failure:
+    """A module of the reader's, in which our definitions find all that they need."""
+    public = {name for name in ours(module) if not is_private(name)}
+    known = {
+        name: value
+        for name, value in vars(import_module(f"{OURS}.{module}")).items()
+        if name not in public and not name.endswith("__")
+    }
+    code = compile(ast.unparse(tree), f"<{module}>", "exec")
+    return attempt(
+        lambda: run_source(code, PACKAGE, module, f"<{module}>", known), (), SECONDS
+    ).result
+
+
+def _missing(theirs: ModuleType, module: str, name: str) -> str:
+    """That a name is not there, and which one was perhaps meant; or nothing."""
+    *outside, last = name.split(".")
+    holder: Any = getattr(theirs, outside[0], None) if outside else theirs
+    if holder is None or hasattr(holder, last):
+        return ""
+    right = import_module(f"{OURS}.{module}")
+    others = vars(holder).keys() - vars(getattr(right, outside[0]) if outside else right).keys()
+    near = get_close_matches(last, others, n=1)
+    return f"there is no {name}" + (f": did you mean it by {near[0]}?" if near else ".")
