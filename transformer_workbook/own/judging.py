@@ -118,7 +118,7 @@ def judged(theirs: ModuleType | Failure, module: str, subject: str, place: str =
     subject; otherwise the first answer that is wrong is shown, which is that of the smallest.
     """
     if isinstance(theirs, Failure):
-        sentence = f"{module}.py cannot be used: {theirs.sentence}"
+        sentence = f"it cannot be used: {theirs.sentence}"
         return Finding(module, subject, "wrong", sentence, place=f"{module}.py")
     checks, questions = checks_of(module, subject), subject_of(module, subject, place)
     answers: list[Any] = []

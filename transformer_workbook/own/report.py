@@ -100,8 +100,9 @@ class Report:
 def _told(module: str, place: str, group: list[Finding]) -> str:
     teller = next(finding for finding in group if not finding.depends)
     others = [f.subject for f in group if f is not teller]
+    where = place if place.endswith(".py") else f"{module}, {place}"
     also = f" (Wrong by it, too: {', '.join(others)}.)" * bool(others)
-    return f"{module}, {place}: {teller.sentence}{also}"
+    return f"{where}: {teller.sentence}{also}"
 
 
 def check_package(folder: str | Path, what: str | int | None = None) -> Report:

@@ -2,8 +2,12 @@
 
 import ast
 import re
+from collections.abc import Iterator
+from importlib import import_module
+from inspect import getdoc, isfunction, signature
 from pathlib import Path
 
+import annotated_transformer
 from annotated_transformer import __version__
 from annotated_transformer.errors import InputError
 from annotated_transformer.run.files import fill_folder, write_atomically
@@ -47,10 +51,26 @@ def skeleton(source: str, chapter: int) -> str:
             cuts += [_emptied(method, f"{node.name}.{method.name}", chapter) for method in methods]
     for first, last, instead in sorted(cuts, reverse=True):
         lines[first - 1 : last] = instead
+    imports = [node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom)]
+    if imports:
+        end = imports[-1].end_lineno or 0
+        helpers = [line for node in imports for line in _helpers(node)]
+        lines[end:end] = ["", "# To refuse is to raise an InputError.", *helpers] * bool(helpers)
     text = "\n".join(lines).rstrip() + "\n"
     for module in WRITTEN:
         text = re.sub(rf"\bannotated_transformer\.{module}\b", f"{PACKAGE}.{module}", text)
     return text
+
+
+def _helpers(node: ast.ImportFrom) -> Iterator[str]:
+    """What the functions of ours do that a module imports, as comments."""
+    ours, _, module = str(node.module).partition(".")
+    if ours == annotated_transformer.__name__ and module not in WRITTEN:
+        found = (getattr(import_module(str(node.module)), alias.name) for alias in node.names)
+        for function in filter(isfunction, found):
+            given = (p.replace(annotation=p.empty) for p in signature(function).parameters.values())
+            does, _, _ = str(getdoc(function)).partition("\n")
+            yield from _wrapped(f"{function.__name__}({', '.join(map(str, given))}): {does}", "")
 
 
 def _emptied(node: ast.FunctionDef, name: str, chapter: int) -> tuple[int, int, list[str]]:
