@@ -1,10 +1,10 @@
 """A package of one's own: empty to begin with, made from this package, and checked step by step.
 
 Import from here. Inside, each upon those before: ``teaching`` (which modules a reader writes),
-``definitions`` (what a module consists of), ``skeleton`` (their empty source), ``checks`` (what they
-are asked), ``loading`` (their code in the place of ours), ``judging`` (which mistake it is),
-``placing`` (in which function), ``bench`` (another process for all this), ``report``, ``showing`` (a
-question as a program), ``using`` (their code in our programs).
+``definitions`` (what a module consists of), ``skeleton`` (their empty source), ``checks`` (what
+they are asked), ``loading`` (their code in the place of ours), ``judging`` (which mistake it is),
+``placing`` (in which function), ``bench`` (another process for all this), ``report``, ``showing``
+(a question as a program), ``using`` (their code in our programs).
 """
 
 from transformer_workbook.own.bench import findings

@@ -47,21 +47,16 @@ def question(folder: str | Path, name: str, what: str | int | None = None) -> st
     Raises:
         InputError: if there is no such package, or nothing of that name that is checked.
     """
-    asked = {
-        module: subjects_of(module) for module in asked_for(None if what is None else str(what))
-    }
+    asked = {m: subjects_of(m) for m in asked_for(None if what is None else str(what))}
     chosen = [m for m in asked if name in (f"{m}.py", *asked[m], *ours(m))]
-    found = findings(Path(folder), chosen or [*asked][:1])
-    about = [f for f in found if f"{name}.".startswith((f"{f.place or name}.", f"{f.subject}."))]
-    if not chosen or not about:
+    names = {name, name.partition(".")[0]}
+    about = [f for f in findings(Path(folder), chosen) if names & {f.place, f.subject}]
+    if not about:
         near = get_close_matches(name, [*chain(*asked.values())], n=1, cutoff=0.0)
         raise InputError(f"nothing is asked about {name!r}: did you mean {near[0]}?")
-    first = min(
-        about, key=lambda f: (f.state != "wrong", name not in (f.place, f.subject), f.depends)
-    )
-    return program(
-        Path(folder), first.module, checks_of(first.module, first.subject)[first.question]
-    )
+    first = min(about, key=lambda f: (f.state != "wrong", f.place != name, f.depends))
+    check = checks_of(first.module, first.subject)[first.question]
+    return program(Path(folder), first.module, check)
 
 
 def program(folder: Path, module: str, check: Check) -> str:
