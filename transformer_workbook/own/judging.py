@@ -147,7 +147,7 @@ def _is_not_written(given: Failure) -> bool:
     )
 
 
-def asked(check: Check, module: ModuleType) -> Trial:
+def asked(check: Check, module: ModuleType, seconds: float | None = None) -> Trial:
     """What a module answers to a question, or a Failure. The question stays as it is."""
 
     def ask() -> Any:
@@ -156,7 +156,7 @@ def asked(check: Check, module: ModuleType) -> Trial:
 
     inputs: list[Any] = [x for x in check.ask.__globals__.values() if isinstance(x, Tensor | list)]
     before = [x.clone() if isinstance(x, Tensor) else deepcopy(x) for x in inputs]
-    trial = attempt(ask, (), SECONDS)
+    trial = attempt(ask, (), seconds or SECONDS)
     if equal(inputs, before):
         return trial
     for given, kept in zip(inputs, before, strict=True):

@@ -103,12 +103,15 @@ def _mode(m: Any) -> list[bool]:
     return model.trains
 
 
-def _average(m: Any) -> Tensor:
-    model = Bigrams()
-    trainer = m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1)
-    trainer.update(whole())
-    trainer.update(whole())
-    return (trainer.average.weights["table"] - model.table.detach()).abs().max()
+def _average(m: Any, decay: float) -> Tensor:
+    """How far an average is from what the weights after each step give."""
+    model, right = Bigrams(), Bigrams().table.detach()
+    trainer = m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1, average_decay=decay)
+    for step in (1, 2):
+        trainer.update(whole())
+        share = min(decay, (1 + step) / (10 + step))
+        right = share * right + (1 - share) * model.table.detach()
+    return (trainer.average.weights["table"] - right).abs().max()
 
 
 def _broken(m: Any) -> str:
@@ -197,11 +200,14 @@ TRAINING = (
         _asked,
         lambda: [2, 1],
     ),
-    Check(
-        "Trainer.update",
-        "how far the average without decay is from the weights",
-        _average,
-        lambda: torch.tensor(0.0, device=CPU),
+    *(
+        Check(
+            "Trainer.update",
+            f"how far the average with decay={decay} is from that of the weights after two steps",
+            lambda m, d=decay: _average(m, d),  # type: ignore[misc]
+            lambda: torch.tensor(0.0, device=CPU),
+        )
+        for decay in (0.0, 0.9)
     ),
     Check("Trainer.update", "the error when the loss is nan", _broken, lambda: "DivergedError"),
     Check(
