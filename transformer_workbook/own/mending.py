@@ -32,7 +32,8 @@ OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Po
               ast.BitAnd, ast.BitOr)  # fmt: skip
 ALIKE = (
     "argmax argmin", "max min sum mean", "any all", "sin cos", "softmax log_softmax", "log exp",
-    "tanh sigmoid relu", "repeat_interleave repeat", "squeeze unsqueeze", "zeros ones", "tril triu",
+    "tanh sigmoid relu", "repeat_interleave repeat", "squeeze unsqueeze", "zeros ones",
+    "new_zeros new_ones", "tril triu",
 )  # fmt: skip
 """Functions that are taken for each other."""
 READ = ast.Load()
@@ -92,9 +93,8 @@ def _known(place: ast.AST, module: ast.Module) -> Known:
     for part in ast.walk(module):
         if isinstance(part, ast.Name) and part.id.isupper():
             constants.add(part.id)
-        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
-            if part.value.id in values:
-                attributes.setdefault(part.value.id, set()).add(part.attr)
+        if isinstance(part, ast.Attribute) and getattr(part.value, "id", "") in values:
+            attributes.setdefault(ast.unparse(part.value), set()).add(part.attr)
     return Known(values, constants, attributes)
 
 
@@ -102,7 +102,7 @@ def _changes(place: ast.AST, known: Known) -> Iterator[Change]:
     """Every change of one part: of expressions, and of statements."""
     for holder in ast.walk(place):
         for field, value in ast.iter_fields(holder):
-            if isinstance(holder, ast.arg | ast.arguments) or field in NO_CODE:
+            if field in NO_CODE:
                 continue
             several = isinstance(value, list)
             for i, node in enumerate(value if several else [value]):

@@ -108,6 +108,12 @@ DECODING = (
         lambda m: _greedy(m, _search(1), PREFIXES),
         lambda: [one_by_one(s, prefix=p) for s, p in zip(SOURCES, PREFIXES, strict=True)],
     ),
+    Check(
+        "greedy",
+        f"samples with seed=3 and the prefixes {PREFIXES}, beside a loop over lists",
+        lambda m: _greedy(m, _sampling(1.0), PREFIXES),
+        lambda: [sampled(s, 3, 1.0, p) for s, p in zip(SOURCES, PREFIXES, strict=True)],
+    ),
     *(
         Check(
             "greedy",

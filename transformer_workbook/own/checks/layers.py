@@ -54,12 +54,12 @@ def _dropped(m: Any) -> list[Any]:
     return [sorted({*added.flatten().tolist()}), bool(torch.equal(kept, X))]
 
 
-def layer_of(m: Any, kind: str, position: str, placed: bool = False) -> Any:
+def layer_of(m: Any, kind: str, position: str, placed: bool = False, dropout: float = 0.0) -> Any:
     """A layer of the module, with attentions of ours."""
     attentions = [MultiHeadAttention(8, 4) for _ in range(1 + (kind == "DecoderLayer"))]
     if placed:  # the source is looked at from anywhere
         attentions[0] = placing(MultiHeadAttention)(8, 4)
-    residual: Callable[[], Any] = lambda: m.Residual(8, 0.0, position)  # noqa: E731
+    residual: Callable[[], Any] = lambda: m.Residual(8, dropout, position)  # noqa: E731
     return filled(getattr(m, kind)(*attentions, m.FeedForward(8, 12), residual))
 
 
@@ -93,8 +93,10 @@ def _encoder_by_torch(position: str) -> Tensor:
 
 
 @torch.no_grad()
-def _decoder(m: Any, position: str, cuts: tuple[int, ...], placed: bool = False) -> Tensor:
-    layer = layer_of(m, "DecoderLayer", position, placed)
+def _decoder(
+    m: Any, position: str, cuts: tuple[int, ...], placed: bool = False, dropped: bool = False
+) -> Tensor:
+    layer = layer_of(m, "DecoderLayer", position, placed, float(dropped)).train(dropped)
     memory = layer.cross_attention.project(MEMORY, MEMORY)
     past, said = layer.self_attention.empty(3), []
     for start, end in zip((0, *cuts), cuts, strict=False):
@@ -200,6 +202,14 @@ LAYERS = (
         )
         for position in POSITIONS
     ),
+    Check(
+        "EncoderLayer",
+        "what a pre-norm EncoderLayer gives in training whose dropout drops all: what it reads",
+        lambda m: layer_of(m, "EncoderLayer", "pre", dropout=1.0).train()(
+            MEMORY, padding_mask(SRC)
+        ),
+        lambda: MEMORY,
+    ),
     *(
         Check(
             "DecoderLayer",
@@ -218,6 +228,12 @@ LAYERS = (
             lambda p=position: _without_source_by_torch(p),  # type: ignore[misc]
         )
         for position in POSITIONS
+    ),
+    Check(
+        "DecoderLayer",
+        "what a pre-norm DecoderLayer gives in training whose dropout drops all: what it reads",
+        lambda m: _decoder(m, "pre", (4,), dropped=True),
+        lambda: of_words(X),
     ),
     Check(
         "DecoderLayer",

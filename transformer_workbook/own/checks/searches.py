@@ -48,7 +48,7 @@ def one_by_one(src: list[int], choose: Choice = likeliest, prefix: Sequence[int]
     return told(src, words)
 
 
-def sampled(src: list[int], seed: int, temperature: float) -> Found:
+def sampled(src: list[int], seed: int, temperature: float, prefix: Sequence[int] = ()) -> Found:
     """A translation that is drawn: where the probabilities, added up, pass a random number."""
     numbers = random_draws(torch.tensor([src]), seed, len(src) + EXTRA)[0].tolist()
 
@@ -58,7 +58,7 @@ def sampled(src: list[int], seed: int, temperature: float) -> Found:
         passed = (sum(parts[: i + 1]) > numbers[place] * sum(parts) for i in range(len(tokens)))
         return tokens[[*passed].index(True)]
 
-    return one_by_one(src, pick)
+    return one_by_one(src, pick, prefix)
 
 
 def all_translations(src: list[int], alpha: float) -> list[Found]:
