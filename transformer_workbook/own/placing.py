@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from transformer_workbook.judge.comparing import Failure, equal
+from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.trials import attempt
 from transformer_workbook.own.definitions import definitions, differing, is_private, name_of, ours
 from transformer_workbook.own.judging import SECONDS, Finding, asked, checks_of, judged, wanted
@@ -56,7 +57,7 @@ def placed(folder: Path, module: str, found: Iterable[Finding]) -> Iterator[Find
             change = mended(parts[place], tree, is_right)
             told, teller = f"{change} {told}".lstrip(), replace(teller, named=bool(change))
         yield replace(teller, place=place, sentence=told)
-        also = f"it depends on {place}, where a mistake is."
+        also = said("it depends on {place}, where a mistake is.", place=place)
         for finding in group:
             if finding.subject != teller.subject:
                 yield replace(finding, place=place, depends=True, sentence=also)
@@ -147,4 +148,6 @@ def _missing(theirs: ModuleType, module: str, name: str) -> str:
     right = import_module(f"{OURS}.{module}")
     others = vars(holder).keys() - vars(getattr(right, outside[0]) if outside else right).keys()
     near = get_close_matches(last, others, n=1)
-    return f"there is no {name}" + (f": did you mean it by {near[0]}?" if near else ".")
+    if near:
+        return said("there is no {name}: did you mean it by {near}?", name=name, near=near[0])
+    return said("there is no {name}.", name=name)

@@ -163,9 +163,11 @@ In this folder:
 annotated-transformer check .        # everything, as a table
 annotated-transformer check . 06     # one chapter
 annotated-transformer check . loss   # one module
+annotated-transformer check . --show pad    # the question behind a finding, as a program
 ```
 
-A check says what is wrong: the mistake if it knows it, else an input that gives a wrong result.
+A check says what is wrong: the mistake if it knows it, else the line where a small change would make
+all answers right, or an input that gives a wrong result.
 Names of functions and of parts (the comment in each constructor) are an agreement: keep them, and
 weights that were trained with the course's package fit into yours. Add functions as you like.
 
