@@ -166,10 +166,10 @@ annotated-transformer check . loss   # one module
 annotated-transformer check . --show pad    # the question behind a finding, as a program
 ```
 
-A check says what is wrong: the mistake if it knows it, else the line where a small change would make
-all answers right, or an input that gives a wrong result.
-Names of functions and of parts (the comment in each constructor) are an agreement: keep them, and
-weights that were trained with the course's package fit into yours. Add functions as you like.
+A check says what is wrong: the mistake if it knows it, else the line where a small change makes
+all answers right, or an input that gives a wrong result. Names of functions and of parts (the
+comment in each constructor) are an agreement: keep them, and weights that were trained with the
+course's package fit into yours. Add functions as you like.
 
 ```sh
 git init && git add . && git commit -m "An empty Transformer"
