@@ -94,7 +94,15 @@ class Limits:
     def force(
         self, log_probs: Float[Tensor, "rows vocab"], sentence: Int[Tensor, " rows"], length: int
     ) -> Float[Tensor, "rows vocab"]:
-        """Log-probabilities in which only the token of the prefix remains, where there is one."""
+        """Log-probabilities of the next token that keep to the prefixes.
+
+        Each row goes on with the sentence of that number and has ``length`` tokens, ``BOS`` not
+        counted. Where the prefix of its sentence is longer, all but the prefix's next token become
+        −∞, and that one keeps its number; the other rows stay as they are.
+
+        Raises:
+            InputError: if that token is none of the vocabulary.
+        """
         if length >= self.prefixes.size(1):
             return log_probs
         wanted = self.prefixes[sentence, length, None]
@@ -108,7 +116,10 @@ class Limits:
     def reached(
         self, token: Int[Tensor, " rows"], sentence: Int[Tensor, " rows"], length: int
     ) -> Bool[Tensor, " rows"]:
-        """Which rows end with their newest token, the ``length``-th: by ``EOS``, or the limit."""
+        """Which rows end with their newest token, the ``length``-th: by ``EOS``, or the limit.
+
+        Each row goes on with the sentence of that number, whose own limit counts.
+        """
         return (token == EOS) | (length >= self.longest[sentence])
 
 
@@ -133,7 +144,11 @@ def draw(
 def random_draws(
     src: Int[Tensor, "batch src"], seed: int, length: int
 ) -> Float[Tensor, "batch length"]:
-    """Random numbers in [0, 1) for each sentence: the same ones alone and in any batch."""
+    """Random numbers in [0, 1) for each sentence: the same ones alone and in any batch.
+
+    Row i belongs to sentence i of ``src``, its number t to the token at place t, counted from 0.
+    They depend on the seed and on the sentence's ids alone: not on padding, nor on ``length``.
+    """
     rows = []
     for sentence in src.tolist():
         ids = [token for token in sentence if token != PAD]

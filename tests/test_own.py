@@ -24,6 +24,7 @@ from annotated_transformer.errors import InputError
 from transformer_workbook.chapters import CHAPTERS, chapter_of
 from transformer_workbook.exercises import CHAPTERS as EXERCISES
 from transformer_workbook.judge.catalogue import changed, table
+from transformer_workbook.judge.trials import settings_put_back
 from transformer_workbook.own import (
     PACKAGE,
     WRITTEN,
@@ -36,9 +37,12 @@ from transformer_workbook.own import (
 )
 from transformer_workbook.own.bench import STOPPED
 from transformer_workbook.own.checks import CHECKS
+from transformer_workbook.own.definitions import source_of
 from transformer_workbook.own.judging import SLIPS, Finding, judged, loaded, subjects_of
 from transformer_workbook.own.loading import stand_in
-from transformer_workbook.own.skeleton import GIVEN, skeleton, source_of
+from transformer_workbook.own.placing import placed
+from transformer_workbook.own.showing import program
+from transformer_workbook.own.skeleton import GIVEN, skeleton
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -359,7 +363,7 @@ def test_a_mistake_is_told_however_the_code_is_written(
 def test_a_half_written_function_is_told_with_its_line(mine: Path) -> None:
     write(mine, "masking", OURS["masking"].replace("(tokens != PAD)", "(tokens != PADDING)"))
     first = next(judge(mine, "masking"))
-    assert first.sentence.startswith("padding_mask(torch.tensor([[5, 6], [8, 0]])): it raises Name")
+    assert first.sentence.startswith("padding_mask(torch.tensor([[1, 2], [8, 0]])): it raises Name")
     assert ", in line 29: return (tokens != PADDING)[:, None, None, :]" in first.sentence
 
 
@@ -367,10 +371,12 @@ def test_a_module_that_cannot_be_imported_is_told_so(mine: Path) -> None:
     write(mine, "masking", "def padding_mask(:\n")
     said = [finding.sentence for finding in judge(mine, "masking")]
     assert len(set(said)) == 1
-    assert said[0].startswith("masking.py cannot be used: it raises SyntaxError: invalid syntax")
+    assert said[0].startswith("it cannot be used: it raises SyntaxError: invalid syntax")
+    (mistake,) = Report(tuple(judge(mine, "masking"))).mistakes
+    assert mistake.startswith("masking.py: it cannot be used: it raises SyntaxError")
     (mine / PACKAGE / "masking.py").unlink()
     said = [finding.sentence for finding in judge(mine, "masking")]
-    assert all(s.startswith("masking.py cannot be used: it cannot be read") for s in said)
+    assert all(s.startswith("it cannot be used: it cannot be read") for s in said)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
@@ -378,6 +384,123 @@ def test_a_file_is_read_as_python_reads_it(mine: Path, encoding: str) -> None:
     text = f"# coding: {encoding.removesuffix('-sig')}\n# ü\n" + OURS["masking"]
     (mine / PACKAGE / "masking.py").write_bytes(text.encode(encoding, "replace"))
     assert {finding.state for finding in judge(mine, "masking")} == {"right"}
+
+
+# --- where it is, and how it is asked ------------------------------------------------------------
+
+PLACES = [
+    (  # one mistake, told once, however much depends on it
+        "decoding",
+        {"allowed[:, [PAD, BOS]]": "allowed[:, [PAD, BOS, 3]]"},
+        ["decoding, next_log_probs: UNK can never be produced. "
+         "(Wrong by it, too: greedy, beam_search, decode.)"],
+    ),
+    (  # in a function that nothing is asked about by itself
+        "tokens",
+        {"tokenizer.normalizer = CLEANING": "tokenizer.normalizer = None"},
+        ["tokens, Vocabulary.__init__: texts are not cleaned before they are cut: é of two "
+         "characters stays two. (Wrong by it, too: Vocabulary.subwords.)"],
+    ),
+    (  # two mistakes: the second is told as if the first were mended
+        "masking",
+        {"(tokens != PAD)": "(tokens == PAD)", "tril(diagonal=start)": "tril(diagonal=start + 1)"},
+        ["masking, padding_mask: True and False are swapped: padding may be attended to, and words "
+         "may not.",
+         "masking, causal_mask: a position may attend to the one after it. "
+         "(Wrong by it, too: target_mask.)"],
+    ),
+    (  # what is misspelt
+        "multi_head_attention",
+        {"def append(": "def apend(", "past.append(": "past.apend("},
+        ["multi_head_attention, KeyValues.append: there is no KeyValues.append: did you mean it by "
+         "apend?"],
+    ),
+    ("recurrent", {"class GRUCell(": "class GruCell(", '"gru": GRUCell': '"gru": GruCell'},
+     ["recurrent, GRUCell: there is no GRUCell: did you mean it by GruCell?"]),
+    ("masking", {"def target_mask(": "def of_the_target("},
+     ["masking, target_mask: there is no target_mask."]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("module", "changes", "told"), PLACES)
+def test_a_mistake_is_told_once_where_it_is(
+    mine: Path, module: str, changes: dict[str, str], told: list[str]
+) -> None:
+    write(mine, module, changed(OURS[module], changes))
+    found = {finding.subject: finding for finding in judge(mine, module)}
+    found |= {finding.subject: finding for finding in placed(mine, module, found.values())}
+    assert sorted(Report(tuple(found.values())).mistakes) == sorted(told)
+
+
+@pytest.mark.parametrize(
+    ("module", "right", "wrong", "said"),
+    [
+        ("recurrent", "sigmoid(f) * cell", "sigmoid(f + 1) * cell", "`f + 1`: a part of this"),
+        ("batches", "end - start + 1", "end - start - 1", "`end - start - 1`: another operator"),
+        ("layers", "nn.Linear(d_ff, d_model)", "nn.Linear(d_ff, d_ff)", "`d_ff`: another name"),
+        ("masking", "return (tokens != PAD)", "return (tokens != 7)", "`7`: another number"),
+        ("training", "if warmup >= total", "if not warmup >= total", "the opposite of this"),
+    ],
+)
+def test_what_no_catalogue_knows_is_found_by_a_change(
+    mine: Path, module: str, right: str, wrong: str, said: str
+) -> None:
+    source = changed(OURS[module], {right: wrong})
+    write(mine, module, source)
+    (teller,) = (f for f in placed(mine, module, judge(mine, module)) if not f.depends)
+    line = source[: source.index(wrong)].count("\n") + 1
+    assert teller.sentence.startswith(f"line {line}, ")
+    assert said in teller.sentence
+
+
+QUESTIONS = [
+    pytest.param(module, i, id=f"{module}-{i}")
+    for module, checks in CHECKS.items()
+    for i in range(len(checks))
+]
+
+
+@pytest.mark.parametrize(("module", "number"), QUESTIONS)
+def test_a_question_is_a_program_that_a_right_answer_passes(
+    mine: Path, module: str, number: int
+) -> None:
+    check = CHECKS[module][number]
+    code = program(mine, module, check)
+    write(mine, module, OURS[module])
+    with settings_put_back():
+        exec(code, {})
+    write(mine, module, f"import sys\nsys.exit('never {module}')")
+    with settings_put_back(), pytest.raises(SystemExit):
+        exec(code, {})
+
+
+@pytest.mark.parametrize("module", WRITTEN)
+def test_the_program_behind_a_finding_finds_it(mine: Path, module: str) -> None:
+    row = ROWS[module][0]
+    write(mine, module, changed(OURS[module], row["change"]))
+    for finding in [f for f in judge(mine, module) if f.state == "wrong"]:
+        check = judging.checks_of(module, finding.subject)[finding.question]
+        with settings_put_back(), pytest.raises((AssertionError, RuntimeError, InputError)):
+            exec(program(mine, module, check), {})
+
+
+def test_the_command_prints_the_question_behind_a_finding(mine: Path, tmp_path: Path) -> None:
+    write(mine, "soft_lookup", OURS["soft_lookup"].replace("masked_fill(", "masked_fill_("))
+    told = CliRunner().invoke(app, ["check", str(mine), "--show", "masked_softmax"])
+    assert told.exit_code == 0
+    ran = [sys.executable, "-c", told.stdout]
+    failed = subprocess.run(ran, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1
+    write(mine, "soft_lookup", OURS["soft_lookup"])
+    passed = subprocess.run(ran, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (passed.returncode, passed.stdout, passed.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("name", ["padding_mas", "Search"])
+def test_a_name_that_nothing_is_asked_about_is_refused(mine: Path, name: str) -> None:
+    result = CliRunner().invoke(app, ["check", str(mine), "--show", name])
+    assert result.exit_code == 2
+    assert f"nothing is asked about {name!r}: did you mean " in result.stderr
 
 
 # --- in another process --------------------------------------------------------------------------
@@ -400,7 +523,7 @@ def test_whatever_the_code_does_the_next_module_is_judged(
     monkeypatch.setattr(judging, "SECONDS", 0.5)
     first, second, third = judge(mine, "masking")
     said = "it does not end within 0.5 seconds; is there a loop without an end?"
-    assert first.sentence == f"padding_mask(torch.tensor([[5, 6], [8, 0]])): {said}"
+    assert first.sentence == f"padding_mask(torch.tensor([[1, 2], [8, 0]])): {said}"
     assert third.sentence.endswith(said)
     assert second.state == "right"
 
@@ -456,6 +579,8 @@ def test_the_command_prints_a_table_or_json_and_its_exit_code(mine: Path) -> Non
         "loss, smoothed_cross_entropy: padding is counted.",
         "",
         "Next: Vocabulary.words in tokens.py (and 8 more).",
+        "",
+        "5 of 15 right.",
     ]
     result = CliRunner().invoke(app, ["check", str(mine), "batches", "--json"])
     assert result.exit_code == 0
@@ -540,9 +665,10 @@ def test_a_half_finished_package_trains_with_what_is_right_of_it(
     sizes = [*SIZES, "--steps", 2]
     told = run("train", *sizes, "--out", tmp_path / "theirs", "--package", mine)
     assert told.returncode == 0, told.stderr
-    assert "Yours: multi_head_attention.\nOurs, until yours are right: tokens, " in told.stderr
+    assert told.stderr.startswith("Yours: multi_head_attention.\nWRONG, so the course's stand in")
+    assert "for yours: loss.\n  loss.py: it cannot be used: it raises SystemExit" in told.stderr
+    assert "\nThe course's, until yours are written: tokens, " in told.stderr
     assert "their heads" in told.stderr
-    assert "their loss" not in told.stderr
     assert ours("train", *sizes, "--out", tmp_path / "ours").exit_code == 0
     assert same_weights(tmp_path)
 

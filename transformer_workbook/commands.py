@@ -32,6 +32,13 @@ def check(
             metavar="[CHAPTER|MODULE]", help="For example 06, or masking; all if not given."
         ),
     ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Print the question behind what is found of a function or class, as a program.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Check your package: what is right, and what is wrong in which way.
@@ -39,10 +46,13 @@ def check(
     The exit code is 0 if all is right, 1 if something is wrong or not written yet.
     """
     from annotated_transformer.cli.options import one_sentence, require_text
-    from transformer_workbook.own import check_package
+    from transformer_workbook.own import check_package, question
 
     with one_sentence():
-        require_text(folder, what)
+        require_text(folder, what, show)
+        if show is not None:
+            typer.echo(question(folder, show, what))
+            return
         report = check_package(folder, what)
         typer.echo(json.dumps(report.as_json(), indent=2) if as_json else str(report))
         if not report.right:

@@ -13,6 +13,7 @@ from transformer_workbook.judge.comparing import (
     is_number,
     show,
 )
+from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.exercises import Derivation, Exercise, derivation, exercise
 from transformer_workbook.judge.questions import Question, letters, number, question, word
 from transformer_workbook.judge.tasks import Task, Verdict
@@ -29,6 +30,7 @@ __all__ = [
     "Verdict",
     "attempt",
     "brief",
+    "copied",
     "derivation",
     "difference",
     "equal",

@@ -1,14 +1,17 @@
 """A package of one's own: empty to begin with, made from this package, and checked step by step.
 
 Import from here. Inside, each upon those before: ``teaching`` (which modules a reader writes),
-``skeleton`` (their empty source), ``checks`` (what they are asked), ``loading`` (their code in the
-place of ours), ``judging`` (which mistake it is), ``bench`` (another process for all this),
-``report``, ``using`` (their code in our programs).
+``definitions`` (what a module consists of), ``skeleton`` (their empty source), ``checks`` (what
+they are asked), ``loading`` (their code in the place of ours), ``judging`` (which mistake it is),
+``placing`` (in which function), ``bench`` (another process for all this), ``report``, ``showing``
+(a question as a program), ``using`` (their code in our programs).
 """
 
 from transformer_workbook.own.bench import findings
 from transformer_workbook.own.judging import Finding
+from transformer_workbook.own.loading import alone
 from transformer_workbook.own.report import Report, check_package
+from transformer_workbook.own.showing import question
 from transformer_workbook.own.skeleton import start
 from transformer_workbook.own.teaching import PACKAGE, WRITTEN, asked_for
 from transformer_workbook.own.using import with_package
@@ -18,9 +21,11 @@ __all__ = [
     "WRITTEN",
     "Finding",
     "Report",
+    "alone",
     "asked_for",
     "check_package",
     "findings",
+    "question",
     "start",
     "with_package",
 ]

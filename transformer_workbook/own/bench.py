@@ -19,18 +19,22 @@ from uuid import uuid4
 from annotated_transformer.errors import InputError
 from transformer_workbook.own.judging import Finding, judged, loaded, subjects_of
 from transformer_workbook.own.loading import file_of, stand_in
+from transformer_workbook.own.placing import placed
 
 PATIENCE = 60.0
 """After so many seconds without a word the other process is stopped."""
 
 PROGRAM = "import sys; from transformer_workbook.own.bench import serve; serve(sys.argv[1:])"
 
+END = False
+"""The last word of the other process."""
+
 LONGEST = 10**6
 """Bytes of a line that the other process says: what has more is none of ours."""
 
 
-def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -> Iterator[Finding]:
-    """What is said of every subject of these modules, one after the other.
+def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -> list[Finding]:
+    """What is said of every subject of these modules, in their order.
 
     Whatever the reader's code does, it does it in another process: it may end that process, print
     what it likes, or compute without an end.
@@ -41,29 +45,36 @@ def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -
     for module in modules:
         file_of(folder, module)
     left = [(module, subject) for module in modules for subject in subjects_of(module)]
+    found: dict[tuple[str, str], Finding] = {}
     while left:
-        loaded = ""
+        loaded: str | None = ""
         for told in _told(folder, left, patience):
-            if isinstance(told, str):
+            if isinstance(told, Finding):
+                found[told.module, told.subject] = told  # once more where its place was found
+            else:
                 loaded = told
-            elif (told.module, told.subject) in left:
-                left.remove((told.module, told.subject))
-                yield told
-        if left:  # the process has come to an end too early, at the first subject that is left
+        left = [pair for pair in left if pair not in found]
+        if (
+            left and loaded is not None
+        ):  # the process has ended too early, at the first that is left
             hung, first = left[0]
-            blamed = [first] if hung == loaded else [s for module, s in left if module == hung]
-            for subject in blamed:
-                left.remove((hung, subject))
-                yield Finding(hung, subject, "wrong", STOPPED)
+            place = "" if hung == loaded else f"{hung}.py"
+            for pair in [pair for pair in left if pair[0] == hung]:
+                if place or pair[1] == first:
+                    found[pair] = Finding(*pair, "wrong", STOPPED, place=place)
+            left = [pair for pair in left if pair not in found]
+    return list(found.values())
 
 
 STOPPED = "the check ended here: this code does not come to an end, or ends the whole process."
 
 
-def _told(folder: Path, left: list[tuple[str, str]], patience: float) -> Iterator[Finding | str]:
+def _told(
+    folder: Path, left: list[tuple[str, str]], patience: float
+) -> Iterator[Finding | str | None]:
     """What a process says until it ends, or says nothing for too long.
 
-    A finding, or the name of a module that has been loaded.
+    A finding; the name of a module that has been loaded; or None when it is judged.
     """
     # A folder of the reader's is the first place where Python looks for modules with -c: not here.
     environment = os.environ | {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1"}
@@ -82,10 +93,10 @@ def _told(folder: Path, left: list[tuple[str, str]], patience: float) -> Iterato
     # Not waited for: a process that the reader's code has begun may keep the pipe for ever.
     Thread(target=_listen, args=(process.stdout, mark.encode(), lines), daemon=True).start()
     try:
-        if _next(lines, 10 * PATIENCE) is None:
+        if _next(lines, 10 * PATIENCE) is END:
             raise InputError("the process that checks could not be started: is memory short?")
-        while (told := _next(lines, patience)) is not None:
-            yield told if isinstance(told, str) else Finding(**told)
+        while (told := _next(lines, patience)) is not END:
+            yield Finding(**told) if isinstance(told, dict) else told
     finally:
         if hasattr(os, "killpg"):
             with suppress(PermissionError):  # macOS says so where all of them have ended
@@ -95,7 +106,7 @@ def _told(folder: Path, left: list[tuple[str, str]], patience: float) -> Iterato
 
 
 def _listen(pipe: Any, mark: bytes, lines: "Queue[Any]") -> None:
-    """Hand on what the other process says, and ``None`` when it says no more."""
+    """Hand on what the other process says, and `END` when it says no more."""
     with pipe:
         rest = b""
         while got := pipe.read(LONGEST):
@@ -105,14 +116,14 @@ def _listen(pipe: Any, mark: bytes, lines: "Queue[Any]") -> None:
                     if line.startswith(mark):
                         lines.put(json.loads(line.removeprefix(mark)))
             rest = rest[:LONGEST]
-    lines.put(None)
+    lines.put(END)
 
 
 def _next(lines: "Queue[Any]", patience: float) -> Any:
     try:
         return lines.get(timeout=patience)
     except Empty:
-        return None
+        return END
 
 
 def serve(arguments: list[str]) -> None:
@@ -131,7 +142,12 @@ def serve(arguments: list[str]) -> None:
     for module, pairs in groupby(subjects, key=itemgetter(0)):
         theirs = loaded(folder, module)
         tell(module)
+        found = []
         for _, subject in pairs:
-            tell(asdict(judged(theirs, module, subject)))
+            found.append(judged(theirs, module, subject))
+            tell(asdict(found[-1]))
+        tell(None)
+        for finding in placed(folder, module, found):
+            tell(asdict(finding))
         stand_in(folder)
-    tell(None)
+    tell(END)

@@ -1,7 +1,9 @@
 """Judging: what a module of the reader's is, right, not written or wrong, and in which way."""
 
+import ast
 import linecache
 import re
+from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, partial
@@ -19,8 +21,8 @@ from transformer_workbook.judge.diagnosis.relations import relation
 from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.trials import IN_PLACE, Trial, attempt
 from transformer_workbook.own.checks import CHECKS, Check
+from transformer_workbook.own.definitions import differing, is_private, source_of
 from transformer_workbook.own.loading import file_of, run_source
-from transformer_workbook.own.skeleton import source_of
 from transformer_workbook.own.teaching import PACKAGE
 
 SECONDS = 5.0
@@ -41,6 +43,14 @@ class Finding:
     state: str
     """``right``, ``not written`` or ``wrong``."""
     sentence: str = ""
+    question: int = 0
+    """The number of the first question, among all about the subject, that is not answered right."""
+    named: bool = False
+    """Whether the sentence names the mistake, instead of showing an answer."""
+    place: str = ""
+    """The function in which the mistake is, where that is known."""
+    depends: bool = False
+    """Whether the mistake is told of another subject."""
 
 
 def subjects_of(module: str) -> list[str]:
@@ -65,56 +75,69 @@ def checks_of(module: str, subject: str) -> list[Check]:
 
 
 @cache
-def subject_of(module: str, subject: str) -> Subject:
-    """The questions about a function or a class, and the mistakes of its module."""
+def subject_of(module: str, subject: str, place: str = "") -> Subject:
+    """The questions about a function or a class, and the mistakes of its module.
+
+    Where the place of a mistake is known, those there come first, and those nearby.
+    """
     checks = checks_of(module, subject)
+    known = mistakes(module)
     return Subject(
         [partial(asked, check) for check in checks],
         [partial(wanted, check) for check in checks],
-        mistakes(module),
+        sorted(known, key=lambda mistake: _distance(known[mistake], place)),
     )
 
 
+def _distance(places: Collection[str], place: str) -> int:
+    """0 for the same function, 1 for the same class and for a helper, 2 for others."""
+    if not place or place in places:
+        return 0
+    near = (
+        is_private(name) or name.partition(".")[0] == place.partition(".")[0] for name in places
+    )
+    return 1 if any(near) else 2
+
+
 @cache
-def mistakes(module: str) -> list[Mistake]:
-    """What readers often get wrong in a module: ours, with a change."""
-    source = source_of(module)
-    return [
-        Mistake(
-            row["says"],
-            run_source(changed(source, row["change"]), PACKAGE, module, f"<{module}>"),
+def mistakes(module: str) -> dict[Mistake, tuple[str, ...]]:
+    """What readers often get wrong in a module: ours, with a change; and where the change is."""
+    sources = [changed(source_of(module), row["change"]) for row in table(SLIPS)[module]]
+    return {
+        Mistake(row["says"], run_source(source, PACKAGE, module, f"<{module}>")): (
+            *differing(ast.parse(source), module),
         )
-        for row in table(SLIPS)[module]
-    ]
+        for row, source in zip(table(SLIPS)[module], sources, strict=True)
+    }
 
 
-def judged(theirs: ModuleType | Failure, module: str, subject: str) -> Finding:
-    """Say of one subject of a module what it is.
+def judged(theirs: ModuleType | Failure, module: str, subject: str, place: str = "") -> Finding:
+    """Say of one subject of a module what it is, and of a mistake of which the place is known.
 
     A mistake is named if simulating it gives the reader's answers to all questions about the
     subject; otherwise the first answer that is wrong is shown, which is that of the smallest.
     """
     if isinstance(theirs, Failure):
-        return Finding(module, subject, "wrong", f"{module}.py cannot be used: {theirs.sentence}")
-    checks, questions = checks_of(module, subject), subject_of(module, subject)
+        sentence = f"it cannot be used: {theirs.sentence}"
+        return Finding(module, subject, "wrong", sentence, place=f"{module}.py")
+    checks, questions = checks_of(module, subject), subject_of(module, subject, place)
     answers: list[Any] = []
-    for check, trial in zip(checks, questions.trials(theirs), strict=False):
+    pairs = zip(checks, questions.trials(theirs), strict=False)
+    for number, (check, trial) in enumerate(pairs):
         given = trial.result
         if trial.endless:
-            return Finding(module, subject, "wrong", f"{check.claim}: {given.sentence}")
+            return Finding(module, subject, "wrong", f"{check.claim}: {given.sentence}", number)
         if isinstance(given, Failure) and _is_not_written(given):
             what = given.error.removeprefix(NOT_WRITTEN).removeprefix(": ")
             what = what or f"{subject}: chapter {chapter_of(module)}"
-            return Finding(module, subject, "not written", f"not written yet: {what}.")
+            return Finding(module, subject, "not written", f"not written yet: {what}.", number)
         answers.append(given)
     failing = questions.failing(answers)
     if not failing:
         return Finding(module, subject, "right")
-    said = questions.named(answers, failing) or relation(answers, questions.right)
-    if not said:
-        i = failing[0]
-        said = f"{checks[i].claim}: {difference(answers[i], questions.right[i])}"
-    return Finding(module, subject, "wrong", said)
+    said, i = questions.named(answers, failing) or relation(answers, questions.right), failing[0]
+    case = f"{checks[i].claim}: {difference(answers[i], questions.right[i])}"
+    return Finding(module, subject, "wrong", said or case, i, bool(said))
 
 
 def _is_not_written(given: Failure) -> bool:
@@ -124,7 +147,7 @@ def _is_not_written(given: Failure) -> bool:
     )
 
 
-def asked(check: Check, module: ModuleType) -> Trial:
+def asked(check: Check, module: ModuleType, seconds: float | None = None) -> Trial:
     """What a module answers to a question, or a Failure. The question stays as it is."""
 
     def ask() -> Any:
@@ -133,7 +156,7 @@ def asked(check: Check, module: ModuleType) -> Trial:
 
     inputs: list[Any] = [x for x in check.ask.__globals__.values() if isinstance(x, Tensor | list)]
     before = [x.clone() if isinstance(x, Tensor) else deepcopy(x) for x in inputs]
-    trial = attempt(ask, (), SECONDS)
+    trial = attempt(ask, (), seconds or SECONDS)
     if equal(inputs, before):
         return trial
     for given, kept in zip(inputs, before, strict=True):

@@ -1,10 +1,11 @@
 """Loading: a module of the reader's in the place of ours, or beside it."""
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, MappingProxyType, ModuleType
+from typing import Any
 
 from annotated_transformer.errors import InputError
 from transformer_workbook.own.teaching import PACKAGE, WRITTEN
@@ -35,14 +36,33 @@ def stand_in(folder: Path) -> None:
         _is_now(PACKAGE, module, import_module(f"{OURS}.{module}"))
 
 
-def run_source(source: str | bytes, package: str, module: str, file: str) -> ModuleType:
-    """Run a source as the module of that name; it is one until another takes its place."""
+def alone(folder: str | Path, module: str) -> ModuleType:
+    """A module of the reader's, with ours in the place of all others."""
+    file = file_of(Path(folder), module)
+    stand_in(Path(folder))
+    return run_source(file.read_bytes(), PACKAGE, module, str(file))
+
+
+def run_source(
+    source: str | bytes | CodeType,
+    package: str,
+    module: str,
+    file: str,
+    known: Mapping[str, Any] = MappingProxyType({}),
+) -> ModuleType:
+    """Run a source as the module of that name; it is one until another takes its place.
+
+    ``known`` are names that it has before it begins.
+    """
     made = ModuleType(f"{package}.{module}")
+    made.__dict__.update(known)
     made.__package__, made.__file__ = package, file
     before = sys.modules.get(made.__name__)
     sys.modules[made.__name__] = made
     try:
-        exec(compile(source, file, "exec"), made.__dict__)
+        exec(
+            source if isinstance(source, CodeType) else compile(source, file, "exec"), made.__dict__
+        )
     except BaseException:
         if before is None:
             del sys.modules[made.__name__]

@@ -45,15 +45,37 @@ class Report:
             sign = "✓" if right == len(found) else " "
             row = f"{chapter_of(module):>7}  {module:<20}  {right:>2} of {len(found):<2}  {sign}"
             lines.append(row.rstrip())
-        wrong = [finding for finding in self.findings if finding.state == "wrong"]
-        lines += [""] * bool(wrong)
-        lines += [f"{f.module}, {f.subject}: {f.sentence}" for f in wrong]
+        lines += ["", *self.mistakes] * bool(self.mistakes)
         missing = [finding for finding in self.findings if finding.state == "not written"]
         if missing:
             first, more = missing[0], len(missing) - 1
             others = f" (and {more} more)" * bool(more)
             lines += ["", f"Next: {first.subject} in {first.module}.py{others}."]
+        right = sum(finding.state == "right" for finding in self.findings)
+        return "\n".join([*lines, "", f"{right} of {len(self.findings)} right."])
+
+    @property
+    def used(self) -> str:
+        """Which modules serve a program, the reader's or ours, and what keeps the reader's out."""
+        lines = [f"Yours: {', '.join(self.complete) or 'nothing yet'}."]
+        wrong = {f.module: None for f in self.findings if f.state == "wrong"}
+        if wrong:
+            lines += [f"WRONG, so the course's stand in for yours: {', '.join(wrong)}."]
+            lines += [f"  {mistake}" for mistake in self.mistakes]
+        unwritten = [m for m in self.modules if m not in self.complete and m not in wrong]
+        if unwritten:
+            lines += [f"The course's, until yours are written: {', '.join(unwritten)}."]
         return "\n".join(lines)
+
+    @property
+    def mistakes(self) -> list[str]:
+        """Every mistake once: where it is, what it is, and what depends on it."""
+        groups: dict[tuple[str, str], list[Finding]] = {}
+        for finding in self.findings:
+            if finding.state == "wrong":
+                key = finding.module, finding.place or finding.subject
+                groups.setdefault(key, []).append(finding)
+        return [_told(module, place, group) for (module, place), group in groups.items()]
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -73,6 +95,14 @@ class Report:
                 for module, found in self.modules.items()
             },
         }
+
+
+def _told(module: str, place: str, group: list[Finding]) -> str:
+    teller = next(finding for finding in group if not finding.depends)
+    others = [f.subject for f in group if f is not teller]
+    where = place if place.endswith(".py") else f"{module}, {place}"
+    also = f" (Wrong by it, too: {', '.join(others)}.)" * bool(others)
+    return f"{where}: {teller.sentence}{also}"
 
 
 def check_package(folder: str | Path, what: str | int | None = None) -> Report:

@@ -2,6 +2,9 @@
 
 import ast
 import re
+from collections.abc import Iterator
+from importlib import import_module
+from inspect import getdoc, isfunction, signature
 from pathlib import Path
 
 import annotated_transformer
@@ -9,6 +12,7 @@ from annotated_transformer import __version__
 from annotated_transformer.errors import InputError
 from annotated_transformer.run.files import fill_folder, write_atomically
 from transformer_workbook.chapters import chapter_of
+from transformer_workbook.own.definitions import source_of
 from transformer_workbook.own.teaching import (
     MODULES_BY_CHAPTER,
     PACKAGE,
@@ -23,13 +27,6 @@ GIVEN = {
     "Limits.__init__", "Limits.force", "Limits.reached", "draw", "random_draws",
 }  # fmt: skip
 """What a reader gets as it is: files, random numbers, refusals and limits are not to learn here."""
-
-SOURCES = Path(annotated_transformer.__file__).parent
-
-
-def source_of(module: str) -> str:
-    """The source of a module of ours."""
-    return (SOURCES / f"{module}.py").read_text(encoding="utf-8")
 
 
 def skeleton(source: str, chapter: int) -> str:
@@ -54,10 +51,26 @@ def skeleton(source: str, chapter: int) -> str:
             cuts += [_emptied(method, f"{node.name}.{method.name}", chapter) for method in methods]
     for first, last, instead in sorted(cuts, reverse=True):
         lines[first - 1 : last] = instead
+    imports = [node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom)]
+    if imports:
+        end = imports[-1].end_lineno or 0
+        helpers = [line for node in imports for line in _helpers(node)]
+        lines[end:end] = ["", "# To refuse is to raise an InputError.", *helpers] * bool(helpers)
     text = "\n".join(lines).rstrip() + "\n"
     for module in WRITTEN:
         text = re.sub(rf"\bannotated_transformer\.{module}\b", f"{PACKAGE}.{module}", text)
     return text
+
+
+def _helpers(node: ast.ImportFrom) -> Iterator[str]:
+    """What the functions of ours do that a module imports, as comments."""
+    ours, _, module = str(node.module).partition(".")
+    if ours == annotated_transformer.__name__ and module not in WRITTEN:
+        found = (getattr(import_module(str(node.module)), alias.name) for alias in node.names)
+        for function in filter(isfunction, found):
+            given = (p.replace(annotation=p.empty) for p in signature(function).parameters.values())
+            does, _, _ = str(getdoc(function)).partition("\n")
+            yield from _wrapped(f"{function.__name__}({', '.join(map(str, given))}): {does}", "")
 
 
 def _emptied(node: ast.FunctionDef, name: str, chapter: int) -> tuple[int, int, list[str]]:
@@ -150,11 +163,13 @@ In this folder:
 annotated-transformer check .        # everything, as a table
 annotated-transformer check . 06     # one chapter
 annotated-transformer check . loss   # one module
+annotated-transformer check . --show pad    # the question behind a finding, as a program
 ```
 
-A check says what is wrong: the mistake if it knows it, else an input that gives a wrong result.
-Names of functions and of parts (the comment in each constructor) are an agreement: keep them, and
-weights that were trained with the course's package fit into yours. Add functions as you like.
+A check says what is wrong: the mistake if it knows it, else the line where a small change makes
+all answers right, or an input that gives a wrong result. Names of functions and of parts (the
+comment in each constructor) are an agreement: keep them, and weights that were trained with the
+course's package fit into yours. Add functions as you like.
 
 ```sh
 git init && git add . && git commit -m "An empty Transformer"

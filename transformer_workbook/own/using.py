@@ -22,10 +22,7 @@ def with_package(folder: Path, program: Callable[..., Any], given: Mapping[str, 
         SystemExit: if the reader's code raises what nobody has foreseen; it says where, in a line.
     """
     theirs = check_package(folder)
-    ours = [module for module in theirs.modules if module not in theirs.complete]
-    print(f"Yours: {', '.join(theirs.complete) or 'nothing yet'}.", file=sys.stderr)
-    if ours:
-        print(f"Ours, until yours are right: {', '.join(ours)}.", file=sys.stderr)
+    print(theirs.used, file=sys.stderr)
     try:
         take_in(folder, theirs.complete)
         return getattr(import_module(program.__module__), program.__name__)(**given)

@@ -110,6 +110,12 @@ BATCHES = (
     ),
     Check(
         "batches_by_tokens",
+        "the groups of at most 7 of a sentence of 6 tokens, with its end symbol 7",
+        lambda m: _groups(m, examples=[([5] * 6, [5])], most=7),
+        lambda: [[0]],
+    ),
+    Check(
+        "batches_by_tokens",
         "the error for a sentence of 7 tokens with its end symbol and max_tokens=6",
         lambda m: refusal(lambda: m.batches_by_tokens([([5] * 6, [5])], 6)),
         lambda: "InputError",

@@ -133,12 +133,13 @@ def change_by_padding(model: Any) -> Tensor:
     return (of_words(model(SRC, TGT)) - of_words(alone)).abs().max()
 
 
+def zero() -> Tensor:
+    """No difference."""
+    return torch.tensor(0.0, device=CPU)
+
+
 def of_model(name: str, make: Callable[[Any], Any]) -> tuple[Check, ...]:
     """The properties of every translator, for one that is made from the module."""
-
-    def zero() -> Tensor:
-        return torch.tensor(0.0, device=CPU)
-
     return (
         Check(
             name,

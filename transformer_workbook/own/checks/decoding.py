@@ -15,14 +15,17 @@ from transformer_workbook.own.checks.searches import (
     Found,
     all_translations,
     beam_by_hand,
-    greedy_by_hand,
+    one_by_one,
+    sampled,
 )
 
 EVEN = torch.zeros(1, 6, device=CPU)
 ANOTHER = [3, 4, 5, 2]
 """A source for which it matters that what is finished keeps its place, and how lengths count."""
-SOURCES = [[4, 2], [5, 3, 2], [4, 4, 2]]
-SRC = torch.tensor([[4, 2, 0], [5, 3, 2], [4, 4, 2]], device=CPU)
+SOURCES = [[4, 2], [5, 4, 2], [3, 2], [4, 4, 2]]
+"""Greedy search ends the first at once, the third at its limit, the others with EOS."""
+SRC = torch.tensor([[4, 2, 0], [5, 4, 2], [3, 2, 0], [4, 4, 2]], device=CPU)
+PREFIXES = [[], [5, 4], [3], []]
 
 
 def _as_found(hypothesis: Any) -> Found:
@@ -33,37 +36,30 @@ def _search(width: int, alpha: float = 0.6, best: int = 1) -> Search:
     return Search(beam=width, alpha=alpha, best=best, extra_length=EXTRA)
 
 
-def _beams(m: Any, width: int, alpha: float, src: Tensor = SRC) -> list[Found]:
-    return [_as_found(h[0]) for h in m.beam_search(Table(), src, _search(width, alpha))]
+def _sampling(temperature: float, best: int = 1) -> Search:
+    return Search(sample=True, seed=3, temperature=temperature, best=best, extra_length=EXTRA)
 
 
-def _alike(m: Any) -> tuple[list[bool], list[str]]:
-    """Whether the model is left training, and which kind of search decode makes."""
-    model, kept = Table().train(), []
-    for search in (_search(1), _search(3)):
-        m.decode(model, SRC, search)
-        kept.append(model.training)
-    same = [m.decode(model, SRC, _search(3)) == m.beam_search(model, SRC, _search(3))]
-    same.append(
-        [h[0] for h in m.decode(model, SRC, _search(1))] == m.greedy(model, SRC, _search(1))
-    )
-    return kept, list(map(str, same))
+def _greedy(m: Any, search: Search, prefixes: Any = None) -> list[Found]:
+    return [_as_found(h) for h in m.greedy(Table(), SRC, search, prefixes)]
 
 
-def _samples(m: Any) -> list[bool]:
-    both, *each = (
-        m.decode(Table(), SRC, Search(sample=True, seed=seed, best=best, extra_length=EXTRA))
-        for seed, best in ((3, 2), (3, 1), (4, 1))
-    )
-    return [both == [x + y for x, y in zip(*each, strict=True)], any(x != y for x, y in both)]
+def _beams(
+    m: Any, width: int, alpha: float, src: Tensor = SRC, prefixes: Any = None
+) -> list[Found]:
+    found = m.beam_search(Table(), src, _search(width, alpha), prefixes)
+    return [_as_found(h[0]) for h in found]
 
 
-def _begun(m: Any) -> list[list[int]]:
-    """Translations that have to begin with a prefix."""
-    prefixes = [[3], [5, 4], []]
-    greedy = m.greedy(Table(), SRC, _search(1), prefixes)
-    found = [*greedy, *(h[0] for h in m.beam_search(Table(), SRC, _search(2), prefixes))]
-    return [h.tokens[:n] for h, n in zip(found, (1, 2, 0) * 2, strict=True)]
+def _decoded(m: Any, search: Search, prefixes: Any = None) -> list[list[Found]]:
+    return [[*map(_as_found, each)] for each in m.decode(Table(), SRC, search, prefixes)]
+
+
+def _model_after(search: Any, width: int) -> list[bool]:
+    """Whether gradients were computed while a model was read; whether it trains afterwards."""
+    model = Table().train()
+    search(model, SRC, _search(width))
+    return [model.read_with_gradients, model.training]
 
 
 DECODING = (
@@ -98,13 +94,46 @@ DECODING = (
         "greedy",
         "greedy search for one sentence, beside a loop over lists",
         lambda m: [_as_found(h) for h in m.greedy(Table(), SRC[1:2], _search(1))],
-        lambda: [greedy_by_hand(SOURCES[1])],
+        lambda: [one_by_one(SOURCES[1])],
     ),
     Check(
         "greedy",
-        "greedy search for three sentences together, beside a loop over lists",
-        lambda m: [_as_found(h) for h in m.greedy(Table(), SRC, _search(1))],
-        lambda: list(map(greedy_by_hand, SOURCES)),
+        "greedy search for four sentences together, beside a loop over lists",
+        lambda m: _greedy(m, _search(1)),
+        lambda: list(map(one_by_one, SOURCES)),
+    ),
+    Check(
+        "greedy",
+        f"greedy search with the prefixes {PREFIXES}, beside a loop over lists",
+        lambda m: _greedy(m, _search(1), PREFIXES),
+        lambda: [one_by_one(s, prefix=p) for s, p in zip(SOURCES, PREFIXES, strict=True)],
+    ),
+    Check(
+        "greedy",
+        f"samples with seed=3 and the prefixes {PREFIXES}, beside a loop over lists",
+        lambda m: _greedy(m, _sampling(1.0), PREFIXES),
+        lambda: [sampled(s, 3, 1.0, p) for s, p in zip(SOURCES, PREFIXES, strict=True)],
+    ),
+    *(
+        Check(
+            "greedy",
+            f"samples of four sentences with seed=3 and temperature={t}, beside a loop over lists",
+            lambda m, t=t: _greedy(m, _sampling(t)),  # type: ignore[misc]
+            lambda t=t: [sampled(src, 3, t) for src in SOURCES],  # type: ignore[misc]
+        )
+        for t in (1.0, 2.0)
+    ),
+    Check(
+        "greedy",
+        "whether greedy search computes gradients, and whether the model trains afterwards",
+        lambda m: _model_after(m.greedy, 1),
+        lambda: [False, True],
+    ),
+    Check(
+        "greedy",
+        "the error of greedy search with a beam of 2",
+        lambda m: refusal(lambda: m.greedy(Table(), SRC, _search(2))),
+        lambda: "InputError",
     ),
     *(
         Check(
@@ -142,21 +171,45 @@ DECODING = (
         lambda: all_translations(SOURCES[0], 0.6)[:3],
     ),
     Check(
-        "decode",
-        "whether the model still trains afterwards, and decode is beam_search and greedy",
-        _alike,
-        lambda: ([True, True], ["True", "True"]),
+        "beam_search",
+        f"a beam of 2 with the prefixes {PREFIXES}, beside beam search with lists",
+        lambda m: _beams(m, 2, 0.6, SRC, PREFIXES),
+        lambda: [beam_by_hand(s, 2, 0.6, p) for s, p in zip(SOURCES, PREFIXES, strict=True)],
+    ),
+    Check(
+        "beam_search",
+        "whether beam search computes gradients, and whether the model trains afterwards",
+        lambda m: _model_after(m.beam_search, 2),
+        lambda: [False, True],
     ),
     Check(
         "decode",
-        "whether two samples with seed=3 are those with seeds 3 and 4, and differ",
-        _samples,
-        lambda: [True, True],
+        "what decode finds with a beam of 1, beside a loop over lists",
+        lambda m: _decoded(m, _search(1)),
+        lambda: [[one_by_one(src)] for src in SOURCES],
     ),
     Check(
         "decode",
-        "how translations begin whose prefixes are [3], [5, 4] and []",
-        _begun,
-        lambda: [[3], [5, 4], []] * 2,
+        "what decode finds with a beam of 2, beside beam search with lists",
+        lambda m: _decoded(m, _search(2)),
+        lambda: [[beam_by_hand(src, 2, 0.6)] for src in SOURCES],
+    ),
+    Check(
+        "decode",
+        "two samples of decode with seed=3: those with seeds 3 and 4, beside a loop over lists",
+        lambda m: _decoded(m, _sampling(1.0, best=2)),
+        lambda: [[sampled(src, seed, 1.0) for seed in (3, 4)] for src in SOURCES],
+    ),
+    *(
+        Check(
+            "decode",
+            f"what decode finds with a beam of {width} and the prefixes {PREFIXES}",
+            lambda m, w=width: _decoded(m, _search(w), PREFIXES),  # type: ignore[misc]
+            lambda w=width: [  # type: ignore[misc]
+                [one_by_one(s, prefix=p) if w == 1 else beam_by_hand(s, w, 0.6, p)]
+                for s, p in zip(SOURCES, PREFIXES, strict=True)
+            ],
+        )
+        for width in (1, 2)
     ),
 )

@@ -23,7 +23,14 @@ class Read(State):
 
 
 class Table(Translator):
-    """A translator whose logits depend on the source and on all words before, and are drawn."""
+    """A translator whose logits depend on the source and on all words before, and are drawn.
+
+    While it trains they are others, as with dropout.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read_with_gradients = False
 
     def start(self, src: Int[Tensor, "batch src"]) -> Read:
         """Nothing is read of the target yet."""
@@ -31,13 +38,14 @@ class Table(Translator):
 
     def extend(self, state: Any, tokens: Int[Tensor, "batch tgt"]) -> tuple[Tensor, Read]:
         """The logits after each token."""
+        self.read_with_gradients |= torch.is_grad_enabled()
         read = torch.cat([state.tokens, tokens], dim=1)
         first = state.tokens.size(1) + 1
         rows = [
             torch.stack([logits_after(tuple(s), tuple(t[:n])) for n in range(first, len(t) + 1)])
             for s, t in zip(state.src.tolist(), read.tolist(), strict=True)
         ]
-        return torch.stack(rows), Read(state.src, read)
+        return torch.stack(rows) * (-1 if self.training else 1), Read(state.src, read)
 
 
 @cache

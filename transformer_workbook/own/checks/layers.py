@@ -36,28 +36,30 @@ def normed(name: str, x: Tensor, kind: str = "layer") -> Tensor:
     return shifted + drawn(f"{name}bias", 8) if kind == "layer" else shifted
 
 
-def _residual(m: Any, position: str) -> Tensor:
-    layer = filled(m.Residual(8, 0.5, position))
+def _residual(m: Any, position: str, norm: str) -> Tensor:
+    layer = filled(m.Residual(8, 0.5, position, norm))
     return layer(X, lambda y: 3 * y).detach()
 
 
-def _residual_by_hand(position: str) -> Tensor:
-    return X + 3 * normed("norm.", X) if position == "pre" else normed("norm.", X + 3 * X)
+def _residual_by_hand(position: str, norm: str) -> Tensor:
+    if position == "pre":
+        return X + 3 * normed("norm.", X, norm)
+    return normed("norm.", X + 3 * X, norm)
 
 
-def _dropped(m: Any) -> list[bool]:
-    layer = m.Residual(8, 0.5, "pre").double().train()
+def _dropped(m: Any) -> list[Any]:
+    layer = m.Residual(8, 0.75, "pre").double().train()
     added = layer.leave(torch.zeros_like(X), torch.ones_like(X))
     kept = layer.leave(X, torch.zeros_like(X))
-    return [set(added.flatten().tolist()) == {0.0, 2.0}, bool(torch.equal(kept, X))]
+    return [sorted({*added.flatten().tolist()}), bool(torch.equal(kept, X))]
 
 
-def layer_of(m: Any, kind: str, position: str, placed: bool = False) -> Any:
+def layer_of(m: Any, kind: str, position: str, placed: bool = False, dropout: float = 0.0) -> Any:
     """A layer of the module, with attentions of ours."""
     attentions = [MultiHeadAttention(8, 4) for _ in range(1 + (kind == "DecoderLayer"))]
     if placed:  # the source is looked at from anywhere
         attentions[0] = placing(MultiHeadAttention)(8, 4)
-    residual: Callable[[], Any] = lambda: m.Residual(8, 0.0, position)  # noqa: E731
+    residual: Callable[[], Any] = lambda: m.Residual(8, dropout, position)  # noqa: E731
     return filled(getattr(m, kind)(*attentions, m.FeedForward(8, 12), residual))
 
 
@@ -91,8 +93,10 @@ def _encoder_by_torch(position: str) -> Tensor:
 
 
 @torch.no_grad()
-def _decoder(m: Any, position: str, cuts: tuple[int, ...], placed: bool = False) -> Tensor:
-    layer = layer_of(m, "DecoderLayer", position, placed)
+def _decoder(
+    m: Any, position: str, cuts: tuple[int, ...], placed: bool = False, dropped: bool = False
+) -> Tensor:
+    layer = layer_of(m, "DecoderLayer", position, placed, float(dropped)).train(dropped)
     memory = layer.cross_attention.project(MEMORY, MEMORY)
     past, said = layer.self_attention.empty(3), []
     for start, end in zip((0, *cuts), cuts, strict=False):
@@ -167,17 +171,19 @@ LAYERS = (
     *(
         Check(
             "Residual",
-            f"Residual(8, 0.5, '{position}') around a sub-layer that trebles, in evaluation",
-            lambda m, p=position: _residual(m, p),  # type: ignore[misc]
-            lambda p=position: _residual_by_hand(p),  # type: ignore[misc]
+            f"Residual(8, 0.5, '{position}', '{norm}') around a sub-layer that trebles, in "
+            "evaluation",
+            lambda m, p=position, n=norm: _residual(m, p, n),  # type: ignore[misc]
+            lambda p=position, n=norm: _residual_by_hand(p, n),  # type: ignore[misc]
         )
+        for norm in ("layer", "rms")
         for position in POSITIONS
     ),
     Check(
         "Residual",
-        "whether in training dropout falls on what is added, and not on what passes by",
+        "what dropout of 0.75 makes of ones that are added, in training; whether x is kept",
         _dropped,
-        lambda: [True, True],
+        lambda: [[0.0, 4.0], True],
     ),
     Check(
         "Residual",
@@ -195,6 +201,14 @@ LAYERS = (
             lambda p=position: _encoder_by_torch(p),  # type: ignore[misc]
         )
         for position in POSITIONS
+    ),
+    Check(
+        "EncoderLayer",
+        "what a pre-norm EncoderLayer gives in training whose dropout drops all: what it reads",
+        lambda m: layer_of(m, "EncoderLayer", "pre", dropout=1.0).train()(
+            MEMORY, padding_mask(SRC)
+        ),
+        lambda: MEMORY,
     ),
     *(
         Check(
@@ -214,6 +228,12 @@ LAYERS = (
             lambda p=position: _without_source_by_torch(p),  # type: ignore[misc]
         )
         for position in POSITIONS
+    ),
+    Check(
+        "DecoderLayer",
+        "what a pre-norm DecoderLayer gives in training whose dropout drops all: what it reads",
+        lambda m: _decoder(m, "pre", (4,), dropped=True),
+        lambda: of_words(X),
     ),
     Check(
         "DecoderLayer",

@@ -77,13 +77,13 @@ def _both(ids: list[list[int]], start: int = 0) -> Tensor:
 
 
 IDS, LONGER, ONE = (
-    torch.tensor(rows) for rows in ([[5, 6], [8, 0]], [[1, 7, 0], [1, 7, 8]], [[1, 7, 0]])
+    torch.tensor(rows) for rows in ([[1, 2], [8, 0]], [[1, 7, 0], [1, 7, 8]], [[1, 7, 0]])
 )
 
 MASKING = (
     Check(
         "padding_mask",
-        "padding_mask(torch.tensor([[5, 6], [8, 0]]))",
+        "padding_mask(torch.tensor([[1, 2], [8, 0]]))",
         lambda m: m.padding_mask(IDS),
         lambda: torch.tensor([[[[True, True]]], [[[True, False]]]]),
     ),

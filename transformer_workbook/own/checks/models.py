@@ -1,6 +1,7 @@
 """Checks of the model with one context vector, and what every recurrent model is asked."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,14 +22,15 @@ from transformer_workbook.own.checks.check import (
 from transformer_workbook.own.checks.recurrent import STATES, walked
 
 
+def small(name: str, m: Any, **changes: Any) -> Any:
+    """A small model of the module; its cells are GRUs, unless they are changed."""
+    config = getattr(m, "LuongConfig" if name == "Luong" else "RecurrentConfig")
+    return filled(getattr(m, name)(config(11, 11, d_model=4, hidden_dim=5, **changes)))
+
+
 def make(name: str, **changes: Any) -> Callable[[Any], Any]:
-    """How a small model of the module is made; its cells are GRUs, unless they are changed."""
-
-    def made(m: Any) -> Any:
-        config = getattr(m, "LuongConfig" if name == "Luong" else "RecurrentConfig")
-        return filled(getattr(m, name)(config(11, 11, d_model=4, hidden_dim=5, **changes)))
-
-    return made
+    """How such a model is made."""
+    return partial(small, name, **changes)
 
 
 Sentences = Iterator[tuple[list[Tensor], list[Tensor]]]

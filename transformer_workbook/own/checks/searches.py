@@ -1,12 +1,15 @@
 """Searches with lists: what greedy search, a beam and all translations find in a drawn model."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 
+import torch
+
+from annotated_transformer.decoding import random_draws
 from transformer_workbook.own.checks.drawn_model import logits_after
 
-EXTRA = 1
+EXTRA = 2
 """How many tokens a translation may have more than its source."""
 
 
@@ -28,13 +31,34 @@ def told(src: list[int], words: list[int], alpha: float = 0.0) -> Found:
     return shown, log_prob, log_prob / ((5 + len(words)) / 6) ** alpha
 
 
-def greedy_by_hand(src: list[int]) -> Found:
-    """The likeliest token at every step."""
-    words: list[int] = []
+Choice = Callable[[dict[int, float], int], int]
+"""From the log-probability of every token, and how many stand before it, to the next one."""
+
+
+def likeliest(likely: dict[int, float], _: int) -> int:
+    """The token of the highest probability."""
+    return max(likely, key=lambda token: likely[token])
+
+
+def one_by_one(src: list[int], choose: Choice = likeliest, prefix: Sequence[int] = ()) -> Found:
+    """A translation of which each token is chosen when those before are known."""
+    words = list(prefix)
     while len(words) < len(src) + EXTRA and 2 not in words:
-        likely = chances(src, words)
-        words.append(max(likely, key=lambda token: likely[token]))
+        words.append(choose(chances(src, words), len(words)))
     return told(src, words)
+
+
+def sampled(src: list[int], seed: int, temperature: float, prefix: Sequence[int] = ()) -> Found:
+    """A translation that is drawn: where the probabilities, added up, pass a random number."""
+    numbers = random_draws(torch.tensor([src]), seed, len(src) + EXTRA)[0].tolist()
+
+    def pick(likely: dict[int, float], place: int) -> int:
+        tokens = sorted(likely, key=lambda token: -likely[token])
+        parts = [math.exp(likely[token] / temperature) for token in tokens]
+        passed = (sum(parts[: i + 1]) > numbers[place] * sum(parts) for i in range(len(tokens)))
+        return tokens[[*passed].index(True)]
+
+    return one_by_one(src, pick, prefix)
 
 
 def all_translations(src: list[int], alpha: float) -> list[Found]:
@@ -45,7 +69,7 @@ def all_translations(src: list[int], alpha: float) -> list[Found]:
     return sorted((told(src, words, alpha) for words in whole + cut), key=lambda f: -f[2])
 
 
-def beam_by_hand(src: list[int], width: int, alpha: float) -> Found:
+def beam_by_hand(src: list[int], width: int, alpha: float, prefix: Sequence[int] = ()) -> Found:
     """Beam search with lists."""
     live: list[tuple[float, list[int]]] = [(0.0, [])]
     finished: list[Found] = []
@@ -54,6 +78,7 @@ def beam_by_hand(src: list[int], width: int, alpha: float) -> Found:
             (log_prob + more, [*words, token])
             for log_prob, words in live
             for token, more in chances(src, words).items()
+            if token in prefix[len(words) :][:1] or len(words) >= len(prefix)
         ]
         live = []
         for log_prob, words in sorted(longer, reverse=True)[: width - len(finished)]:

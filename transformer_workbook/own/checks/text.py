@@ -7,7 +7,7 @@ from typing import Any
 from transformer_workbook.own.checks.check import Check, refusal
 
 TEXTS = ["I am a student", "you are a robot", "I am"]
-MARKED = "Öl, e\u0301!"
+MARKED = "Öl, e\u0301² ﬁ!"
 PAIRS = [("low lower", "ab"), ("low", "ab ab"), ("lowest low", "b")]
 
 
@@ -37,6 +37,18 @@ TOKENS = (
         "the ids of 'a b' in Vocabulary.words(['a\\u00ad\\u00a0b']), which are cleaned",
         lambda m: m.Vocabulary.words(["a\u00ad\u00a0b"]).encode("a b"),
         lambda: [4, 5],
+    ),
+    Check(
+        "Vocabulary.words",
+        "the ids of 'x2' and 'x²' in Vocabulary.words(['x²']), cleaned to NFC, not NFKC",
+        lambda m: m.Vocabulary.words(["x²"]).encode("x2 x²"),
+        lambda: [3, 4],
+    ),
+    Check(
+        "Vocabulary.words",
+        "len(Vocabulary.words(['<eos> a'])): a special token is not learned once more",
+        lambda m: len(m.Vocabulary.words(["<eos> a"])),
+        lambda: 5,
     ),
     Check(
         "Vocabulary.encode",
@@ -84,9 +96,17 @@ TOKENS = (
     ),
     Check(
         "Vocabulary.subwords",
-        "'Öl, e\\u0301!' decoded from its subwords",
+        "'Öl, e\\u0301² ﬁ!' decoded from its subwords: NFC, not NFKC",
         lambda m: (lambda v: v.decode(v.encode(MARKED)))(m.Vocabulary.subwords([MARKED], 20)),
         lambda: unicodedata.normalize("NFC", MARKED),
+    ),
+    Check(
+        "Vocabulary.subwords",
+        "the subwords of 'low,', learned from 'low, low, low,': punctuation stands alone",
+        lambda m: (lambda v: v.tokens(v.encode("low,")))(
+            m.Vocabulary.subwords(["low, low, low,"], 40)
+        ),
+        lambda: ["▁low", ","],
     ),
     Check(
         "Vocabulary.subwords",

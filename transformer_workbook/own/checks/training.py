@@ -45,14 +45,33 @@ def _loss(logits: Tensor, target: Tensor) -> Tensor:
     return STEEP * smoothed_cross_entropy(logits, target)
 
 
-def _trained(m: Any, updates: list[list[Batch]], **options: Any) -> list[Any]:
-    model = Bigrams()
+def _trained(
+    m: Any, updates: list[list[Batch]], model: Bigrams | None = None, **options: Any
+) -> list[Any]:
+    model = model or Bigrams()
     trainer = m.Trainer(model, _loss, lambda step: 0.1 * step, **options)
     told = [trainer.update(parts) for parts in updates]
     return [model.table.detach(), [list(map(float, pair)) for pair in told], trainer.steps]
 
 
-def _trained_by_hand(updates: int, clip: float | None) -> list[Any]:
+def _slowed(m: Any) -> list[Any]:
+    model = Bigrams()
+    group = {"params": [model.table], "lr": 0.0, "schedule": lambda step: 0.02 * step}
+    adam = torch.optim.Adam([group], betas=(0.9, 0.98), eps=1e-9)
+    return _trained(m, [whole(), whole()], model, clip=None, optimizer=adam)
+
+
+class Shrinking(Bigrams):
+    """The same model, which adds to the loss of each token what makes its numbers smaller."""
+
+    def auxiliary_loss(self) -> Tensor:
+        """The sum of the squares of all numbers."""
+        return self.table.square().sum()
+
+
+def _trained_by_hand(
+    updates: int, clip: float | None, slope: float = 0.1, shrink: bool = False
+) -> list[Any]:
     """The same by torch.optim, on the whole batch."""
     table, batch, told = nn.Parameter(drawn("table", 11, 11)), whole()[0], []
     optimizer = torch.optim.Adam([table], betas=(0.9, 0.98), eps=1e-9)
@@ -61,10 +80,10 @@ def _trained_by_hand(updates: int, clip: float | None) -> list[Any]:
             table[batch.tgt_in].flatten(0, 1), batch.tgt_out.flatten(), ignore_index=0
         )
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        (loss + shrink * table.square().sum()).backward()  # type: ignore[no-untyped-call]
         norm = nn.utils.clip_grad_norm_([table], clip or float("inf"))
         told.append([loss.item(), norm.item()])
-        optimizer.param_groups[0]["lr"] = 0.1 * step
+        optimizer.param_groups[0]["lr"] = slope * step
         optimizer.step()
     return [table.detach(), told, updates]
 
@@ -84,12 +103,15 @@ def _mode(m: Any) -> list[bool]:
     return model.trains
 
 
-def _average(m: Any) -> Tensor:
-    model = Bigrams()
-    trainer = m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1)
-    trainer.update(whole())
-    trainer.update(whole())
-    return (trainer.average.weights["table"] - model.table.detach()).abs().max()
+def _average(m: Any, decay: float) -> Tensor:
+    """How far an average is from what the weights after each step give."""
+    model, right = Bigrams(), Bigrams().table.detach()
+    trainer = m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1, average_decay=decay)
+    for step in (1, 2):
+        trainer.update(whole())
+        share = min(decay, (1 + step) / (10 + step))
+        right = share * right + (1 - share) * model.table.detach()
+    return (trainer.average.weights["table"] - right).abs().max()
 
 
 def _broken(m: Any) -> str:
@@ -156,6 +178,18 @@ TRAINING = (
     ),
     Check(
         "Trainer.update",
+        "the same without a clip, where a group of parameters has a schedule of its own",
+        _slowed,
+        lambda: _trained_by_hand(2, None, slope=0.02),
+    ),
+    Check(
+        "Trainer.update",
+        "the same with a model whose auxiliary_loss is the sum of its squares",
+        lambda m: _trained(m, [halves(), halves()], Shrinking(), clip=None),
+        lambda: _trained_by_hand(2, None, shrink=True),
+    ),
+    Check(
+        "Trainer.update",
         "whether the model trains while its parts are read",
         _mode,
         lambda: [True, True],
@@ -166,11 +200,14 @@ TRAINING = (
         _asked,
         lambda: [2, 1],
     ),
-    Check(
-        "Trainer.update",
-        "how far the average without decay is from the weights",
-        _average,
-        lambda: torch.tensor(0.0, device=CPU),
+    *(
+        Check(
+            "Trainer.update",
+            f"how far the average with decay={decay} is from that of the weights after two steps",
+            lambda m, d=decay: _average(m, d),  # type: ignore[misc]
+            lambda: torch.tensor(0.0, device=CPU),
+        )
+        for decay in (0.0, 0.9)
     ),
     Check("Trainer.update", "the error when the loss is nan", _broken, lambda: "DivergedError"),
     Check(

@@ -40,9 +40,10 @@ def _deviation(embedding: Any) -> str:
     return f"{embedding.tokens.weight.std().item():.1g}"
 
 
-def _dropped(m: Any) -> list[bool]:
+def _dropped(m: Any) -> list[list[bool]]:
     embedding = made(m, dropout=0.5).src_embedding
-    return [bool((embedding.train(mode)(SRC) == 0).any()) for mode in (True, False)]
+    zeros = ((embedding.train(mode)(SRC) == 0).any(0).any(-1) for mode in (True, False))
+    return [at.tolist() for at in zeros]
 
 
 @torch.no_grad()
@@ -133,9 +134,9 @@ TRANSFORMER = (
     ),
     Check(
         "Embedding",
-        "whether parts of the vectors are dropped with dropout=0.5 in training, and in evaluation",
+        "at which positions numbers are 0 with dropout=0.5 in training, and in evaluation",
         _dropped,
-        lambda: [True, False],
+        lambda: [[True] * 5, [False] * 5],
     ),
     *(
         Check(
