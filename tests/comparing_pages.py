@@ -5,6 +5,7 @@ page are compared where their digest has changed: that of the notebook, of what 
 (and what that imports), of the records, the checkpoints and the lock. Only a comparison that passed
 writes a digest. With COMPARE=all every page is compared; on a server of tests (CI) all are if any
 file of the packages or the lock has changed.
+"""
 
 import ast
 import csv
