@@ -3,6 +3,7 @@
 import inspect
 import re
 from importlib import import_module
+from types import ModuleType
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -20,6 +21,13 @@ def mark(_app: Sphinx, document: nodes.document) -> None:
             cell["classes"].append("proof")
 
 
+def code_of(module: ModuleType, name: str) -> str:
+    """Return the source of a function, behind that of the private ones of its module it uses."""
+    code = compact(inspect.getsource(getattr(module, name)))
+    used = dict.fromkeys(re.findall(r"\b_[a-z]\w*(?=\()", code))
+    return "\n\n".join([*(code_of(module, each) for each in used), code])
+
+
 def show_code(app: Sphinx, document: nodes.document) -> None:
     """Fold the code of each proof that a cell calls under the cell."""
     module = None
@@ -30,10 +38,9 @@ def show_code(app: Sphinx, document: nodes.document) -> None:
             module = import_module(f"transformer_workbook.proofs.{found[1]}")
             app.env.note_dependency(str(module.__file__))
         for name in CALLED.findall(block.astext()):
-            code = compact(inspect.getsource(getattr(module, name)))
-            cell += nodes.raw(
-                "", "<details class='proof'><summary>The proof</summary>", format="html"
-            )
+            code = code_of(module, name)
+            summary = "<details class='proof'><summary>✓ The code of this proof</summary>"
+            cell += nodes.raw("", summary, format="html")
             cell += nodes.literal_block(code, code, language="python")
             cell += nodes.raw("", "</details>", format="html")
 
