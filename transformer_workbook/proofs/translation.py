@@ -10,12 +10,6 @@ from torch import Tensor
 from transformer_workbook.notebook import paired_difference, verdict
 from transformer_workbook.proofs.saying import agree, holds, proof
 
-OTHERS = [
-    ["The dog is not wearing a collar."],
-    ["A cat is chasing a dog.", "A dog is being chased by a cat."],
-]
-"""More right translations of the sentence with the collar, and of that with the cat."""
-
 
 @proof
 def corpus_bleu(score: float, said: Sequence[str], wanted: Sequence[str]) -> None:
@@ -33,8 +27,13 @@ def model_or_search(
     log_prob: Callable[[str, str], float], right: dict[str, str], wrong: Sequence[str]
 ) -> None:
     """The search has missed the barber; of the others, nothing right comes near what is wrong."""
+    more = [  # right translations: of the collar, the cat and the barber
+        ["The dog is not wearing a collar."],
+        ["A cat is chasing a dog.", "A dog is being chased by a cat."],
+        [],
+    ]
     leads = []
-    for (german, english), bad, others in zip(right.items(), wrong, [*OTHERS, []], strict=True):
+    for (german, english), bad, others in zip(right.items(), wrong, more, strict=True):
         most = max(log_prob(german, good) for good in (english, *others))
         leads.append(most - log_prob(german, bad))
     *of_the_model, of_the_search = leads
