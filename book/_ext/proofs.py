@@ -25,7 +25,7 @@ def code_of(module: ModuleType, name: str) -> str:
     """Return the source of a function, behind that of the private ones of its module it uses."""
     code = compact(inspect.getsource(getattr(module, name)))
     used = dict.fromkeys(re.findall(r"\b_[a-z]\w*(?=\()", code))
-    return "\n\n".join([*(code_of(module, each) for each in used), code])
+    return "\n\n".join([*(code_of(module, each) for each in used if each != name), code])
 
 
 def show_code(app: Sphinx, document: nodes.document) -> None:
