@@ -42,13 +42,13 @@ def learning_rates() -> None:
     for kind, (mark, colour) in marks.items():
         some = usual[usual.kind == kind]
         logs = some.loss_600.map(math.log10).clip(lower=-4).round(2)
-        style = {"color": COLOURS[colour], "markersize": 4}
+        style: dict[str, Any] = {"color": COLOURS[colour], "markersize": 4}
         ax.plot(some.rate, logs, mark[0], alpha=0.3, **style)
         ax.plot(logs.groupby(some.rate).median(), mark, label=kind, **style)
     ax.axhline(-1, color="gray", linewidth=0.8)
     powers = [f"$10^{{{power}}}$" for power in (-3, -2, -1, 0)]
     ax.set_yticks(range(-4, 1), ["$10^{-4}$ or less", *powers])
     ax.set(xscale="log", xlabel="learning rate", ylabel="training loss")
-    legend = {"loc": "outside upper center", "ncols": 3, "frameon": False}
-    fig.legend(title="stack, number of layers", **legend)
+    title = "stack, number of layers"
+    fig.legend(title=title, loc="outside upper center", ncols=3, frameon=False)
     plt.show()
