@@ -60,7 +60,7 @@ def real_bills(operations: Callable[..., int], attend: Layer, recur: Layer) -> N
         layer.attention = WrittenOut()
         with torch.no_grad():
             bare, real = operations(attend, x, x, x), operations(layer, x, x, x)
-            by_hand = operations(lambda: _complete(attend, x, matrices))
+            by_hand = operations(lambda x=x, m=matrices: _complete(attend, x, m))
             plain, gated = operations(recur, x, W, U), operations(gru, x.transpose(0, 1))
         formulas = 2 * (4 * n * d**2 + 2 * n**2 * d), 4 * n * d**2, 12 * n * d**2
         told.append((real, plain, gated) == formulas and by_hand == real)
