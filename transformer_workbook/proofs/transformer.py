@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from annotated_transformer.batches import Batch
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.transformer import Transformer, TransformerConfig
-from transformer_workbook.notebook import mean_interval
-from transformer_workbook.notebook.of_torch import differs_from_torch
+from transformer_workbook.notebook import differs_from_torch, mean_interval
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 Run = Callable[[Any, Tensor, Tensor], Tensor]
