@@ -1,5 +1,23 @@
 """``python -m annotated_transformer`` is the command line."""
 
-from annotated_transformer.cli import main
+import os
+import signal
+import sys
 
-main()
+
+def main() -> None:
+    """Run it; Ctrl-C ends it without a word until all is loaded."""
+    if sys.getfilesystemencoding() != "utf-8":  # of a locale such as C: arguments are UTF-8, too
+        program = [sys.executable, "-X", "utf8", "-m", "annotated_transformer"]
+        os.execv(sys.executable, [*program, *sys.argv[1:]])
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from annotated_transformer import cli
+
+    signal.signal(signal.SIGINT, before)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -15,8 +15,8 @@ from annotated_transformer.inputs import (
     each_example,
     each_pair,
     require_sentences,
-    require_unpadded,
     require_whole,
+    unpadded,
 )
 from annotated_transformer.tokens import BOS, EOS, PAD
 
@@ -70,7 +70,7 @@ class Batch:
             InputError: if there is no example, or one is no pair of sentences of ids, or has the id
                 of padding, which no loss would count.
         """
-        require_unpadded(each_pair(examples), PAD)
+        examples = unpadded(each_pair(examples), PAD)
         return cls(
             src=pad([[*src, EOS] for src, _ in examples], device),
             tgt_in=pad([[BOS, *tgt] for _, tgt in examples], device),
@@ -106,7 +106,7 @@ class TextBatch:
         Raises:
             InputError: if there is no example, or one is no sentence of ids without padding.
         """
-        require_unpadded(examples, PAD)
+        examples = unpadded(examples, PAD)
         if any(len(example) != 1 for example in examples):
             raise InputError("an example is a pair, it must be a sentence alone: take Batch.")
         return cls(
@@ -134,7 +134,8 @@ def batch_of(examples: Sequence[Example], device: torch.device | None = None) ->
     Raises:
         InputError: if there is no example, or they are neither.
     """
-    alone = {*map(len, each_example(examples))} == {1}
+    examples = [*each_example(examples)]
+    alone = {*map(len, examples)} == {1}
     return (TextBatch if alone else Batch).of(examples, device)
 
 
@@ -157,12 +158,13 @@ def batches_by_tokens(
             number of its kind.
     """
     require_whole("max_tokens", max_tokens, 1)
+    examples = Examples.of(examples)
     order = list(range(len(examples)))
     if seed is not None:
         require_whole("seed", seed, 0)
         random = Random(int(seed))
         random.shuffle(order)
-    lengths = Examples.of(examples).lengths[order]
+    lengths = examples.lengths[order]
     by_length = np.lexsort(lengths.T)  # stable: equal lengths stay in their shuffled order
     groups = list(_cut(np.array(order, int)[by_length], lengths.max(axis=1)[by_length], max_tokens))
     if seed is not None:

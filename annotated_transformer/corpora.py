@@ -14,7 +14,7 @@ from typing import Any
 
 from annotated_transformer.cleaning import clean
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import LONGEST_WORD, with_short_words
+from annotated_transformer.inputs import LONGEST_WORD, require_path, with_short_words
 from annotated_transformer.multi30k import multi30k_folder
 from annotated_transformer.toy import toy_corpus
 
@@ -128,13 +128,15 @@ def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
     Raises:
         InputError: if there is no such corpus, or it cannot be read or downloaded.
     """
+    path = require_path("corpus", corpus)
+    if languages is not None and not isinstance(languages, str):
+        raise InputError(f"languages is {languages!r}, it must be a text such as 'de-en'.")
     if corpus == "toy":
         return read_toy("en-ko" if languages is None else languages)
     if corpus == "multi30k":
         return read_folder(
             multi30k_folder(), "de-en" if languages is None else languages, "multi30k"
         )
-    path = Path(corpus)
     if corpus and path.is_dir():  # no text would be the folder that we are in
         return read_folder(path, languages)
     if path.is_file():

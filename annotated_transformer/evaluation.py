@@ -50,19 +50,27 @@ def strongest_links(weights: Float[Tensor, "tgt src"], tgt_length: int, src_leng
     """Link every target token with the one source token that it attends to most.
 
     Raises:
-        InputError: if the weights are no table of at least so many tokens.
+        InputError: if the weights are no table of at least so many tokens, or one is no number.
     """
-    if weights.dim() != 2 or not all(
-        0 <= length <= size
-        for length, size in zip((tgt_length, src_length), weights.shape, strict=True)
+    require_whole("tgt_length", tgt_length, 0)
+    require_whole("src_length", src_length, 0)
+    if (
+        not isinstance(weights, Tensor)
+        or weights.dim() != 2
+        or not all(
+            0 <= length <= size
+            for length, size in zip((tgt_length, src_length), weights.shape, strict=True)
+        )
     ):
         raise InputError(
-            f"weights have the shape {list(weights.shape)}, they must be a table of at least "
-            f"{tgt_length} rows and {src_length} columns."
+            f"weights have the shape {list(getattr(weights, 'shape', []))}, they must be a table "
+            f"of at least {tgt_length} rows and {src_length} columns."
         )
+    if not (used := weights[:tgt_length, :src_length]).isfinite().all():
+        raise InputError("weights have numbers that are nan or inf, all must be finite.")
     if not src_length:
         return frozenset()
-    best = weights[:tgt_length, :src_length].argmax(dim=-1).tolist()
+    best = used.argmax(dim=-1).tolist()
     return frozenset((source, target) for target, source in enumerate(best))
 
 
@@ -113,9 +121,9 @@ def alignment_errors(
         InputError: if there are not as many examples as gold alignments, or no link at all.
     """
     require_whole("batch_size", batch_size, 1)
+    examples = Examples.of(examples)
     _require_as_many(len(examples), len(gold))
     found: dict[str, list[Links]] = {}
-    examples = Examples.of(examples)
     for start in range(0, len(examples), batch_size):
         part = examples[start : start + batch_size]
         batch = Batch.of(part, device_of(model))
@@ -248,7 +256,8 @@ def evaluate(
     Raises:
         InputError: if there are no pairs, or one is longer than the model can read.
     """
-    found = translate(model, [source for source, _ in each_pair(pairs)], vocabularies, search)
+    pairs = [*each_pair(pairs)]
+    found = translate(model, [source for source, _ in pairs], vocabularies, search)
     scores = score_translations(found, [target for _, target in pairs])
     examples = vocabularies.encode(pairs)
     scores.append(

@@ -4,6 +4,9 @@ Each check is made once, where a tensor or a list comes in; what is inside does 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from numbers import Real
+from operator import index
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,6 +118,8 @@ def require_sentences(sentences: Sequence[Any]) -> None:
     Raises:
         InputError: if there is no sentence, or one holds anything but ids.
     """
+    if not hasattr(sentences, "__len__"):
+        raise InputError(f"sequences is a {type(sentences).__name__}, it must be a list.")
     if not len(sentences):
         raise InputError("there are 0 sequences, a batch needs at least 1.")
     for sentence in sentences:
@@ -133,19 +138,49 @@ def _require_list(sentence: Any) -> None:
         raise InputError(f"a sequence is {BRIEF.repr(sentence)}, it must be a list of ids.")
 
 
-def require_unpadded(examples: Iterable[Any], padding: int) -> None:
-    """Refuse what are no sentences, or hold the id of padding: no loss would count it.
+def unpadded(examples: Iterable[Any], padding: int) -> list[Any]:
+    """The examples, as far as they are sentences without the id of padding: no loss would count it.
 
     Raises:
         InputError: if one is none, or holds it.
     """
-    for example in examples:
+    kept = list(examples)
+    for example in kept:
         for side in example:
             _require_list(side)
         if any(padding in side for side in example):
             raise InputError(
                 f"an example is {BRIEF.repr(example)}, it must not hold {padding}, the padding."
             )
+    return kept
+
+
+def each_id(ids: Any) -> Iterator[int]:
+    """The ids of a sentence one by one; those of a tensor or of NumPy, too.
+
+    Raises:
+        InputError: if it is no list of whole numbers.
+    """
+    if isinstance(ids, str) or not hasattr(ids, "__iter__"):
+        raise InputError(f"a sequence is {BRIEF.repr(ids)}, it must be a list of ids.")
+    for i in ids:
+        given: Any = None if isinstance(i, bool) else i
+        try:
+            number = index(given)
+        except TypeError as error:
+            raise InputError(f"an id is {BRIEF.repr(i)}, it must be a whole number.") from error
+        yield number
+
+
+def require_path(name: str, given: Any) -> Path:
+    """A path, which may have been given as a text.
+
+    Raises:
+        InputError: if it is neither.
+    """
+    if not isinstance(given, str | Path):
+        raise InputError(f"{name} is {BRIEF.repr(given)}, it must be a path.")
+    return Path(given)
 
 
 def require_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
@@ -192,8 +227,8 @@ def require_rate(peak: float) -> None:
     Raises:
         InputError: if it is negative, infinite, or not a number.
     """
-    if not 0 <= peak < float("inf"):
-        raise InputError(f"peak is {peak}, it must be at least 0 and finite.")
+    if not isinstance(peak, Real) or not 0 <= peak < float("inf"):
+        raise InputError(f"peak is {peak!r}, it must be at least 0 and finite.")
 
 
 def require_ids(name: str, tokens: Any, size: int | None) -> None:
@@ -264,12 +299,20 @@ def require_scores(scores: Any, mask: Any) -> None:
     """Refuse scores that have no softmax, and masks that are none.
 
     Raises:
-        InputError: if the scores are no floats (…, query, key), or the mask is not boolean and of
-            their shape.
+        InputError: if the scores are no floats (…, query, key), the mask is not boolean and of
+            their shape, or a row is −∞ wherever it may be seen.
     """
     if not isinstance(scores, Tensor) or not scores.is_floating_point() or scores.dim() < 2:
         raise InputError(f"scores are {_described(scores)}, they must be floats (…, query, key).")
     require_mask(mask, scores.shape)
+    # Of an accelerator one would have to wait for the answer, at every call.
+    if scores.is_cpu and bool((never := scores.isneginf()).any()):
+        seen = torch.ones_like(never) if mask is None else mask.expand_as(never)
+        if bool((seen.any(-1) & (never | ~seen).all(-1)).any()):
+            raise InputError(
+                "scores have a row of −∞ alone, which has no softmax: say with the mask what a "
+                "query may not see."
+            )
 
 
 def require_mask(mask: Any, rows: torch.Size) -> None:
@@ -298,10 +341,20 @@ def require_lookup(query: Tensor, key: Tensor, value: Tensor, mask: Any, same_wi
     Raises:
         InputError: if they have fewer than two axes, their leading axes differ, there is not one
             value for each key, queries are not as wide as keys where they have to be, or the mask
-            does not fit: PyTorch would broadcast a key of size 1 to several queries.
+            does not fit: PyTorch would broadcast a key of size 1 to several queries. Also if they
+            are no floats of one type on one device; autocast makes them one.
     """
-    shapes = ", ".join(str(list(x.shape)) for x in (query, key, value))
-    if min(x.dim() for x in (query, key, value)) < 2:
+    three = (query, key, value)
+    if not all(isinstance(x, Tensor) and x.is_floating_point() for x in three) or (
+        len({(x.dtype, x.device) for x in three}) > 1
+        and not torch.is_autocast_enabled(query.device.type)
+    ):
+        kinds = ", ".join(map(_described, three))
+        raise InputError(
+            f"query, key and value are {kinds}: they must be floats of one type on one device."
+        )
+    shapes = ", ".join(str(list(x.shape)) for x in three)
+    if min(x.dim() for x in three) < 2:
         raise InputError(
             f"query, key and value have the shapes {shapes}: each needs positions and a width, "
             "(…, position, width)."

@@ -6,13 +6,14 @@ the command line need no more.
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
-from annotated_transformer.settings import build
+from annotated_transformer.settings import build, unknown
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translator import Translator
 
@@ -38,9 +39,26 @@ def make_config(model: str, src_vocab: int, tgt_vocab: int, sizes: Mapping[str, 
     vocabularies = {"src_vocab": src_vocab, "tgt_vocab": tgt_vocab}
     if given := sorted(vocabularies.keys() & sizes.keys()):
         raise InputError(f"{given[0]} is given, it must be left to the text.")
+    known = {
+        name: [field.name for field in fields(kind) if field.name not in vocabularies]
+        for name, (_, kind) in MODELS.items()
+    }
+    for name in sizes:
+        others = [other for other in MODELS if name in known[other]]
+        if model not in others:
+            said = f"{name} is a setting of {', '.join(others)}, {model} has none."
+            raise InputError(said if others else unknown(name, known[model]))
     return build(MODELS[model][1], {**vocabularies, **sizes})
 
 
 def make_model(model: str, config: Any) -> Translator:
-    """The model of that name, with fresh weights."""
+    """The model of that name, with fresh weights.
+
+    Raises:
+        InputError: if there is no such model, or it has another configuration.
+    """
+    require_choice("model", model, MODELS)
+    if not isinstance(config, MODELS[model][1]):
+        wanted = MODELS[model][1].__name__
+        raise InputError(f"config is a {type(config).__name__}, {model} needs a {wanted}.")
     return MODELS[model][0](config)

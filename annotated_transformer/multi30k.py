@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import requests
+from platformdirs import user_cache_dir
 
 from annotated_transformer.errors import InputError
 
@@ -24,6 +25,20 @@ MULTI30K_SHA256 = {
 }
 
 
+def kept_in(variable: str) -> Path:
+    """The folder that an environment variable names, or else the user's cache.
+
+    Raises:
+        InputError: if it is not set and the user has no home.
+    """
+    try:
+        return Path(os.environ.get(variable) or user_cache_dir("annotated-transformer"))
+    except RuntimeError as error:
+        raise InputError(
+            f"there is no home folder to keep files in: set HOME or {variable}."
+        ) from error
+
+
 def multi30k_folder() -> Path:
     """A folder with the files of Multi30k, every checksum verified; downloads what is missing.
 
@@ -36,8 +51,7 @@ def multi30k_folder() -> Path:
     """
     import pooch  # here, because its import warns in a notebook without ipywidgets
 
-    given = os.environ.get(DATA_VARIABLE)
-    folder = Path(given or pooch.os_cache("annotated-transformer")) / "multi30k"
+    folder, given = kept_in(DATA_VARIABLE) / "multi30k", os.environ.get(DATA_VARIABLE)
     for name, checksum in MULTI30K_SHA256.items():
         path = folder / name
         if not path.is_file():
@@ -54,6 +68,13 @@ def multi30k_folder() -> Path:
 def _download(name: str, checksum: str, folder: Path) -> None:
     import pooch
 
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be made ({error}): set HOME, or let {DATA_VARIABLE} name a folder "
+            f"that holds multi30k/{name}."
+        ) from error
     files = pooch.create(
         path=folder, base_url=MULTI30K_URL, registry={name: checksum}, retry_if_failed=3
     )

@@ -151,13 +151,17 @@ def build(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
 
 
 def unknown(name: str, names: Collection[str]) -> str:
-    """What to say of a setting that there is not: the name that was perhaps meant.
+    """What to say of a setting that there is not: the name that was perhaps meant, or all names.
 
     >>> unknown("d_modle", ["steps", "d_model"])
     "there is no setting 'd_modle': did you mean d_model?"
+    >>> unknown("wide", ["steps", "d_model"])
+    "there is no setting 'wide', there are steps, d_model."
     """
-    near = get_close_matches(name, names, n=1, cutoff=0.0)
-    return f"there is no setting {BRIEF.repr(name)}: did you mean {near[0]}?"
+    said = f"there is no setting {BRIEF.repr(name)}"
+    if near := get_close_matches(name.lower(), names, n=1):
+        return f"{said}: did you mean {near[0]}?"
+    return f"{said}, there are {', '.join(names)}."
 
 
 @cache

@@ -11,7 +11,13 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from annotated_transformer.cleaning import CLEANING, clean
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Example
-from annotated_transformer.inputs import each_pair, each_text, require_whole, with_short_words
+from annotated_transformer.inputs import (
+    each_id,
+    each_pair,
+    each_text,
+    require_whole,
+    with_short_words,
+)
 
 TextPair = tuple[str, str]
 """A sentence and its translation."""
@@ -145,6 +151,7 @@ class Vocabulary:
         Raises:
             InputError: if an id is outside the vocabulary.
         """
+        ids = [*each_id(ids)]
         self.tokens(ids)
         shown = [i for i in ids if i not in (PAD, BOS, EOS)]
         return self._tokenizer.decode(shown, skip_special_tokens=False)
@@ -156,7 +163,7 @@ class Vocabulary:
             InputError: if an id is outside the vocabulary.
         """
         tokens = []
-        for i in ids:
+        for i in each_id(ids):
             token = self._tokenizer.id_to_token(i) if 0 <= i < len(self) else None
             if token is None:
                 raise InputError(f"id {i} is outside the vocabulary of {len(self)} tokens.")

@@ -33,6 +33,7 @@ def inverse_sqrt_schedule(peak: float, warmup: int) -> Schedule:
     require_sizes(warmup=warmup)
 
     def rate(step: int) -> float:
+        require_whole("step", step, 1)
         return peak * min(step / warmup, (warmup / step) ** 0.5)
 
     return rate
@@ -73,6 +74,7 @@ def linear_schedule(peak: float, total: int, warmup: int = 0) -> Schedule:
         raise InputError(f"warmup={warmup} must be below total={total}.")
 
     def rate(step: int) -> float:
+        require_whole("step", step, 1)
         if step < warmup:
             return peak * step / warmup
         return peak * max(0.0, (total - step) / (total - warmup))
@@ -237,6 +239,7 @@ class Trainer:
             InputError: if there is no target token.
             DivergedError: if the loss or the gradient is no longer finite.
         """
+        parts = list(parts)
         num_tokens = sum(part.num_tokens for part in parts)
         if num_tokens == 0:
             raise InputError(f"the {len(parts)} parts have 0 target tokens, a step needs some.")

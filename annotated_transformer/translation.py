@@ -7,7 +7,7 @@ from annotated_transformer.decoding import GREEDY, Hypothesis, Search, decode
 from annotated_transformer.devices import device_of
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Examples
-from annotated_transformer.inputs import require_unpadded, require_whole
+from annotated_transformer.inputs import require_whole, unpadded
 from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import EOS, PAD, UNK, Vocabularies
 from annotated_transformer.translator import Translator, require_positions
@@ -37,7 +37,7 @@ def search_all(
     require_positions(model, Examples.of([(source,) for source in sources]).lengths)
     kept = [i for i in range(len(sources)) if sources[i]]
     texts = Examples.of([(sources[i],) for i in kept])
-    require_unpadded(texts, PAD)
+    unpadded(texts, PAD)
     room = max(max_tokens // search.beam, 1 + int(texts.lengths.max(initial=0)))
     found = [[Hypothesis([], 0.0, 0.0)] * search.best for _ in sources]
     for group in batches_by_tokens(texts, room):

@@ -179,6 +179,9 @@ def missing_parts(notebook: NotebookNode) -> list[str]:
     found = [] if headings[-len(HEADINGS) :] == HEADINGS else [f"ends with {headings[-4:]}"]
     exercises = re.findall(r"(?m)^\*\*\d+\. .*", text)
     found += [f"no stars: {line}" for line in exercises if not re.match(r"\*\*\d+\. ★{1,3} ", line)]
+    numbers = [int(line.strip("*").partition(".")[0]) for line in exercises]
+    if numbers != [*range(1, len(numbers) + 1)]:
+        found.append(f"exercises are numbered {numbers}")
     return found + ([] if exercises else ["no exercises"])
 
 

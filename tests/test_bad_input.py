@@ -90,7 +90,7 @@ ANYTHING = {
     "changes": "settings of the recipe, which are in the table by their own names",
 }
 """Parameters that need no row, and why."""
-OF_A_KIND = {"model", "config", "vocabularies", "search", "corpus", "recipe"}
+OF_A_KIND = {"model", "config", "vocabularies", "search", "corpus", "recipe", "start"}
 """Objects of our classes: what is inside was checked when they were made."""
 NO_VALUES = {"--help", "--strict", "--sample", "--json"}
 CHECKED_ELSEWHERE = {"--package", "--prefix", "--workers"}

@@ -28,7 +28,7 @@ from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.exercises import Derivation, Exercise
 from transformer_workbook.judge.probes import Remembered
 from transformer_workbook.judge.questions import Question, letters, number, word
-from transformer_workbook.judge.trials import attempt, settings_put_back
+from transformer_workbook.judge.trials import MOST, attempt, settings_put_back
 
 
 def total(x: Tensor) -> Tensor:
@@ -166,6 +166,19 @@ def test_an_exception_in_one_case_only_is_told_with_the_case() -> None:
     verdict = WORDS(lambda words: sorted(words) if len(words) == 2 else words[9])
     told = "for ['b', 'c', 'a'] a list is asked for a place behind its end, in line "
     assert verdict.mistake.startswith(told)
+
+
+def test_of_what_is_printed_or_said_without_an_end_little_is_kept() -> None:
+    def noisy(loud: bool) -> int:
+        for _ in range(1000):
+            print("y" * 1000)
+        if loud:
+            raise ValueError("y" * 10**6)
+        return 1
+
+    trial = attempt(noisy, (False,))
+    assert (trial.result, len(trial.printed)) == (1, MOST)
+    assert len(attempt(noisy, (True,)).result.sentence) < 2 * MOST
 
 
 def test_an_interruption_from_the_keyboard_goes_through() -> None:

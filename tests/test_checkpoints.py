@@ -6,6 +6,7 @@ from threading import Barrier
 
 import pytest
 import torch
+from filelock import FileLock
 from safetensors.torch import save_file
 
 from annotated_transformer.errors import InputError
@@ -341,6 +342,35 @@ def test_what_somebody_left_who_was_killed_is_thrown_away(tmp_path, left):
     assert [path.name for path in folder.iterdir()] == ["mine"]
     assert [path.name for path in foreign.iterdir()] == ["theirs"]
     assert not remains.exists()
+
+
+@pytest.fixture
+def on_windows(monkeypatch):
+    """What Windows refuses is refused here, too."""
+    move, reach = Path.rename, os.fsync
+
+    def renamed(path, target):
+        assert not Path(target).exists()
+        FileLock(path / files.LOCK, timeout=0).acquire()  # nobody else has it open
+        return move(path, target)
+
+    def synced(number):
+        os.write(number, b"")  # neither a folder nor a file that is open to read alone
+        reach(number)
+
+    monkeypatch.setattr(files, "ON_WINDOWS", True)
+    monkeypatch.setattr(Path, "rename", renamed)
+    monkeypatch.setattr(os, "fsync", synced)
+
+
+@pytest.mark.usefixtures("on_windows")
+@pytest.mark.parametrize("there", [False, True])
+def test_files_and_folders_are_written_on_windows(tmp_path, there):
+    if there:
+        (tmp_path / "run").mkdir()
+    fill_folder(tmp_path / "run", lambda path: write_atomically(path / "mine", "1"))
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["mine"]
+    assert files.quoted(tmp_path / "my run") == f'"{tmp_path / "my run"}"'
 
 
 def test_an_empty_folder_is_filled(tmp_path):

@@ -4,10 +4,13 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -66,7 +69,9 @@ def _small_and_cut_off(monkeypatch, tmp_path):
     monkeypatch.setitem(presets.SIZES, "medium", TINY)
     monkeypatch.setattr(socket.socket, "connect", no_network)
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
+    monkeypatch.setattr(
+        "annotated_transformer.multi30k.user_cache_dir", lambda name: tmp_path / "cache"
+    )
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)
 
@@ -88,6 +93,23 @@ def trained(tsv, tmp_path_factory):
         patch.setitem(presets.SIZES, "medium", TINY)
         done("train", "--corpus", tsv, "--steps", 3, "--out", out, "--seed", 5)
     return out
+
+
+@pytest.mark.parametrize(
+    ("options", "rate"),
+    [([], 5e-5), (["--recipe", "medium.json", "--model", "transformer"], 2e-3)],
+)
+def test_a_training_begins_with_the_weights_of_another(trained, tsv, tmp_path, options, rate):
+    Path("medium.json").write_text(done("recipes", "finetune").stdout.replace("5e-05", "2e-3"))
+    given = ["--from", trained, "--corpus", tsv, "--steps", 2, "--set", "freeze=decoder"]
+    done("train", *given, *options, "--out", tmp_path / "tuned")
+    tuned, start = Run.open(tmp_path / "tuned"), Run.open(trained)
+    assert (tuned.recipe.sizes, tuned.recipe.peak_rate) == (start.recipe.sizes, rate)
+    assert [v.to_json() for v in tuned.vocabularies] == [v.to_json() for v in start.vocabularies]
+    change = {name: (start.read(start.weights)[name] - weight).abs().max() for name, weight in
+              tuned.read(tuned.weights).items()}  # fmt: skip
+    assert all((moved == 0) == name.startswith("decoder") for name, moved in change.items()
+               if "key.bias" not in name)  # fmt: skip
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -433,7 +455,7 @@ def test_a_line_that_is_too_short_for_the_prefix_costs_itself(trained):
 def test_there_are_as_many_translations_as_lines(trained, text):
     result = done("translate", trained, stdin=text)
     assert len(result.stdout.splitlines()) == len(text.splitlines())
-    assert result.stderr == ""
+    assert result.stderr == ("" if text else f"{EMPTY}\n")
 
 
 @pytest.mark.parametrize(("workers", "cores", "ahead"), [(1, 2, 2), (None, 2, 4), (None, 1, 2)])
@@ -599,6 +621,7 @@ def without_patience(folder):
     save_checkpoint(folder / "checkpoint.safetensors", tensors, progress | {"waited": 1})
 
 
+EMPTY = "Standard input is empty: there was nothing to translate."
 OTHER_TEXT = "".join(f"eins {i}\tzwei {i}\n" for i in range(60))
 IN_THE_WAY = {
     "another number of processes": (of_other_processes, "is trained by 2 processes, it cannot go"),
@@ -673,6 +696,32 @@ def test_what_is_written_is_utf8_whatever_the_locale_says(trained, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_locale_without_letters_changes_nothing(trained, tmp_path):
+    """Of arguments, of names of files, or of text; nor in the processes that are begun."""
+    run = tmp_path / "größe 한"
+    shutil.copytree(trained, run)
+    command = [sys.executable, "-m", "annotated_transformer", "translate", run]
+    bare = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = partial(subprocess.run, env=bare, capture_output=True, check=True)
+    expected = call("translate", trained, "fünf ☃").stdout.encode()
+    assert done([*command, "fünf ☃"]).stdout == expected
+    assert done([*command, "--workers", "2"], input="fünf ☃\n".encode()).stdout == expected
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_the_program_begins_is_silent(tmp_path):
+    """As often as it takes: some come before anything of ours is there."""
+    command = [sys.executable, "-m", "annotated_transformer", "train", "--out", tmp_path / "run"]
+    for seconds in (0.1, 0.5, 1.5):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as begun:
+            time.sleep(seconds)
+            begun.send_signal(signal.SIGINT)
+            said = begun.communicate(timeout=60)
+        assert begun.returncode in (-signal.SIGINT, 130)
+        assert not re.search(rb"Traceback|Error", said[1])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "closed",
     ["0", *(pytest.param(streams, marks=pytest.mark.nightly) for streams in ("2", "02"))],
@@ -682,7 +731,8 @@ def test_closed_streams_are_as_good_as_empty_ones(trained, closed):
         call("translate", trained, "eins").stdout
     )
     nothing = started(["translate", trained], "0" + closed)
-    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, "", "")
+    said = "Error: standard input is closed: give a text, or a file with <.\n" * ("2" not in closed)
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (2, "", said)
     resumed = started(["resume", trained], closed)
     assert resumed.returncode == 0
     assert "Trained." in resumed.stdout
@@ -832,9 +882,4 @@ def test_a_recipe_may_have_a_mark_of_its_bytes(tmp_path, monkeypatch, encoding):
     monkeypatch.chdir(tmp_path)
     Path("mine.json").write_text('{"steps": "many"}', encoding=encoding)
     assert "steps is 'many'" in call("train", "--recipe", "mine.json").stderr
-    Path("new.json").write_text('{"format": 2}')
-    assert (
-        "new.json has format 2, this version reads 1"
-        in call("train", "--recipe", "new.json").stderr
-    )
-    assert "there is no file no.json" in call("train", "--recipe", "no.json").stderr
+    assert "there is no file 'no.json'" in call("train", "--recipe", "no.json").stderr

@@ -9,7 +9,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain
 from threading import Thread
 
-import pooch
 import pytest
 
 from annotated_transformer import corpora, multi30k
@@ -357,7 +356,7 @@ def host(tmp_path, monkeypatch):
     }
     monkeypatch.setattr(multi30k, "MULTI30K_URL", host.url)
     monkeypatch.setattr(multi30k, "MULTI30K_SHA256", checksums)
-    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(multi30k, "user_cache_dir", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     monkeypatch.setenv("NO_PROXY", "*")

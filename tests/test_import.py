@@ -14,14 +14,20 @@ from typer.testing import CliRunner
 
 from annotated_transformer.batches import pad
 from annotated_transformer.cli import app
+from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import GREEDY
 from annotated_transformer.errors import InputError
-from annotated_transformer.exchange import export_to_ctranslate2, import_marian
-from annotated_transformer.run import LineTranslator, Run
+from annotated_transformer.exchange import (
+    export_to_ctranslate2,
+    export_to_marian,
+    import_marian,
+)
+from annotated_transformer.run import LineTranslator, Recipe, Run, train
 from annotated_transformer.run.sentence_pieces import SentencePieces, vocabulary_of_json
-from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabularies, Vocabulary
 from annotated_transformer.toy import toy_corpus
 from oracles import assert_close, randomise
+from test_exchange import run_the_readme
 
 PAIRS = [
     (" ".join(pair.src), normalize("NFKC", " ".join(pair.tgt)))  # as SentencePiece writes Korean
@@ -163,6 +169,79 @@ def test_logits_are_those_of_hugging_face(tmp_path, texts_folder, settings):
         expected = theirs.float()(**batch, decoder_input_ids=begun).logits
         assert_close(run.model(ours, tgt_in)[..., tgt_numbers], expected)
     assert expected.std() > 0.1
+    export_to_marian(run, tmp_path / "again")
+    again = MarianMTModel.from_pretrained(tmp_path / "again")
+    with torch.inference_mode():
+        assert_close(again(**batch, decoder_input_ids=begun).logits, expected)
+    for name in ("source.spm", "target.spm", "vocab.json", targets):
+        before, after = ((tmp_path / folder / name).read_bytes() for folder in ("opus", "again"))
+        assert after == before if name.endswith("spm") else json.loads(after) == json.loads(before)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_vocabularies_of_two_sizes_pad_with_one_number(tmp_path, texts_folder, side):
+    published(tmp_path / "opus", texts_folder, joint=False)
+    run = import_marian(tmp_path / "opus", tmp_path / "run")
+    vocabularies = list(run.vocabularies)
+    size = len(vocabularies[side]) - 5
+    vocabularies[side] = SentencePieces(
+        vocabularies[side].model, vocabularies[side].tokens(range(size))
+    )
+    cut = (("src_",), ("tgt_", "output"))[side]
+    weights = {
+        name: weight[:size] if name.startswith(cut) else weight
+        for name, weight in run.read(run.weights).items()
+    }
+    shorter = Run.from_weights(tmp_path / "less", run.recipe, Vocabularies(*vocabularies), weights)
+    export_to_marian(shorter, tmp_path / "again")
+    theirs = MarianMTModel.from_pretrained(tmp_path / "again")
+    batch = tokenizer_of(tmp_path / "again")(TEXTS, return_tensors="pt", padding=True)
+    begun = torch.tensor([[theirs.config.decoder_start_token_id, 5, 6]] * len(TEXTS))
+    listed = tmp_path / "again" / "target_vocab.json"
+    numbers = torch.tensor(numbers_of(vocabularies[1], listed))
+    ours = pad([[*ids, EOS] for ids in vocabularies[0].encode_all(TEXTS)])
+    tgt_in = numbers[begun]
+    tgt_in[:, 0] = BOS
+    with torch.inference_mode():
+        expected = shorter.model(ours, tgt_in)[..., numbers]
+        assert_close(theirs(**batch, decoder_input_ids=begun).logits, expected)
+
+
+@pytest.mark.parametrize("freeze", ["", "encoder,output.bias"])
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_step_of_fine_tuning_is_that_of_hugging_face(tmp_path, texts_folder, joint, freeze):
+    theirs = published(tmp_path / "opus", texts_folder, joint=joint)
+    pad = theirs.config.pad_token_id
+    theirs.final_logits_bias[0, pad] = -1e4  # ours has it twice: to begin with, and to fill up
+    theirs.save_pretrained(tmp_path / "opus")
+    first, corpus = import_marian(tmp_path / "opus", tmp_path / "run"), PAIRS[:6]
+    step = Recipe(
+        "transformer", "step", steps=1, optimizer="SGD", peak_rate=0.1, warmup=1, clip=None,
+        average_decay=0.0, batch_tokens=9999, freeze=freeze,
+    )  # fmt: skip
+    corpus = Corpus("step", ("en", "ko"), {"train": corpus, "val": corpus})
+    run = Run.create(tmp_path / "tuned", step, corpus, start=first)
+    train(run, corpus)
+    export_to_marian(run, tmp_path / "again")
+    found = MarianMTModel.from_pretrained(tmp_path / "again").state_dict()
+    src, tgt = corpus.sides("train")
+    batch = tokenizer_of(tmp_path / "opus")(src, text_target=tgt, return_tensors="pt", padding=True)
+    batch["labels"][batch["labels"] == pad] = -100
+    theirs.final_logits_bias.requires_grad_(not freeze)  # to them it is no parameter
+    if freeze:
+        theirs.model.encoder.layers.requires_grad_(False)
+    theirs(**batch).loss.backward()
+    moved = 0
+    for name, weight in theirs.state_dict(keep_vars=True).items():
+        expected = weight.detach().clone()
+        if weight.grad is not None:
+            expected -= 0.1 * weight.grad
+            moved += 1
+        if weight.dim() == 2 and len(expected) > pad:  # they never train the row of <pad>
+            found[name][pad], expected[pad] = 0, 0
+        if "positions" not in name:
+            assert_close(found[name], expected)
+    assert moved > 30
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +263,7 @@ def learning(tmp_path_factory, texts_folder):
     return folder, model
 
 
-def test_greedy_translations_are_those_of_hugging_face(tmp_path, learning):
+def test_greedy_translations_are_those_of_hugging_face(tmp_path, learning, monkeypatch, capsys):
     folder, model = learning
     run, tokenizer = import_marian(folder, tmp_path / "run"), tokenizer_of(folder)
     texts = [src for src, _ in PAIRS[:12]]
@@ -199,6 +278,11 @@ def test_greedy_translations_are_those_of_hugging_face(tmp_path, learning):
     assert run.translate(texts, GREEDY) == expected
     assert len(set(expected)) > 4
     assert expected[0] == PAIRS[0][1]
+    export_to_marian(run, tmp_path / "again")
+    monkeypatch.chdir(tmp_path / "again")
+    with pytest.warns(UserWarning, match="pip install sacremoses"):
+        run_the_readme(monkeypatch, texts[5])
+    assert capsys.readouterr().out == expected[5] + "\n"
 
 
 @pytest.mark.parametrize(
@@ -299,8 +383,8 @@ def test_a_model_of_another_kind_is_refused(tmp_path, texts_folder, changes, sen
     [
         ("config.json", r"config\.json holds a list, it must be values by name"),
         ("vocab.json", r"vocab\.json holds a list, it must be values by name"),
-        ("source.spm", "this is no model of SentencePiece"),
-        ("target.spm", "this is no model of SentencePiece"),
+        ("source.spm", r"source\.spm: this is no model of SentencePiece"),
+        ("target.spm", r"target\.spm: this is no model of SentencePiece"),
         ("pytorch_model.bin", r"the weights in .*opus cannot be read"),
     ],
 )
@@ -313,6 +397,15 @@ def test_a_missing_or_damaged_file_is_named(tmp_path, texts_folder, name, senten
     path.unlink()
     with pytest.raises(InputError, match=r"opus.* cannot be read \(.*No such file"):
         import_marian(tmp_path / "opus", tmp_path / "run")
+
+
+def test_pieces_of_another_vocabulary_are_refused(tmp_path, texts_folder):
+    published(tmp_path / "opus", texts_folder)
+    pieces_of(tmp_path / "opus", "target", ["съешь ещё этих мягких французских булок"] * 9)
+    sentence = r"vocab\.json has \d of the \d+ pieces of .*target\.spm, it must have most of them"
+    with pytest.raises(InputError, match=sentence):
+        import_marian(tmp_path / "opus", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_weights_that_are_missing_or_too_few_are_named(tmp_path, texts_folder):
@@ -409,5 +502,5 @@ def test_an_imported_run_translates_and_is_not_trained(tmp_path, learning):
     run = Run.open(tmp_path / "run")
     with pytest.raises(InputError, match="its training cannot go on"):
         run.require_trainable()
-    with pytest.raises(InputError, match="was imported with sentence pieces, CTranslate2 can only"):
+    with pytest.raises(InputError, match="has sentence pieces, CTranslate2 can only"):
         export_to_ctranslate2(run, tmp_path / "ct2")

@@ -11,7 +11,9 @@ import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from time import monotonic
 
+import psutil
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -419,6 +421,25 @@ def test_what_cannot_be_interrupted_is_stopped_from_outside(
     )
     said = [f.sentence for f in findings(mine, ("masking",), patience=1.0)]
     assert said == [STOPPED] * 3
+
+
+@pytest.mark.parametrize(
+    "begins",
+    [
+        "if os.fork() == 0:\n    time.sleep(600)",  # it keeps what we listen to
+        "os.fork()",
+        "for i in range(3, 99):\n    with suppress(OSError):\n        os.write(i, b'\\xff{}\\n')",
+    ],
+)
+def test_nothing_that_the_code_begins_or_writes_disturbs_the_check(mine: Path, begins: str) -> None:
+    head = "import os, time\nfrom contextlib import suppress\n"
+    write(mine, "masking", f"{head}{begins}\n{OURS['masking']}")
+    before = monotonic()
+    assert [finding.state for finding in findings(mine, ("masking",))] == ["right"] * 3
+    assert monotonic() - before < 60
+    assert not [
+        p for p in psutil.process_iter(["cmdline"]) if str(mine) in (p.info["cmdline"] or ())
+    ]
 
 
 def test_the_command_prints_a_table_or_json_and_its_exit_code(mine: Path) -> None:

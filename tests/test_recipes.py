@@ -13,7 +13,7 @@ from annotated_transformer.transformer import TransformerConfig
 
 every_preset = pytest.mark.parametrize(
     ("model", "name"),
-    [(model, name) for model in MODELS for name in ("tiny", "medium")]
+    [(model, name) for model in MODELS for name in ("tiny", "medium", "finetune")]
     + [("transformer", "base"), ("transformer", "big")],
 )
 
@@ -91,6 +91,9 @@ BAD = [
     ({"sizes": {"src_vocab": 5}}, "src_vocab is given, it must be left to the text"),
     ({"search": {"extra_length": 10**24}}, "extra_length is 1000000000000000000000000, it must"),
     ({"speed": 3}, "there is no setting 'speed': did you mean"),
+    ({"wide": 3}, "there is no setting 'wide', there are model, corpus, languages, steps"),
+    ({"format": 2}, "format is 2, written by version unknown; version .* reads up to format 1"),
+    ({"format": True}, "format is True, it must be a whole number, at least 1"),
     ({"pek_rate": 3}, "there is no setting 'pek_rate': did you mean peak_rate"),
     ({"sizes": {"d_modle": 8}}, "there is no setting 'd_modle': did you mean d_model"),
     ({"sizes": {"hidden_dim": "x"}}, "hidden_dim is 'x', it must be a whole number"),
@@ -141,7 +144,11 @@ def test_settings_are_found_in_the_recipe_its_model_and_its_search():
         ({"sizes.steps": 8}, "there is no setting 'sizes.steps'"),
         ({"src_vocab": 8}, "there is no setting 'src_vocab'"),
         ({"d_model": "wide"}, "d_model is 'wide', it must be a whole number"),
-        ({"model": "luong"}, "there is no setting 'model'"),
+        ({"model": "luong"}, "model is not changed: name a single setting, as in d_model=128"),
+        ({"sizes": {"d_model": 8}}, "sizes is not changed: name a single setting"),
+        ({"search": 5}, "search is not changed: name a single setting"),
+        ({"hidden_dim": 8}, "hidden_dim is a setting of seq2seq, bahdanau, luong, transformer has"),
+        ({"ширина": 5}, "there is no setting 'ширина', there are accumulate, activation, alpha, "),
     ],
 )
 def test_changes_that_cannot_be_made(changes, message):

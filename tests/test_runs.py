@@ -1,11 +1,14 @@
 import csv
 import json
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,10 +23,11 @@ from annotated_transformer.decoding import Search
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.evaluation import evaluate, perplexity
 from annotated_transformer.models import MODELS
-from annotated_transformer.run import Recipe, Run, checkpoint, files, loop, train
+from annotated_transformer.run import Recipe, Run, checkpoint, files, interruption, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint, load_progress, save_checkpoint
 from annotated_transformer.run.encoded import CACHE_VARIABLE, training_pairs
 from annotated_transformer.run.files import FolderTakenError, locked
+from annotated_transformer.run.interruption import PATIENCE
 from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
 from annotated_transformer.tokens import UNK
 from annotated_transformer.training import Trainer
@@ -361,29 +365,30 @@ def test_a_second_signal_within_the_step_saves_once(tmp_path, monkeypatch, secon
         stop_after(patch, 4)
         stop_after(patch, 4, signal.Signals[second])
         assert train(run, CORPUS) in (signal.SIGINT, signal.Signals[second])
-    assert saved == ["model.safetensors", "checkpoint.safetensors"]
+    assert saved == ["checkpoint.safetensors", "model.safetensors"]
     assert load_progress(run.checkpoint)["steps"] == 4
     train(run, CORPUS)
     assert_same_end(run, straight)
 
 
-def test_a_signal_while_it_saves_lets_it_save(tmp_path, monkeypatch):
+def test_many_signals_let_it_save(tmp_path, monkeypatch):
     run, save = begin(tmp_path / "run"), loop.save_checkpoint
 
     def impatient(*args):
-        signal.raise_signal(signal.SIGINT)
+        for _ in range(5):
+            signal.raise_signal(signal.SIGINT)
         save(*args)
 
     stop_after(monkeypatch, 4)
     monkeypatch.setattr(loop, "save_checkpoint", impatient)
-    with pytest.raises(KeyboardInterrupt):  # the weights, then the checkpoint: the third gives up
-        train(run, CORPUS)
+    assert train(run, CORPUS) is signal.SIGINT
+    assert load_progress(run.checkpoint)["steps"] == 4
     assert run.weights.exists()
-    assert not run.checkpoint.exists()
 
 
-def test_a_third_signal_gives_up_at_once(tmp_path, monkeypatch):
+def test_a_signal_long_after_the_first_gives_up_at_once(tmp_path, monkeypatch):
     run, before = begin(tmp_path / "run"), signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(interruption, "monotonic", iter([0.0, PATIENCE, PATIENCE + 0.1]).__next__)
     for _ in range(3):
         stop_after(monkeypatch, 4)
     with pytest.raises(KeyboardInterrupt):
@@ -624,7 +629,10 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     [
         ({"model": "foo"}, "model is 'foo', it must be one of"),
         ({"corpus_checksum": 3}, "corpus_checksum is 3, it must be a text"),
-        ({"format": 2, "version": "9.9"}, r"format 2, written by version 9\.9; .* install a newer"),
+        (
+            {"format": 2, "version": "9.9"},
+            r"format is 2, written by version 9\.9; .* install a newer",
+        ),
         ({"format": -1}, "format is -1, it must be a whole number, at least 1"),
         ({"format": True}, "format is True, it must be a whole number, at least 1"),
         ({"format": "1"}, "format is '1', it must be a whole number, at least 1"),
@@ -661,6 +669,84 @@ def test_a_training_with_frozen_weights_goes_on(tmp_path, monkeypatch):
     assert train(parts, CORPUS) is signal.SIGINT
     train(Run.open(parts.folder), CORPUS)
     assert_same_end(whole, parts)
+
+
+# --- with the weights of another run --------------------------------------------------------------
+
+
+FROZEN = {"seq2seq": "src_embedding,encoder", "transformer": "encoder.0.self, output"}
+"""By the name of a model; the output of a Transformer is the embedding of its target, too."""
+
+
+def fine_tuned(folder, start, **changes):
+    """A run that was begun with the weights of another, and not trained yet."""
+    settings = {"steps": 12, "batch_tokens": 40, "validate_every": 5, "warmup": 4}
+    changed = Recipe(start.recipe.model, "letters", seed=7, **settings | changes)
+    return Run.create(folder, changed, CORPUS, start=start)
+
+
+@pytest.mark.parametrize(
+    ("model", "engine"),
+    [("seq2seq", "readable"), ("transformer", "readable"), ("transformer", "fast")],
+)
+@pytest.mark.parametrize("exported", [False, True])
+def test_a_run_goes_on_with_the_weights_of_another(tmp_path, monkeypatch, model, engine, exported):
+    start = trained(tmp_path / "start", model)
+    if exported:
+        start = start.export(tmp_path / "exported")
+    before = {path: path.read_bytes() for path in start.folder.iterdir()}
+    whole, parts = (
+        fine_tuned(tmp_path / name, start, engine=engine, freeze=FROZEN[model])
+        for name in ("whole", "parts")
+    )
+    assert before == {path: path.read_bytes() for path in start.folder.iterdir()}
+    weights = start.read(start.weights)
+    for name, tensor in loop.new_trainer(whole).average.weights.items():
+        assert torch.equal(tensor, weights[name].float())
+    train(whole, CORPUS)
+    shutil.rmtree(start.folder)
+    stop_after(monkeypatch, 7)
+    assert train(Run.open(parts.folder), CORPUS) is signal.SIGINT
+    train(Run.open(parts.folder), CORPUS)
+    assert_same_end(whole, parts)
+    described = json.loads((parts.folder / "recipe.json").read_text())
+    assert described["start"] == sha256(before[start.weights]).hexdigest()
+    frozen = tuple(FROZEN[model].replace("output", "output,tgt_embedding.tokens").split(","))
+    for name, weight in load_checkpoint(whole.checkpoint)[0].items():
+        kind, _, name = name.partition(".")
+        if kind in ("model", "average") and not name.endswith("key.bias"):
+            is_frozen = name.startswith(tuple(part.strip() for part in frozen))
+            assert torch.equal(weight, weights[name].float()) == is_frozen
+
+
+def test_weights_to_begin_with_that_are_not_what_they_were(tmp_path):
+    run = fine_tuned(tmp_path / "run", trained(tmp_path / "start"), steps=1)
+    with pytest.raises(
+        InputError, match=r"start is '[0-9a-f]*', the SHA-256 of weights to begin with: say"
+    ):
+        Run.create(tmp_path / "other", run.recipe, CORPUS)
+    shutil.copy(trained(tmp_path / "another", seed=3).weights, run.start)
+    with pytest.raises(InputError, match=r"start\.safetensors is not what .*run was begun with"):
+        train(run, CORPUS)
+    run.start.unlink()
+    with pytest.raises(InputError, match=r"there is no .*start\.safetensors"):
+        train(run, CORPUS)
+
+
+def test_a_recipe_for_other_words_begins_with_no_weights_of_another(tmp_path):
+    start = trained(tmp_path / "start", "transformer", subwords=20)
+    assert fine_tuned(tmp_path / "run", start).recipe.subwords == 20
+    assert (
+        fine_tuned(tmp_path / "dry", start, sizes={"dropout": 0.5}).recipe.sizes["dropout"] == 0.5
+    )
+    with pytest.raises(
+        InputError, match="subwords is 30, that of the run to begin with is 20: its"
+    ):
+        fine_tuned(tmp_path / "other", start, subwords=30)
+    for name in ("inside", "../start", "."):
+        with pytest.raises(InputError, match="is in the run to begin with: choose another place"):
+            fine_tuned(start.folder / name, start)
+    assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.parametrize("optimizer", ["Adam", "SGD", "Adafactor"])
@@ -857,11 +943,95 @@ def test_an_export_stays_as_it_is(tmp_path):
     assert before == {path: path.read_bytes() for path in exported.folder.iterdir()}
 
 
-def test_a_run_killed_within_its_first_save_begins_again(tmp_path):
-    straight, run = trained(tmp_path / "straight"), trained(tmp_path / "run")
-    run.checkpoint.unlink()  # its weights are written first
+def test_a_run_killed_within_its_first_save_goes_on(tmp_path, monkeypatch):
+    straight, run = trained(tmp_path / "straight"), begin(tmp_path / "run")
+    with monkeypatch.context() as patch:
+        stop_after(patch, 5)
+        train(run, CORPUS)
+    run.weights.unlink()  # its checkpoint is written first
     train(run, CORPUS)
     assert_same_end(run, straight)
+
+
+def test_weights_that_are_gone_are_replaced_and_told(tmp_path, capsys):
+    settings = {"steps": 40, "peak_rate": 0.3, "warmup": 20, "average_decay": 0.0, "clip": 1e6}
+    run = trained(tmp_path / "run", **settings)  # its last weights are not the best
+    before, _ = load_checkpoint(run.checkpoint)
+    run.weights.unlink()
+    assert train(run, CORPUS) is None
+    assert f"{run.weights} is gone: step 40 takes its place." in capsys.readouterr().err
+    for name, tensor in load_checkpoint(run.weights)[0].items():
+        assert torch.equal(tensor, before[f"average.{name}"])
+    assert load_progress(run.checkpoint)["best"] is None  # the next validation is better
+
+
+def test_a_training_whose_checkpoint_is_gone_does_not_begin_anew(tmp_path):
+    run = trained(tmp_path / "run")
+    run.checkpoint.unlink()
+    kept = run.weights.read_bytes()
+    with pytest.raises(
+        InputError, match=r"checkpoint\.safetensors is gone, .* put it back, or del"
+    ):
+        train(run, CORPUS)
+    assert run.weights.read_bytes() == kept
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "weights"])
+def test_what_belongs_to_another_run_of_the_same_shapes_is_refused(tmp_path, name):
+    run, other = (trained(tmp_path / str(seed), seed=seed) for seed in (1, 2))
+    getattr(run, name).write_bytes(getattr(other, name).read_bytes())
+    with pytest.raises(InputError, match=r"does not fit .*recipe\.json: it is of another run\.$"):
+        train(run, CORPUS) if name == "checkpoint" else run.translate(["a"])
+
+
+@pytest.mark.parametrize("side", ["src", "tgt"])
+def test_a_vocabulary_whose_ids_were_changed_is_refused(tmp_path, side):
+    run = begin(tmp_path / "run")
+    path = run.folder / f"vocabulary.{side}.json"
+    described = json.loads(path.read_text())
+    ids = described["model"]["vocab"]
+    one, other = list(ids)[-2:]
+    ids[one], ids[other] = ids[other], ids[one]
+    path.write_text(json.dumps(described))
+    with pytest.raises(InputError, match=r"holds a damaged run \(a vocabulary was changed: "):
+        Run.open(run.folder)
+
+
+def rotated(content):
+    return content[4:] + content[:4]
+
+
+@pytest.mark.parametrize("name", ["src.ids", "tgt.starts", "vocabulary.src.json"])
+@pytest.mark.parametrize("damage", [rotated, lambda content: bytes(len(content))])
+def test_what_is_damaged_in_the_cache_is_told_and_made_again(
+    tmp_path, monkeypatch, capsys, name, damage
+):
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    begin(tmp_path / "first")
+    [file] = (tmp_path / "cache").rglob(name)
+    kept = file.read_bytes()
+    file.write_bytes(damage(kept))
+    run = begin(tmp_path / "again")
+    assert capsys.readouterr().err == f"{file.parent} is damaged: it is made again.\n"
+    assert file.read_bytes() == kept
+    assert list(run.prepared.train) == run.vocabularies.encode(PAIRS)
+
+
+def test_a_cache_that_cannot_be_written_is_named_with_its_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv(CACHE_VARIABLE, os.devnull)
+    with pytest.raises(InputError, match=rf"\(.*{os.devnull}.*\): let {CACHE_VARIABLE} name a fol"):
+        begin(tmp_path / "run")
+    monkeypatch.delenv(CACHE_VARIABLE)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "")
+    monkeypatch.setattr(
+        pytest.importorskip("pwd"), "getpwuid", {}.__getitem__
+    )  # as `docker -u 12345` has no entry
+    with pytest.raises(
+        InputError, match=f"there is no home folder .*: set HOME or {CACHE_VARIABLE}"
+    ):
+        begin(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_full_disk_is_told_in_one_sentence(tmp_path, monkeypatch):

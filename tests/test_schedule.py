@@ -62,3 +62,11 @@ def test_what_is_not_said_is_as_in_the_paper_or_no_warm_up():
 def test_a_schedule_that_cannot_be_made(make, sizes, message):
     with pytest.raises(InputError, match=message):
         make(*sizes)
+
+
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize("step", [0, -3, 1.5, None])
+@pytest.mark.parametrize("rate", [inverse_sqrt_schedule(1.0, 4), linear_schedule(1.0, 9)])
+def test_steps_are_counted_from_one(rate, step):
+    with pytest.raises(InputError, match=f"^step is {step}, it must be a whole number, at least 1"):
+        rate(step)

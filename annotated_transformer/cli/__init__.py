@@ -4,6 +4,7 @@ The workbook adds start and check.
 """
 
 import os
+import signal
 import sys
 from io import TextIOWrapper
 from pathlib import Path
@@ -34,3 +35,7 @@ def main() -> None:
             app()
     except typer.Exit as refused:
         sys.exit(refused.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends by itself now

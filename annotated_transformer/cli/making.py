@@ -22,7 +22,7 @@ from annotated_transformer.cli.options import (
 )
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.devices import choose_device
-from annotated_transformer.errors import require_choice
+from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import (
     PRESETS,
@@ -41,14 +41,22 @@ def train(
     model: Annotated[
         str | None, typer.Option(help=f"One of {', '.join(MODELS)}; transformer if not given.")
     ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="Begin with the weights, sizes and vocabulary of this run, trained or imported.",
+        ),
+    ] = None,
     corpus: CorpusOption = None,
     languages: LanguagesOption = None,
     recipe: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help=f"{', '.join(PRESETS)} (see 'recipes'), or a JSON file of settings; tiny for the "
-            "toy corpus, else medium, if not given.",
+            help=f"{', '.join(PRESETS)} (see 'recipes'), or a JSON file of settings; if not given, "
+            "finetune with --from, tiny for the toy corpus, else medium.",
         ),
     ] = None,
     settings: Annotated[
@@ -93,7 +101,7 @@ def train(
     if handed_over(package, train, locals()):
         return
     with one_sentence(), joined(device) as processes:
-        require_text(corpus, languages, recipe, out, *(settings or ()))
+        require_text(start, corpus, languages, recipe, out, *(settings or ()))
         given: dict[str, Any] = {
             "seed": seed, "languages": languages, "precision": precision, "engine": engine,
         }  # fmt: skip
@@ -102,6 +110,13 @@ def train(
         model, corpus = changes.pop("model", model), changes.pop("corpus", corpus)
         if model is not None:
             require_choice("model", model, MODELS)  # JSON may hold anything
+        first = None if start is None else Run.open(start)
+        if first is not None:
+            recipe, model = recipe or "finetune", model or first.recipe.model
+        elif recipe == "finetune":
+            raise InputError(
+                "recipe is 'finetune', it needs a trained model: say which, --from RUN."
+            )
         made = recipe_of(recipe, model, corpus)
         if steps is not None:
             shorter = min(made.warmup, max(steps, 0) // 4)
@@ -113,7 +128,7 @@ def train(
         require_text(data.name)  # a path may have more in it than what was given
         made = replace(made, corpus=data.name)
         where = choose_device(device)
-        begun = cache(lambda: begin(out, made, data, strict=strict, device=where))
+        begun = cache(lambda: begin(out, made, data, start=first, strict=strict, device=where))
         folder = processes.first(lambda: begun().folder)
         report(begun() if processes.is_main else Run.open(folder, where), data, processes)
 

@@ -1,5 +1,6 @@
 """The commands that use a trained model: translate, evaluate."""
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -118,6 +119,8 @@ def translate(
         )  # fmt: skip
         translator = LineTranslator(opened, search, prefix, precision, split_sentences)
         if text is None:
+            if getattr(sys.stdin, "name", None) == os.devnull:  # as `main` has put it in its place
+                raise InputError("standard input is closed: give a text, or a file with <.")
             translate_stream(translator, lines_of(sys.stdin.buffer.readline), workers)
             return
         text = text.strip() or text
@@ -142,7 +145,7 @@ def translate_stream(
 ) -> None:
     """Translate line by line; what is wrong with a line is told beside it."""
     # On a terminal alone, and not among the translations.
-    hidden = True if sys.stdout.isatty() else None
+    hidden, number = True if sys.stdout.isatty() else None, 0
     with tqdm(unit=" lines", disable=hidden, dynamic_ncols=True, file=SCREEN) as bar:
         for number, line in enumerate(translator.translate(lines, workers), 1):
             told = f"Line {number} {line.fault}; its translation is empty." if line.fault else ""
@@ -154,6 +157,8 @@ def translate_stream(
             for translation in line.translations:
                 typer.echo(translation)
             bar.update()
+    if not number:
+        typer.echo("Standard input is empty: there was nothing to translate.", file=SCREEN)
 
 
 def listed(words: Sequence[str]) -> str:

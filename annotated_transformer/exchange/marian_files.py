@@ -14,7 +14,7 @@ from torch import Tensor
 
 from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import each_text
+from annotated_transformer.inputs import is_utf8
 from annotated_transformer.run.sentence_pieces import SentencePieces
 from annotated_transformer.settings import BRIEF, Share, Size, build, one_of
 from annotated_transformer.tokens import SPECIALS
@@ -121,13 +121,24 @@ def read_side(source: Path, model: str, listed: str, settings: MarianSettings) -
         proto = (source / model).read_bytes()
     except OSError as error:
         raise InputError(f"{source / model} cannot be read ({error}).") from error
-    vocabulary = SentencePieces(proto, [*SPECIALS, *(names[number] for number in others)])
+    try:
+        vocabulary = SentencePieces(proto, [*SPECIALS, *(names[number] for number in others)])
+    except InputError as error:
+        raise InputError(f"{source / model}: {error}") from error
+    known = sum(piece in numbers for piece in vocabulary.pieces)
+    if 2 * known < len(vocabulary.pieces):
+        raise InputError(
+            f"{source / listed} has {known:,} of the {len(vocabulary.pieces):,} pieces of "
+            f"{source / model}, it must have most of them: is it that of another model?"
+        )
     return Side(vocabulary, torch.tensor([*first, *others]))
 
 
 def _read_numbers(path: Path) -> dict[str, int]:
     numbers = read_json(path)
-    for token, number in zip(each_text(numbers), numbers.values(), strict=True):
+    for token, number in numbers.items():
+        if not is_utf8(token):
+            raise InputError(f"{path} has the token {BRIEF.repr(token)}, it must be UTF-8.")
         if type(number) is not int:  # true is one, too, and 1.0 equals one
             said = f"{BRIEF.repr(number)} of {BRIEF.repr(token)}"
             raise InputError(f"{path} says {said}, it must be a whole number.")

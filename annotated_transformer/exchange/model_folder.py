@@ -17,7 +17,8 @@ def write_model_folder(
 ) -> None:
     """Fill an empty folder with what ``write`` writes, both tokenizers and a ``README.md``.
 
-    ``source.json`` and ``target.json`` cut and join texts; the library *tokenizers* reads them.
+    ``source.json`` and ``target.json`` cut and join texts; the library *tokenizers* reads them. Of
+    sentence pieces it is ``source.spm`` and ``target.spm``, for the library *sentencepiece*.
 
     Raises:
         InputError: if there is something in the folder already, or no weights yet.
@@ -28,7 +29,10 @@ def write_model_folder(
     def fill(path: Path) -> None:
         write(path, model)
         for side, vocabulary in zip(("source", "target"), run.vocabularies, strict=True):
-            write_atomically(path / f"{side}.json", vocabulary.to_json())
+            if isinstance(vocabulary, SentencePieces):
+                (path / f"{side}.spm").write_bytes(vocabulary.model)
+            else:
+                write_atomically(path / f"{side}.json", vocabulary.to_json())
         write_atomically(path / "README.md", readme)
 
     fill_folder(folder, fill)
@@ -52,20 +56,24 @@ KNOWN: dict[str, Collection[Any] | None] = {
 """The settings of a Transformer that every engine can express, with their values, if not all."""
 
 
-def require_settings(run: Run, engine: str, **known: Collection[Any]) -> None:
+def require_settings(
+    run: Run, engine: str, *, pieces: bool = False, **known: Collection[Any]
+) -> None:
     """Make sure that an engine can compute the model of a run: a Transformer with such settings.
 
     Its heads have to cut d_model into equal parts, one for each head of keys and values. ``known``
-    are the values of settings of which the engine has fewer than others.
+    are the values of settings of which the engine has fewer than others; ``pieces``, whether it
+    can have texts that SentencePiece cuts.
 
     Raises:
-        InputError: if it is another model, a setting has a value that the engine cannot express, or
-            its texts are not cut by the library *tokenizers*.
+        InputError: if it is another model, or it has what the engine cannot express.
     """
-    if any(isinstance(vocabulary, SentencePieces) for vocabulary in run.vocabularies):
+    if not pieces and any(
+        isinstance(vocabulary, SentencePieces) for vocabulary in run.vocabularies
+    ):
         raise InputError(
-            f"{run.folder} was imported with sentence pieces, {engine} can only have words or "
-            "subwords of ours: convert what it was imported from."
+            f"{run.folder} has sentence pieces, {engine} can only have words or subwords of ours: "
+            "export it --to marian, which keeps them."
         )
     if run.recipe.model != "transformer":
         raise InputError(f"model is {run.recipe.model!r}, {engine} can only have 'transformer'.")

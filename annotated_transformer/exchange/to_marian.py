@@ -1,6 +1,8 @@
 """To Marian: a run as a folder that ``transformers.MarianMTModel`` of Hugging Face loads."""
 
 import json
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +13,20 @@ from annotated_transformer.exchange.marian import halves, marian_names, reordere
 from annotated_transformer.exchange.model_folder import require_settings, write_model_folder
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import replacing, write_atomically
-from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.run.sentence_pieces import SentencePieces
+from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabularies
 from annotated_transformer.transformer import Transformer, TransformerConfig
 
 README = """# A translation model for `transformers.MarianMTModel`
 
-Written by `annotated-transformer export --to marian`. After `pip install transformers torch`,
-in this folder:
+Written by `annotated-transformer export --to marian`. After
+`pip install transformers torch{libraries}`, in this folder:
 
 ```python
-import torch
+{code}
+```
+"""
+OURS = """import torch
 from tokenizers import Tokenizer
 from transformers import MarianMTModel
 
@@ -32,21 +38,28 @@ ids = [i if i > 2 else 3 for i in source.encode(input()).ids]
 tokens = torch.tensor([[*ids, 2]])
 longest = min(tokens.size(1) + {extra_length}, {max_length})
 [found] = model.generate(tokens, num_beams=1, max_new_tokens=longest)
-print(target.decode([i for i in found.tolist() if i > 2], skip_special_tokens=False))
-```
-"""
+print(target.decode([i for i in found.tolist() if i > 2], skip_special_tokens=False))"""
+PIECES = """from transformers import MarianMTModel, MarianTokenizer
+
+tokenizer, model = MarianTokenizer.from_pretrained("."), MarianMTModel.from_pretrained(".")
+
+tokens = tokenizer([input()], return_tensors="pt")
+longest = min(tokens.input_ids.size(1) + {extra_length}, {max_length})
+found = model.generate(**tokens, num_beams=1, max_new_tokens=longest)
+print(tokenizer.batch_decode(found, skip_special_tokens=True)[0])"""
 
 
 def export_to_marian(run: Run, folder: Path) -> None:
     """Write what ``MarianMTModel.from_pretrained`` loads into an empty folder.
 
-    The logits are the same, to rounding. ``README.md`` there says how it translates a text.
+    The logits are the same, to rounding. ``README.md`` there says how it translates a text. A model
+    of sentence pieces is written in the layout in which OPUS-MT is published.
 
     Raises:
         InputError: if there is something in the folder already, no weights yet, or Marian cannot
             compute such a model.
     """
-    require_settings(run, "Marian", norm_position=("post",), positions=("sinusoidal",))
+    require_settings(run, "Marian", pieces=True, norm_position=("post",), positions=("sinusoidal",))
     config = run.recipe.make_config(*map(len, run.vocabularies))
     if config.d_model % config.num_heads:  # d_k and d_v may be set, and the width be no sum of them
         raise InputError(
@@ -54,23 +67,61 @@ def export_to_marian(run: Run, folder: Path) -> None:
             f"{config.num_heads}."
         )
     limits = {"max_length": config.max_length, "extra_length": run.recipe.search.extra_length}
-    write_model_folder(run, folder, _write, README.format(**limits))
+    libraries, code = "", OURS
+    if isinstance(run.vocabularies.tgt, SentencePieces):
+        libraries, code = " sentencepiece", PIECES
+    readme = README.format(libraries=libraries, code=code.format(**limits))
+    write_model_folder(run, folder, partial(_write, run.vocabularies), readme)
 
 
-def _write(folder: Path, model: Transformer) -> None:
-    config = model.config
-    starts = {"decoder_start_token_id": BOS, "eos_token_id": EOS, "pad_token_id": PAD}
-    searches = starts | {"suppress_tokens": [PAD, BOS]}
-    for name, values in (
-        ("config", marian_settings(config) | starts),
-        ("generation_config", searches),
-    ):
-        write_atomically(folder / f"{name}.json", json.dumps(values, indent=2) + "\n")
-    parameters, order = dict(model.named_parameters()), halves(config.d_model)
-    weights = {
-        theirs: reordered(ours, parameters[ours].detach(), order).contiguous()
-        for ours, theirs in marian_names(config).items()
+def _order(vocabularies: Vocabularies) -> list[list[int]]:
+    """The ids of source and target, in the order of the numbers that their tokens have in Marian.
+
+    Of sentence pieces it is that of OPUS-MT: ``EOS``, ``UNK``, the pieces; and the token that pads
+    and begins, ``BOS``, which has one number in both and is the last of the shorter one.
+    """
+    if not isinstance(vocabularies.tgt, SentencePieces):
+        return [[*range(len(vocabulary))] for vocabulary in vocabularies]
+    shorter = min(map(len, vocabularies))
+    first = [EOS, UNK, *range(len(SPECIALS), shorter), BOS]
+    return [[*first, *range(shorter, len(vocabulary))] for vocabulary in vocabularies]
+
+
+def _listed(vocabularies: Vocabularies, order: list[list[int]]) -> dict[str, dict[str, Any]]:
+    """What ``MarianTokenizer`` reads beside the models of SentencePiece, by the names of files."""
+    names = {EOS: "</s>", BOS: "<pad>"}
+    src, tgt = (
+        {names.get(i, vocabulary.tokens([i])[0]): number for number, i in enumerate(ids)}
+        for vocabulary, ids in zip(vocabularies, order, strict=True)
+    )
+    kind = {"tokenizer_class": "MarianTokenizer", "separate_vocabs": src != tgt}
+    files: dict[str, dict[str, Any]] = {"tokenizer_config": kind, "vocab": src}
+    return files if src == tgt else files | {"target_vocab": tgt}
+
+
+def _write(vocabularies: Vocabularies, folder: Path, model: Transformer) -> None:
+    config, order = model.config, _order(vocabularies)
+    src, tgt = order
+    begin, end = tgt.index(BOS), tgt.index(EOS)
+    pad = tgt.index(PAD) if PAD in tgt else begin
+    starts = {"decoder_start_token_id": begin, "eos_token_id": end, "pad_token_id": pad}
+    sizes = replace(config, src_vocab=len(src), tgt_vocab=len(tgt))
+    files: dict[str, dict[str, Any]] = {
+        "config": marian_settings(sizes) | starts,
+        "generation_config": starts | {"suppress_tokens": sorted({pad, begin})},
     }
+    if isinstance(vocabularies.tgt, SentencePieces):
+        files |= _listed(vocabularies, order)
+    for name, values in files.items():
+        text = json.dumps(values, indent=2, ensure_ascii=False)
+        write_atomically(folder / f"{name}.json", text + "\n")
+    parameters, places = dict(model.named_parameters()), halves(config.d_model)
+    weights = {}
+    for ours, theirs in marian_names(config).items():
+        weight = reordered(ours, parameters[ours].detach(), places)
+        if "embedding" in ours or ours.startswith("output."):
+            weight = weight[src if ours.startswith("src") else tgt]
+        weights[theirs] = weight.contiguous()
     weights["final_logits_bias"] = weights["final_logits_bias"][None]
     if config.share_embeddings and not config.tie_output:
         # One matrix for both sides is the output's, too, there: so each side has its own.

@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.run.description import run_of
 from annotated_transformer.run.files import replacing
 from annotated_transformer.training import Trainer, buffers_of, tensors_of
 
@@ -22,6 +23,8 @@ def save_checkpoint(
     path: Path, tensors: Mapping[str, Tensor], progress: Mapping[str, Any] | None = None
 ) -> None:
     """Write tensors and, as JSON in the same file's header, the progress that belongs to them.
+
+    They are bound to the run in whose folder they are.
 
     Raises:
         OSError: if they cannot be written; what was there before stays.
@@ -34,6 +37,8 @@ def save_checkpoint(
         places.add(place)
     header = {"progress": json.dumps(progress or {})}
     header["sha256"] = checksum(whole, header["progress"])
+    if run := run_of(path.parent):
+        header["run"] = run
     with replacing(path) as new:
         try:
             save_file(whole, new, metadata=header)
@@ -82,11 +87,12 @@ def checksum(tensors: Mapping[str, Tensor], progress: str) -> str:
     return digest.hexdigest()
 
 
-def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what :func:`save_checkpoint` wrote.
+def load_checkpoint(path: Path, of_run: bool = True) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what :func:`save_checkpoint` wrote; with ``of_run``, in the folder of this run.
 
     Raises:
-        InputError: if there is no such file, it is no checkpoint, or its checksum is not right.
+        InputError: if there is no such file, it is no checkpoint, its checksum is not right, or it
+            is of another run than the one in whose folder it is.
     """
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -95,6 +101,10 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise InputError(f"{path} has no SHA-256 of its weights: it is older than 0.2, or damaged.")
     if header["sha256"] != checksum(tensors, header["progress"]):
         raise InputError(f"{path} is damaged: the SHA-256 of its weights is not the one in it.")
+    if of_run and (run := run_of(path.parent)) and header.get("run") != run:
+        raise InputError(
+            f"{path} does not fit {path.with_name('recipe.json')}: it is of another run."
+        )
     return tensors, progress
 
 

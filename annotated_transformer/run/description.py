@@ -1,14 +1,16 @@
 """The description of a run: its recipe and its vocabularies, everything but the weights."""
 
 import json
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from annotated_transformer import __version__
 from annotated_transformer.errors import InputError
-from annotated_transformer.run.encoded import read_vocabularies, write_vocabularies
+from annotated_transformer.run.encoded import FILES, read_vocabularies, write_vocabularies
 from annotated_transformer.run.files import write_atomically
-from annotated_transformer.run.recipe import FORMAT, Recipe
+from annotated_transformer.run.recipe import FORMAT, SUMS, Recipe
 from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import Vocabularies
 
@@ -16,16 +18,38 @@ from annotated_transformer.tokens import Vocabularies
 def write_description(
     folder: Path, recipe: Recipe, checksum: str, vocabularies: Vocabularies
 ) -> None:
-    """Write ``recipe.json`` and the vocabularies into a folder."""
+    """Write ``recipe.json`` and the vocabularies into a folder.
+
+    ``run`` is a checksum of all this as it was begun, to which the weights are bound.
+    """
     write_vocabularies(vocabularies, folder)
-    write_recipe(folder, recipe, checksum)
+    sums = {"corpus_checksum": checksum, "vocabulary_checksum": _checksum(folder)}
+    begun = json.dumps(sums | recipe.to_settings())
+    _write(folder, sums | {"run": sha256(begun.encode()).hexdigest()}, recipe)
 
 
-def write_recipe(folder: Path, recipe: Recipe, checksum: str) -> None:
-    """Write ``recipe.json`` anew, with the checksum of the corpus."""
-    header = {"format": FORMAT, "version": __version__, "corpus_checksum": checksum}
-    text = json.dumps(header | recipe.to_settings(), indent=2, ensure_ascii=False)
+def write_recipe(folder: Path, recipe: Recipe) -> None:
+    """Write another recipe into ``recipe.json``; what else it says of the run stays."""
+    before = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
+    _write(folder, {name: before[name] for name in SUMS if name in before}, recipe)
+
+
+def _write(folder: Path, sums: Mapping[str, str], recipe: Recipe) -> None:
+    described = {"format": FORMAT, "version": __version__, **sums, **recipe.to_settings()}
+    text = json.dumps(described, indent=2, ensure_ascii=False)
     write_atomically(folder / "recipe.json", text + "\n")
+
+
+def _checksum(folder: Path) -> str:
+    """A SHA-256 of the vocabularies in a folder."""
+    texts = ((folder / name).read_text(encoding="utf-8") for name in FILES)
+    return sha256("".join(texts).encode()).hexdigest()
+
+
+def run_of(folder: Path) -> str | None:
+    """The run to which the weights in a folder are bound, if a ``recipe.json`` says so."""
+    path = folder / "recipe.json"
+    return json.loads(path.read_text(encoding="utf-8")).get("run") if path.is_file() else None
 
 
 def read_description(folder: Path) -> tuple[Recipe, str, Vocabularies]:
@@ -38,8 +62,11 @@ def read_description(folder: Path) -> tuple[Recipe, str, Vocabularies]:
     if not path.is_file():
         raise InputError(f"{folder} holds no run: there is no recipe.json in it.")
     try:
-        recipe, checksum = _read_recipe(json.loads(path.read_text(encoding="utf-8")))
+        described = json.loads(path.read_text(encoding="utf-8"))
+        recipe, checksum = _read_recipe(described)
         vocabularies = read_vocabularies(folder)
+        if (wanted := described.get("vocabulary_checksum")) not in (None, _checksum(folder)):
+            raise InputError(f"a vocabulary was changed: recipe.json has their SHA-256, {wanted}")
         recipe.make_config(*map(len, vocabularies))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{folder} holds a damaged run ({error}).") from error
@@ -49,16 +76,7 @@ def read_description(folder: Path) -> tuple[Recipe, str, Vocabularies]:
 def _read_recipe(described: Any) -> tuple[Recipe, str]:
     if not isinstance(described, dict) or described.get("format") is None:
         raise InputError("recipe.json has no format: it is not that of a run, or older than 0.2")
-    settings = dict(described)
-    number, version = settings.pop("format"), settings.pop("version", "unknown")
-    if type(number) is not int or number < 1:  # JSON's true is an int, too
-        raise InputError(f"format is {BRIEF.repr(number)}, it must be a whole number, at least 1")
-    if number > FORMAT:
-        raise InputError(
-            f"recipe.json has format {number}, written by version {version}; version "
-            f"{__version__} reads up to format {FORMAT}: install a newer one"
-        )
-    checksum = settings.pop("corpus_checksum", None)
+    checksum = described.get("corpus_checksum")
     if not isinstance(checksum, str):
         raise InputError(f"corpus_checksum is {BRIEF.repr(checksum)}, it must be a text")
-    return Recipe.of_settings(settings), checksum
+    return Recipe.of_settings(described), checksum

@@ -1,22 +1,21 @@
 """Encoded text: the vocabularies and the ids of a corpus, made once and shared by all runs.
 
 They are kept in the user's cache, or in the folder that the environment variable
-``ANNOTATED_TRANSFORMER_CACHE`` names; whatever is deleted there is made again.
+``ANNOTATED_TRANSFORMER_CACHE`` names; whatever is deleted or damaged there is made again.
 """
 
-import os
 from collections.abc import Callable, Iterable
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 from filelock import FileLock
-from platformdirs import user_cache_dir
 from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import FILES as PAIRS
 from annotated_transformer.examples import Example, Examples, read_pairs, write_pairs
+from annotated_transformer.multi30k import kept_in
 from annotated_transformer.run.files import discard, fill_folder
 from annotated_transformer.run.screen import SCREEN
 from annotated_transformer.run.sentence_pieces import vocabulary_of_json
@@ -24,6 +23,9 @@ from annotated_transformer.tokens import Vocabularies, Vocabulary
 
 CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"
 FILES = ("vocabulary.src.json", "vocabulary.tgt.json")
+SUMS = "sha256"
+"""The file in a folder of the cache that has the checksum of the others."""
+
 PATIENCE = 5  # seconds before a progress bar is shown
 
 
@@ -97,12 +99,34 @@ def _shown(chunks: Iterable[list[Example]]) -> Iterable[list[Example]]:
 
 
 def _made_once(name: str, files: Iterable[str], make: Callable[[Path], None]) -> Path:
-    """The folder of that name in the cache, filled by the first process that asks for it."""
-    cache = Path(os.environ.get(CACHE_VARIABLE) or user_cache_dir("annotated-transformer"))
-    folder = cache / "encoded" / name
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_name(f"{name}.lock")):
-        if not all((folder / file).is_file() for file in files):
-            discard(folder)
-            fill_folder(folder, make)
+    """The folder of that name in the cache, filled by the first process that asks for it.
+
+    Where its files are no longer what they were, it is filled again.
+    """
+    folder = kept_in(CACHE_VARIABLE) / "encoded" / name
+
+    def checksum(place: Path) -> str:
+        digest = sha256()
+        for file in files:
+            with (place / file).open("rb") as opened:
+                digest.update(file_digest(opened, "sha256").digest())
+        return digest.hexdigest()
+
+    def fill(place: Path) -> None:
+        make(place)
+        (place / SUMS).write_text(checksum(place), encoding="utf-8")
+
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder.with_name(f"{name}.lock")):
+            there = all((folder / file).is_file() for file in (*files, SUMS))
+            if not there or (folder / SUMS).read_bytes() != checksum(folder).encode():
+                if there:
+                    tqdm.write(f"{folder} is damaged: it is made again.", file=SCREEN)
+                discard(folder)
+                fill_folder(folder, fill)
+    except OSError as error:
+        raise InputError(
+            f"encoded text cannot be kept ({error}): let {CACHE_VARIABLE} name a folder for it."
+        ) from error
     return folder

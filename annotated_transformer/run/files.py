@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from annotated_transformer.errors import InputError
+
+ON_WINDOWS = os.name == "nt"
 
 LOCK = ".lock"
 """The file in a folder that its owner holds locked."""
@@ -95,9 +98,13 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
         for path in (*unfinished.rglob("*"), unfinished):
             sync_to_disk(path)
         require_empty(folder)
+        if ON_WINDOWS:  # no folder is moved in which a file is open, and none onto another
+            lock.release()
+            if folder.exists():
+                folder.rmdir()
         # Refused by the system where the folder holds something by now.
         place = unfinished.rename(folder)
-        (place / LOCK).unlink()
+        (place / LOCK).unlink(missing_ok=ON_WINDOWS)
         sync_to_disk(folder.parent)
     except OSError as error:
         raise not_written(folder, error) from error
@@ -146,8 +153,11 @@ def quoted(path: Path) -> str:
 
     >>> print(quoted(Path("my runs/it's")))
     'my runs/it'"'"'s'
+    >>> print(quoted(Path("-run")))
+    ./-run
     """
-    return shlex.quote(str(path))
+    given = f".{os.sep}{path}" if str(path).startswith("-") else str(path)
+    return subprocess.list2cmdline([given]) if ON_WINDOWS else shlex.quote(given)
 
 
 def discard(path: Path) -> None:
@@ -160,7 +170,9 @@ def discard(path: Path) -> None:
 
 def sync_to_disk(path: Path) -> None:
     """Wait until a file, or the list of files in a folder, is on the disk itself."""
-    number = os.open(path, os.O_RDONLY)
+    if ON_WINDOWS and path.is_dir():
+        return  # where a folder is no file
+    number = os.open(path, os.O_RDWR if ON_WINDOWS else os.O_RDONLY)
     try:
         os.fsync(number)
     finally:

@@ -1,8 +1,10 @@
 """The folder of a run: a trained model, and all that is needed to use it or to go on."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from hashlib import sha256
 from pathlib import Path
 
 import torch
@@ -14,6 +16,7 @@ from annotated_transformer.devices import move, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
 from annotated_transformer.examples import Examples
+from annotated_transformer.inputs import require_path
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
     load_progress,
@@ -43,6 +46,7 @@ class Run:
     ``checkpoint.safetensors`` is where the training stands: what it needs to go on.
     ``model.safetensors`` has the averaged weights of the best validation: what translates.
     ``learning_curve.csv`` has a row for each validation.
+    ``start.safetensors`` is there if it began with the weights of another run.
     """
 
     folder: Path
@@ -55,21 +59,28 @@ class Run:
     @classmethod
     def create(
         cls,
-        folder: Path,
+        folder: Path | str,
         recipe: Recipe,
         corpus: Corpus,
         *,
+        start: "Run | None" = None,
         strict: bool = False,
         device: torch.device | None = None,
     ) -> "Run":
         """Learn the vocabularies from the training split and begin a run in an empty folder.
 
-        The folder is there with all that belongs into it, or not at all.
+        With ``start``, it begins with the vocabularies, the sizes and the weights of that run,
+        which are copied: it is not needed any longer. The folder is there with all that belongs
+        into it, or not at all.
 
         Raises:
-            InputError: if there is something in the folder already, the corpus has one language
-                alone, or for what :func:`prepare` says; ``strict`` is handed to it.
+            InputError: if there is something in the folder already, it is in that of ``start``, the
+                recipe is for another model, the corpus has one language alone, or for what
+                :func:`prepare` says; ``strict`` is handed to it.
         """
+        folder = require_path("folder", folder)
+        if start and Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(start.folder)):
+            raise InputError(f"{folder} is in the run to begin with: choose another place.")
         require_empty(folder, f", or go on with `annotated-transformer resume {quoted(folder)}`")
         device = device or torch.get_default_device()
         if len(corpus.languages) != 2:
@@ -77,10 +88,29 @@ class Run:
                 f"{corpus.name} is read in {corpus.languages[0]} alone: a translator needs a "
                 "source and a target, languages as SRC-TGT."
             )
-        checksum, vocabularies = corpus.checksum, learned_vocabularies(corpus, recipe.subwords)
+        weights = b""
+        if start:
+            recipe, vocabularies = recipe.for_model_of(start.recipe), start.vocabularies
+            start.read(start.weights)  # to know that they are right; they are copied as they are
+            weights = start.weights.read_bytes()
+            recipe = replace(recipe, start=sha256(weights).hexdigest())
+        elif recipe.start:
+            raise InputError(
+                f"start is {recipe.start!r}, the SHA-256 of weights to begin with: say where they "
+                "are, --from RUN."
+            )
+        else:
+            vocabularies = learned_vocabularies(corpus, recipe.subwords)
+        run = cls(folder, recipe, corpus.checksum, vocabularies, device)
         prepared = prepare(recipe, corpus, vocabularies, device, strict)
-        fill_folder(folder, lambda path: write_description(path, recipe, checksum, vocabularies))
-        return cls(folder, recipe, checksum, vocabularies, device, prepared)
+
+        def write(path: Path) -> None:
+            write_description(path, recipe, run.checksum, vocabularies)
+            if weights:
+                (path / run.start.name).write_bytes(weights)
+
+        fill_folder(folder, write)
+        return replace(run, prepared=prepared)
 
     @classmethod
     def from_weights(
@@ -113,12 +143,13 @@ class Run:
         return run
 
     @classmethod
-    def open(cls, folder: Path, device: torch.device | None = None) -> "Run":
+    def open(cls, folder: Path | str, device: torch.device | None = None) -> "Run":
         """Open a run that was begun earlier.
 
         Raises:
             InputError: if the folder holds no run, or one that cannot be used.
         """
+        folder = require_path("folder", folder)
         return cls(folder, *read_description(folder), device or torch.get_default_device())
 
     def with_recipe(self, recipe: Recipe) -> "Run":
@@ -136,7 +167,7 @@ class Run:
     def keep_recipe(self) -> None:
         """Write the recipe into the folder, if there is another one in it."""
         if read_description(self.folder)[0] != self.recipe:
-            write_recipe(self.folder, self.recipe, self.checksum)
+            write_recipe(self.folder, self.recipe)
 
     def require_corpus(self, corpus: Corpus) -> None:
         """Make sure that a corpus is what the run was begun with.
@@ -156,11 +187,18 @@ class Run:
         """Make sure that the run is one that can be trained.
 
         Raises:
-            InputError: if it was exported: all that a training needs is gone.
+            InputError: if it was exported, or its checkpoint is gone: it would begin anew.
         """
         if self.weights.exists() and load_progress(self.weights).get("exported"):
             raise InputError(
-                f"{self.folder} was exported to translate with, its training cannot go on."
+                f"{self.folder} was exported to translate with, its training cannot go on: begin "
+                f"another one with its weights, `annotated-transformer train --from "
+                f"{quoted(self.folder)}`."
+            )
+        if self.weights.exists() and not self.checkpoint.exists():
+            raise InputError(
+                f"{self.checkpoint} is gone, without which the training would begin anew: put it "
+                f"back, or delete {self.weights.name}, too."
             )
 
     def require_steps(self, recipe: Recipe) -> None:
@@ -187,6 +225,11 @@ class Run:
         return self.folder / "model.safetensors"
 
     @property
+    def start(self) -> Path:
+        """The weights of another run that it began with, as they were there."""
+        return self.folder / "start.safetensors"
+
+    @property
     def learning_curve(self) -> Path:
         """How the training went."""
         return self.folder / "learning_curve.csv"
@@ -198,13 +241,35 @@ class Run:
         Raises:
             InputError: if there are no weights yet, or they do not belong to the recipe.
         """
-        weights, _ = load_checkpoint(self.weights)
-        # The recipe may say any size: what the file holds has room, and nothing else is built.
-        require_fit(weights, self.recipe.model_without_weights(self.vocabularies), self.weights)
+        weights = self.read(self.weights)
         with same_randomness():  # its fresh weights are of no interest
             model = self.recipe.make_model(self.vocabularies)
         load_tensors(model, weights)
         return move(model.eval(), self.device)
+
+    def first_model(self) -> Translator:
+        """The model before its training: with fresh weights, or with those of another run.
+
+        Raises:
+            InputError: if those are not in the folder any longer, or have changed.
+        """
+        model = self.recipe.make_model(self.vocabularies)
+        if self.recipe.start and not self.checkpoint.exists():
+            load_tensors(model, self.read(self.start))
+            if sha256(self.start.read_bytes()).hexdigest() != self.recipe.start:
+                raise InputError(f"{self.start} is not what {self.folder} was begun with.")
+        return move(model, self.device)
+
+    def read(self, path: Path) -> dict[str, Tensor]:
+        """The weights in a file, such as the model has.
+
+        Raises:
+            InputError: if there is no such file, or it does not belong to the recipe.
+        """
+        weights, _ = load_checkpoint(path, of_run=path != self.start)
+        # The recipe may say any size: what the file holds has room, and nothing else is built.
+        require_fit(weights, self.recipe.model_without_weights(self.vocabularies), path)
+        return weights
 
     def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:
         """Translate texts with the trained model, as the recipe says unless a search is given."""

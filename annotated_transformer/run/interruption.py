@@ -1,15 +1,17 @@
 """Interruption: Ctrl-C, or a polite kill, as a wish to stop soon, not as an axe."""
 
+import math
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from signal import Signals
+from time import monotonic
 from typing import Any
 
-PATIENCE = 2
-"""How many signals only ask; the one after them is obeyed at once."""
+PATIENCE = 10.0
+"""For so many seconds after the first, signals only ask; one after that is obeyed at once."""
 
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -21,24 +23,24 @@ class Wish:
     """To stop after this step: the signal that asked for it, or ``None``."""
 
     signal: Signals | None = None
-    count: int = 0
+    since: float = math.inf
 
 
 @contextmanager
 def asked_to_stop() -> Iterator[Wish]:
     """A wish that Ctrl-C, SIGTERM and SIGHUP set, so that a step is never cut in two.
 
-    A second one, from somebody who did not see the first at work, changes nothing: there is one
-    step to end, and one save. The third does what it would have done before. A signal that was
-    ignored (by ``nohup``, say) stays ignored.
+    More of them, from somebody who did not see the first at work, change nothing: there is one
+    step to end, and one save. One that comes long after the first does what it would have done
+    before. A signal that was ignored (by ``nohup``, say) stays ignored.
     """
     wish = Wish()
     before: dict[int, Any] = {}
 
     def stop(signum: int, frame: Any) -> None:
-        wish.signal = wish.signal or Signals(signum)
-        wish.count += 1
-        if wish.count > PATIENCE:
+        now = monotonic()
+        wish.signal, wish.since = wish.signal or Signals(signum), min(wish.since, now)
+        if now - wish.since > PATIENCE:
             restore()
             signal.raise_signal(signum)
 

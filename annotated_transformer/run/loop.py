@@ -11,7 +11,6 @@ from typing import Any, cast
 from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus, load_corpus
-from annotated_transformer.devices import move
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.fast import FastTrainer
@@ -37,9 +36,9 @@ from annotated_transformer.translator import Translator
 
 
 def new_trainer(run: Run) -> Trainer:
-    """A trainer for the fresh model of a run, set up as its recipe says."""
+    """A trainer for the model that a run begins with, set up as its recipe says."""
     recipe = run.recipe
-    model, schedule = move(recipe.make_model(run.vocabularies), run.device), recipe.make_schedule()
+    model, schedule = run.first_model(), recipe.make_schedule()
     settings: dict[str, Any] = {
         "optimizer": recipe.make_optimizer(model),
         "clip": recipe.clip,
@@ -123,6 +122,7 @@ class Session:
         self.val = text.val
         self.trainer, self.progress = new_trainer(run), Progress.at_first(processes.number)
         self.average: Translator = deepcopy(cast(Translator, self.trainer.model))
+        self.started, self.is_best = time.monotonic(), False  # whether it is yet to be saved
         if processes.number > 1:
             self.trainer = SharedTrainer(self.trainer, processes)
         if run.checkpoint.exists():
@@ -137,6 +137,9 @@ class Session:
                     f"on with {processes.number}: each has random numbers of its own."
                 )
             load_state(tensors, self.trainer, self.progress.steps, run.checkpoint)
+            self.started -= self.progress.seconds
+            if processes.first(lambda: not run.weights.exists()):
+                self.replace_weights()
             if not self.patient and self.progress.steps < recipe.steps:
                 raise InputError(
                     f"{run.folder} stopped early, at step {self.progress.steps}: it waited for "
@@ -150,15 +153,26 @@ class Session:
         self.batches = endless_batches(
             text.train, recipe.batch_tokens, recipe.seed, first, run.device, processes.number
         )
-        self.started = time.monotonic() - self.progress.seconds
 
     @property
     def patient(self) -> bool:
         """Whether there has been a better validation lately, or the recipe does not ask."""
         return self.run.recipe.patience is None or self.progress.waited < self.run.recipe.patience
 
+    def replace_weights(self) -> None:
+        """Write weights to translate with where they are gone: those of the best validation.
+
+        Where the training has gone on since then, they are gone for good.
+        """
+        if self.progress.losses or self.progress.waited:
+            self.progress.best = None
+            if self.processes.is_main:
+                told = f"{self.run.weights} is gone: step {self.trainer.steps} takes its place."
+                tqdm.write(told, file=SCREEN)
+        self.save()
+
     def validate(self) -> dict[str, int | float]:
-        """Measure the averaged weights, keep them if they are the best so far; a row of the curve.
+        """Measure the averaged weights, and note if they are the best so far; a row of the curve.
 
         Its seconds are those after which the step was reached, before it is measured.
 
@@ -172,8 +186,7 @@ class Session:
         progress.waited += 1
         if progress.best is None or value < progress.best:
             progress.best, progress.waited = value, 0
-            if self.processes.is_main:
-                save_checkpoint(self.run.weights, trainer.average.weights)
+            self.is_best = True
         row = {
             "step": trainer.steps,
             "seconds": round(seconds, 1),
@@ -189,7 +202,9 @@ class Session:
         return row
 
     def save(self) -> None:
-        """Write the checkpoint; and weights to translate with, if no validation has written any.
+        """Write the checkpoint; and weights to translate with, the best or if there are none.
+
+        The checkpoint comes first where there is none: weights without it have lost it.
 
         Raises:
             DivergedError: if the last step has broken the weights; what was saved before stays.
@@ -200,6 +215,12 @@ class Session:
         require_finite(self.trainer)
         if not self.processes.is_main:
             return
-        if not self.run.weights.exists():
-            save_checkpoint(self.run.weights, self.trainer.average.weights)
-        save_checkpoint(self.run.checkpoint, tensors, asdict(self.progress))
+        run, checkpoint = self.run, partial(save_checkpoint, self.run.checkpoint, tensors)
+        is_first = not run.checkpoint.exists()
+        if is_first:
+            checkpoint(asdict(self.progress))
+        if self.is_best or not run.weights.exists():
+            save_checkpoint(run.weights, self.trainer.average.weights)
+        if not is_first:
+            checkpoint(asdict(self.progress))
+        self.is_best = False

@@ -6,7 +6,7 @@ from typing import Any
 
 from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.models import MODELS
-from annotated_transformer.run.recipe import FORMAT, Recipe
+from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.settings import BRIEF
 
 SMALL_RECURRENT = {"d_model": 64, "hidden_dim": 128}
@@ -46,12 +46,23 @@ PRESETS: dict[str, dict[str, Any]] = {
         "average_decay": 0.998,
         "validate_every": 500,
     },
+    "finetune": {
+        "steps": 1000,
+        "schedule": "linear",
+        "peak_rate": 5e-5,
+        "warmup": 100,
+        "smoothing": 0.1,
+        "average_decay": 0.98,
+        "validate_every": 50,
+        "patience": 5,
+    },
     "base": PAPER | {"steps": 100_000, "peak_rate": (512 * 4000) ** -0.5},
     "big": PAPER | {"steps": 300_000, "peak_rate": (1024 * 4000) ** -0.5},
 }
 MEANINGS = {
     "tiny": "for the toy corpus: minutes on one CPU core",
     "medium": "for some ten thousand real sentences: an hour on two CPU cores",
+    "finetune": "for a trained model (train --from) and some hundred to some thousand sentences",
     "base": "the base Transformer of Vaswani et al. 2017: days on a GPU",
     "big": "the big Transformer of Vaswani et al. 2017: weeks on a GPU",
 }
@@ -59,10 +70,11 @@ RECURRENT = ("seq2seq", "bahdanau", "luong")
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "tiny": dict.fromkeys(RECURRENT, SMALL_RECURRENT) | {"transformer": SMALL_TRANSFORMER},
     "medium": dict.fromkeys(RECURRENT, MEDIUM_RECURRENT) | {"transformer": MEDIUM_TRANSFORMER},
+    "finetune": {},
     "base": {"transformer": {"share_embeddings": True}},
     "big": {"transformer": BIG_TRANSFORMER},
 }
-"""By preset and model. For a model that is not named, "tiny" and "medium" leave its defaults."""
+"""By preset and model. A preset leaves the defaults of a model that it does not name."""
 
 
 def preset(model: str, corpus: str, name: str | None = None, **changes: Any) -> Recipe:
@@ -86,23 +98,19 @@ def recipe_of(name: str | None, model: str | None, corpus: str | None) -> Recipe
     Raises:
         InputError: if there is neither, or the file holds no settings.
     """
-    if name is not None and name.endswith(".json") and not Path(name).is_file():
-        raise InputError(f"there is no file {name}: give one of {', '.join(PRESETS)}, or a file.")
-    if name is None or name in PRESETS or not Path(name).is_file():
+    if name is None or name in PRESETS:
         return preset(model or "transformer", "toy" if corpus is None else corpus, name)
+    if not Path(name).is_file():
+        raise InputError(
+            f"there is no file {BRIEF.repr(name)}: a recipe is one of {', '.join(PRESETS)}, or a "
+            "file of settings."
+        )
     try:
         settings = json.loads(Path(name).read_bytes())  # in UTF-16, too
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is not a JSON file of settings ({error}).") from error
     if not isinstance(settings, dict):
         raise InputError(f"{name} is not a JSON file of settings: it holds no names.")
-    if settings.get("format", FORMAT) != FORMAT:
-        raise InputError(
-            f"{name} has format {BRIEF.repr(settings['format'])}, this version reads {FORMAT}: "
-            "install a newer one."
-        )
     kind = model or settings.get("model", "transformer")
     text = settings.get("corpus", "toy") if corpus is None else corpus
-    description = ("format", "version", "corpus_checksum")  # of the recipe.json of a run
-    own = {key: value for key, value in settings.items() if key not in description}
-    return Recipe.of_settings(own | {"model": kind, "corpus": text})
+    return Recipe.of_settings(settings | {"model": kind, "corpus": text})

@@ -1,7 +1,7 @@
 """Recipes: everything that decides how a training run goes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import isfinite
 from typing import Annotated, Any
 
@@ -9,6 +9,7 @@ import torch
 from pydantic import Field
 from torch import nn
 
+from annotated_transformer import __version__
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import PRECISIONS, same_randomness
 from annotated_transformer.errors import InputError
@@ -34,6 +35,9 @@ from annotated_transformer.translator import Translator
 
 FORMAT = 1
 """Of ``recipe.json``; a higher number was written by a newer version of the package."""
+
+SUMS = ("corpus_checksum", "vocabulary_checksum", "run")
+"""What ``recipe.json`` says of a run beside its settings."""
 
 ENGINES = ("readable", "fast")
 SCHEDULES: dict[str, Callable[["Recipe"], Schedule]] = {
@@ -79,6 +83,8 @@ class Recipe:
     patience: Size | None = None  # validations without a better one before it stops early
     search: Search = field(default_factory=lambda: Search(beam=4))  # unless another is asked for
     sizes: dict[str, Any] = field(default_factory=dict)  # what differs from the model's defaults
+    freeze: str = ""  # how the names of parameters begin that are not trained, with commas between
+    start: str | None = None  # SHA-256 of the file of weights that it begins with; None: fresh ones
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense; what else may be in the way, :func:`prepare` finds.
@@ -87,12 +93,15 @@ class Recipe:
             InputError: if a setting has a value that makes no sense, or some do not go together.
         """
         check_settings(self)
-        require_readable(corpus=self.corpus, languages=self.languages)
+        require_readable(
+            corpus=self.corpus, languages=self.languages, freeze=self.freeze, start=self.start
+        )
         self.make_schedule()
         for name, value in self.optimizer_settings.items():
             numbers = value if isinstance(value, (list, tuple)) else [value]
             if not all(isfinite(number) for number in numbers if isinstance(number, float)):
                 raise InputError(f"{name} is {BRIEF.repr(value)}, it must be finite.")
+        self.make_config(9, 9)
         if self.sizes.get("share_embeddings") and not self.subwords:
             raise InputError(
                 "share_embeddings is set and subwords is 0: one embedding for both sides needs "
@@ -102,7 +111,6 @@ class Recipe:
             raise InputError(
                 f"engine is 'fast' and model is {self.model!r}: only a transformer has a fast one."
             )
-        self.make_config(9, 9)
 
     def make_schedule(self) -> Schedule:
         """The learning rate at every step.
@@ -162,11 +170,26 @@ class Recipe:
     def make_model(self, vocabularies: Vocabularies) -> Translator:
         """The model with fresh weights, the same ones for the same seed (of all of torch).
 
+        What ``freeze`` names has no gradients. A matrix that has several names is frozen by any.
+
         Raises:
-            InputError: if it cannot be built.
+            InputError: if it cannot be built, no parameter has such a name, or all would be frozen.
         """
         torch.manual_seed(self.seed)
-        return make_model(self.model, self.make_config(*map(len, vocabularies)))
+        model = make_model(self.model, self.make_config(*map(len, vocabularies)))
+        named = [*model.named_parameters(remove_duplicate=False)]
+        for prefix in self.freeze.replace(",", " ").split():
+            if not (frozen := [weight for name, weight in named if name.startswith(prefix)]):
+                parts = dict.fromkeys(name.partition(".")[0] for name, _ in named)
+                raise InputError(
+                    f"freeze is {BRIEF.repr(prefix)}, the name of a parameter must begin so: there "
+                    f"are {', '.join(parts)}."
+                )
+            for weight in frozen:
+                weight.requires_grad_(False)
+        if not any(weight.requires_grad for _, weight in named):
+            raise InputError(f"freeze is {self.freeze!r}, it must leave something to train.")
+        return model
 
     def model_without_weights(self, vocabularies: Vocabularies) -> Translator:
         """The model without weights, its shapes alone: it takes no memory, whatever its sizes.
@@ -181,6 +204,25 @@ class Recipe:
         except RuntimeError as error:  # numbers of numbers that no number can hold
             raise InputError(f"a model of these sizes cannot be built ({error}).") from error
 
+    def for_model_of(self, other: "Recipe") -> "Recipe":
+        """The recipe to go on with a model that another recipe made; dropout may be another.
+
+        Raises:
+            InputError: if this one is of another kind of model, vocabulary, or shape.
+        """
+        refused = "{} is {!r}, that of the run to begin with is {!r}: its weights fit no other."
+        if self.model != other.model:
+            raise InputError(refused.format("model", self.model, other.model))
+        sizes, subwords = other.sizes | self.sizes, self.subwords or other.subwords
+        made = replace(self, sizes=sizes, subwords=subwords)
+        ours, theirs = (
+            {"subwords": one.subwords} | asdict(one.make_config(9, 9)) for one in (made, other)
+        )
+        for name, value in theirs.items():
+            if name != "dropout" and ours[name] != value:
+                raise InputError(refused.format(name, ours[name], value))
+        return made
+
     @property
     def longest(self) -> int:
         """How many tokens a side of a training pair may have, without ``EOS``."""
@@ -193,11 +235,23 @@ class Recipe:
 
     @classmethod
     def of_settings(cls, settings: Mapping[str, Any]) -> "Recipe":
-        """A recipe from plain values.
+        """A recipe from plain values; what ``recipe.json`` says of a run beside them is left out.
 
         Raises:
-            InputError: if one of them is unknown or makes no sense.
+            InputError: if one of them is unknown or makes no sense, or they have another format.
         """
+        number, version = settings.get("format", FORMAT), settings.get("version", "unknown")
+        if type(number) is not int or number < 1:  # JSON's true is an int, too
+            raise InputError(
+                f"format is {BRIEF.repr(number)}, it must be a whole number, at least 1."
+            )
+        if number > FORMAT:
+            raise InputError(
+                f"format is {number}, written by version {version}; version {__version__} reads up "
+                f"to format {FORMAT}: install a newer one."
+            )
+        beside = ("format", "version", *SUMS)
+        settings = {name: value for name, value in settings.items() if name not in beside}
         search = settings.get("search", {})
         if not isinstance(search, Mapping):
             raise InputError(f"search is {BRIEF.repr(search)}, it must be settings by name.")
@@ -206,16 +260,18 @@ class Recipe:
     def changed(self, changes: Mapping[str, Any]) -> "Recipe":
         """The recipe with other settings, by name: its own, sizes of its model, or its search's.
 
-        The model stays: another one has other sizes. Where several have a setting of that name, the
-        first is meant; ``search.seed`` is the search's, whatever else there is.
+        The model stays, for another one has other sizes, and so does what it begins with. Where
+        several have a setting of that name, the first is meant; ``search.seed`` is the search's,
+        whatever else there is.
 
         Raises:
             InputError: if there is no such setting, or it cannot have that value.
         """
         settings = self.to_settings()
         parts = {
-            "": {field.name for field in fields(self)} - {"model", "corpus", "sizes", "search"},
-            "sizes.": {field.name for field in fields(MODELS[self.model][1])}
+            "": {field.name for field in fields(self)}
+            - {"model", "corpus", "sizes", "search", "start"},
+            "sizes.": {field.name for _, kind in MODELS.values() for field in fields(kind)}
             - {"src_vocab", "tgt_vocab"},
             "search.": {field.name for field in fields(Search)},
         }
@@ -226,5 +282,10 @@ class Recipe:
                     where[name.removeprefix(part)] = value
                     break
             else:
+                if name in settings:
+                    raise InputError(
+                        f"{name} is not changed: name a single setting, as in d_model=128 or "
+                        "search.beam=5, or take another recipe."
+                    )
                 raise InputError(unknown(name, sorted(set().union(*parts.values()))))
         return Recipe.of_settings(settings)

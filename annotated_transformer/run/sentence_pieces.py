@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotated_transformer.errors import InputError, require_library
-from annotated_transformer.inputs import each_text
+from annotated_transformer.inputs import each_id, each_text
 from annotated_transformer.run.sentences import LANGUAGE_CODE
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
@@ -33,7 +33,7 @@ class SentencePieces(Vocabulary):
         if (first := tuple(tokens[: len(SPECIALS)])) != SPECIALS:
             raise InputError(f"the first tokens are {first}, they must be {SPECIALS}.")
         library = require_library("sentencepiece")
-        self._model, self._tokens = model, list(tokens)
+        self.model, self._tokens = model, list(tokens)
         if not model:
             raise InputError("this is no model of SentencePiece (it has 0 bytes).")
         try:
@@ -42,6 +42,11 @@ class SentencePieces(Vocabulary):
             raise InputError(f"this is no model of SentencePiece ({error}).") from error
         # What a reader types is never a special token.
         self._ids = {token: i for i, token in enumerate(self._tokens) if i > EOS}
+
+    @property
+    def pieces(self) -> list[str]:
+        """The pieces of the model, whether they have a number here or not."""
+        return [self._processor.id_to_piece(i) for i in range(self._processor.get_piece_size())]
 
     @classmethod
     def from_json(cls, text: str) -> "SentencePieces":
@@ -60,7 +65,7 @@ class SentencePieces(Vocabulary):
 
     def to_json(self) -> str:
         """Write the whole vocabulary, model and tokens, as JSON."""
-        proto = b64encode(self._model).decode()
+        proto = b64encode(self.model).decode()
         described = {"type": KIND, "tokens": self._tokens, "proto": proto}
         return json.dumps({"model": described}, ensure_ascii=False)
 
@@ -93,7 +98,7 @@ class SentencePieces(Vocabulary):
         Raises:
             InputError: if an id is outside the vocabulary.
         """
-        pieces = self.tokens([i for i in ids if i not in (PAD, BOS, EOS)])
+        pieces = self.tokens([i for i in each_id(ids) if i not in (PAD, BOS, EOS)])
         return str(self._processor.decode_pieces(pieces)).replace("▁", " ").strip()
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
@@ -102,6 +107,7 @@ class SentencePieces(Vocabulary):
         Raises:
             InputError: if an id is outside the vocabulary.
         """
+        ids = [*each_id(ids)]
         for i in ids:
             if not 0 <= i < len(self):
                 raise InputError(f"id {i} is outside the vocabulary of {len(self)} tokens.")

@@ -33,7 +33,19 @@ NOT_THE_READERS = (
 """Where our packages, the installed ones and those of Python have their files."""
 
 
+MOST = 20_000
+"""Characters that are kept of what a function prints, or of what an exception says."""
+
 IN_PLACE = said("it changes its arguments in place; return a new result")
+
+
+class Printed(io.StringIO):
+    """What a function prints, as far as somebody would read it."""
+
+    def write(self, text: str) -> int:
+        """Keep a text, if there is room; nothing is said of what is left out."""
+        super().write(text[: max(0, MOST - self.tell())])
+        return len(text)
 
 
 class Unfit(ValueError):
@@ -64,7 +76,7 @@ def attempt(
     The data that it reads outside itself are copied too, the random generators are put back, and
     what it prints is caught. Only an interruption from the keyboard goes through.
     """
-    given, printed = copied(case), io.StringIO()
+    given, printed = copied(case), Printed()
     copies: dict[str, tuple[Any, Any]] = {}
     try:
         with (
@@ -132,7 +144,7 @@ def settings_put_back(precision: torch.dtype = torch.float64) -> Iterator[None]:
 
 def _tell(error: BaseException) -> str:
     try:
-        message = str(error).strip().partition("\n")[0]
+        message = str(error)[:MOST].strip().partition("\n")[0]
     except Exception:  # a reader's exception may raise too
         message = ""
     name = type(error).__name__

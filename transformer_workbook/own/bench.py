@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import groupby
 from operator import itemgetter
@@ -12,6 +14,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 from typing import Any
+from uuid import uuid4
 
 from annotated_transformer.errors import InputError
 from transformer_workbook.own.judging import Finding, judged, loaded, subjects_of
@@ -21,6 +24,9 @@ PATIENCE = 60.0
 """After so many seconds without a word the other process is stopped."""
 
 PROGRAM = "import sys; from transformer_workbook.own.bench import serve; serve(sys.argv[1:])"
+
+LONGEST = 10**6
+"""Bytes of a line that the other process says: what has more is none of ours."""
 
 
 def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -> Iterator[Finding]:
@@ -62,43 +68,51 @@ def _told(folder: Path, left: list[tuple[str, str]], patience: float) -> Iterato
     # A folder of the reader's is the first place where Python looks for modules with -c: not here.
     environment = os.environ | {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    mark = uuid4().hex  # the reader's code may write anything to any descriptor
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(folder), json.dumps(left)],
+        [sys.executable, "-c", PROGRAM, str(folder), json.dumps(left), mark],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=environment,
-        text=True,
-        encoding="utf-8",
+        bufsize=0,
+        start_new_session=True,
     )
-    lines: Queue[str] = Queue()
-
-    def listen() -> None:
-        for line in process.stdout or ():
-            lines.put(line)
-        lines.put("")
-
-    listener = Thread(target=listen, daemon=True)
-    listener.start()
+    lines: Queue[Any] = Queue()
+    # Not waited for: a process that the reader's code has begun may keep the pipe for ever.
+    Thread(target=_listen, args=(process.stdout, mark.encode(), lines), daemon=True).start()
     try:
-        if not _next(lines, 10 * PATIENCE):
+        if _next(lines, 10 * PATIENCE) is None:
             raise InputError("the process that checks could not be started: is memory short?")
-        while line := _next(lines, patience):
-            told = json.loads(line)
+        while (told := _next(lines, patience)) is not None:
             yield told if isinstance(told, str) else Finding(**told)
     finally:
+        if hasattr(os, "killpg"):
+            with suppress(PermissionError):  # macOS says so where all of them have ended
+                os.killpg(process.pid, signal.SIGKILL)  # with all that it has begun
         process.kill()
         process.wait()
-        listener.join()
-        if process.stdout:
-            process.stdout.close()
 
 
-def _next(lines: "Queue[str]", patience: float) -> str:
+def _listen(pipe: Any, mark: bytes, lines: "Queue[Any]") -> None:
+    """Hand on what the other process says, and ``None`` when it says no more."""
+    with pipe:
+        rest = b""
+        while got := pipe.read(LONGEST):
+            *whole, rest = (rest + got).split(b"\n")
+            for line in whole:
+                with suppress(ValueError):  # a long one, into which another thread has written
+                    if line.startswith(mark):
+                        lines.put(json.loads(line.removeprefix(mark)))
+            rest = rest[:LONGEST]
+    lines.put(None)
+
+
+def _next(lines: "Queue[Any]", patience: float) -> Any:
     try:
         return lines.get(timeout=patience)
     except Empty:
-        return ""
+        return None
 
 
 def serve(arguments: list[str]) -> None:
@@ -106,11 +120,12 @@ def serve(arguments: list[str]) -> None:
     told = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the reader's code prints goes nowhere
 
-    def tell(entry: Any) -> None:
-        print(json.dumps(entry), file=told, flush=True)
-
     # Absolute: the reader's code may change where this process stands.
-    folder, subjects = Path(arguments[0]).resolve(), json.loads(arguments[1])
+    folder, subjects, mark = Path(arguments[0]).resolve(), json.loads(arguments[1]), arguments[2]
+
+    def tell(entry: Any) -> None:
+        print(f"\n{mark}{json.dumps(entry)}", file=told, flush=True)
+
     stand_in(folder)
     tell("")
     for module, pairs in groupby(subjects, key=itemgetter(0)):
@@ -119,3 +134,4 @@ def serve(arguments: list[str]) -> None:
         for _, subject in pairs:
             tell(asdict(judged(theirs, module, subject)))
         stand_in(folder)
+    tell(None)
