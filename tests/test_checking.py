@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import difference, equal, show
@@ -102,6 +102,21 @@ def test_an_empty_answer_is_not_attempted() -> None:
 def test_a_missing_return_is_told() -> None:
     verdict = WORDS(lambda words: sorted(words) if len(words) == 2 else None)
     assert verdict.mistake == "for ['b', 'c', 'a'] it gives None; does every branch return?"
+
+
+def forgets(words: list[str]) -> None:
+    sorted(words)
+
+
+class Forgets(nn.Module):
+    def forward(self, words: list[str]) -> None:
+        sorted(words)
+
+
+@pytest.mark.parametrize("answer", [forgets, Forgets])
+def test_a_function_that_lacks_its_return_has_been_attempted(answer: Any) -> None:
+    asked = replace(WORDS, ask=lambda answer, words: None)
+    assert "returns None" in asked(answer).mistake
 
 
 def test_a_result_in_place_of_the_function_is_told() -> None:

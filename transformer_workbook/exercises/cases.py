@@ -18,12 +18,12 @@ def normal(*shape: int, seed: int, dtype: torch.dtype = torch.float64) -> Tensor
     return drawn.to(dtype).round(decimals=2)
 
 
-def random_cases(*shapes: str) -> list[tuple[Tensor, ...]]:
+def random_cases(*shapes: str, least: int = 2) -> list[tuple[Tensor, ...]]:
     """Three cases: in each, one tensor of normal numbers for every shape.
 
-    Axes of the same name have the same size, of different names different sizes. ``...`` stands
-    for no axis in the first case, one in the second and two in the third. Float64 and float32 take
-    turns.
+    Axes of the same name have the same size, of different names different sizes, ``least`` or more.
+    ``...`` stands for no axis in the first case, one in the second and two in the third. Float64
+    and float32 take turns.
 
     >>> [tuple(query.shape) for query, key in random_cases("... query d", "... key d")]
     [(2, 3), (3, 4, 5), (4, 5, 6, 2)]
@@ -32,7 +32,7 @@ def random_cases(*shapes: str) -> list[tuple[Tensor, ...]]:
     for number, more in enumerate(("", "batch", "extra batch")):
         axes = [shape.replace("...", more).split() for shape in shapes]
         names = list(dict.fromkeys(name for shape in axes for name in shape))
-        size = {name: 2 + (number + i) % len(names) for i, name in enumerate(names)}
+        size = {name: least + (number + i) % len(names) for i, name in enumerate(names)}
         dtype = torch.float32 if number == 1 else torch.float64
         cases.append(
             tuple(

@@ -100,6 +100,8 @@ def turning_point(short: list[float], long: list[float]) -> tuple[float, float, 
 @exercise(
     [
         (torch.tensor([-0.5, -2.0]), torch.tensor([[-1.0, -1.5, -2.5], [-0.25, -3.0, -1.75]]), 2),
+        # the same token after both
+        (torch.tensor([-0.5, -0.75]), torch.tensor([[-0.25, -3.0, -4.0], [-0.5, -2.5, -5.0]]), 2),
         (
             torch.tensor([-0.5, -1.0, -4.0]).double(),
             normal(3, 4, seed=3).log_softmax(-1).round(decimals=2),

@@ -139,6 +139,11 @@ def turn_third(turn: Callable[[Tensor], Tensor]) -> Change:
     return read_at_once(lambda src, x: torch.cat([x[:, :2], turn(x[:, 2:3]), x[:, 3:]], dim=1))
 
 
+def turn_first(turn: Callable[[Tensor], Tensor]) -> Change:
+    """Change the first logits when all are read at once."""
+    return read_at_once(lambda src, x: torch.cat([turn(x[:, :1]), x[:, 1:]], dim=1))
+
+
 def turn_last(axis: int, turn: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """Change what stands at the end of an axis."""
 
@@ -312,6 +317,11 @@ LEAKS_OF_SOME = [
     Model("a model that sees the future if the source is short", leak(2, 3, SHORT)),
 ]
 
+LAST_WORD = Model(
+    "a healthy model that reads the last word alone",
+    both(forget_positions, without("self_attention")),
+)
+
 FOR_PADDING = [
     HEALTHY,
     TRAINING,
@@ -367,9 +377,10 @@ FOR_STEPS = [
     STEADY,
     Model("a healthy model that says the same everywhere", both(read_nothing, forget_positions)),
     COUNTING,
+    LAST_WORD,
     Model(
-        "a healthy model that reads the last word alone",
-        both(forget_positions, without("self_attention")),
+        "a model that reads the last word alone and whose first logits are turned round",
+        both(LAST_WORD.change, turn_first(torch.neg)),
     ),
 ]
 FOR_FUTURE = [
@@ -399,7 +410,7 @@ FOR_NORMS = [
     TRAINING,
     NORMS,
     Model("a healthy model with trained norms", as_if_trained),
-    Model("a healthy model with a large ε", norms_with(SMALL_GAINS, LARGE_BIASES, eps=10.0)),
+    Model("a healthy model with a large ε", norms_with(eps=10.0)),
     Model("a healthy model whose norms are of a class of its own", norms_of(Renamed)),
     Model("a model with one wrong norm, the last", cure_all_but(-1), number=2),
     Model("a model with one wrong norm, the last but one", cure_all_but(-2), number=2),

@@ -63,7 +63,7 @@ def normalise(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
     [
         (normal(4, seed=20), normal(2, 4, 4, seed=21)),
         (normal(4, 5, seed=2, dtype=torch.float32), normal(3, 5, 5, seed=3, dtype=torch.float32)),
-        (normal(2, 5, 3, seed=4), normal(4, 3, 3, seed=5)),
+        (5 * normal(2, 5, 3, seed=4), normal(4, 3, 3, seed=5)),
     ]
 )
 def pre_norm_stack(
@@ -190,9 +190,9 @@ def ask_encoder_layer(
 @exercise(
     [
         # what mixes up sentences and words runs here
-        encoder_layer_case([5, 3, 4, 2, 1], 8, 2, 20, False),
-        encoder_layer_case([5, 3], 6, 3, 10, True, dtype=torch.float32),
-        encoder_layer_case([5, 3], 4, 2, 9, True),
+        encoder_layer_case([4, 3, 4, 2, 1], 8, 2, 20, False),
+        encoder_layer_case([4, 3], 6, 3, 10, True, dtype=torch.float32),
+        encoder_layer_case([4, 3], 4, 2, 9, True),
     ],
     ask=ask_encoder_layer,
 )

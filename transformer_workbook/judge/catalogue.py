@@ -15,11 +15,15 @@ import inspect
 import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
+
+from transformer_workbook.judge.sentences import said
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,35 @@ def mistakes_in(reference: Callable[..., Any]) -> list[Mistake]:
     Raises:
         ValueError: if a change does not apply exactly once.
     """
-    module = sys.modules[reference.__module__]
-    rows = table(Path(str(module.__file__)).with_suffix(".toml")).get(reference.__name__, [])
-    source, names = source_of(reference), dict(vars(module))
-    names[reference.__name__] = reference
+    source, names = source_of(reference), names_around(reference)
+    rows = rows_of(reference)
     return [Mistake(row["says"], wrong(row, source, names, reference.__name__)) for row in rows]
+
+
+def pairs_in(reference: Callable[..., Any]) -> Iterator[Mistake]:
+    """Make every two mistakes of a table at once, where both changes apply."""
+    source, names = source_of(reference), names_around(reference)
+    for one, other in combinations([row for row in rows_of(reference) if "change" in row], 2):
+        says = said(
+            "two mistakes at once: {one} Besides, {other}", one=one["says"], other=other["says"]
+        )
+        row = {"says": says, "change": one["change"] | other["change"]}
+        if len(row["change"]) == len(one["change"]) + len(other["change"]):
+            with suppress(
+                ValueError, SyntaxError
+            ):  # the one leaves nothing to change for the other
+                yield Mistake(says, wrong(row, source, names, reference.__name__))
+
+
+def rows_of(reference: Callable[..., Any]) -> list[dict[str, Any]]:
+    """The rows of the table beside a reference's module that are its own."""
+    file = Path(str(sys.modules[reference.__module__].__file__))
+    return table(file.with_suffix(".toml")).get(reference.__name__, [])
+
+
+def names_around(reference: Callable[..., Any]) -> dict[str, Any]:
+    """What a reference's module names, and the reference itself."""
+    return vars(sys.modules[reference.__module__]) | {reference.__name__: reference}
 
 
 @cache

@@ -1,5 +1,6 @@
 """Comparing: whether two results are the same, and how a wrong one is told from the right one."""
 
+import contextlib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Real
@@ -67,6 +68,32 @@ def _equal(got: Any, want: Any, whole: bool) -> bool:
     if isinstance(got, Set) and isinstance(want, Set):
         return got == want
     return type(got) is type(want) and bool(got == want)
+
+
+def in_its_form(got: Any, want: Any) -> Any:
+    """A result as a tensor where one is asked for and its numbers come in a list or an array.
+
+    >>> in_its_form([[1, 2], [3, 4]], torch.zeros(2, 2))
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if isinstance(want, Tensor) and want.dim() and isinstance(got, list | tuple | np.ndarray):
+        with contextlib.suppress(Exception):  # it holds no numbers, or rows of different lengths
+            return _tensor(got)
+    if isinstance(want, list | tuple) and isinstance(got, list | tuple) and len(got) == len(want):
+        entries = list(map(in_its_form, got, want))
+        return entries if isinstance(got, list) else tuple(entries)
+    if isinstance(want, dict) and isinstance(got, dict) and got.keys() == want.keys():
+        return {key: in_its_form(got[key], want[key]) for key in want}
+    return got
+
+
+def _tensor(rows: Any) -> Tensor:
+    """The numbers of a list or an array, whose rows may be tensors."""
+    try:
+        return torch.as_tensor(rows)
+    except (TypeError, ValueError):
+        return torch.stack(list(map(_tensor, rows)))
 
 
 def _is_plainly_other(got: Any, want: Any) -> bool:

@@ -1,6 +1,6 @@
 """Exercises: functions and derivations that a reader writes, and what is said of a wrong one."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from inspect import signature
@@ -10,21 +10,32 @@ from typing import Any
 
 from torch import nn
 
-from transformer_workbook.judge.catalogue import Mistake, mistakes_in
-from transformer_workbook.judge.comparing import LONG, Failure, brief, difference, equal, show
+from transformer_workbook.judge.catalogue import Mistake, mistakes_in, pairs_in
+from transformer_workbook.judge.comparing import (
+    LONG,
+    Failure,
+    brief,
+    difference,
+    equal,
+    in_its_form,
+    show,
+)
 from transformer_workbook.judge.diagnosis import Diagnosis
 from transformer_workbook.judge.diagnosis.relations import (
     always_the_same,
     columns,
+    is_continuous,
     other_kind,
     swapped_entries,
     two_mistakes,
     wrong_columns,
 )
+from transformer_workbook.judge.probes import Remembered
 from transformer_workbook.judge.sentences import said
+from transformer_workbook.judge.stubs import is_stub
 from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.tasks import Cases, Task, Verdict
-from transformer_workbook.judge.trials import SECONDS, Trial, attempt
+from transformer_workbook.judge.trials import SECONDS, Trial, attempt, calculate
 
 
 @dataclass(frozen=True)
@@ -94,13 +105,14 @@ class Exercise(Task):
         if isinstance(answer, nn.Module) and self._asks_for_a_class:
             return Verdict("wrong", said("this is one layer; hand over its class."))
         trials = list(self.subject.trials(answer))
-        answers = [trial.result for trial in trials]
+        pairs = zip(trials, self.subject.right, strict=False)  # an endless one is the last
+        answers = [in_its_form(trial.result, want) for trial, want in pairs]
         if all(got is None for got in answers):
             if any(trial.printed for trial in trials):
                 print(trials[0].printed, end="")
                 sentence = said("your function returns None; did you print the result?")
                 return Verdict("wrong", sentence)
-            return Verdict("not attempted")
+            return self._unfinished(answer)
         failing = self.subject.failing(answers)
         told = min(failing, key=lambda i: len(self._literals[i]), default=0)
         print(trials[told].printed, end="")
@@ -118,6 +130,16 @@ class Exercise(Task):
             )
         return Verdict("wrong", sentence)
 
+    def _unfinished(self, answer: Callable[..., Any]) -> Verdict:
+        """What is said of an answer that gives None in every case."""
+        if is_stub(getattr(answer, "forward", answer)):
+            return Verdict("not attempted")
+        if isinstance(answer, type):
+            sentence = said("`forward` returns None, or `__init__` makes no parameters.")
+        else:
+            sentence = said("your function returns None; is a `return` missing?")
+        return Verdict("wrong", sentence)
+
     @property
     def _asks_for_a_class(self) -> bool:
         return signature(self.reference).return_annotation is nn.Module
@@ -131,18 +153,39 @@ class Exercise(Task):
         return self.subject.named(answers, failing)
 
     def _mended(self, answers: list[Any]) -> str:
-        """Which mistake of the catalogue is made together with another."""
+        """Which mistake of the catalogue is made together with another, if floats tell them."""
+        if not all(map(is_continuous, self.subject.right)):
+            return ""
         of = self.subject.of_mistake
         every = ((mistake.says, of(number)) for number, mistake in enumerate(self.mistakes))
-        return two_mistakes(answers, every, self.whole)
+        return two_mistakes(answers, every, self.whole) or self._paired(answers)
+
+    def _paired(self, answers: list[Any]) -> str:
+        """Which two mistakes of the catalogue are made at once."""
+        for both, results in self._pairs:
+            if all(
+                equal(got, want, self.whole) for got, want in zip(answers, results, strict=True)
+            ):
+                return both.says
+        return ""
+
+    @cached_property
+    def _pairs(self) -> Remembered[tuple[Mistake, Remembered[Any]]]:
+        """Every two mistakes of the catalogue at once, and what they give."""
+
+        def results(both: Mistake) -> Iterator[Any]:
+            return (calculate(both.answer, case, self.ask) for case in self.cases)
+
+        pairs = pairs_in(self.reference) if self.given is None else ()
+        return Remembered(lambda: ((both, Remembered(partial(results, both))) for both in pairs))
 
     @cached_property
     def _diagnosis(self) -> Diagnosis:
         return Diagnosis(self.reference, self.cases, self.ask, self.whole, self.seconds)
 
-    def related(self, answers: list[Any], right: list[Any]) -> str:
+    def related(self, answer: Callable[..., Any], answers: list[Any], right: list[Any]) -> str:
         """What to say if the answers are always the same thing of the right ones."""
-        return self._diagnosis.related(answers, right)
+        return self._diagnosis.related(answer, answers, right)
 
     def _by_itself(self, answer: Callable[..., Any], answers: list[Any], told: int) -> str:
         """What is said of a wrong answer without the catalogue."""
@@ -154,7 +197,7 @@ class Exercise(Task):
                 case=self._arguments(told),
                 right=brief(right[told]),
             )
-        if sentence := diagnosis.by_chance(answer, told) or self.related(answers, right):
+        if sentence := diagnosis.by_chance(answer, told) or self.related(answer, answers, right):
             return sentence
         if sentence := diagnosis.wrong_axes(answers, right) or self._mended(answers):
             return sentence
@@ -190,18 +233,18 @@ class Derivation(Exercise):
     differs from reader to reader.
     """
 
-    def related(self, answers: list[Any], right: list[Any]) -> str:
+    def related(self, answer: Callable[..., Any], answers: list[Any], right: list[Any]) -> str:
         """What the first wrong step is of the right one, or all steps are of the right ones."""
         number, got = self._first_wrong(answers)
         if not number:
-            return super().related(answers, right)
+            return super().related(answer, answers, right)
         step = itemgetter(number - 1)
         for other, results in enumerate(zip(*right, strict=True), start=1):
             if equal(got, list(results), self.whole):
                 sentence = said("this is what is asked for in step {other}.", other=other)
                 break
         else:
-            sentence = self._diagnosis.related(got, list(map(step, right)), step)
+            sentence = self._diagnosis.related(answer, got, list(map(step, right)), step)
         values = {"number": number, "sentence": sentence}
         return said("step {number}: {sentence}", **values) if sentence else ""
 

@@ -11,21 +11,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_workbook.judge.comparing import Failure, equal
+from transformer_workbook.judge.comparing import Failure, equal, in_its_form
 from transformer_workbook.judge.diagnosis.arguments import (
     named_shape,
     other_cases,
     parameters,
     sizes,
 )
-from transformer_workbook.judge.diagnosis.dependence import Influence, circumstance
+from transformer_workbook.judge.diagnosis.dependence import Influence, circumstance, mixed
 from transformer_workbook.judge.diagnosis.exceptions import explained
 from transformer_workbook.judge.diagnosis.places import partly_right
 from transformer_workbook.judge.diagnosis.relations import (
     by_a_quantity,
     columns,
+    combined,
     of_entry,
     relation,
+    undefined,
     wrong_columns,
 )
 from transformer_workbook.judge.probes import Probe, Remembered
@@ -37,6 +39,10 @@ BRIEFLY = 1.0
 
 Results = Sequence[Any]
 Part = Callable[[Any], Any]
+Answer = Callable[..., Any]
+
+FURTHER = 8
+"""So many cases are mixed from the others, to see whether a relation holds by chance."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,9 @@ class Diagnosis:
                     swaps.append((sentence, results))
         return swaps
 
-    def related(self, answers: Results, right: Results, part: Part = lambda x: x) -> str:
+    def related(
+        self, answer: Answer, answers: Results, right: Results, part: Part = lambda x: x
+    ) -> str:
         """What all the answers are of the right ones, or of those for other arguments.
 
         ``part`` takes from a result of the reference what stands in ``right``.
@@ -96,9 +104,28 @@ class Diagnosis:
         sentence = sentence or by_a_quantity(answers, right, self.sizes)
         if sentence or any(isinstance(got, Failure) for got in answers):
             return sentence
-        sentence = self._for_others(answers, part) or self._partly(answers, right)
+        if nan := undefined(answers):
+            return self._partly(answers, right) or nan
+        sentence = self._for_others(answer, answers, part) or self._partly(answers, right)
         sentence = sentence or self._other_axes(answers, right)
-        return sentence or self._one_entry(answers, right, part)
+        sentence = sentence or combined(answers, self._quantities)
+        return sentence or self._one_entry(answer, answers, right, part)
+
+    @cached_property
+    def _quantities(self) -> dict[str, Results]:
+        """What answers may be made of: sizes, arguments that are floats, and the right results."""
+        named = [name for name in self.sizes[0] if all(name in known for known in self.sizes)]
+        found: dict[str, Results]
+        found = {f"`{name}`": [known[name] for known in self.sizes] for name in named}
+        found["2"] = [2.0] * len(self.cases)
+        for place, name in enumerate(self.known):
+            given = [case[place] for case in self.cases]
+            if all(isinstance(x, Tensor) and x.is_floating_point() for x in given):
+                found[f"`{name}`"] = given
+        right = list(map(self.right, self.cases))
+        entries = enumerate(columns(right, right), start=1)
+        results = {said("result {number}", number=number): x for number, (x, _) in entries}
+        return found | (results or {said("what is asked for"): right})
 
     def _given(self, answers: Results) -> str:
         """Which argument the answers are."""
@@ -112,20 +139,20 @@ class Diagnosis:
         returned = signature(self.reference).return_annotation
         return partly_right(answers, right, getattr(returned, "dim_str", "").split(), self.whole)
 
-    def _one_entry(self, answers: Results, right: Results, part: Part) -> str:
+    def _one_entry(self, answer: Answer, answers: Results, right: Results, part: Part) -> str:
         """The same of one entry, if all the others are right."""
         pairs = columns(answers, right)
         wrong = wrong_columns(pairs, self.whole)
         if len(wrong) != 1 or len(pairs) == 1:
             return ""
         place = wrong[0] - 1
-        sentence = self.related(*pairs[place], lambda result: part(result)[place])
+        sentence = self.related(answer, *pairs[place], lambda result: part(result)[place])
         return of_entry(wrong[0], len(pairs), sentence)
 
     @cached_property
     def _others(self) -> Remembered[tuple[str, Remembered[Probe]]]:
-        """What may be said of other arguments, and the cases with them."""
-        cases = list(self.cases)
+        """What may be said of other arguments, and the cases with them, also the further ones."""
+        cases = [*self.cases, *self._further]
         return Remembered(
             lambda: (
                 (sentence, Remembered(partial(self._probes, changed)))
@@ -136,11 +163,26 @@ class Diagnosis:
     def _probes(self, cases: Callable[[], Iterable[tuple[Any, ...]]]) -> Iterator[Probe]:
         return map(partial(Probe, self.right), cases())
 
-    def _for_others(self, answers: Results, part: Part) -> str:
-        """For which other arguments these are the right answers."""
+    @cached_property
+    def _further(self) -> list[tuple[Any, ...]]:
+        """A few cases with an argument of another, in which a relation has to hold, too."""
+        return list(itertools.islice(mixed(self.cases), FURTHER))
+
+    def _for_others(self, answer: Answer, answers: Results, part: Part) -> str:
+        """For which other arguments these are the right answers, in further cases, too."""
         for other, probes in self._others:
             if all(map(partial(self._is_right_for, part), answers, probes)):
-                return said("this is the right result for other arguments: {other}", other=other)
+                pairs = zip(
+                    self._further, itertools.islice(probes, len(answers), None), strict=True
+                )
+                if all(
+                    isinstance(probe.right, Failure)
+                    or self._is_right_for(part, part(self.give(answer, case)), probe)
+                    for case, probe in pairs
+                ):
+                    return said(
+                        "this is the right result for other arguments: {other}", other=other
+                    )
         return ""
 
     def _is_right_for(self, part: Part, got: Any, probe: Probe) -> bool:
@@ -149,12 +191,8 @@ class Diagnosis:
 
     def _other_axes(self, answers: Results, right: Results) -> str:
         """What the axes are called that the answers have, where others are asked for."""
-        shapes = {
-            tuple(named_shape(x, known) for x in pair)
-            for *pair, known in zip(answers, right, self.sizes, strict=True)
-        }
-        got, want = next(iter(shapes))
-        if len(shapes) > 1 or not got or not want or got == want:
+        got, want = (named_shape(results, self.sizes) for results in (answers, right))
+        if not got or not want or got == want:
             return ""
         return said("the axes of the result are {got}; {asked} is asked for.", got=got, asked=want)
 
@@ -195,7 +233,7 @@ class Diagnosis:
             want = self.right(case)
             if isinstance(want, Failure):
                 return None
-            return equal(self.give(answer, case), want, self.whole)
+            return equal(in_its_form(self.give(answer, case), want), want, self.whole)
 
         is_right = self._are_right(answers, right)
         return circumstance(self.known, list(self.cases), is_right, elsewhere, otherwise)

@@ -63,18 +63,21 @@ def sizes(known: Mapping[str, Any], case: Sequence[Any]) -> dict[str, float]:
     return found
 
 
-def named_shape(result: Any, known: Mapping[str, float]) -> str:
-    """The axes of a tensor, called by what has their sizes; nothing where that is not clear.
+def named_shape(results: Sequence[Any], known: Sequence[Mapping[str, float]]) -> str:
+    """The axes of tensors, by what has their sizes in every case; nothing where that is not clear.
 
     >>> import torch
-    >>> named_shape(torch.ones(2, 3, 1), {"batch": 2.0, "d": 3.0})
+    >>> sizes = [{"batch": 2.0, "d": 3.0}, {"batch": 3.0, "d": 3.0}]
+    >>> named_shape([torch.ones(2, 3, 1), torch.ones(3, 3, 1)], sizes)
     '(batch, d, 1)'
     """
-    if not isinstance(result, Tensor):
+    if not all(isinstance(x, Tensor) for x in results) or len({x.dim() for x in results}) > 1:
         return ""
     named = [
-        ["1"] if n == 1 else [name for name, size in known.items() if size == n]
-        for n in result.shape
+        [name for name in known[0] if sizes == tuple(case.get(name) for case in known)]
+        if set(sizes) != {1}
+        else ["1"]
+        for sizes in zip(*(x.shape for x in results), strict=True)
     ]
     if any(len(names) != 1 for names in named):
         return ""
@@ -97,10 +100,15 @@ TRUTHS: tuple[Way, ...] = (
 )
 """What may be done to a mask."""
 
-FLOATS: tuple[Way, ...] = (
-    Way("`{name}` is taken with the other sign.", torch.neg),
+FORGOTTEN: tuple[Way, ...] = (
     Way("`{name}` is 0 everywhere.", torch.zeros_like),
     Way("`{name}` is 1 everywhere.", torch.ones_like),
+)
+"""What numbers may be that are not there."""
+
+FLOATS: tuple[Way, ...] = (
+    Way("`{name}` is taken with the other sign.", torch.neg),
+    *FORGOTTEN,
     Way("`{name}` is taken without its signs.", torch.abs),
     Way("`{name}` is taken twice.", lambda x: 2 * x),
     Way("`{name}` is halved.", lambda x: x / 2),
@@ -138,6 +146,13 @@ WHOLE: tuple[Way, ...] = (
     Way("`{name}` is 2 smaller.", lambda x: x - 2),
 )
 """What may be done to a whole number, or to whole numbers."""
+
+IDS: tuple[Way, ...] = (
+    Way("`{name}` is compared with 1 where 0 is meant.", lambda x: x - 1),
+    Way("`{name}` is compared with 2 where 0 is meant.", lambda x: x - 2),
+    Way("`{name}` is compared with 3 where 0 is meant.", lambda x: x - 3),
+)
+"""What may be done to the ids of a batch, of which 0 alone means something by itself."""
 
 REAL: tuple[Way, ...] = (
     Way("`{name}` is taken with the other sign.", lambda x: -x),
@@ -207,12 +222,28 @@ def _changes(name: str, annotation: Any, argument: Any) -> Iterator[tuple[str, A
                 yield said(way.says, name=name, axis=axis), partial(way.how, axis=i)
         for way in TENSORS if argument.dim() > 1 else ():
             yield said(way.says, name=name), way.how
+    if isinstance(argument, dict) and all(isinstance(x, Tensor) for x in argument.values()):
+        yield from _of_weights(argument)
+
+
+def _of_weights(weights: Mapping[str, Tensor]) -> Iterator[tuple[str, Any]]:
+    """What a layer may make of its weights: one is forgotten, or another is taken for it."""
+    for name in weights:
+        for way in FORGOTTEN:
+            yield said(way.says, name=name), lambda x, k=name, of=way.how: x | {k: of(x[k])}
+    for one, other in itertools.permutations(weights, 2):
+        if weights[one].shape == weights[other].shape:
+            yield _stands_for(other, one), lambda x, k=one, o=other: x | {k: x[o]}
+
+
+def _stands_for(other: str, name: str) -> str:
+    return said("`{other}` stands for `{name}`, too.", other=other, name=name)
 
 
 def _ways(argument: Any) -> tuple[Way, ...]:
     """What may be done to an argument of this kind."""
     if isinstance(argument, Tensor):
-        kind = TRUTHS if argument.dtype == torch.bool else WHOLE
+        kind = TRUTHS if argument.dtype == torch.bool else IDS if argument.dim() > 1 else WHOLE
         return (FLOATS if argument.is_floating_point() else kind) if argument.dim() else ()
     if isinstance(argument, bool | int):
         return FLAGS if isinstance(argument, bool) else WHOLE
@@ -232,8 +263,7 @@ def other_cases(
     for (place, name), (other, taken) in itertools.permutations(enumerate(names), 2):
         x, y = cases[0][place], cases[0][other]
         if type(x) is type(y) and not callable(x):
-            sentence = said("`{other}` stands for `{name}`, too.", other=taken, name=name)
-            yield sentence, partial(_changed, cases, place, copied, other)
+            yield _stands_for(taken, name), partial(_changed, cases, place, copied, other)
 
 
 def _changed(

@@ -169,7 +169,7 @@ def explained(failure: Failure, sizes: Sizes) -> str:
         if found := re.search(pattern, failure.error):
             given = found.groupdict()
             named = {key: _named(given[key], sizes) for key in given.keys() & {"x", "y"}}
-            if not named or not all(size.isdigit() for size in named.values()):
+            if not named or "shape" in given or not all(size.isdigit() for size in named.values()):
                 return Failure(said(sentence, **given | named), failure.place).sentence
     return ""
 

@@ -1,7 +1,10 @@
 """What is the answer of the right one? A factor, a sign, another order: the same in every case."""
 
+import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +14,9 @@ from transformer_workbook.judge.comparing import brief, equal, is_number, is_tru
 from transformer_workbook.judge.sentences import Way, first_said, said
 
 Change = Callable[[Any], Any]
+
+ENOUGH = 3
+"""So many whole numbers are not by chance the sum, the product or a multiple of others."""
 
 
 def is_sequence(result: Any) -> bool:
@@ -106,6 +112,7 @@ RELATIONS: tuple[Way, ...] = (
     ),
     Way("this is the right result in a list; it is asked for alone.", lambda x: [x]),
     Way("this is the tanh of what is asked for.", lambda x: x.tanh()),
+    Way("this is the sigmoid of what is asked for.", lambda x: x.sigmoid()),
     Way("this is the softmax of what is asked for, along the last axis.", lambda x: x.softmax(-1)),
     Way(
         "the signs are missing: these are the absolute values of what is asked for.", _numbers(abs)
@@ -267,13 +274,15 @@ def _factor(answers: Results, right: Results) -> str:
     except Exception:  # they are no numbers, or not as many
         return ""
     known = want.abs() > 1e-4
-    if len(got) != len(want) or len(set(want[known].tolist())) < 3:
+    enough = 2 if all(map(is_continuous, right)) else ENOUGH
+    if len(got) != len(want) or len(set(want[known].tolist())) < enough:
         return ""
     if not equal(got[~known], want[~known]):
         return ""
     factors = got[known] / want[known]
     first = float(factors[0])
-    if not equal(factors, 0 * factors + first) or equal(first, 1.0) or abs(first) < 1e-4:
+    plain = equal(first, 1.0) or abs(first) < 1e-4 or not math.isfinite(first)
+    if plain or not equal(factors, 0 * factors + first):
         return ""
     return said("this is {factor} times what is asked for, in every case.", factor=show(first))
 
@@ -322,12 +331,52 @@ def wrong_columns(pairs: list[tuple[list[Any], list[Any]]], whole: bool) -> list
     return [i for i, (x, y) in enumerate(pairs, start=1) if not equal(x, y, whole)]
 
 
+def undefined(answers: Results) -> str:
+    """That there is nan in some results, which no other relation is then needed for.
+
+    >>> undefined([torch.tensor([0.5, torch.nan])])[:22]
+    'some numbers are nan: '
+    """
+    try:
+        found = any(flat(result).isnan().any() for result in answers)
+    except Exception:  # they are no numbers, or a reader's objects, which may raise at anything
+        return ""
+    if not found:
+        return ""
+    return said("some numbers are nan: a softmax gives it for +∞, or for −∞ alone; so does 0/0.")
+
+
+SIGNS: tuple[Way, ...] = (
+    Way("this is {one} + {other}.", operator.add),
+    Way("this is {one} − {other}.", operator.sub),
+    Way("this is {one} · {other}.", operator.mul),
+    Way("this is {one} / {other}.", operator.truediv),
+)
+
+
+def combined(answers: Results, quantities: Mapping[str, Results]) -> str:
+    """Of which two quantities the answers are made, in every case.
+
+    >>> combined([7.0, 9.5, 4.0], {"`n`": [5.0, 8.0, 3.0], "`d`": [2.0, 1.5, 1.0]})
+    'this is `n` + `d`.'
+    """
+    try:
+        if sum(map(len, map(flat, answers))) < ENOUGH:
+            return ""
+    except Exception:  # they are no numbers
+        return ""
+    ways = (
+        Way(says, partial(map, how, x, y), {"one": one, "other": other})
+        for (one, x), (other, y) in itertools.permutations(quantities.items(), 2)
+        for says, how, _ in SIGNS
+    )
+    return first_said(ways, lambda how: _alike(answers, how(), False))
+
+
 def two_mistakes(
     answers: Results, mistakes: Iterable[tuple[str, Iterable[Any]]], whole: bool = False
 ) -> str:
     """Which mistake, by what it gives, is made, and what is wrong with its result besides."""
-    if not all(map(_is_continuous, answers)):
-        return ""
     for one, results in mistakes:
         if other := _of_the_right(answers, results, whole):
             return said("two mistakes at once: {one} Besides, {other}", one=one, other=other)
@@ -340,19 +389,26 @@ def other_kind(answers: Results, right: Results) -> str:
     >>> other_kind([torch.ones(2, 3)], [(torch.ones(2), torch.ones(3), torch.ones(4))])
     'this is a tensor; a tuple of 3 is asked for.'
     """
-    kinds = {(_kind(x), _kind(y)) for x, y in zip(answers, right, strict=True)}
-    (got, want), *others = kinds
+    pairs = list(zip(answers, right, strict=True))
+    (got, want), *others = {(_kind(x), _kind(y)) for x, y in pairs}
+    if others:  # their lengths differ
+        (got, want), *others = {(_kind(x, False), _kind(y, False)) for x, y in pairs}
     if others or not got or not want or is_sequence(answers[0]) == is_sequence(right[0]):
         return ""
-    numbers = is_number(answers[0]) or is_number(right[0])
-    if not numbers and all(len(x) == len(y) for x, y in zip(answers, right, strict=True)):
+    plain = any(is_number(x) or is_truth(x) for x in (answers[0], right[0]))
+    if not plain and all(len(x) == len(y) for x, y in pairs):
         return ""  # a tensor may stand for a list
     return said("this is {got}; {asked} is asked for.", got=got, asked=want)
 
 
-def _kind(result: Any) -> str:
+def _kind(result: Any, counted: bool = True) -> str:
     if is_sequence(result):
-        return said("a {type} of {length}", type=type(result).__name__, length=len(result))
+        kind = type(result).__name__
+        if counted:
+            return said("a {type} of {length}", type=kind, length=len(result))
+        return said("a {type}", type=kind)
+    if is_truth(result):
+        return said("True or False")
     if is_number(result):
         return said("a number")
     return said("a tensor") if isinstance(result, Tensor) and result.dim() else ""
@@ -382,9 +438,10 @@ def always_the_same(answers: Results, right: Results) -> str:
         return ""
 
 
-def _is_continuous(result: Any) -> bool:
-    """Whether these are floats, of which no two are the same by chance."""
-    entries = result if isinstance(result, list | tuple) else [result]
-    tensors = [x for x in entries if isinstance(x, Tensor)]
-    others = [x for x in entries if not isinstance(x, Tensor)]
-    return all(x.is_floating_point() for x in tensors) and all(type(x) is float for x in others)
+def is_continuous(result: Any) -> bool:
+    """Whether there are floats in it, of which no two are the same by chance."""
+    if isinstance(result, Tensor):
+        return result.is_floating_point()
+    if isinstance(result, Mapping):
+        return any(map(is_continuous, result.values()))
+    return type(result) is float or (is_sequence(result) and any(map(is_continuous, result)))
