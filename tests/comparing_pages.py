@@ -1,10 +1,10 @@
 """Which notebooks need not be compared: nothing that they compute with has changed.
 
-A lesson is compared every time. A deeper page, an examined source and the one page are compared
-where their digest has changed: that of the notebook, of what it imports of ours (and what that
-imports), of the records, the checkpoints and the lock. Only a comparison that passed writes a
-digest. With COMPARE=all every page is compared; on a server of tests (CI) all are if any file of
-the packages or the lock has changed.
+A lesson is compared every time. A deeper page, an examined source, a page of solutions and the one
+page are compared where their digest has changed: that of the notebook, of what it imports of ours
+(and what that imports), of the records, the checkpoints and the lock. Only a comparison that passed
+writes a digest. With COMPARE=all every page is compared; on a server of tests (CI) all are if any
+file of the packages or the lock has changed.
 """
 
 import ast
@@ -129,7 +129,8 @@ def name_of(path: Path) -> str:
 def deeper_pages() -> list[Path]:
     """Return the notebooks that are no lessons."""
     book = ROOT / "book"
-    return [book / "one_page.ipynb", *book.glob("deeper/*.ipynb"), *book.glob("sources/*.ipynb")]
+    folders = ("deeper", "solutions", "sources")
+    return [book / "one_page.ipynb", *(p for name in folders for p in book.glob(f"{name}/*.ipynb"))]
 
 
 def everything() -> str:

@@ -13,11 +13,12 @@ from reading_time import is_visible, reading
 from book_rules import code_cells, tags
 
 MOST_WORDS, MOST_LINES, MOST_MINUTES = 2800, 250, 40
+LEAST_OF_THE_IDEA = 0.8
 LONGEST_CELL = 15
-MOST_IMPORTS = 3
+MOST_IMPORTS = {True: 12, False: 3}  # in the first cell, in another
 
-# What a fold says is inside: in folds of which the reader may see the output, and in those without.
-LABELS = {"hide-input": r"Imports|Draw|Table", "hide-cell": r"Hint|Solution|Source: \w+|✓ .+"}
+# What a fold of a deeper page says is inside: where the reader may see the output, and where not.
+LABELS = {"hide-input": r"Imports|Draw|Table", "hide-cell": r"Source: \w+|✓ .+"}
 
 ASSERT = re.compile(r"^\s*assert\b|\bassert_close\(|\bassert_equal\(", re.MULTILINE)
 DRAWING = re.compile(r"\bplt\.|\bax(?:es)?\b|\b(?:heat_map|attention_explorer)\(")
@@ -82,12 +83,12 @@ def formatting_by_hand(notebook: NotebookNode) -> list[str]:
 def long_cells(notebook: NotebookNode) -> list[str]:
     """Every cell that stands open is short, and imports little."""
     found = []
-    for cell in visible(notebook):
+    for number, cell in enumerate(visible(notebook)):
         lines = [line for line in cell.source.splitlines() if line.strip()]
         imports = [line for line in lines if re.match(r"(?:import|from) ", line)]
         if len(lines) > LONGEST_CELL:
             found.append(f"{name(cell)} has {len(lines)} lines")
-        if len(imports) > MOST_IMPORTS:
+        if len(imports) > MOST_IMPORTS[number == 0]:
             found.append(f"{name(cell)} imports {len(imports)} times")
     return found
 
@@ -127,6 +128,29 @@ def empty_ticks(notebook: NotebookNode) -> list[str]:
     return found
 
 
+def hidden_code(notebook: NotebookNode) -> list[str]:
+    """Nothing is hidden but the call that gives the text its numbers: GitHub folds nothing."""
+    return [
+        f"{name(cell)} is hidden"
+        for cell in code_cells(notebook)
+        if not is_visible(cell) and cell.source != "proofs.numbers()"
+    ]
+
+
+def little_of_the_idea(notebook: NotebookNode) -> list[str]:
+    """Most of the code is that of the idea: neither proofs nor figures, and none of it hidden."""
+    every = [line for cell in code_cells(notebook) for line in cell.source.splitlines() if line]
+    idea = [
+        line
+        for cell in visible(notebook)
+        if not ASSERT.search(cell.source) and not DRAWING.search(cell.source)
+        for line in cell.source.splitlines()
+        if line and not re.match(r"\s*(?:proofs|draw)\.", line)
+    ]
+    share = len(idea) / len(every)
+    return [] if share >= LEAST_OF_THE_IDEA else [f"{share:.0%} of the code is that of the idea"]
+
+
 def foreign_documents(notebook: NotebookNode) -> list[str]:
     """No lesson quarrels with a document that its readers have never seen."""
     return [match.group() for match in DOCUMENTS.finditer(prose(notebook))]
@@ -160,6 +184,8 @@ def missing_parts(notebook: NotebookNode) -> list[str]:
         found.append(f"exercises are numbered {numbers}")
     return found + ([] if exercises else ["no exercises"])
 
+
+OF_CHAPTERS = [hidden_code, little_of_the_idea]
 
 RULES = [
     open_proofs,

@@ -159,13 +159,18 @@ def test_a_task_has_its_own_name_and_a_statement_of_one_line(name: str) -> None:
 
 
 ROOT = Path(__file__).resolve().parent.parent
+BOOK = ROOT / "book"
 FOLDER = Path(exercises.__file__).parent
 SOURCES = sorted(FOLDER.glob("*.py"))
 
 
 def notebook_of(stem: str) -> list[tuple[str, str]]:
-    """The cells of a chapter, whatever its number: their types and their sources."""
-    [path] = (ROOT / "book").glob(f"**/[0-9][0-9]_{stem}.ipynb")
+    """The cells of a chapter, whatever its number."""
+    return cells_of(next(BOOK.glob(f"[0-9][0-9]_{stem}.ipynb")))
+
+
+def cells_of(path: Path) -> list[tuple[str, str]]:
+    """The cells of a notebook: their types and their sources."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
 
@@ -179,8 +184,10 @@ def called(cells: list[tuple[str, str]]) -> list[str]:
 
 def test_the_chapters_stand_in_the_order_of_the_book() -> None:
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    pages = [Path(page["file"]).name for part in contents["parts"] for page in part["chapters"]]
-    assert list(CHAPTERS) == [page[3:] for page in pages if re.match(r"\d\d_", page)]
+    pages = [page["file"] for part in contents["parts"] for page in part["chapters"]]
+    for folder in ("book", "book/solutions"):
+        found = [re.fullmatch(rf"{folder}/\d\d_(\w+)", page) for page in pages]
+        assert list(CHAPTERS) == [page[1] for page in found if page]
 
 
 def test_no_two_exercises_have_the_same_name() -> None:
@@ -213,21 +220,25 @@ def test_every_chapter_asks_to_build_to_experiment_and_to_derive(stem: str) -> N
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)
-def test_a_hint_comes_before_every_solution(stem: str) -> None:
-    hinted = False
-    for kind, source in exercise_cells(stem):
-        if kind == "markdown":
-            hinted = "<details><summary>Hint</summary>" in source
-        elif ".check(" in source:
-            assert hinted, source
+def test_every_exercise_has_a_hint_and_then_a_link_to_its_solution(stem: str) -> None:
+    prose = "\n".join(source for kind, source in exercise_cells(stem) if kind == "markdown")
+    page = next(BOOK.glob(f"solutions/*_{stem}.ipynb"))
+    numbers = re.findall(r"(?m)^\*\*(\d+)\. ★", prose)
+    for number, asked in zip(numbers, re.split(r"(?m)^\*\*\d+\. ★", prose)[1:], strict=True):
+        hint, _, after = asked.partition("</details>")
+        assert "<details><summary>Hint</summary>" in hint
+        assert f"[Solution](solutions/{page.name}#exercise-{number})" in after
+    headings = re.findall(r"(?m)^## Exercise (\d+)$", "\n".join(s for _, s in cells_of(page)))
+    assert headings == numbers
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)
 def test_a_solution_is_judged_and_is_not_remembered(stem: str) -> None:
-    for name in CHAPTERS[stem]:
-        code = [source for kind, source in exercise_cells(stem) if kind == "code"]
-        calls = [re.findall(rf"exercises\.{name}(\.check)?\(", source) for source in code]
-        assert [call for found in calls for call in found] == ["", ".check"], name
+    page = next(BOOK.glob(f"solutions/*_{stem}.ipynb"))
+    for cells, wanted in ((exercise_cells(stem), ""), (cells_of(page), ".check")):
+        code = "\n".join(source for kind, source in cells if kind == "code")
+        for name in CHAPTERS[stem]:
+            assert re.findall(rf"exercises\.{name}(\.check)?\(", code) == [wanted], name
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)

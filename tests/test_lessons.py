@@ -33,6 +33,12 @@ def test_a_lesson_keeps_the_rule(path: Path, rule: Rule) -> None:
     assert (path.stem, rule) in EXCEPTIONS or rule(read(path)) == []
 
 
+@pytest.mark.parametrize("rule", lesson_rules.OF_CHAPTERS, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_keeps_the_rule(path: Path, rule: Rule) -> None:
+    assert rule(read(path)) == []
+
+
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_a_chapter_has_all_its_parts(path: Path) -> None:
     assert lesson_rules.missing_parts(read(path)) == []

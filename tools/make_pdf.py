@@ -1,4 +1,4 @@
-"""Print the built site as one PDF: contents, page numbers, and the solutions as an appendix.
+"""Print the built site as one PDF: contents, bookmarks and page numbers.
 
 Chromium prints every page as it stands in the browser; the parts are joined here. A page number is
 known only when everything before it is printed, so numbers are laid over the pages at the end.
@@ -20,7 +20,6 @@ from pypdf import PdfReader, PdfWriter
 from browser import launched, serve
 
 MARGIN = {"top": "18mm", "bottom": "22mm", "left": "16mm", "right": "16mm"}
-APPENDIX = "Solutions"
 
 # What only a screen needs goes; links to other pages of the site would lead to this machine.
 PREPARE = r"""async () => {
@@ -35,29 +34,6 @@ PREPARE = r"""async () => {
     const title = document.querySelector('article h1').cloneNode(true);
     title.querySelector('.headerlink')?.remove();
     return title.textContent.trim();
-}"""
-
-# A solution gives its place to a sentence, and is kept for the appendix.
-TAKE_SOLUTIONS = r"""() => {
-    window.solutions = [...document.querySelectorAll('article details')]
-        .filter(fold => /^(\s*Solution)+\s*$/.test(fold.querySelector('summary').textContent));
-    window.solutions.forEach((fold, index) => {
-        const place = document.createElement('p');
-        place.textContent = `Solution ${index + 1} stands in the appendix.`;
-        (fold.closest('.cell') ?? fold).replaceWith(place);
-        fold.open = true;
-    });
-    return window.solutions.length;
-}"""
-
-SHOW_SOLUTIONS = """title => {
-    const article = document.querySelector('article');
-    article.replaceChildren(Object.assign(document.createElement('h1'), {textContent: title}));
-    window.solutions.forEach((fold, index) => {
-        const heading = Object.assign(document.createElement('h2'),
-                                      {textContent: `Solution ${index + 1}`});
-        article.append(heading, ...[...fold.children].slice(1));
-    });
 }"""
 
 SHEET = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
@@ -85,18 +61,14 @@ def printed(page: Page, **options: object) -> PdfReader:
 
 
 def print_pages(page: Page, base: str, pages: list[Entry]) -> list[Part]:
-    """Print the pages, and behind them the solutions that stood in them."""
+    """Print the pages of the site."""
     page.emulate_media(media="print", color_scheme="light")
-    parts, appendix = [], []
+    parts = []
     for entry in pages:
         page.goto(f"{base}{entry.name}.html")
         title = page.evaluate(PREPARE)
-        found = page.evaluate(TAKE_SOLUTIONS)
         parts.append(Part(entry.part, title, printed(page, margin=MARGIN)))
-        if found:
-            page.evaluate(SHOW_SOLUTIONS, f"{APPENDIX}: {title}")
-            appendix.append(Part(APPENDIX, title, printed(page, margin=MARGIN)))
-    return parts + appendix
+    return parts
 
 
 def sheet(page: Page, title: str, body: str, margin: str) -> PdfReader:

@@ -32,13 +32,13 @@ COLOURS = 96
 def figure() -> str:
     """Return the chapter's drawing of a gold alignment."""
     for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
-        if cell.cell_type == "code" and "plot_alignment(robot)" in cell.source:
+        if cell.cell_type == "code" and "draw.alignment(robot)" in cell.source:
             return next(
                 output.data["image/svg+xml"]
                 for output in cell.outputs
                 if "image/svg+xml" in output.get("data", {})
             )
-    raise LookupError(f"{NOTEBOOK} has no cell that calls plot_alignment(robot).")
+    raise LookupError(f"{NOTEBOOK} has no cell that calls draw.alignment(robot).")
 
 
 def photograph(page: Any, address: str, shown: str, path: Path) -> None:

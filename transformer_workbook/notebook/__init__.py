@@ -30,6 +30,7 @@ from transformer_workbook.notebook.intervals import (
     verdict,
 )
 from transformer_workbook.notebook.listing import show_source
+from transformer_workbook.notebook.of_torch import differs_from_torch
 from transformer_workbook.notebook.setting_up import set_up_notebook
 from transformer_workbook.notebook.tables import table
 
@@ -42,6 +43,7 @@ __all__ = [
     "attention_explorer",
     "box",
     "difference",
+    "differs_from_torch",
     "drawn_in_float64",
     "exactly_right",
     "heat_map",

@@ -1,0 +1,54 @@
+"""What the proofs of chapter 9 must refuse."""
+
+import torch
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.multi_head_attention import MultiHeadAttention
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from transformer_workbook.proofs import cross_attention as proofs
+
+
+class Louder(MultiHeadAttention):
+    """It says everything twice as loud."""
+
+    def attend(self, query, seen, mask=None, positions=None):
+        return 2 * super().attend(query, seen, mask, positions)
+
+
+class Common(MultiHeadAttention):
+    """All positions ask with the mean of their queries."""
+
+    def attend(self, query, seen, mask=None, positions=None):
+        return super().attend(query.mean(dim=1, keepdim=True).expand_as(query), seen, mask)
+
+
+def two_sentences():
+    proofs.two_sentences(Louder)
+
+
+def old_attentions():
+    proofs.old_attentions(Louder)
+
+
+def what_a_position_sees():
+    proofs.what_a_position_sees(Common)
+
+
+def projected_once():
+    layer, memory, steps = MultiHeadAttention(6, 3), torch.randn(1, 5, 6), torch.randn(2, 1, 1, 6)
+    proofs.projected_once(layer, memory, steps, list(steps))
+
+
+def cut_off():
+    model = Transformer(TransformerConfig.tiny(12, 12, dropout=0.0))
+    batch = Batch.of([([5, 6, 7, 8, 9], [7, 8]), ([9, 8, 7, 6, 5, 4], [8])])
+    proofs.cut_off(model, model, batch)
+
+
+REFUTED = {
+    two_sentences: "the layer differs from a loop over heads and target positions",
+    old_attentions: "one head differs from Luong's dot attention",
+    what_a_position_sees: "this is not true: a target position depends on itself and on no other",
+    projected_once: "projected once differs from projected at every step",
+    cut_off: "this is not true: cut off, the decoder says the same whatever the source",
+}

@@ -1,0 +1,49 @@
+"""What the proofs of chapter 7 must refuse."""
+
+import torch
+
+from annotated_transformer.positional_encoding import (
+    LearnedPositionalEncoding,
+    SinusoidalPositionalEncoding,
+    sinusoidal_encoding,
+)
+from transformer_workbook.proofs import positional_encoding as proofs
+
+
+def bag_of_words():
+    proofs.bag_of_words(lambda x: x.cumsum(dim=1))
+
+
+def formula():
+    proofs.formula(sinusoidal_encoding(41, 20)[1:], sinusoidal_encoding)
+
+
+def turn():
+    proofs.turn(lambda k, d: torch.eye(d))
+
+
+def one_word_back():
+    proofs.one_word_back(torch.eye(9))
+
+
+def positions():
+    proofs.positions(SinusoidalPositionalEncoding, LearnedPositionalEncoding)
+
+
+def equal_norms():
+    proofs.equal_norms({"sinusoids": [], "learned": []}, lambda *_: "50% (50–50%)")
+
+
+def rotary():
+    proofs.rotary(lambda x, positions=None: x, lambda p, d: torch.eye(d))
+
+
+REFUTED = {
+    bag_of_words: "this is not true: the layer: in all 120 orders of five words",
+    formula: "your matrix differs from the formula",
+    turn: "turned differs from all encodings some places on",
+    one_word_back: "this is not true: each of the 8 positions after the first",
+    positions: "the package differs from the formula",
+    equal_norms: "this is not true: every run with positions answers every question",
+    rotary: "this is not true: they are not those without a turn",
+}

@@ -1,0 +1,93 @@
+"""What the proofs of chapter 2 must refuse."""
+
+import torch
+from torch import nn
+
+from annotated_transformer import recurrent, toy
+from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
+from transformer_workbook.notebook import ToyTask
+from transformer_workbook.proofs import seq2seq as proofs
+
+STUDENT, ROBOT = toy.EXAMPLES
+TASK = ToyTask.of({"train": [STUDENT], "test": [ROBOT]})
+EXAMPLES = [([5, 6, 7, 8], [5, 6, 7, 8, 9, 10, 11, 5, 6, 7]), ([8], [7])]
+
+
+class Forgetful(nn.Module):
+    """A cell that takes z for what is new."""
+
+    def __init__(self, input_dim, hidden_dim):
+        super().__init__()
+        self.cell = recurrent.GRUCell(input_dim, hidden_dim)
+        self.read, self.recur = self.cell.read, self.cell.recur
+
+    def state_dict(self):
+        return self.cell.state_dict()
+
+    def forward(self, x, h):
+        z = torch.sigmoid((self.read(x) + self.recur(h)).chunk(3, dim=-1)[1])
+        return h + self.cell(self.read(x), h) - z * h
+
+
+class ReadsPadding(Seq2Seq):
+    def start(self, src):
+        x = self.src_embedding(src)
+        context = self.encoder(x, torch.ones_like(src).bool())[1]
+        return super().start(src).__class__(context, torch.tanh(self.bridge(context)))
+
+
+def untrained(model=Seq2Seq):
+    torch.manual_seed(0)
+    return model(RecurrentConfig(12, 12))
+
+
+def parts(model):
+    names = ("src_embedding", "encoder.cell", "decoder.cell", "bridge", "readout", "output")
+    return {name: model.get_submodule(name) for name in names}
+
+
+def gru_cell():
+    proofs.gru_cell(Forgetful, recurrent.GRUCell)
+
+
+def encoder():
+    model, src = untrained(), torch.tensor([[5, 6, 2], [7, 2, 0]])
+
+    def encode(src):
+        return model.encoder(model.src_embedding(src), torch.ones_like(src).bool())[1]
+
+    proofs.encoder(encode, src, model.src_embedding, model.encoder.cell)
+
+
+def seq2seq():
+    model = untrained()
+    encode = lambda src: model.start(src).context  # noqa: E731
+    step = lambda word, c, s: (torch.zeros(len(word), 12), s)  # noqa: E731
+    proofs.seq2seq(encode, step, parts(model), untrained(), EXAMPLES)
+
+
+def training():
+    proofs.training(lambda *_, **__: [5.0] * 5, TASK)
+
+
+def perplexity():
+    proofs.perplexity(untrained(ReadsPadding), EXAMPLES)
+
+
+def translation():
+    proofs.translation(lambda *_: [], TASK.build(Seq2Seq, RecurrentConfig), TASK)
+
+
+def teacher_forcing():
+    proofs.teacher_forcing(untrained(), EXAMPLES)
+
+
+REFUTED = {
+    gru_cell: "your cell differs from torch.nn.GRUCell",
+    encoder: "beside each other differs from packed in torch.nn.GRU",
+    seq2seq: "yours differs from the package's logits",
+    training: "yours differs from five losses of train_briefly",
+    perplexity: "evaluation.perplexity differs from exp of the mean loss",
+    translation: "this is not true: for each, translate writes",
+    teacher_forcing: "this is not true: with them, it does worse at positions",
+}

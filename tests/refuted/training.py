@@ -1,0 +1,78 @@
+"""What the proofs of chapter 13 must refuse."""
+
+import torch
+from torch.nn import functional as F
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.training import Trainer
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from transformer_workbook.proofs import training as proofs
+
+SIZES = {"d_model": 8, "num_layers": 1, "num_heads": 1, "d_ff": 8, "dropout": 0.0}
+
+
+def small_model():
+    torch.manual_seed(0)
+    return Transformer(TransformerConfig(9, 9, **SIZES))
+
+
+class NeverClips:
+    def __init__(self, model, loss, schedule, clip):
+        optimizer = proofs.Adam(model.parameters())
+        self.trainer = Trainer(model, loss, schedule, optimizer=optimizer, clip=None)
+
+    def update(self, parts):
+        return self.trainer.update(parts)[0]
+
+
+def smoothing():
+    mean = lambda logits, target, eps: F.cross_entropy(logits.mT, target)  # noqa: E731
+    proofs.smoothing(mean, vocab=148)
+
+
+def parts():
+    def of_means(model, loss, parts):
+        for part in parts:
+            (loss(model(part.src, part.tgt_in), part.tgt_out) / part.num_tokens).backward()
+
+    cut = [Batch.of([([4], [5])]), Batch.of([([4, 5], [6, 7, 8])])]
+    proofs.parts(of_means, small_model(), cut, Batch.of([([4], [5]), ([4, 5], [6, 7, 8])]))
+
+
+def noise():
+    proofs.noise(small_model(), [([4], [5])] * 1024)
+
+
+def adam():
+    proofs.adam(lambda gradients, beta1, beta2: -gradients.sign())
+
+
+def schedule():
+    proofs.schedule(lambda peak, warmup: lambda step: peak)
+
+
+def trainer():
+    examples = [([4, 5, 6], [4 + i % 5]) for i in range(60)]
+    proofs.trainer(NeverClips, Trainer, small_model, examples)
+
+
+def learning_curve():
+    levels = {"knows nothing": 5.0, "knows frequencies": 4.0}
+    checks = {0: 5.5, 50: 3.5, 400: 1.0}
+    proofs.learning_curve(small_model(), [4.0] * 400, checks, levels, Batch.of([([4], [5])]))
+
+
+def six_curves():
+    proofs.six_curves(dict.fromkeys("ABCDEF", ([1.0] * 200, [1.0] * 10)))
+
+
+REFUTED = {
+    smoothing: "your function differs from with ε = 0.0, q written out",
+    parts: "that of its parts differs from the gradient of the whole batch",
+    noise: "this is not true: the error of the gradient",
+    adam: "your steps differs from torch.optim.Adam",
+    schedule: "yours differs from the paper's schedule",
+    trainer: "your class differs from plain PyTorch",
+    learning_curve: "this is not true: without smoothing and dropout",
+    six_curves: "this is not true: A does what the solution says",
+}

@@ -1,0 +1,68 @@
+"""What the proofs of chapter 12 must refuse."""
+
+import torch
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from transformer_workbook.proofs import transformer as proofs
+
+SENTENCES = [([4, 5], [4]), ([4], [4, 5, 6])]
+
+
+def model():
+    return Transformer(TransformerConfig.tiny(8, 8, dropout=0.0))
+
+
+def exchanged(model, src, tgt_in):
+    return model(src.flip(0), tgt_in)
+
+
+def pencil():
+    proofs.pencil(torch.eye(3, 2), torch.ones(2), torch.eye(4, 2), torch.ones(3, 2), torch.ones(4))
+
+
+def whole_pass():
+    proofs.whole_pass(exchanged, model(), Batch.of(SENTENCES))
+
+
+def base_model():
+    proofs.base_model({"attentions": 62_980_000, "networks": 1, "table": 1})
+
+
+def who_hears_whom():
+    everything = torch.ones(13, 22, dtype=torch.bool)
+    proofs.who_hears_whom(dict.fromkeys(("right", "forgotten mask", "deaf"), everything))
+
+
+def first_loss():
+    proofs.first_loss([5.0, 5.1, 4.9], vocab=148)
+
+
+def same_as_torch():
+    proofs.same_as_torch(exchanged, model(), model(), Batch.of(SENTENCES))
+
+
+def findings():
+    proofs.findings({"right": {"count": True}}, {}, Batch.of(SENTENCES))
+
+
+def shuffled():
+    bag = lambda model, src, tgt_in: src.double().mean()  # noqa: E731
+    proofs.shuffled(lambda name: (bag, None), Batch.of([(list(range(3, 11)), [4])]))
+
+
+def classic_mistakes():
+    proofs.classic_mistakes(5.0, vocab=148)
+
+
+REFUTED = {
+    pencil: "the pencil's memory differs from the memory of the package",
+    whole_pass: "your transformer differs from the package",
+    base_model: "this is not true: each part has as many",
+    who_hears_whom: "this is not true: the right model hears the whole source",
+    first_loss: "this is not true: the models pay half a nat more",
+    same_as_torch: "this is not true: fresh or moved",
+    findings: "this is not true: the right model passes",
+    shuffled: "this is not true: shuffle the source",
+    classic_mistakes: "this is not true: the first loss of the loud model",
+}

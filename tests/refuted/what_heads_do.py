@@ -1,0 +1,49 @@
+"""What the proofs of chapter 16 must refuse."""
+
+import torch
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.toy import Pair
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from transformer_workbook.proofs import what_heads_do as proofs
+
+NAME = "decoder.0.self_attention"
+TEST = [([5, 6, 7], [8, 9, 8, 9]), ([9, 8], [7])]
+
+
+def model():
+    return Transformer(TransformerConfig.tiny(12, 12)).eval()
+
+
+def taken_out():
+    mine, batch = model(), Batch.of(TEST)
+
+    def loss():
+        return mine(batch.src, batch.tgt_in).mean().item()
+
+    proofs.taken_out(mine, {NAME: torch.ones(2, 4, 5, 5)}, loss, lambda name, h, new: loss())
+
+
+def missed_most():
+    proofs.missed_most(model(), TEST, {(NAME, 0): 0.2, (NAME, 1): 0.1}, share=0.0)
+
+
+def both_stories_fit():
+    tgt = ("a", "b", "a")
+    pair = Pair(src=tgt, tgt=tgt, gloss=tgt, alignment=frozenset(), depth=0, template="")
+    even = torch.ones(4, 4).tril() / torch.arange(1, 5)[:, None]
+    proofs.both_stories_fit(even[None], torch.ones(1, 4).bool(), [pair])
+
+
+def repeats():
+    batch = Batch.of(TEST)
+    out = torch.zeros(2, 5, 5)  # what is never needed is not needed after a repeated morpheme
+    proofs.repeats(model(), batch, NAME, 0, out, torch.zeros(2, 5).bool())
+
+
+REFUTED = {
+    taken_out: "weights of zero differs from a zero block of W^O by",
+    missed_most: "this is not true: without the head that is missed most",
+    both_stories_fit: "this is not true: a repeated morpheme looks back",
+    repeats: "this is not true: after a repeated morpheme",
+}

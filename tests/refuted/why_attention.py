@@ -1,0 +1,45 @@
+"""What the proofs of chapter 10 must refuse."""
+
+import torch
+from torch import nn
+
+from transformer_workbook.proofs import why_attention as proofs
+
+
+def matrices(x, *_):
+    """A layer of one product of matrices."""
+    return x @ torch.eye(x.size(-1))
+
+
+def recur_and_convolve():
+    proofs.recur_and_convolve(matrices, matrices)
+
+
+def bills():
+    proofs.bills(lambda run, *arguments: 0, matrices, matrices, matrices)
+
+
+def real_bills():
+    proofs.real_bills(lambda run, *arguments: 0, matrices, matrices)
+
+
+def waiting():
+    proofs.waiting(lambda step: 1, [[8, 16, 32]] * 2 + [[1] * 3, [2] * 3], matrices, matrices)
+
+
+def paths():
+    proofs.paths(lambda n, hops: n, {"recurrent": range, "neighbours": range})
+
+
+def out_of_reach():
+    proofs.out_of_reach({"neighbours": lambda: nn.Linear(32, 32)})
+
+
+REFUTED = {
+    recur_and_convolve: "recur differs from nn.RNN",
+    bills: "this is not true: the counter says 4n²d",
+    real_bills: "this is not true: a multi-head layer needs",
+    waiting: "this is not true: that of the package's GRU is n",
+    paths: "this is not true: the formulas of the text",
+    out_of_reach: "this is not true: of four neighbours",
+}

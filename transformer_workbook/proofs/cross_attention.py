@@ -1,0 +1,141 @@
+"""The proofs of chapter 9, cross-attention."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.autograd.functional import jacobian
+
+from annotated_transformer import bahdanau, luong
+from annotated_transformer.batches import Batch
+from annotated_transformer.toy import toy_corpus
+from transformer_workbook.notebook import paired_difference, verdict
+from transformer_workbook.proofs.saying import agree, holds, proof
+
+
+@proof
+def two_sentences(package: Any) -> None:
+    """The layer, called with two sentences, computes what a loop over single queries does."""
+    layer = package(6, 3)
+    x, memory = torch.randn(2, 4, 6), torch.randn(2, 5, 6)  # (batch, target or source, d_model)
+    with torch.no_grad():
+        query, key, value = (  # (batch, time, heads, d_k)
+            linear(each).unflatten(-1, (3, 2))
+            for linear, each in ((layer.query, x), (layer.key, memory), (layer.value, memory))
+        )
+        gathered = torch.zeros(2, 4, 3, 2)
+        for b in range(2):
+            for h in range(3):
+                for t in range(4):
+                    asked = [query[b, t, h] @ key[b, j, h] for j in range(5)]
+                    alpha = (torch.stack(asked) / math.sqrt(2)).softmax(dim=0)
+                    gathered[b, t, h] = alpha @ value[b, :, h]
+        by_loop = layer.output(gathered.flatten(2))
+        results = {"a loop over heads and target positions": by_loop}
+        agree(1e-12, results | {"the layer": layer(x, memory, memory)})
+
+
+@proof
+def old_attentions(package: Any) -> None:
+    """One head is Luong's attention, and with the additive score plugged in it is Bahdanau's."""
+    s, h = torch.randn(2, 4, 5), torch.randn(2, 3, 5)  # target and source states
+    dot, general = luong.DotAttention(), luong.GeneralAttention(5, 5)
+    additive = bahdanau.AdditiveAttention(5, 5, 5)
+    root = math.sqrt(5)  # undoes the scaling
+    as_additive = _one_head(package, additive.key.weight, 1.0)
+    as_additive.attention = additive
+    for name, theirs, head in (
+        ("Luong's dot", dot(s, h, h), _one_head(package, torch.eye(5), root)),
+        ("Luong's general", general(s, general.keys(h), h),
+         _one_head(package, general.key.weight, root)),
+        ("Bahdanau's", additive(s, additive.keys(h), h), as_additive),
+    ):  # fmt: skip
+        agree(1e-12, {f"{name} attention": theirs, "one head": head(s, h, h)})
+
+
+@torch.no_grad()
+def _one_head(package: Any, key: Float[Tensor, "d d"], factor: float) -> Any:
+    """Give a head whose matrices are the identity, but for the keys and a factor of the queries."""
+    head, eye = package(key.size(0), num_heads=1), torch.eye(key.size(0))
+    for part, weight in (
+        (head.query, factor * eye), (head.key, key), (head.value, eye), (head.output, eye)
+    ):  # fmt: skip
+        part.weight.copy_(weight)
+        part.bias.zero_()
+    return head
+
+
+@proof
+def what_a_position_sees(package: Any) -> None:
+    """The derivatives: a target position depends on itself and every source word, on no other."""
+    layer = package(8, 2)
+    x, memory = torch.randn(1, 3, 8), torch.randn(1, 5, 8)  # 3 target positions, 5 source words
+    by_x, by_memory = jacobian(lambda x, m: layer(x, m, m), (x, memory))  # type: ignore[no-untyped-call]
+    by_itself = jacobian(lambda x: layer(x, x, x), x)  # type: ignore[no-untyped-call]
+    alone = torch.equal(_reach(by_x), torch.eye(3).bool())
+    holds("a target position depends on itself and on no other", alone)
+    holds("it depends on every source word", _reach(by_memory).all())
+    holds("in self-attention it depends on all of its sentence", _reach(by_itself).all())
+
+
+def _reach(derivative: Float[Tensor, "1 target d 1 source d"]) -> Bool[Tensor, "target source"]:
+    """Whether any number of a position depends on any of another."""
+    return derivative.abs().amax((0, 2, 3, 5)) > 0
+
+
+@proof
+def projected_once(
+    layer: Any,
+    memory: Float[Tensor, "1 source d_model"],
+    steps: Float[Tensor, "step 1 1 d_model"],
+    one_by_one: Sequence[Float[Tensor, "1 1 d_model"]],
+) -> None:
+    """Projecting the memory once changes no output."""
+    with torch.no_grad():
+        anew = torch.stack([layer(x, memory, memory) for x in steps])
+    agree(1e-12, {"projected at every step": anew, "projected once": torch.stack([*one_by_one])})
+
+
+@proof
+def cut_off(model: Any, cut: Any, batch: Batch) -> None:
+    """Without cross-attention the decoder is blind to the source, the encoder gets no gradient."""
+    other = batch.src.flip(0)[:, :5]  # of another length, too
+    same, differ = (
+        torch.equal(each(batch.src, batch.tgt_in), each(other, batch.tgt_in))
+        for each in (cut, model)
+    )
+    holds("cut off, the decoder says the same whatever the source", same)
+    holds("the whole model does not", not differ)
+    gradients = torch.autograd.grad(
+        cut(batch.src, batch.tgt_in).sum(), list(cut.encoder.parameters())
+    )
+    holds("no gradient comes to the encoder", not any(each.any() for each in gradients))
+
+
+def numbers() -> None:
+    """Glue the numbers of the text, from the corpus and from the records of trained models."""
+    import pandas as pd
+    from myst_nb import glue
+
+    links = [link for pair in toy_corpus()["test"] for link in pair.alignment]
+    hidden = sum(source > target for source, target in links) / len(links)
+    glue("hidden", f"{hidden:.0%}", display=False)
+
+    tables = ("recurrent", "transformers", "transformer_budgets")
+    record = pd.concat(pd.read_csv(f"records/{name}.csv") for name in tables)
+    fresh = record[record.seed > 0].sort_values("seed")  # 0 chose the rates
+
+    def error(model: str, steps: int) -> list[float]:
+        runs = fresh[(fresh.model == model) & (fresh.steps == steps)]
+        return (100 * runs.aer).tolist()
+
+    ours, long, short = error("Bahdanau", 2000), error("sinusoidal", 2000), error("sinusoidal", 500)
+    rival = paired_difference(long, ours, comparisons=2)
+    said = verdict("Bahdanau's model", "the Transformer", rival, " points")
+    glue("aer-rival", said, display=False)
+    longer = paired_difference(short, long, comparisons=2)
+    names = "the Transformer with 2000 steps", "the one with 500"
+    glue("aer-steps", verdict(*names, longer, " points"), display=False)

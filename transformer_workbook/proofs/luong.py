@@ -1,0 +1,163 @@
+"""The proofs of chapter 4, Luong attention."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from annotated_transformer import luong, toy
+from annotated_transformer.batches import Batch
+from annotated_transformer.evaluation import forced_attention
+from annotated_transformer.tokens import PAD
+from transformer_workbook.notebook import (
+    ToyTask,
+    mean_interval,
+    paired_difference,
+    spread,
+    verdict,
+)
+from transformer_workbook.proofs.saying import agree, holds, proof
+
+
+@proof
+def two_projections(package: Any) -> None:
+    """With W_a = W_Qᵀ W_K, general is a product of projected states; with W_a = I it is dot."""
+    s, h = torch.randn(3, 5), torch.randn(4, 5)  # decoder and source states
+    W_Q, W_K = torch.randn(2, 6, 5)
+    general, found = package(5, 5), []
+    with torch.no_grad():
+        for W_a in (W_Q.T @ W_K, torch.eye(5)):
+            general.key.weight.copy_(W_a)
+            found.append(general.scores(s, general.keys(h)))
+    agree(1e-12, {"(W_Q s)ᵀ (W_K h)": (s @ W_Q.T) @ (h @ W_K.T).T, "W_a = W_Qᵀ W_K": found[0]})
+    agree(1e-12, {"dot": s @ h.T, "general with W_a = I": found[1]})
+
+
+@proof
+def scores(dot: Any, general: Any) -> None:
+    """Your classes and the package's compute what loops over the three formulas compute."""
+    s, h = torch.randn(3, 5), torch.randn(4, 5)
+    (W_a, W_s, W_h), v = torch.randn(3, 5, 5), torch.randn(5)
+    W = torch.cat([W_s, W_h], dim=1)
+    formulas: dict[str, Any] = {
+        "dot": lambda s, h: sum(a * b for a, b in zip(s, h, strict=True)),
+        "general": lambda s, h: sum(a * b for a, b in zip(s, W_a @ h, strict=True)),
+        "concat": lambda s, h: v @ torch.tanh(W @ torch.cat([s, h])),
+    }
+    matrices = {"dot": [], "general": [W_a], "concat": [W_s, W_h, v[None]]}
+    yours = {"dot": {"your class": dot()}, "general": {"your class": general(5, 5)}}
+    for name, formula in formulas.items():
+        loop = torch.stack([torch.stack([formula(query, key) for key in h]) for query in s])
+        results = {f"{name}: a loop": torch.cat([loop, loop.softmax(dim=-1) @ h], dim=-1)}
+        layers = yours.get(name, {}) | {"the package": luong.make_score(name, 5)}
+        for whose, layer in layers.items():
+            with torch.no_grad():
+                for parameter, matrix in zip(layer.parameters(), matrices[name], strict=True):
+                    parameter.copy_(matrix)
+                keys = layer.keys(h)
+                results[whose] = torch.cat([layer.scores(s, keys), layer(s, keys, h)], dim=-1)
+        agree(1e-12, results)
+
+
+@proof
+def parts(
+    parts: Mapping[str, Any], package: Any, batch: Batch, logits: Float[Tensor, "batch tgt vocab"]
+) -> None:
+    """The parts, bare matrices and the package, at once or word by word, give the same logits."""
+    for name, part in parts.items():
+        package.get_submodule(name).load_state_dict(part.state_dict())
+    src, tgt_in = batch.src, batch.tgt_in
+    with torch.no_grad():
+        memory, last = package.encoder(package.src_embedding(src), src != PAD)
+        s, _ = package.decoder(package.tgt_embedding(tgt_in), tgt_in != PAD, last)
+        scores = s @ package.attention.key.weight @ memory.mT
+        c = scores.masked_fill((src == PAD)[:, None], -torch.inf).softmax(dim=-1) @ memory
+        W_c, bias = package.readout.weight, package.readout.bias
+        by_formula = package.output(torch.tanh(torch.cat([c, s], dim=-1) @ W_c.T + bias))
+        state, steps = package.start(src), []
+        for token in tgt_in.T:
+            next_logits, state = package.step(state, token)
+            steps.append(next_logits)
+        results = {
+            "the formulas": by_formula,
+            "your parts": logits,
+            "the package": package(src, tgt_in),
+            "the package word by word": torch.stack(steps, dim=1),
+        }
+    agree(1e-12, results)
+
+
+@proof
+def gradient_through_scores(model: Any, batch: Batch) -> None:
+    """With dot, a gradient reaches the encoder through the scores, even if through nothing else."""
+
+    def reaches_the_encoder(*cut: str) -> bool:
+        """Whether it does where these parts of the state are constants."""
+        state = model.start(batch.src)
+        constant = {name: getattr(state, name).detach() for name in cut}
+        logits, _ = model.extend(replace(state, **constant), batch.tgt_in)
+        loss = F.cross_entropy(logits.mT, batch.tgt_out, ignore_index=PAD)
+        weight = model.encoder.cell.read.weight
+        [gradient] = torch.autograd.grad(loss, weight, allow_unused=True)
+        return gradient is not None and bool(gradient.any())
+
+    through_scores = reaches_the_encoder("memory", "decoder")
+    holds("with dot, a gradient reaches the encoder through the scores alone", through_scores)
+    nothing = not reaches_the_encoder("memory", "decoder", "keys")
+    holds("where the keys are constants, too, none does", nothing)
+
+
+@proof
+def misses(model: Any, task: ToyTask) -> None:
+    """Five rows of the robot's sentence point at a gold link, and the three others elsewhere."""
+    _, robot = toy.EXAMPLES
+    src = task.src_vocabulary.encode(" ".join(robot.src))
+    tgt = task.tgt_vocabulary.encode(" ".join(robot.tgt))
+    one = Batch.of([(src, tgt)])
+    [weights] = forced_attention(model, one.src, one.tgt_in)["attention"]
+    strongest, found = weights[0, 0].argmax(dim=-1).tolist(), {}
+    linked = {t for _, t in robot.alignment}
+    for t in linked:
+        if (strongest[t], t) not in robot.alignment:
+            found[robot.tgt[t]] = [*robot.src, "EOS"][strongest[t]]
+    claim = "자신 and ㄴ attend most to EOS, 주어지 to robot"
+    holds(claim, found == {"자신": "EOS", "주어지": "robot", "ㄴ": "EOS"})
+    holds("the five other rows with a gold link point at it", len(linked) - len(found) == 5)
+
+
+def numbers() -> None:
+    """Glue the numbers of the text, from the records of models that were trained for longer."""
+    import pandas as pd
+    from myst_nb import glue
+
+    for order, some in pd.read_csv("records/recurrent_looks.csv").groupby("reads"):
+        shares = 100 * some.right / (some.right + some.left)
+        found = mean_interval(shares.tolist(), comparisons=2)
+        said = f"{found.value:.0f}% [{found.low:.0f}, {found.high:.0f}]"
+        glue("looks-" + order.replace(" ", "-"), said, display=False)
+    times = pd.read_csv("records/recurrent_times.csv").set_index("model")
+    for name in ("Bahdanau", "Luong, dot", "Luong, concat"):
+        key = "time-" + name.split()[-1].lower()
+        glue(key, f"{times.ratio_to_gru[name]:.1f}", display=False)
+    record = pd.read_csv("records/recurrent.csv")
+    runs = record[record.seed > 0]  # seed 0 chose the learning rates
+    compared = {
+        "long-gru": ("Luong, general", "seq2seq, GRU", "16-18"),
+        "long-bahdanau": ("Bahdanau", "Luong, concat", "16-18"),
+        "dot-general": ("Luong, dot", "Luong, general", "exact"),
+        "dot-concat": ("Luong, dot", "Luong, concat", "exact"),
+        "general-concat": ("Luong, general", "Luong, concat", "exact"),
+    }
+    for key, (ours, theirs, column) in compared.items():
+        mine, other = (
+            (100 * runs.loc[runs.model == name, column]).tolist() for name in (ours, theirs)
+        )
+        gain = paired_difference(mine, other, comparisons=12)  # all twelve hold at once
+        glue(key, verdict(ours, theirs, gain, " points"), display=False)
+    dot = runs[runs.model == "Luong, dot"]
+    glue("dot-aer", spread(dot.aer), display=False)
+    glue("dot-exact", spread(dot.exact), display=False)

@@ -1,0 +1,150 @@
+"""The proofs of chapter 5, self-attention."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from transformer_workbook.notebook import paired_difference, verdict
+from transformer_workbook.proofs.saying import agree, holds, proof
+
+
+@proof
+def a_word_fits_itself() -> None:
+    """Nearly every random vector of a sentence has its largest dot product with itself."""
+    vectors = torch.randn(1000, 8, 64)  # 1,000 sentences of 8 words
+    best = (vectors @ vectors.mT).argmax(dim=-1)  # (1000, 8)
+    share = (best == torch.arange(8)).double().mean()
+    holds("of 8,000 words with random vectors, over 99 % fit themselves best", share > 0.99)
+
+
+@proof
+def by_hand(
+    plain: Any,
+    x: Float[Tensor, "words d_model"],
+    matrices: Sequence[Float[Tensor, "d_model width"]],
+    output: Float[Tensor, "words d_v"],
+) -> None:
+    """A layer that is given the three matrices computes what was computed with a pencil."""
+    W_Q, _, W_V = matrices
+    layer = plain(*W_Q.shape, W_V.size(1))
+    with torch.no_grad():
+        for linear, W in zip((layer.query, layer.key, layer.value), matrices, strict=True):
+            linear.weight.copy_(W.T)  # nn.Linear keeps its matrix transposed
+        agree(1e-12, {"the pencil": output, "your class": layer(x[None])[0]})
+
+
+@proof
+def self_attention(plain: Any, package: Any) -> None:
+    """Two classes of self-attention and PyTorch compute what a loop over numbers computes."""
+    ours, theirs = plain(5, 4, 7), package(5, 4, 7)
+    theirs.load_state_dict(ours.state_dict())
+    x = torch.randn(2, 6, 5)
+    with torch.no_grad():
+        parts = ours.query(x), ours.key(x), ours.value(x)
+        results = {
+            "a loop": _by_loop(*parts),
+            "your class": ours(x),
+            "the package": theirs(x),
+            "PyTorch": F.scaled_dot_product_attention(*parts),
+        }
+    agree(1e-12, results)
+
+
+def _by_loop(
+    Q: Float[Tensor, "batch time d_k"],
+    K: Float[Tensor, "batch time d_k"],
+    V: Float[Tensor, "batch time d_v"],
+) -> Float[Tensor, "batch time d_v"]:
+    output = torch.zeros(*Q.shape[:2], V.size(-1))
+    for b, i in itertools.product(range(Q.size(0)), range(Q.size(1))):
+        exps = []
+        for key in K[b].tolist():
+            products = [x * y for x, y in zip(Q[b, i].tolist(), key, strict=True)]
+            exps.append(math.exp(sum(products) / math.sqrt(len(key))))
+        for weight, value in zip(exps, V[b].tolist(), strict=True):
+            for d, number in enumerate(value):
+                output[b, i, d] += weight / sum(exps) * number
+    return output
+
+
+@proof
+def whom_a_child_asks(
+    models: Mapping[str, Any],
+    cards: Int[Tensor, "parties children 3"],
+    answers: Int[Tensor, "parties children"],
+) -> None:
+    """Three matrices find the child that was drawn; without them a child attends to itself."""
+    name, drawn, _ = cards.unbind(dim=-1)
+    right = models["three matrices"](cards).argmax(dim=-1) == answers  # (parties, children)
+    asked = name[:, None, :] == drawn[:, :, None]  # (parties, asking, asked)
+    with torch.no_grad():
+        weights = _weights(models["three matrices"], cards)
+        itself = _weights(models["X itself"], cards).diagonal(dim1=-2, dim2=-1)
+    found = weights[asked].view(right.shape)[right]
+    holds("who is right gives, in the mean, over 90 % to the child it drew", found.mean() > 0.9)
+    holds("with X itself, over 90 % falls on the diagonal", itself.mean() > 0.9)
+
+
+def _weights(
+    model: Any, cards: Int[Tensor, "parties children 3"]
+) -> Float[Tensor, "parties children children"]:
+    name, drawn, gift = cards.unbind(dim=-1)
+    x = model.name(name) + model.drawn(drawn) + model.gift(gift)
+    look = model.look
+    Q, K = (look.query(x), look.key(x)) if hasattr(look, "query") else (x, x)
+    return (Q @ K.mT / math.sqrt(K.size(-1))).softmax(dim=-1)
+
+
+@proof
+def variance_of_a_score() -> None:
+    """Over all vectors of ±1, a score has the variance d_k, and 1 after the division."""
+    scaled = []
+    for d_k in range(1, 7):
+        every = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=d_k)))
+        scores = every @ every.T  # of all pairs of vectors
+        scaled.append((scores / math.sqrt(d_k)).var(correction=0))
+        assert scores.var(correction=0) == d_k
+    claim = "over all vectors of ±1, a score has the variance d_k, and 1 after the division"
+    holds(claim, torch.allclose(torch.stack(scaled), torch.ones(6), rtol=0, atol=1e-12))
+
+
+@proof
+def rows_one_by_one() -> None:
+    """Each row of the output, computed alone and in any order, is that of all at once."""
+    x = torch.randn(50, 8)  # a sentence of 50 words
+    W_Q, W_K, W_V = torch.randn(8, 4), torch.randn(8, 4), torch.randn(8, 6)
+    Q, K, V = x @ W_Q, x @ W_K, x @ W_V
+    at_once = (Q @ K.T / math.sqrt(4)).softmax(dim=-1) @ V
+    rows = torch.zeros(50, 6)
+    for i in torch.randperm(50):
+        rows[i] = (x[i] @ W_Q @ K.T / math.sqrt(4)).softmax(dim=-1) @ V
+    agree(1e-12, {"all rows at once": at_once, "one by one, in a random order": rows})
+
+
+def numbers() -> None:
+    """Glue the numbers of the text, from the record of heads that were trained at the party."""
+    import pandas as pd
+    from myst_nb import glue
+
+    runs = pd.read_csv("records/scaling.csv")
+    tried, fresh = runs[runs.seed < 10], runs[runs.seed >= 10]
+
+    def right_at_best(model: str, steps: int) -> list[float]:
+        mine = tried[(tried.model == model) & (tried.d_k == 256)]
+        rate = mine.groupby("rate")[f"loss_{steps}"].mean().idxmin()
+        mine = fresh[(fresh.model == model) & (fresh.d_k == 256) & (fresh.rate == rate)]
+        return (100 * mine[f"right_{steps}"]).tolist()
+
+    for name, steps in (("early", 100), ("late", 1000)):
+        with_factor, without = (right_at_best(model, steps) for model in ("1/√d_k", "1"))
+        gain = paired_difference(with_factor, without, comparisons=7)  # the deeper page has 7
+        glue(name, verdict("√d_k", "no factor", gain, " points"), display=False)
+    most = runs.groupby("model")[["right_100", "right_300", "right_1000"]].max().max(axis=1)
+    glue("shared-most", f"{most['shared']:.1%}", display=False)
+    glue("itself-most", f"{max(most['itself'], most['itself, small']):.1%}", display=False)

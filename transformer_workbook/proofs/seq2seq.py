@@ -1,0 +1,193 @@
+"""The proofs of chapter 2, sequence to sequence."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from annotated_transformer import decoding, evaluation
+from annotated_transformer.batches import Batch
+from annotated_transformer.examples import Example
+from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
+from annotated_transformer.tokens import EOS, PAD
+from transformer_workbook.notebook import (
+    Interval,
+    ToyTask,
+    exactly_right,
+    paired_difference,
+    train_briefly,
+    verdict,
+)
+from transformer_workbook.proofs.saying import agree, holds, proof
+
+
+@proof
+def gru_cell(plain: Any, package: Any) -> None:
+    """Two cells compute what torch.nn.GRUCell computes, word by word."""
+    ours, theirs, torchs = plain(3, 4), package(3, 4), nn.GRUCell(3, 4)
+    theirs.load_state_dict(ours.state_dict())
+    torchs.weight_ih, torchs.weight_hh = ours.read.weight, ours.recur.weight
+    torchs.bias_ih, torchs.bias_hh = ours.read.bias, ours.recur.bias
+    h = from_package = from_torch = torch.zeros(2, 4)
+    for x in torch.randn(5, 2, 3):  # (words, batch, input)
+        h = ours(x, h)
+        from_package = theirs(theirs.read(x), from_package)
+        from_torch = torchs(x, from_torch)
+    results = {"torch.nn.GRUCell": from_torch, "your cell": h, "the package's": from_package}
+    agree(1e-12, results)
+
+
+@proof
+def encoder(
+    encode: Callable[..., Any], src: Int[Tensor, "batch words"], embedding: Any, cell: Any
+) -> None:
+    """The state after the last word is that of torch.nn.GRU, which packs the words."""
+    layer = nn.GRU(embedding.embedding_dim, cell.recur.in_features, batch_first=True)
+    layer.load_state_dict(
+        {
+            f"{torchs}_{kind}_l0": getattr(getattr(cell, ours), name)
+            for ours, kind in (("read", "ih"), ("recur", "hh"))
+            for torchs, name in (("weight", "weight"), ("bias", "bias"))
+        }
+    )
+    lengths = (src != PAD).sum(dim=1)
+    packed = pack_padded_sequence(embedding(src), lengths, batch_first=True, enforce_sorted=False)
+    alone = [encode(row[None, :n]) for row, n in zip(src, lengths.tolist(), strict=True)]
+    results = {"packed in torch.nn.GRU": layer(packed)[1][0], "beside each other": encode(src)}
+    agree(1e-12, results | {"each alone": torch.cat(alone)})
+
+
+@proof
+def seq2seq(
+    encode: Callable[..., Any],
+    decode_step: Callable[..., Any],
+    parts: Mapping[str, Any],
+    package: Any,
+    examples: Sequence[Example],
+) -> None:
+    """With the same parameters, the parts give the logits of the package's model."""
+    for name, part in parts.items():
+        package.get_submodule(name).load_state_dict(part.state_dict())
+    batch, steps = Batch.of(examples), []
+    with torch.no_grad():
+        c = encode(batch.src)
+        s = torch.tanh(parts["bridge"](c))
+        for word in batch.tgt_in.T:
+            logits, s = decode_step(word, c, s)
+            steps.append(logits)
+        expected = package(batch.src, batch.tgt_in)
+        x, is_word = package.src_embedding(batch.src), batch.src != PAD
+        states = package.encoder(x, is_word)[0]
+        last = states[torch.arange(len(states)), is_word.sum(dim=1) - 1]
+        context = package.start(batch.src).context
+    is_word = batch.tgt_in != PAD
+    ours = torch.stack(steps, dim=1)[is_word]
+    agree(1e-12, {"the package's logits": expected[is_word], "yours": ours})
+    agree(1e-12, {"the state after the last word": last, "the package's c": context, "yours": c})
+
+
+@proof
+def training(fit: Callable[..., Any], task: ToyTask) -> None:
+    """A short loop gives, at each of five steps, the loss of `train_briefly`."""
+    examples = task.examples("train")
+    first = fit(task.build(Seq2Seq, RecurrentConfig), examples, steps=5, rate=4e-3)
+    second = train_briefly(task.build(Seq2Seq, RecurrentConfig), examples, steps=5)
+    agree(
+        1e-9, {"five losses of train_briefly": torch.tensor(second), "yours": torch.tensor(first)}
+    )
+
+
+@proof
+def perplexity(model: Any, examples: Sequence[Example]) -> None:
+    """The perplexity is exp of the mean loss of a token, whatever stands beside a sentence."""
+    from myst_nb import glue
+
+    total = torch.zeros(())
+    with torch.no_grad():
+        for example in examples:
+            one = Batch.of([example])
+            logits = model(one.src, one.tgt_in)[0]
+            total += F.cross_entropy(logits, one.tgt_out[0], reduction="sum")
+    mean = total / sum(len(tgt) + 1 for _, tgt in examples)
+    found = evaluation.perplexity(model, examples)
+    results = {"exp of the mean loss, sentence by sentence,": mean.exp()}
+    agree(1e-9, results | {"evaluation.perplexity": torch.tensor(found)})
+    glue("perplexity", f"{found:.1f}", display=False)
+
+
+@proof
+def translation(translate: Callable[..., Any], model: Any, task: ToyTask) -> None:
+    """A short greedy search writes what the package's writes, on sentences never seen."""
+    english, korean = task.src_vocabulary, task.tgt_vocabulary
+    seen = {tuple(src) for src, _ in task.examples("train")}
+    sample = task.examples("test")[:100]
+    found = decoding.greedy(model, Batch.of(sample).src)
+    theirs = [korean.tokens(each.tokens) for each in found]
+    ours = [translate(model, english.decode(src)) for src, _ in sample]
+    unseen = all(tuple(src) not in seen for src, _ in sample)
+    holds("none of 100 test sentences is in the training split", unseen)
+    holds("for each, translate writes what the package's greedy writes", ours == theirs)
+    holds("more than a fifth of that is right", sum(exactly_right(model, sample)) > 20)
+
+
+@proof
+def teacher_forcing(model: Any, examples: Sequence[Example]) -> None:
+    """With its own words a model does as well at position 1, and worse at positions 6 to 10."""
+    from myst_nb import glue
+
+    forced: list[list[bool]] = []
+    free: list[list[bool]] = []
+    for src, tgt in (each for each in examples if 10 <= len(each[1]) <= 12):
+        one = Batch.of([(src, tgt)])
+        with torch.no_grad():
+            forced_ids = model(one.src, one.tgt_in)[0].argmax(dim=-1).tolist()
+        (hypothesis,) = decoding.greedy(model, one.src)
+        free_ids = [*hypothesis.tokens, *[EOS] * 12]
+        for right, ids in ((forced, forced_ids), (free, free_ids)):
+            right.append([a == b for a, b in zip(ids[:10], tgt[:10], strict=True)])
+    with_right = torch.tensor(forced).double().mean(dim=0)  # (10,)
+    with_own = torch.tensor(free).double().mean(dim=0)  # (10,)
+    holds("with its own words the model does as well at position 1", with_right[0] == with_own[0])
+    forced_later, free_later = with_right[5:].mean(), with_own[5:].mean()
+    holds("with them, it does worse at positions 6 to 10", free_later < forced_later)
+    glue("forced", f"{forced_later:.0%}", display=False)
+    glue("free", f"{free_later:.0%}", display=False)
+
+
+def numbers() -> None:
+    """Glue the numbers of the text, from the records of models that were trained for longer."""
+    import pandas as pd
+    from myst_nb import glue
+
+    record = pd.read_csv("records/recurrent.csv")
+    fresh = record[record.seed > 0]  # the seed 0 chose the rates
+    cells = {
+        name: fresh[fresh.model == f"seq2seq, {name}"].sort_values("seed")
+        for name in ("RNN", "GRU", "LSTM")
+    }
+    budgets = pd.read_csv("records/recurrent_budgets.csv").sort_values("seed")
+    longer = budgets[budgets.steps == 4000]
+    wider = budgets[budgets.hidden_dim == 256]
+
+    def points(ours: Any, theirs: Any, comparisons: int) -> Interval:
+        """By how many points ours is ahead, seed by seed."""
+        pair = (100 * ours).tolist(), (100 * theirs).tolist()
+        return paired_difference(*pair, comparisons=comparisons)
+
+    texts = {}
+    for name, some in (("steps", longer), ("width", wider)):
+        gain = points(some["16-18"], cells["GRU"]["16-18"], comparisons=4)
+        texts[name] = verdict(f"twice the {name}", "the usual GRU", gain, " points")
+        texts[f"fall-{name}"] = f"{points(some['4-6'], some['16-18'], comparisons=4)}"
+    for ours, theirs in (("GRU", "RNN"), ("LSTM", "GRU")):
+        gain = points(cells[ours].exact, cells[theirs].exact, comparisons=2)
+        texts[ours] = verdict(f"the {ours}", f"the {theirs}", gain, " points")
+    chance = longer["4-6"] ** (1 / 6)  # for each of six tokens
+    texts["expected"] = f"{(chance**18).mean():.0%}"
+    texts["found"] = f"{longer['16-18'].mean():.0%}"
+    for name, said in texts.items():
+        glue(name, said, display=False)

@@ -1,0 +1,163 @@
+"""The proofs of chapter 12, the whole Transformer."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.masking import causal_mask
+from annotated_transformer.transformer import Transformer, TransformerConfig
+from transformer_workbook.notebook import differs_from_torch, mean_interval
+from transformer_workbook.proofs.saying import agree, holds, proof
+
+Run = Callable[[Any, Tensor, Tensor], Tensor]
+"""How a model is run: the model, the source and the target it reads, to logits."""
+
+
+@proof
+def pencil(
+    source: Float[Tensor, "src 2"],
+    bos: Float[Tensor, "2"],
+    table: Float[Tensor, "vocab 2"],
+    memory: Float[Tensor, "src 2"],
+    logits: Float[Tensor, "vocab"],
+) -> None:
+    """With the numbers of the pencil, the package's Transformer computes its memory and logits."""
+    sizes = 2, 1, 1, 2  # d_model, layers, heads, d_ff
+    model = Transformer(TransformerConfig(7, 7, *sizes, dropout=0.0))
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "norm" not in name:
+                parameter.zero_()
+        for name, module in model.named_modules():
+            if name.endswith(("value", "attention.output")):
+                times = 4 if "cross_attention.value" in name else 1
+                module.weight.copy_(times * torch.eye(2))
+        for side in (model.src_embedding, model.tgt_embedding):
+            side.positions.table.zero_()
+        model.src_embedding.tokens.weight[4:] = source
+        model.tgt_embedding.tokens.weight[1] = bos
+        model.tgt_embedding.tokens.weight[[2, 4, 5, 6]] = table
+        read = model.encode(torch.tensor([[4, 5, 6]]))[0]
+        written = model(torch.tensor([[4, 5, 6]]), torch.tensor([[1]]))[0, 0, [2, 4, 5, 6]]
+    agree(1e-3, {"the memory of the package": read, "the pencil's memory": memory})
+    agree(1e-3, {"the logits of the package": written, "the pencil's logits": logits})
+
+
+@proof
+def whole_pass(run: Run, model: Transformer, batch: Batch) -> None:
+    """The functions of the lesson compute the logits of the package."""
+    logits = run(model, batch.src, batch.tgt_in)
+    agree(1e-12, {"the package": model(batch.src, batch.tgt_in), "your transformer": logits})
+    side, width = model.src_embedding, model.config.d_model
+    x = side.tokens(batch.src) * math.sqrt(width) + side.positions.table[: batch.src.size(1)]
+    agree(1e-12, {"the embedding": side(batch.src), "the sum of two rows": x})
+    total = logits.softmax(dim=-1).sum(dim=-1)
+    agree(1e-12, {"the sum of the softmax at each position": total, "1": torch.ones_like(total)})
+
+
+@proof
+def base_model(sizes: Mapping[str, int]) -> None:
+    """The base model of the package has the parameters that were counted by hand."""
+    with torch.device("meta"):  # shapes without numbers
+        base = Transformer(TransformerConfig.base(37_000, 37_000))
+    total, counted = sum(sizes.values()), sum(p.numel() for p in base.parameters())
+    few = 62.9e6 < total < counted < total + 0.2e6 < 63.2e6
+    holds("the package's base model has these 63 million, and biases and norms below 0.2", few)
+    found = dict.fromkeys(("attention", "feed_forward", "tokens"), 0)
+    for name, parameter in base.named_parameters():
+        for part in found:
+            found[part] += parameter.numel() * (part in name)
+    near = [n <= m < 1.01 * n for n, m in zip(sizes.values(), found.values(), strict=True)]
+    holds("each part has as many as here, but for less than 1 %", all(near))
+
+
+@proof
+def who_hears_whom(heard: Mapping[str, Bool[Tensor, "tgt src_and_tgt"]]) -> None:
+    """The right model hears the source and its past; the others too much, or no source."""
+    right = heard["right"]
+    length = len(right)
+    src = right.size(1) - length
+    as_masked = right[:, :src].all() and torch.equal(right[:, src:], causal_mask(length)[0, 0])
+    holds("the right model hears the whole source, and of the target the past", as_masked)
+    holds("with a mask forgotten in one layer, all is heard", heard["forgotten mask"].all())
+    holds("the deaf one hears nothing of the source", not heard["deaf"][:, :src].any())
+
+
+@proof
+def first_loss(losses: Sequence[float], vocab: int) -> None:
+    """Random logits cost ln V + v/2; fresh models cost half a nat more than ln V, glued as more."""
+    from myst_nb import glue
+
+    apart = []
+    for v in (0, 1 / 3, 1, 4):
+        z = v**0.5 * torch.randn(2000, 5000)
+        paid = (z.logsumexp(dim=1) - z.mean(dim=1)).mean()
+        apart.append(abs(paid - math.log(5000) - v / 2))
+    claim = "random logits of variance 0 to 4 over 5,000 words cost ln V + v/2, within 0.02"
+    holds(claim, max(apart) < 0.02)
+    more = mean_interval([loss - math.log(vocab) for loss in losses])
+    half = abs(more.value - 0.5) < 0.15 and more.sign == 1
+    holds("the models pay half a nat more than ln V, within 0.15", half)
+    glue("more", f"{more:.2f}", display=False)
+
+
+@proof
+def same_as_torch(run: Run, model: Transformer, moved: Transformer, batch: Batch) -> None:
+    """Without its additional norms, nn.Transformer computes the same; with them, nearly."""
+    same = [differs_from_torch(run, each, batch) for each in (model, moved)]
+    claim = "fresh or moved, nn.Transformer without its norms gives our logits, to 1e-9"
+    holds(claim, max(same) < 1e-9)
+    fresh, shaken = (differs_from_torch(run, each, batch, True) for each in (model, moved))
+    claim = "with its norms, fresh models differ by less than 1e-3, moved ones by more"
+    holds(claim, fresh < 1e-3 < shaken)
+
+
+@proof
+def findings(
+    found: Mapping[str, Mapping[str, bool]], curves: Mapping[str, Sequence[float]], batch: Batch
+) -> None:
+    """The checks find what the text says they find."""
+    who = {name: [check for check, seen in row.items() if seen] for name, row in found.items()}
+    wanted = {
+        "right": [],
+        "ladders": ["nn.Transformer"],
+        "forgotten mask": ["who hears whom", "nn.Transformer"],
+        "deaf": ["who hears whom", "one batch", "nn.Transformer"],
+        "copies": ["count"],
+        "loud": ["first loss"],
+        "no places": [],
+    }
+    holds("the right model passes, and so does one mistake; the others are found", who == wanted)
+    different = len({tuple(row) for row in batch.tgt_out.tolist()})
+    paid = curves["deaf"][-1] * batch.num_tokens / 16
+    claim = "the deaf one pays over ln 16 for each of 16 different sentences"
+    holds(claim, different == 16 and paid > math.log(16))
+
+
+@proof
+def shuffled(candidate: Callable[[str], tuple[Run, Any]], batch: Batch) -> None:
+    """When the source is shuffled, the logits of the right model move; without places they stay."""
+    order = torch.tensor([3, 1, 4, 0, 5, 2, 6, 8, 7])
+    moves = {}
+    for name in ("right", "no places"):
+        run, model = candidate(name)
+        logits, after = (run(model, src, batch.tgt_in) for src in (batch.src, batch.src[:, order]))
+        moves[name] = (after - logits).abs().max() > 1e-9
+    holds("shuffle the source: the logits of the right model move", moves["right"])
+    holds("without places, they stay, to 1e-9", not moves["no places"])
+
+
+@proof
+def classic_mistakes(loud: float, vocab: int) -> None:
+    """PyTorch's stack begins with copies; the loud model costs over three times ln V."""
+    layer = nn.TransformerEncoderLayer(8, 2, batch_first=True)
+    first, second = nn.TransformerEncoder(layer, 2).layers
+    alike = torch.equal(first.linear1.weight, second.linear1.weight)
+    told = "same parameters" in str(nn.TransformerEncoder.__doc__)
+    holds("two layers of nn.TransformerEncoder begin alike, and it says so", alike and told)
+    holds("the first loss of the loud model is over three times ln V", loud > 3 * math.log(vocab))

@@ -1,0 +1,147 @@
+"""The proofs of chapter 16, what heads do."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from annotated_transformer.batches import Batch
+from annotated_transformer.examples import Example
+from annotated_transformer.tokens import PAD
+from annotated_transformer.toy import Pair
+from transformer_workbook.notebook import exactly_right, share_interval
+from transformer_workbook.proofs.saying import agree, holds, proof
+
+Weights = Float[Tensor, "sentence head query key"]
+OfOne = Float[Tensor, "sentence query key"]
+
+
+@proof
+def taken_out(
+    model: Any,
+    weights: Mapping[str, Weights],
+    loss: Callable[[], float],
+    loss_with: Callable[[str, int, OfOne], float],
+) -> None:
+    """Weights of zero take a head out as a zero block of W^O does; its own change nothing."""
+    blocks, zeros, own = [], [], []
+    for name, w in weights.items():
+        with _without(model, name, 1):
+            blocks.append(loss())
+        zeros.append(loss_with(name, 1, 0 * w[:, 1]))
+        own.append(loss_with(name, 1, w[:, 1]))
+    out = {"a zero block of W^O": torch.tensor(blocks), "weights of zero": torch.tensor(zeros)}
+    agree(1e-12, out)
+    whole = torch.full((len(own),), loss())
+    agree(1e-12, {"the loss": whole, "that with a head's own weights": torch.tensor(own)})
+
+
+@contextmanager
+def _without(model: Any, name: str, h: int) -> Iterator[None]:
+    attention = model.get_submodule(name)
+    stripes = attention.output.weight.detach().chunk(attention.num_heads, dim=1)
+    before = stripes[h].clone()  # (d_model, d)
+    stripes[h].zero_()
+    try:
+        yield
+    finally:
+        stripes[h].copy_(before)
+
+
+@proof
+def missed_most(
+    model: Any, test: Sequence[Example], damage: Mapping[tuple[str, int], float], share: float
+) -> None:
+    """Without one head, the model loses a third of its right translations; the text says how many.
+
+    ``share`` is how many it has right with all heads.
+    """
+    from myst_nb import glue
+
+    with _without(model, *max(damage, key=lambda head: damage[head])):
+        right = exactly_right(model, test)
+    gone = sum(right) / len(right)
+    claim = "without the head that is missed most, over a third of the right translations are wrong"
+    holds(claim, gone < 2 / 3 * share)
+    glue("share", f"{share:.0%}", display=False)
+    glue("gone", f"{gone:.0%}", display=False)
+
+
+@proof
+def both_stories_fit(
+    head: OfOne, ending: Bool[Tensor, "sentence token"], pairs: Sequence[Pair]
+) -> None:
+    """The head looks at what was said before, and at earlier endings; the text says how much."""
+    from myst_nb import glue
+
+    mine, by_luck = [], []
+    for pair, w in zip(pairs, head.tolist(), strict=True):
+        for t, morpheme in enumerate(pair.tgt):
+            before = [u for u in range(t) if pair.tgt[u] == morpheme]
+            if before:  # the key of morpheme u is at place u + 1
+                mine.append(sum(w[t + 1][u + 1] for u in before))
+                by_luck.append(len(before) / (t + 2))
+    twice, even = sum(mine) / len(mine), sum(by_luck) / len(by_luck)
+    holds("a repeated morpheme looks back twice as much as by chance", twice > 2 * even)
+    own = head.diagonal(dim1=1, dim2=2)  # (sentence, query)
+    earlier = (head * ending[:, None]).sum(dim=-1) - own
+    several = earlier[ending & (ending.cumsum(dim=1) > 1)].mean()
+    holds("where there are earlier endings, over a third of the weight is theirs", several > 1 / 3)
+    glue("earlier", f"{several:.2f}", display=False)
+    glue("twice", f"{twice:.2f}", display=False)
+    glue("twice-even", f"{even:.2f}", display=False)
+
+
+@proof
+def repeats(
+    model: Any, batch: Batch, name: str, h: int, head: OfOne, ending: Bool[Tensor, "sentence token"]
+) -> None:
+    """After a repeated morpheme the head is needed, but not for looking back; the text says it."""
+    from myst_nb import glue
+
+    rows = batch.tgt_in.tolist()
+    again = torch.tensor([[t > 0 and x in row[1:t] for t, x in enumerate(row)] for row in rows])
+    again &= batch.tgt_out != PAD  # just read for the second time
+    itself = torch.where(ending[..., None], torch.eye(head.size(-1)), head)
+    whole, gone, moved = (
+        _loss_of(model, batch, name, h, new)[again].mean().item()
+        for new in (head, 0 * head, itself)
+    )
+    claim = "after a repeated morpheme, looking at the ending alone costs less than a tenth"
+    holds(f"{claim} of what it costs without the head", moved - whole < (gone - whole) / 10)
+    glue("again-gone", f"{gone - whole:.2f}", display=False)
+    glue("again-moved", f"{moved - whole:.2f}", display=False)
+
+
+@torch.no_grad()
+def _loss_of(
+    model: Any, batch: Batch, name: str, h: int, new: OfOne
+) -> Float[Tensor, "sentence token"]:
+    def hook(module: Any, args: Any, output: Tensor) -> None:
+        output[:, h] = new @ args[2][:, h]
+
+    with model.get_submodule(name).attention.register_forward_hook(hook):
+        logits = model(batch.src, batch.tgt_in).mT
+    return F.cross_entropy(logits, batch.tgt_out, reduction="none")
+
+
+def numbers() -> None:
+    """Glue the numbers of the text, from the record of five more Transformers."""
+    import pandas as pd
+    from myst_nb import glue
+
+    record = pd.read_csv("records/heads.csv")
+    runs = record[(record.seed > 0) & (record.model == "Transformer")]  # seed 0 chose the rates
+    where = runs.most_missed.str.split().str[0]
+    place = where.value_counts().idxmax()
+    stack, layer, kind = place.removesuffix("_attention").split(".")
+    there = int((where == place).sum())
+    glue("place", f"{stack} {int(layer) + 1}, {kind}", display=False)
+    glue("there", str(there), display=False)
+    glue("there-low", f"{share_interval(there, len(where)).low:.0%}", display=False)
+    glue("harmless-low", f"{runs.harmless.min():.0f}", display=False)
+    glue("harmless-high", f"{runs.harmless.max():.0f}", display=False)
