@@ -98,7 +98,7 @@ class Limits:
 
         Each row goes on with the sentence of that number and has ``length`` tokens, ``BOS`` not
         counted. Where the prefix of its sentence is longer, all but the prefix's next token become
-        −∞, and that one keeps its number; the other rows stay as they are.
+        minus infinity, and that one keeps its number; the other rows stay as they are.
 
         Raises:
             InputError: if that token is none of the vocabulary.

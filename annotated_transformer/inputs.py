@@ -300,7 +300,7 @@ def require_scores(scores: Any, mask: Any) -> None:
 
     Raises:
         InputError: if the scores are no floats (…, query, key), the mask is not boolean and of
-            their shape, or a row is −∞ wherever it may be seen.
+            their shape, or a row is minus infinity wherever it may be seen.
     """
     if not isinstance(scores, Tensor) or not scores.is_floating_point() or scores.dim() < 2:
         raise InputError(f"scores are {_described(scores)}, they must be floats (…, query, key).")
