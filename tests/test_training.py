@@ -309,6 +309,14 @@ def test_what_a_model_keeps_beside_its_weights_is_saved_and_loaded(tmp_path):
     [
         (lambda tensors: tensors.pop("read"), "read is missing: the weights are not those"),
         (lambda tensors: tensors.update(new=tensors["read"]), "new is none of the model's"),
+        (
+            lambda tensors: tensors.update(read=torch.ones(2)),
+            r"read has the shape \[2\], the model",
+        ),
+        (
+            lambda tensors: tensors.update(hidden=tensors["hidden"][:1]),
+            r"hidden has the shape \[1, 4\], the model's is \[4, 4\]",
+        ),
     ],
 )
 def test_tensors_of_another_model_are_refused(change, message):
