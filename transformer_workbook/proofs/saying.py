@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
+from transformer_workbook.notebook import drawn_in_float64
+
 P = ParamSpec("P")
 
 
@@ -20,14 +22,9 @@ def proof(function: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        default = torch.get_default_dtype()
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), drawn_in_float64():
             torch.manual_seed(0)
-            torch.set_default_dtype(torch.float64)
-            try:
-                function(*args, **kwargs)
-            finally:
-                torch.set_default_dtype(default)
+            function(*args, **kwargs)
 
     return run
 
