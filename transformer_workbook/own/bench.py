@@ -54,9 +54,7 @@ def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -
             else:
                 loaded = told
         left = [pair for pair in left if pair not in found]
-        if (
-            left and loaded is not None
-        ):  # the process has ended too early, at the first that is left
+        if left and loaded is not None:  # the process ended too early, at the first that is left
             hung, first = left[0]
             place = "" if hung == loaded else f"{hung}.py"
             for pair in [pair for pair in left if pair[0] == hung]:
