@@ -1,5 +1,6 @@
 """The figures and tables of chapter 15, translation."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -84,10 +85,11 @@ def ngrams_found(said: Sequence[str], reference: Sequence[str]) -> None:
 
 
 def model_card(path: Path) -> Any:
-    """The figures of a model card; the text says the two of the test splits."""
+    """The scores of a model card, its first table; the text says the two of the test splits."""
     from myst_nb import glue
 
-    lines = [line for line in path.read_text("utf-8").splitlines() if line.startswith("|")]
+    _, first, *_ = re.split(r"^(\|.*?)\n\n", path.read_text("utf-8"), flags=re.M | re.S)
+    lines = first.splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     figures = [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
     bleu = {row["split"]: float(row["BLEU"]) for row in figures}
