@@ -106,7 +106,7 @@ def test_a_chapter_ends_with_what_is_now_to_be_written(number: int) -> None:
     (page,) = (ROOT / "book").glob(f"{number:02}_*.ipynb")
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
     *_, last = ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    assert "**Now yours" in last
+    assert "**Build it yourself" in last
     assert "](your_own_package.md)" in last
     assert f"check FOLDER {number:02}`" in last
     assert all(f"`{module}.py`" in last for module in asked_for(str(number)))

@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 WORDS_A_MINUTE = 180
 LINES_A_MINUTE = 12
 MINUTES_OF_STARS = {1: 5, 2: 15, 3: 40}
-EXERCISES = "## Exercises"
+EXERCISES = "## Exercises", "## More exercises"
 
 # What is no prose in a Markdown cell: folds, blocks of code, formulas, the names of roles.
 NOT_WORDS = re.compile(

@@ -3,6 +3,7 @@
 Import from here: ``from transformer_workbook.notebook import ToyTask, table``.
 """
 
+from transformer_workbook.notebook.comparisons import compare, comparisons
 from transformer_workbook.notebook.experiments import (
     BINS,
     ToyTask,
@@ -42,6 +43,8 @@ __all__ = [
     "arrow",
     "attention_explorer",
     "box",
+    "compare",
+    "comparisons",
     "difference",
     "differs_from_torch",
     "drawn_in_float64",

@@ -10,7 +10,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_workbook.notebook import paired_difference, verdict
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 
@@ -133,18 +132,6 @@ def numbers() -> None:
     from myst_nb import glue
 
     runs = pd.read_csv("records/scaling.csv")
-    tried, fresh = runs[runs.seed < 10], runs[runs.seed >= 10]
-
-    def right_at_best(model: str, steps: int) -> list[float]:
-        mine = tried[(tried.model == model) & (tried.d_k == 256)]
-        rate = mine.groupby("rate")[f"loss_{steps}"].mean().idxmin()
-        mine = fresh[(fresh.model == model) & (fresh.d_k == 256) & (fresh.rate == rate)]
-        return (100 * mine[f"right_{steps}"]).tolist()
-
-    for name, steps in (("early", 100), ("late", 1000)):
-        with_factor, without = (right_at_best(model, steps) for model in ("1/√d_k", "1"))
-        gain = paired_difference(with_factor, without, comparisons=7)  # the deeper page has 7
-        glue(name, verdict("√d_k", "no factor", gain, " points"), display=False)
     most = runs.groupby("model")[["right_100", "right_300", "right_1000"]].max().max(axis=1)
     glue("shared-most", f"{most['shared']:.1%}", display=False)
     glue("itself-most", f"{max(most['itself'], most['itself, small']):.1%}", display=False)
