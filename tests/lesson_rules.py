@@ -174,7 +174,7 @@ def too_much(notebook: NotebookNode) -> list[str]:
 
 
 def missing_parts(notebook: NotebookNode) -> list[str]:
-    """A chapter ends with its exercises, pitfalls, glossary, further reading and what comes next."""
+    """A chapter ends with exercises, pitfalls, glossary, further reading and what comes next."""
     text = prose(notebook)
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     wanted = ["## Exercises", *HEADINGS]
