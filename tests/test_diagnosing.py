@@ -69,7 +69,7 @@ def test_what_an_answer_makes_itself_has_the_precision_of_what_it_is_given() -> 
 def test_floats_in_the_lists_are_told_where_ids_are_asked_for() -> None:
     asked = exercise(lambda n: [[n, 1], [2], [3]], (4,), (5,), whole=True)
     told = asked.check(lambda n: [[float(n), 1.0], [2], [3]]).mistake
-    assert told.endswith("it gives a float at [0][0]; a whole number is asked for.")
+    assert told.endswith("it gives a float at [0][0]; an integer is asked for.")
 
 
 # --- where numbers are wrong ----------------------------------------------------------------------

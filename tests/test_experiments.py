@@ -146,5 +146,5 @@ def test_weights_of_another_model_are_not_taken(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "records" / "trained").mkdir(parents=True)
     train_once("line", torch.nn.Linear(2, 2), lambda: None)
-    with pytest.raises(InputError, match="the weights are not those of such a model"):
+    with pytest.raises(InputError, match="the weights are those of another model"):
         train_once("line", torch.nn.Linear(2, 2, bias=False), lambda: None)

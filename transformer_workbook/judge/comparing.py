@@ -167,7 +167,7 @@ def _difference(got: Any, want: Any, whole: bool) -> str:
         asked = form(want, whole)
         if form(got) == form(want):  # the numbers alone are of another kind
             asked = said("{tensor} of whole numbers", tensor=asked)
-            asked = said("a whole number") if is_number(want) else asked
+            asked = said("an integer") if is_number(want) else asked
         given = {"place": place, "got": "None" if got is None else form(got, whole), "asked": asked}
         if place:
             return said("it gives {got} at {place}; {asked} is asked for.", **given)

@@ -145,7 +145,7 @@ WHOLE: tuple[Way, ...] = (
     Way("`{name}` is 2 larger.", lambda x: x + 2),
     Way("`{name}` is 2 smaller.", lambda x: x - 2),
 )
-"""What may be done to a whole number, or to whole numbers."""
+"""What may be done to an integer, or to whole numbers."""
 
 IDS: tuple[Way, ...] = (
     Way("`{name}` is compared with 1 where 0 is meant.", lambda x: x - 1),
