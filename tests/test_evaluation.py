@@ -139,7 +139,7 @@ def test_all_that_is_said_about_a_model_is_said_by_its_parts(search):
 
 def test_nothing_to_evaluate_on():
     vocabularies = Vocabularies.learn(TEXTS, subwords=0)
-    with pytest.raises(InputError, match="0 translations stand against 0 references"):
+    with pytest.raises(InputError, match="0 translations for 0 references"):
         evaluate(small_model("seq2seq"), vocabularies, [], GREEDY)
 
 

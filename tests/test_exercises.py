@@ -94,7 +94,7 @@ def test_a_change_applies_exactly_once() -> None:
     assert changed("return mask & near", {"&": "|"}) == "return mask | near"
     for right, times in (("a", 3), ("b", 0)):
         with pytest.raises(
-            ValueError, match=f"stands in the source {times} times, it must be once"
+            ValueError, match=f"occurs in the source {times} times, it must be once"
         ):
             changed("a, a, a", {right: "c"})
 

@@ -99,7 +99,7 @@ def test_an_impossible_training_is_told(rate: float, steps: int) -> None:
 
 
 def test_verdicts_without_examples_are_told() -> None:
-    with pytest.raises(InputError, match="2 verdicts stand against 1 examples"):
+    with pytest.raises(InputError, match="there are 2 verdicts for 1 examples"):
         share_by_length([True, False], [([5], [5])], edges=(1, 2))
 
 

@@ -448,7 +448,7 @@ makers = pytest.mark.parametrize(
 def test_an_output_layer_that_computes_something_else_is_not_replaced_in_silence(make):
     model = small_model("transformer")
     model.output.__class__ = type("Own", (nn.Linear,), {})
-    with pytest.raises(InputError, match="output is a Own, which has no fast one: take the"):
+    with pytest.raises(InputError, match="output is a Own, which has no fast version: use the"):
         make(model)
 
 

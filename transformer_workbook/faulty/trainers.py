@@ -1,10 +1,10 @@
-"""Faulty trainers: four small training loops, each with a mistake that no loss curve shows.
+"""Faulty trainers: four small training loops, each with a bug that no loss curve shows.
 
-This file is the solution of an exercise of chapter 17. Read it when you have named all four.
+This file is the solution of an exercise of chapter 17. Read it after you have named all four.
 
-They fit y = x · w by gradient descent on the squared error. What they are given is what a trainer
-of a Transformer is given: updates that come in parts, a validation set, and the wish to average the
-weights that training passes through.
+They fit y = x · w by gradient descent on the squared error. They get what a trainer
+of a Transformer gets: batches in several micro-batches, a validation set, and the choice to average
+the weights over the steps.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.training import inverse_sqrt_schedule
 
 Part = tuple[Float[Tensor, "_ d"], Float[Tensor, " _"]]
-"""Some examples: their numbers x and their targets y."""
+"""A micro-batch: some examples, their numbers x and their targets y."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is known of a training when it is over."""
+    """The result of a training."""
 
     weights: Float[Tensor, " d"]
     """The weights after the last update."""
@@ -32,7 +32,7 @@ class Run:
 
 
 class HealthyTrainer:
-    """Gradient descent in updates of several parts, which act as if they were one."""
+    """Gradient descent in steps of several micro-batches, which act as one batch."""
 
     def __init__(self, width: int, average: bool) -> None:
         self.weights, self.average = torch.zeros(width, dtype=torch.float64), average
@@ -40,16 +40,16 @@ class HealthyTrainer:
         self.steps, self.schedule = 0, inverse_sqrt_schedule(peak=0.2, warmup=2)
 
     def gradient(self, parts: Sequence[Part]) -> Tensor:
-        """The sum over all examples of all parts, divided by how many they are."""
+        """Compute the mean gradient over all examples of all micro-batches."""
         return sum(map(self.summed, parts), torch.tensor(0.0)) / sum(len(y) for _, y in parts)
 
     def summed(self, part: Part) -> Tensor:
-        """The gradient of the squared errors of one part, added up."""
+        """Compute the summed gradient of the squared errors of one micro-batch."""
         x, y = part
         return 2 * (x @ self.weights - y) @ x
 
     def count(self, parts: Sequence[Part]) -> None:
-        """An update is one step of the schedule, whatever its parts."""
+        """Count one step of the schedule, however many micro-batches there are."""
         self.steps += 1
 
     def fit(self, updates: Sequence[Sequence[Part]], val: Part) -> None:
@@ -60,15 +60,15 @@ class HealthyTrainer:
             self.passed.append(self.weights)
 
     def chosen(self) -> Tensor:
-        """The weights to be evaluated."""
+        """Return the weights to be evaluated."""
         return torch.stack(self.passed).mean(dim=0) if self.average else self.weights
 
 
 class AveragesMeans(HealthyTrainer):
-    """The mean of each part's mean: an example of a small part counts more."""
+    """The mean of the means of micro-batches: an example of a small one counts more."""
 
     def gradient(self, parts: Sequence[Part]) -> Tensor:
-        """Each part is divided by its own number of examples."""
+        """Divide each micro-batch by its own number of examples."""
         return torch.stack([self.summed(part) / len(part[1]) for part in parts]).mean(dim=0)
 
 
@@ -76,23 +76,23 @@ class TrainsOnValidation(HealthyTrainer):
     """The validation set is among the examples of every update."""
 
     def fit(self, updates: Sequence[Sequence[Part]], val: Part) -> None:
-        """One more part for each update."""
+        """Add the validation set to each update."""
         super().fit([[*parts, val] for parts in updates], val)
 
 
 class ForgetsTheAverage(HealthyTrainer):
-    """The average is kept, and the last weights are evaluated."""
+    """The average is kept, but the last weights are evaluated."""
 
     def chosen(self) -> Tensor:
-        """Whatever is asked for."""
+        """Return the last weights, whatever is asked for."""
         return self.weights
 
 
 class CountsParts(HealthyTrainer):
-    """The schedule takes a step for every part, not for every update."""
+    """The schedule takes a step for every micro-batch, not for every update."""
 
     def count(self, parts: Sequence[Part]) -> None:
-        """Several steps for one update."""
+        """Count several steps for one update."""
         self.steps += len(parts)
 
 
@@ -103,14 +103,14 @@ KINDS: dict[int, type[HealthyTrainer]] = {
     3: AveragesMeans,
     4: ForgetsTheAverage,
 }
-"""The trainers by their numbers."""
+"""The trainers by number."""
 
 
 def train(number: int, updates: Sequence[Sequence[Part]], val: Part, average: bool = False) -> Run:
     """Train with trainer 1 to 4, or 0, which is healthy.
 
-    Every update is a list of parts. With ``average``, the validation loss is that of the mean of
-    the weights after each update.
+    Every update is a list of micro-batches. With ``average``, the validation loss is that of the
+    mean of the weights after each update.
 
     >>> x, y = torch.eye(2, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
     >>> train(0, [[(x, y)]], (x, y)).weights

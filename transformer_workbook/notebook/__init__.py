@@ -1,4 +1,4 @@
-"""What the notebooks draw, show and train with.
+"""What the notebooks use to draw, to show and to train.
 
 Import from here: ``from transformer_workbook.notebook import ToyTask, table``.
 """

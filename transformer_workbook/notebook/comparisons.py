@@ -1,4 +1,4 @@
-"""Comparisons of trained models: the conditions, their means with intervals, and what is claimed.
+"""Comparisons of trained models: the conditions, their means with intervals, and the claims.
 
 They stand in ``records/comparisons.toml``, beside the records whose rows they compare:
 
@@ -34,15 +34,15 @@ from transformer_workbook.notebook.intervals import (
 from transformer_workbook.notebook.tables import table
 
 RECORDS = Path("records")
-"""The records of the book, as a notebook in its folder sees them."""
+"""The records of the book, as seen from a notebook in its folder."""
 
 SIGNS = {">": 1, "<": -1, "~": 0}
-"""Of the interval of a difference, by the relation that is claimed."""
+"""The test of an interval of a difference, by the relation that is claimed."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Conditions whose runs are compared, and what is claimed of them.
+    """Conditions whose runs are compared, and the claims about them.
 
     All its claims hold together at 95 %: each interval of a difference is widened by their number
     (Bonferroni).
@@ -59,7 +59,7 @@ class Comparison:
     fresh: int = 1  # the first seed that chose no setting
 
     def runs(self, condition: str) -> list[float]:
-        """What the fresh seeds of a condition measured, in their order.
+        """Return what the fresh seeds of a condition measured, in order.
 
         Raises:
             InputError: if the comparison has no such condition, or the records no such rows.
@@ -83,17 +83,17 @@ class Comparison:
         return [math.log(value) if self.log else self.scale * value for value in values]
 
     def mean(self, condition: str) -> Interval:
-        """The mean over the fresh seeds, with its 95 % interval."""
+        """Compute the mean over the fresh seeds, with its 95 % interval."""
         return mean_interval(self.runs(condition))
 
     def difference(self, first: str, second: str) -> Interval:
-        """By how much the mean of the first is larger, for all claims at once."""
+        """Compute by how much the mean of the first is larger, for all claims at once."""
         compare = paired_difference if self.paired else difference
         return compare(self.runs(first), self.runs(second), len(self.claims))
 
 
 def comparisons(folder: Path = RECORDS) -> dict[str, Comparison]:
-    """All comparisons of a folder of records, by their names.
+    """Read all comparisons of a folder of records, by name.
 
     Raises:
         InputError: if a claim has another relation than ``>``, ``<`` and ``~``.
