@@ -110,7 +110,7 @@ def test_files_that_are_missing_or_do_not_fit_are_told(tmp_path, name):
     width = 4 if name.endswith("ids") else 8
     for damaged in (whole[:-width], whole + whole[-width:]):
         (tmp_path / name).write_bytes(damaged)
-        with pytest.raises(InputError, match=r"^the files in .* do not fit together: delete it"):
+        with pytest.raises(InputError, match=r"^the files in .* do not fit together: delete them"):
             read_pairs(tmp_path)
     for damaged in (b"", whole[:-1]):
         (tmp_path / name).write_bytes(damaged)

@@ -322,7 +322,7 @@ def test_sentence_pieces_are_written_and_read(texts_folder):
 def test_what_is_no_model_of_pieces_is_refused(texts_folder):
     with pytest.raises(InputError, match="this is not a model of SentencePiece"):
         SentencePieces(b"nothing", SPECIALS)
-    with pytest.raises(InputError, match="no model of SentencePiece \\(it has 0 bytes"):
+    with pytest.raises(InputError, match="not a model of SentencePiece \\(it has 0 bytes"):
         SentencePieces(b"", SPECIALS)
     for proto in ("!!!!", 5):
         text = json.dumps({"model": {"type": "SentencePiece", "tokens": SPECIALS, "proto": proto}})

@@ -97,7 +97,7 @@ def test_a_chapter_or_a_module_is_asked_for(what: str, found: tuple[str, ...]) -
 
 @pytest.mark.parametrize("what", ["10", "0", "99", "transformers", "translation"])
 def test_what_nothing_is_written_of_is_refused(what: str) -> None:
-    with pytest.raises(InputError, match=f"'{what}' is nothing to check, it must be a chapter"):
+    with pytest.raises(InputError, match=f"'{what}' cannot be checked, it must be a chapter"):
         asked_for(what)
 
 
@@ -393,7 +393,7 @@ PLACES = [
         "decoding",
         {"allowed[:, [PAD, BOS]]": "allowed[:, [PAD, BOS, 3]]"},
         ["decoding, next_log_probs: UNK can never be produced. "
-         "(Wrong by it, too: greedy, beam_search, decode.)"],
+         "(Also wrong because of it: greedy, beam_search, decode.)"],
     ),
     (  # in a function that nothing is asked about by itself
         "tokens",
@@ -620,8 +620,8 @@ def test_the_script_for_teachers_has_a_line_for_every_folder(mine: Path, tmp_pat
 def test_a_folder_without_a_package_is_refused(tmp_path: Path, command: list[str]) -> None:
     result = CliRunner().invoke(app, [*command, str(tmp_path)])
     assert result.exit_code == 2
-    assert f"{tmp_path} has no folder {PACKAGE}: begin one with" in result.stderr
-    with pytest.raises(InputError, match="'10' is nothing to check"):
+    assert f"{tmp_path} has no folder {PACKAGE}: make one with" in result.stderr
+    with pytest.raises(InputError, match="'10' cannot be co check"):
         check_package(tmp_path, 10)
 
 
@@ -665,8 +665,8 @@ def test_a_half_finished_package_trains_with_what_is_right_of_it(
     sizes = [*SIZES, "--steps", 2]
     told = run("train", *sizes, "--out", tmp_path / "theirs", "--package", mine)
     assert told.returncode == 0, told.stderr
-    assert told.stderr.startswith("Yours: multi_head_attention.\nWRONG, so the course's stand in")
-    assert "for yours: loss.\n  loss.py: it cannot be used: it raises SystemExit" in told.stderr
+    assert told.stderr.startswith("Yours: multi_head_attention.\nWRONG, so the course's are used")
+    assert "instead: loss.\n  loss.py: it cannot be used: it raises SystemExit" in told.stderr
     assert "\nThe course's, until yours are written: tokens, " in told.stderr
     assert "their heads" in told.stderr
     assert ours("train", *sizes, "--out", tmp_path / "ours").exit_code == 0
