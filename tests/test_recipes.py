@@ -150,7 +150,7 @@ def test_settings_are_found_in_the_recipe_its_model_and_its_search():
         ({"model": "luong"}, "model cannot be changed: name a single setting, as in d_model=128"),
         ({"sizes": {"d_model": 8}}, "sizes cannot be changed: name a single setting"),
         ({"search": 5}, "search cannot be changed: name a single setting"),
-        ({"hidden_dim": 8}, "hidden_dim is a setting of seq2seq, bahdanau, luong, transformer has"),
+        ({"hidden_dim": 8}, "hidden_dim is a setting of seq2seq, bahdanau, luong, not of"),
         ({"ширина": 5}, "there is no setting 'ширина', there are accumulate, activation, alpha, "),
     ],
 )

@@ -123,7 +123,7 @@ SIZES = {
     ],
     "transformer": [
         ({"heads": 8}, "there is no setting 'heads': did you mean num_heads?"),
-        ({"cell": "gru"}, "cell is a setting of seq2seq, bahdanau, luong, transformer has none."),
+        ({"cell": "gru"}, "cell is a setting of seq2seq, bahdanau, luong, not of transformer."),
         ({"wide": 3}, "there is no setting 'wide', there are d_model, num_layers, "),
         ({"num_kv_heads": 0}, f"num_kv_heads is 0, it must be {SIZE}, or null."),
         ({"share_embeddings": 1}, "share_embeddings is 1, it must be true or false."),
