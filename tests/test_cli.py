@@ -266,7 +266,7 @@ def test_a_corpus_that_moved(tsv, tmp_path):
     result = call("resume", "run", "--steps", 4, "--corpus", changed)
     assert result.exit_code == 2
     assert re.fullmatch(
-        r"Error: .*changed\.tsv has changed since run was begun: [^\n]*\n", result.stderr
+        r"Error: .*changed\.tsv has changed since run was started: [^\n]*\n", result.stderr
     )
     assert Run.open(Path("run")).recipe.corpus == str(moved)
 

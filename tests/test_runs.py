@@ -972,7 +972,7 @@ def test_a_training_whose_checkpoint_is_gone_does_not_begin_anew(tmp_path):
     run.checkpoint.unlink()
     kept = run.weights.read_bytes()
     with pytest.raises(
-        InputError, match=r"checkpoint\.safetensors is gone, .* put it back, or del"
+        InputError, match=r"checkpoint\.safetensors is gone, .* put it back, or also del"
     ):
         train(run, CORPUS)
     assert run.weights.read_bytes() == kept

@@ -97,7 +97,7 @@ BAD_MASKS = {
         (TRIANGLE > 0).expand(4, 3, 5),
         r"mask has the shape \[4, 3, 5\], it must broadcast to \[2, 3, 5\]: it needs the",
     ),
-    "more axes": ((TRIANGLE > 0)[None, None], r"mask has the shape \[1, 1, 3, 5\], it must be"),
+    "more axes": ((TRIANGLE > 0)[None, None], r"mask has the shape \[1, 1, 3, 5\], it must broad"),
 }
 
 

@@ -97,7 +97,7 @@ def test_pairs_and_single_sentences_are_not_mixed():
         Examples.of([([5], [6]), ([5],)])
     with pytest.raises(InputError, match="or a single sentence, like the other examples"):
         batch_of([([5],), ([5], [6])])
-    with pytest.raises(InputError, match="must not hold 0, the padding"):
+    with pytest.raises(InputError, match="must not contain 0, the padding"):
         TextBatch.of([([5, 0],)])
     with pytest.raises(InputError, match="tgt_in is of the type NoneType"):
         perplexity(small_model("transformer"), TEXTS)

@@ -7,7 +7,7 @@ HEADING = "More exercises"
 
 
 def fold(_app: Sphinx, document: nodes.document) -> None:
-    """Put all of the section behind its heading into a fold."""
+    """Put the whole section after its heading into a fold."""
     for section in document.findall(nodes.section):
         title = section.next_node(nodes.title)
         if title is not None and title.parent is section and title.astext() == HEADING:

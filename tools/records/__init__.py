@@ -1,16 +1,16 @@
-"""The records of the book: results that take longer than a chapter has.
+"""The records of the book: results that take too long to compute in a chapter.
 
 A record is a table in book/records, one row a run, and beside it a JSON file that says how it was
-made. A row that is already there is kept; delete a table to make it anew.
+made. A row that exists is kept; delete a table to make it again.
 
-    PYTHONPATH=tools python -m records            # what is missing of all: `make records`
+    PYTHONPATH=tools python -m records            # all missing rows: `make records`
     PYTHONPATH=tools python -m records beams      # … of one table
     PYTHONPATH=tools python -m records --list     # the tables, and how long each takes
 
 ``tables`` reads and writes them, ``costs`` counts and times, ``trials`` chooses the best of equally
-many. ``toy_training`` is what the records on the toy corpus share, ``captions`` those on Multi30k.
+many. ``toy_training`` has what the records on the toy corpus share, ``captions`` those on Multi30k.
 Every other module has the records of one subject; ``bench`` and ``programs`` have those that
-`make bench` and, where there is a graphics card, `make accelerator` make anew.
+`make bench` and, on a machine with a GPU, `make accelerator` measure again.
 """
 
 import inspect
@@ -47,26 +47,26 @@ GROUPS = ("records", "capstone", "bench", "accelerator")
 
 @dataclass(frozen=True)
 class Record:
-    """How a table is made, and how long it takes when nothing of it is there."""
+    """A table: how it is made, and how long that takes from the start."""
 
     name: str  # of its CSV file, without the ending
-    make: Callable[[Tables], Any]  # makes what is missing of it, and first of what it needs
+    make: Callable[[Tables], Any]  # makes missing rows, after those of tables that it needs
     minutes: int  # roughly, on two cores
     group: str = "records"
 
     @property
     def about(self) -> str:
-        """What the table holds, in one line: the first of the docstring of ``make``."""
+        """Return what the table contains, in one line: the first of the docstring of ``make``."""
         return (inspect.getdoc(self.make) or "").splitlines()[0]
 
     @property
     def refuter(self) -> str:
-        """The run that would refute what the book says of it, and its outcome: the other lines."""
+        """Return the run that could refute the book's claim, and its outcome: the other lines."""
         return " ".join((inspect.getdoc(self.make) or "").splitlines()[1:]).strip()
 
     @property
     def note(self) -> dict[str, str]:
-        """What stands beside the table, about it."""
+        """Return the description that is stored beside the table."""
         return {"about": self.about, "refuter": self.refuter}
 
 
@@ -120,24 +120,25 @@ TABLE = {
         Record("bench_accelerator", bench.make_accelerator, 3, "accelerator"),
     )
 }
-"""Every table that is made, by its name, in an order in which each comes after what it needs."""
+"""All tables by name, each after those that it needs."""
 
 
 def names_in(group: str) -> list[str]:
-    """The tables that a target of the Makefile makes."""
+    """Return the tables that a target of the Makefile makes."""
     return [name for name, record in TABLE.items() if record.group == group]
 
 
 def make(names: Sequence[str], folder: Path = RECORDS, check: bool = False) -> None:
-    """Make what is missing of these tables; with ``check``, only see that nothing is.
+    """Make the missing rows of these tables; with ``check``, only find out whether there are any.
 
     Raises:
-        InputError: if there is no table of that name, what is there was made with other versions,
+        InputError: if there is no table of that name, the existing rows were made with other
+        versions,
             or, with ``check``, a row is missing.
     """
     for name in names:
         require_choice("record", name, TABLE)
     notes = {name: record.note for name, record in TABLE.items()}
     for name in names:
-        # What a table needs is always of its own group, so the command is right for both.
+        # The tables that one needs are of its own group, so the command is right for both.
         TABLE[name].make(Tables(folder, f"make {TABLE[name].group}", check, notes))

@@ -20,12 +20,12 @@ from records.trials import SEEDS
 STEPS, RATE = 500, 4e-3
 BEAMS, ALPHAS = (2, 4, 16), (0.0, 0.6, 1.0)
 LENGTHS = (16, 32, 64, 128, 256)
-MARGIN = 1e-6  # nats: what differs by less is equally likely
+MARGIN = 1e-6  # nats: smaller differences count as equal
 
 
 @cache
 def trained(seed: int) -> Transformer:
-    """The small Transformer, trained once in each process."""
+    """Return the small Transformer, trained once in each process."""
     model = build_transformer("sinusoidal", seed)
     train(model, STEPS, RATE, seed)
     return model
@@ -33,7 +33,7 @@ def trained(seed: int) -> Transformer:
 
 @cache
 def greedily(seed: int) -> list[Hypothesis]:
-    """The test split, translated greedily."""
+    """Translate the test split greedily."""
     return greedy(trained(seed), Batch.of(task().examples("test")).src)
 
 
@@ -65,7 +65,7 @@ def search_with_beam(seed: int, beam_size: int, alpha: float) -> Row:
 
 
 def write_cached(model: Transformer, src: Tensor, tgt_in: Tensor) -> Tensor:
-    """The logits after every token, one step at a time with the keys and values kept."""
+    """Compute the logits after every token, one step at a time with a KV cache."""
     state, logits = model.start(src), []
     for token in tgt_in.T:
         last, state = model.step(state, token)
@@ -74,7 +74,7 @@ def write_cached(model: Transformer, src: Tensor, tgt_in: Tensor) -> Tensor:
 
 
 def write_anew(model: Transformer, src: Tensor, tgt_in: Tensor) -> Tensor:
-    """The same with nothing kept but the memory: every step projects it, and reads all, again."""
+    """Compute the same without a KV cache: every step reads memory and tokens again."""
     memory, mask, logits = model.encode(src), padding_mask(src), []
     for t in range(tgt_in.size(1)):
         projected = tuple(layer.cross_attention.project(memory, memory) for layer in model.decoder)
@@ -85,7 +85,7 @@ def write_anew(model: Transformer, src: Tensor, tgt_in: Tensor) -> Tensor:
 
 
 def time_writing(length: int, repeats: int = 3) -> Row:
-    """Time how long it takes to write one sentence of so many tokens, both ways in turns."""
+    """Time the generation of one sentence of that many tokens, both ways in turns."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     config = TransformerConfig(

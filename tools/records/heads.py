@@ -52,13 +52,13 @@ Head = tuple[str, int]  # the name of the attention, and the number of the head
 
 @cache
 def short_task() -> ToyTask:
-    """Short sentences, made once in each process."""
+    """Return short sentences, made once in each process."""
     return ToyTask.of(toy_corpus(max_length=10, max_depth=1))
 
 
 @contextmanager
 def without(layer: MultiHeadAttention, head: int) -> Iterator[None]:
-    """Inside the block, this head adds nothing."""
+    """Ablate a head inside the block: it adds nothing."""
     block = layer.output.weight.detach().chunk(HEADS, dim=1)[head]
     kept = block.clone()
     block.zero_()
@@ -69,7 +69,7 @@ def without(layer: MultiHeadAttention, head: int) -> Iterator[None]:
 
 
 def objects(pair: Pair) -> dict[int, int]:
-    """Verb → head noun of the object that follows it, by position."""
+    """Map each verb to the head noun of the object that follows it, by position."""
     categories, found = [*pair.template.split(), ""], {}
     for verb, category in enumerate(categories):
         if category in ("VT", "VD"):
@@ -82,7 +82,7 @@ def objects(pair: Pair) -> dict[int, int]:
 
 
 def roles(weights: list[Tensor], pairs: list[Pair]) -> tuple[Tensor, Tensor]:
-    """(verbs, heads): the weight from verb to object, and of other words at the same distance."""
+    """Compute (verbs, heads): the weight from verb to object, and for other words so far apart."""
     score, distances, ahead = [], [], defaultdict(list)
     for pair, table in zip(pairs, weights, strict=True):
         found = objects(pair)
@@ -98,7 +98,7 @@ def roles(weights: list[Tensor], pairs: list[Pair]) -> tuple[Tensor, Tensor]:
 
 
 def seen_by(model: nn.Module, examples: list[Example]) -> dict[str, list[Tensor]]:
-    """The weights (heads, query, key) of every attention, for each sentence."""
+    """Compute the weights (heads, query, key) of every attention, for each sentence."""
     found: dict[str, list[Tensor]] = defaultdict(list)
     for example in examples:
         one = Batch.of([example])
@@ -108,7 +108,7 @@ def seen_by(model: nn.Module, examples: list[Example]) -> dict[str, list[Tensor]
 
 
 def end_values(model: Transformer, name: str, examples: list[Example]) -> tuple[Tensor, Tensor]:
-    """(heads,): the mean length of the value of the source's EOS, and of its words."""
+    """Compute (heads,): the mean length of the value of the source's EOS, and of its words."""
     layer, ends, words = model.get_submodule(name), [], []
 
     def look(module: nn.Module, arguments: Any, values: Tensor) -> None:
@@ -129,7 +129,7 @@ def end_values(model: Transformer, name: str, examples: list[Example]) -> tuple[
 def damage_by_head(
     model: Transformer, layers: dict[str, MultiHeadAttention], examples: list[Example]
 ) -> dict[Head, float]:
-    """How many nats a token costs more on average without each head."""
+    """Compute the effect of ablating each head, in nats per token."""
     before, damage = math.log(perplexity(model, examples)), {}
     for name, layer in layers.items():
         for head in range(HEADS):
@@ -139,7 +139,7 @@ def damage_by_head(
 
 
 def weight_of_end(seen: dict[str, list[Tensor]], names: list[str]) -> dict[Head, float]:
-    """The mean weight of the source's EOS, the last key, in each head of these attentions."""
+    """Compute the mean weight of the source's EOS, the last key, in each head."""
     return {
         (name, head): torch.cat([table[head, :-1, -1] for table in seen[name]]).mean().item()
         for name in names
@@ -148,7 +148,7 @@ def weight_of_end(seen: dict[str, list[Tensor]], names: list[str]) -> dict[Head,
 
 
 def measure_heads(model: Transformer, task: ToyTask) -> Row:
-    """Take every head out by itself; find the one that goes from verb to object; look at EOS."""
+    """Ablate every head by itself; find the one that attends from verb to object; look at EOS."""
     test, val = task.examples("test"), task.examples("val")
     layers = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
     damage, damage_on_val = (damage_by_head(model, layers, part) for part in (test, val))
@@ -215,7 +215,7 @@ def train_on_short_sentences(kind: str, rate: float, seed: int) -> Row:
 
 @dataclass(frozen=True)
 class HeadsState(State):
-    """What the decoder keeps between two words."""
+    """The state of the decoder between two words."""
 
     seen: KeyValues  # of the source, for all heads
     mask: Tensor  # (batch, 1, 1, src)
@@ -235,7 +235,7 @@ class LuongWithHeads(Luong):
         return HeadsState(self.attention.project(memory, memory), padding_mask(src), last)
 
     def extend(self, state: HeadsState, tokens: Tensor) -> tuple[Tensor, HeadsState]:
-        """Step through the target words, then look."""
+        """Step through the target words, then attend."""
         s, last = self.decoder(self.tgt_embedding(tokens), tokens != PAD, state.decoder)
         context = self.attention.attend(s, state.seen, state.mask)
         mixed = torch.tanh(self.readout(torch.cat([context, s], dim=-1)))
@@ -243,7 +243,7 @@ class LuongWithHeads(Luong):
 
 
 def take_heads_out(seed: int) -> Row:
-    """Train the decoder of chapter 6; what is right without each head, and how each aligns."""
+    """Train the decoder of chapter 6; measure the ablation of each head, and how each aligns."""
     task = toy_training.task()
     model = task.build(LuongWithHeads, LuongConfig, seed).float()
     toy_training.train(model, DECODER_STEPS, DECODER_RATE, seed)

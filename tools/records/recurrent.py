@@ -36,7 +36,7 @@ MODELS: dict[str, tuple[Any, Any, dict[str, str]]] = {
 
 
 def start_as_recommended(model: nn.Module) -> None:
-    """Let all recurrent weights of a model begin orthogonal, and a gate that forgets open.
+    """Initialise all recurrent weights orthogonal, and a forget gate open.
 
     Source: Saxe et al. 2014; Bahdanau et al. 2015, appendix B.1; Jozefowicz et al. 2015.
     """
@@ -48,7 +48,7 @@ def start_as_recommended(model: nn.Module) -> None:
 
 
 def build_recurrent(name: str, seed: int = 0, **sizes: int) -> Any:
-    """An untrained recurrent translator, whose weights were drawn in float64."""
+    """Build an untrained recurrent translator, whose weights were drawn in float64."""
     kind, config, choices = MODELS[name]
     model = task().build(kind, config, seed, **choices, **sizes)
     start_as_recommended(model)
@@ -58,7 +58,7 @@ def build_recurrent(name: str, seed: int = 0, **sizes: int) -> Any:
 def train_recurrent(
     name: str, rate: float, seed: int, steps: int = STEPS, hidden_dim: int = WIDTH
 ) -> Row:
-    """Train one model and measure everything that its table tells."""
+    """Train one model and measure all columns of its table."""
     model = build_recurrent(name, seed, hidden_dim=hidden_dim)
     tokens = torch.full((1, 12), 5)
     counted = operations(model, tokens, tokens)
@@ -79,7 +79,7 @@ def train_recurrent(
 def time_against_gru(
     build: Callable[[str], Any], name: str, examples: list[Example], repeats: int, steps: int
 ) -> Row:
-    """Time a training step of a model against one of the GRU, in turns of so many steps."""
+    """Time a training step of a model against one of the GRU, in turns of that many steps."""
     torch.set_num_threads(1)
     batches = endless_batches(examples, max_tokens=512, seed=0)
     rounds = [[[next(batches)] for _ in range(steps)] for _ in range(repeats)]
@@ -105,13 +105,13 @@ def time_recurrent(name: str, repeats: int = 20) -> Row:
 
 
 def turned(examples: list[Example], reads: str) -> list[Example]:
-    """The examples as the encoder shall read them; the translations stay as they are."""
+    """Return the examples in the encoder's reading direction; translations stay unchanged."""
     step = {"left to right": 1, "right to left": -1}[reads]
     return [(src[::step], tgt) for src, tgt in examples]
 
 
 def train_looks(reads: str, rate: float, seed: int) -> Row:
-    """Train Luong's model with dot, and count where its strongest weights are, seen from gold."""
+    """Train Luong's model with dot, and count where its strongest weights are, relative to gold."""
     model = build_recurrent("Luong, dot", seed)
     train(model, STEPS, rate, seed, turned(task().examples("train"), reads))
     row = {"reads": reads, "rate": rate, "seed": seed}

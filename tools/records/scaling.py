@@ -1,9 +1,10 @@
 """The record of the factor in the scores: the party of chapter 5, trained with three factors.
 
-Eight children each draw a name, and say which gift the child of that name holds. One head of
+Eight children each draw a name, and answer which gift the child of that name has. One head of
 self-attention learns it, its scores multiplied by 1, 1/√d_k or 1/d_k. Every model has the same
-rates to choose from; the seeds that choose are not those that count. Two models say which part of
-the factor it is, the start or the step; the others, what the matrices of query and key are for.
+rates to choose from; the seeds that choose are not those that are reported. Two models test which
+part of the factor matters, the initialisation or the step; the others, the matrices of query and
+key.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ KEYS = ["model", "d_k", "rate", "seed"]
 
 @dataclass(frozen=True)
 class Kind:
-    """What a model does to its scores; powers are those of √d_k."""
+    """How a model changes its scores; powers are those of √d_k."""
 
     factor: int = 0  # the scores are divided by this power
     start: int = 0  # so is W_Q, before training
@@ -50,12 +51,12 @@ MODELS = FACTORS | PARTS | MATRICES | ITSELF
 
 
 def shuffled(number: int, size: int, generator: torch.Generator) -> Tensor:
-    """Eight different numbers below size, for each of so many parties."""
+    """Draw eight different numbers below size, for each of that many parties."""
     return torch.rand(number, size, generator=generator).argsort(dim=-1)[:, :CHILDREN]
 
 
 def parties(number: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Cards (number, 8, 3) with name, drawn name and gift, and the answers (number, 8)."""
+    """Draw cards (number, 8, 3) with name, drawn name and gift, and the answers (number, 8)."""
     generator = torch.Generator().manual_seed(seed)
     name = shuffled(number, KINDS, generator)
     gift = shuffled(number, KINDS, generator)
@@ -88,26 +89,26 @@ class Party(nn.Module):
                 weight.div_(d_k ** (kind.start / 2))
 
     def roles(self, cards: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The queries, keys and values of all children."""
+        """Compute the queries, keys and values of all children."""
         x = torch.stack([e(cards[..., i]) for i, e in enumerate(self.embeddings)]).sum(0)
         return self.query(x), self.key(x), self.value(x)
 
     def forward(self, cards: Tensor) -> Tensor:
-        """The logits of the gifts, for every child."""
+        """Compute the logits of the gifts, for every child."""
         heard = F.scaled_dot_product_attention(*self.roles(cards), scale=self.scale)
         logits: Tensor = self.output(heard)
         return logits
 
     @torch.no_grad()
     def on_itself(self, cards: Tensor) -> float:
-        """The mean weight that a child gives to itself."""
+        """Compute the mean weight that a child gives to itself."""
         query, key, _ = self.roles(cards)
         weights = (query @ key.mT * self.scale).softmax(dim=-1)
         return float(weights.diagonal(dim1=-2, dim2=-1).mean())
 
 
 def optimizer(model: Party, kind: Kind, d_k: int, rate: float) -> torch.optim.Adam:
-    """Adam at one rate; W_Q takes smaller steps where the kind says so."""
+    """Make Adam with one rate; W_Q takes smaller steps if the kind says so."""
     if kind.matrices == "fixed":
         for matrix in (model.query, model.key):
             matrix.requires_grad_(False)
@@ -123,7 +124,7 @@ def optimizer(model: Party, kind: Kind, d_k: int, rate: float) -> torch.optim.Ad
 
 
 def train_party(name: str, d_k: int, rate: float, seed: int) -> Row:
-    """Train one model, and tell at several steps how it does at parties that it has not seen."""
+    """Train one model, and measure it at several steps on parties that it has not seen."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     kind = MODELS[name]
@@ -146,7 +147,7 @@ def train_party(name: str, d_k: int, rate: float, seed: int) -> Row:
 
 @torch.no_grad()
 def measure(model: Party, step: int) -> Row:
-    """The loss at 500 parties, by which a rate is chosen, and the share right at 500 others."""
+    """Compute the loss at 500 parties, to choose a rate, and the share right at 500 others."""
     cards, answers = parties(500, VALIDATION)
     loss = F.cross_entropy(model(cards).flatten(0, 1), answers.flatten())
     cards, answers = parties(500, TEST)
@@ -155,7 +156,7 @@ def measure(model: Party, step: int) -> Row:
 
 
 def best_rate(rows: list[Row], name: str, d_k: int, step: int) -> float:
-    """The rate whose mean loss after so many steps is lowest, over the seeds that choose."""
+    """Return the rate with the lowest mean loss after some steps, over the seeds that choose."""
     losses: dict[float, float] = {}
     for row in rows:
         if (row["model"], int(row["d_k"])) == (name, d_k) and int(row["seed"]) in CHOOSING:
@@ -165,14 +166,14 @@ def best_rate(rows: list[Row], name: str, d_k: int, step: int) -> float:
 
 
 def rates_of(name: str) -> tuple[float, ...]:
-    """The rates that are tried: every second one where the question is only what can be learned."""
+    """Return the rates that are tried; every second one tells what can be learned."""
     return RATES if name in FACTORS | PARTS else RATES[1::2]
 
 
 def fresh_rates(rows: list[Row], name: str, d_k: int) -> list[float]:
-    """The rates at which the fresh seeds train: the best one after each number of steps.
+    """Return the rates at which the fresh seeds train: the best one after each number of steps.
 
-    With a factor also the best one of the narrowest head after 300 steps, carried to this one.
+    With a factor also the best one of the narrowest head after 300 steps, transferred to this one.
     """
     found = {best_rate(rows, name, d_k, step) for step in STEPS}
     if name in FACTORS:
@@ -181,13 +182,13 @@ def fresh_rates(rows: list[Row], name: str, d_k: int) -> list[float]:
 
 
 def make_scaling(tables: Tables) -> None:
-    """Three factors at three widths, the parts of the factor, and what the matrices are for.
+    """Three factors at three widths, the parts of the factor, and the role of the matrices.
 
-    What would refute "what the factor buys is time": that the head without one is behind by two
-    points after 1,000 steps, each at its best rate. It is behind by 0.2 at d_k = 256, and by less
+    What would refute "the factor saves time": that the head without one is worse by two percentage
+    points after 1,000 steps, each at its best rate. It is worse by 0.2 at d_k = 256, and by less
     at 16 and 64. What would refute "a smaller W_Q and smaller steps make the same run": a loss that
     differs. None of 300 does. "W_Q and W_K have learned who belongs together" was refuted: with
-    both fixed at their random start, the questions are answered as well.
+    both fixed at their random initialisation, the questions are answered as well.
     """
     models = [(name, d_k) for d_k in WIDTHS for name in FACTORS]
     models += [(name, max(WIDTHS)) for name in (*PARTS, *MATRICES)]

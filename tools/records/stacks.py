@@ -19,7 +19,7 @@ KINDS = {"plain, 4": (4, False), "plain, 24": (24, False), "shortcut, 24": (24, 
 RATES = tuple(round(6.25e-6 * 2**k, 8) for k in range(12))
 """Each twice the one before, 0.00000625 to 0.0128."""
 TRIAL_SEEDS, SEEDS = (0, 1), (10, 11, 12, 13, 14)
-"""Those that choose a rate, and those that are reported."""
+"""The seeds that choose a rate, and those that are reported."""
 STEPS, LAST = (150, 600), 20
 USABLE = 0.1
 """A rate is usable if the mean loss of the last 20 steps is below this."""
@@ -28,7 +28,7 @@ KEYS = ["kind", "warmup", "rate", "seed"]
 
 
 def make_data(seed: int) -> tuple[Tensor, Tensor]:
-    """128 points with 8 numbers each, and what to guess for them: mean 0 and variance 1."""
+    """Draw 128 points with 8 numbers each, and their targets with mean 0 and variance 1."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(POINTS, NUMBERS, generator=generator)
     y = torch.sin(2 * x[:, :1]) * x[:, 1:2] + x[:, 2:3]
@@ -36,7 +36,7 @@ def make_data(seed: int) -> tuple[Tensor, Tensor]:
 
 
 class Stack(nn.Module):
-    """Feed-forward networks with He's first weights, each normalised, with or without shortcuts."""
+    """Feed-forward networks with He's initialisation, normalised, with or without shortcuts."""
 
     def __init__(self, depth: int, shortcut: bool) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Stack(nn.Module):
         self.enter, self.leave = nn.Linear(NUMBERS, WIDTH), nn.Linear(WIDTH, 1)
 
     def vectors(self, x: Tensor) -> Tensor:
-        """(points, 8) to (points, width), after the last layer."""
+        """Map (points, 8) to (points, width), after the last layer."""
         y: Tensor = self.enter(x)
         for network, norm in zip(self.networks, self.norms, strict=True):
             y = norm(network(y) + y) if self.shortcut else norm(network(y))
@@ -63,13 +63,13 @@ class Stack(nn.Module):
 
 
 def alike(vectors: Tensor) -> float:
-    """The mean cosine between two different vectors."""
+    """Compute the mean cosine between two different vectors."""
     y = F.normalize(vectors, dim=-1)
     return ((y @ y.T).sum().item() - len(y)) / (len(y) * (len(y) - 1))
 
 
 def train_stack(kind: str, warmup: int, rate: float, seed: int) -> Row:
-    """Train one stack; tell the loss at both steps, and how alike its vectors were at first."""
+    """Train one stack; return the loss at both steps, and the initial similarity of its vectors."""
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(seed)
@@ -93,10 +93,10 @@ def train_stack(kind: str, warmup: int, rate: float, seed: int) -> Row:
 
 
 def make_stacks(tables: Tables) -> None:
-    """The training loss of plain stacks and of one with shortcuts, against the learning rate.
+    """The training loss of plain stacks and of one with shortcuts, over the learning rate.
 
     Refuted if the usable range were no wider with shortcuts once both stacks have a warm-up, which
-    is what a plain stack at a high rate may lack. Run: the five highest rates with a warm-up of 50
+    a plain stack at a high rate may need. Run: the five highest rates with a warm-up of 50
     steps. At those rates the stack with shortcuts still had more usable ones with every seed.
     """
     tasks = [
