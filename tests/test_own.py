@@ -399,7 +399,7 @@ PLACES = [
         "tokens",
         {"tokenizer.normalizer = CLEANING": "tokenizer.normalizer = None"},
         ["tokens, Vocabulary.__init__: texts are not cleaned before they are cut: é of two "
-         "characters stays two. (Wrong by it, too: Vocabulary.subwords.)"],
+         "characters stays two. (Also wrong because of it: Vocabulary.subwords.)"],
     ),
     (  # two mistakes: the second is told as if the first were mended
         "masking",
@@ -407,7 +407,7 @@ PLACES = [
         ["masking, padding_mask: True and False are swapped: padding may be attended to, and words "
          "may not.",
          "masking, causal_mask: a position may attend to the one after it. "
-         "(Wrong by it, too: target_mask.)"],
+         "(Also wrong because of it: target_mask.)"],
     ),
     (  # what is misspelt
         "multi_head_attention",
@@ -621,7 +621,7 @@ def test_a_folder_without_a_package_is_refused(tmp_path: Path, command: list[str
     result = CliRunner().invoke(app, [*command, str(tmp_path)])
     assert result.exit_code == 2
     assert f"{tmp_path} has no folder {PACKAGE}: make one with" in result.stderr
-    with pytest.raises(InputError, match="'10' cannot be co check"):
+    with pytest.raises(InputError, match="'10' cannot be checked"):
         check_package(tmp_path, 10)
 
 

@@ -147,7 +147,7 @@ def draw(found: list[Step], addresses: dict[str, str], kind: str) -> str:
 
 
 def in_words(found: list[Step], addresses: dict[str, str]) -> str:
-    """Write the map as a list, for whoever does not see it and for paper."""
+    """Write the map as a list, for screen readers and paper."""
     written = []
     for part, group in groupby(found, lambda step: step.part):
         chapters = list(group)

@@ -255,7 +255,7 @@ class Laboratory {
       const numbers = Array.from({ length: count }, (_, head) => {
         const id = `${name}.${head}`;
         return make("button", { type: "button", "aria-pressed": String(!this.change.headsOff.has(id)),
-          "aria-label": `${layerName(name)}, head ${head + 1} speaks`, "data-key": id,
+          "aria-label": `${layerName(name)}, head ${head + 1}`, "data-key": id,
           onclick: () => this.set(() => {
             if (!this.change.headsOff.delete(id)) this.change.headsOff.add(id);
           }) }, String(head + 1));

@@ -87,7 +87,7 @@ def sinusoids(length: int, width: int) -> Tensor:
 
 
 def _type_of_the_encoding(m: Any) -> str:
-    torch.set_default_dtype(torch.float32)  # whoever asks puts it back
+    torch.set_default_dtype(torch.float32)  # restored by the caller
     return str(m.sinusoidal_encoding(2, 2).dtype)
 
 
