@@ -357,9 +357,9 @@ def test_what_is_no_model_of_pieces_is_refused(texts_folder):
         ),
         ({"eos_token_id": 3}, r"eos_token_id is 3, .*vocab.json has 0"),
         ({"decoder_start_token_id": 9999}, "decoder_start_token_id is 9999, .* no such token"),
-        ({"decoder_start_token_id": [1]}, r"decoder_start_token_id is \[1\], it must be a whole"),
-        ({"decoder_start_token_id": 1.0}, r"decoder_start_token_id is 1\.0, it must be a whole"),
-        ({"decoder_start_token_id": True}, "decoder_start_token_id is True, it must be a whole"),
+        ({"decoder_start_token_id": [1]}, r"decoder_start_token_id is \[1\], it must be an int"),
+        ({"decoder_start_token_id": 1.0}, r"decoder_start_token_id is 1\.0, it must be an int"),
+        ({"decoder_start_token_id": True}, "decoder_start_token_id is True, it must be an int"),
         ({"d_model": 15}, "d_model is 15, it must be"),
         ({"d_model": 10, "encoder_attention_heads": 5, "decoder_attention_heads": 5}, "shape"),
         ({"max_position_embeddings": 80}, "embed_positions.weight is not sinusoidal"),
@@ -505,5 +505,5 @@ def test_an_imported_run_translates_and_is_not_trained(tmp_path, learning):
     run = Run.open(tmp_path / "run")
     with pytest.raises(InputError, match="its training cannot be resumed"):
         run.require_trainable()
-    with pytest.raises(InputError, match="has sentence pieces, CTranslate2 can only"):
+    with pytest.raises(InputError, match="has sentence pieces, CTranslate2 supports only"):
         export_to_ctranslate2(run, tmp_path / "ct2")
