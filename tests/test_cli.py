@@ -844,7 +844,7 @@ def test_a_line_is_split_into_sentences(trained):
             "2",
             "--best",
             "2",
-        ): "best is 2: where lines",
+        ): "best is 2: with lines",
     }.items():
         assert told in call("translate", trained, "eins", *more).stderr
 
