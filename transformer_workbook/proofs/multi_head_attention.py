@@ -27,7 +27,7 @@ def cuts(split: Any, merge: Any) -> None:
 
     both = notices(lambda x: split(x, 2), merge)
     alone = notices(lambda x: x.view(1, 2, 4, 3), lambda heads: heads.reshape(1, 4, 6))
-    holds("split by view and transpose, all words notice another last word", both == [True] * 4)
+    holds("split by view and transpose, all words notice another last word", all(both))
     holds("split by view alone, only the words 2 and 3 do", alone == [False, False, True, True])
 
 
@@ -92,7 +92,10 @@ def twins(plain: Any, error: Any) -> None:
     one, two = _gradients(alike)
     agree(1e-12, {"the gradient of a head": one, "that of its twin, initialised alike,": two})
     one, two = _gradients(usual)
-    holds("two heads that are initialised differently differ in theirs", (one - two).abs().max() > 0.001)
+    holds(
+        "two heads that are initialised differently differ in theirs",
+        (one - two).abs().max() > 0.001,
+    )
 
 
 def _gradients(layer: Any) -> Float[Tensor, "heads matrices d d_model"]:
