@@ -102,6 +102,28 @@ def test_heads_cost_no_parameters() -> None:
     assert of_heads.parameters.nunique() == 1
 
 
+def test_zero_ablation_of_any_head_of_the_decoders_costs_translations() -> None:
+    ten = record("heads_out")
+    kept = ten[[f"without_{head}" for head in range(1, 5)]]
+    assert (kept.lt(ten.exact, axis=0)).all(axis=None)
+
+
+def test_heads_align_better_together_and_the_one_that_aligns_best_costs_most() -> None:
+    ten = record("heads_out")
+    errors = ten[[f"aer_{head}" for head in range(1, 5)]].to_numpy()
+    kept = ten[[f"without_{head}" for head in range(1, 5)]].to_numpy()
+    rows = range(len(ten))
+    best, worst = (kept[rows, pick].tolist() for pick in (errors.argmin(1), errors.argmax(1)))
+    assert paired_difference(errors.min(1).tolist(), ten.aer_mean.tolist(), 2).sign == 1
+    assert paired_difference(worst, best, 2).sign == 1
+
+
+def test_no_difference_is_seen_between_objects_and_other_words_at_their_distance() -> None:
+    heads = record("heads").query("model == 'Transformer' and seed > 0")
+    scores = heads.object_score.tolist(), heads.object_control.tolist()
+    assert paired_difference(*scores).sign == 0
+
+
 def test_the_cache_saves_more_the_longer_the_sentence() -> None:
     times = record("cache_times").sort_values("length")
     assert times.ratio.is_monotonic_increasing
