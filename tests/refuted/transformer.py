@@ -51,8 +51,8 @@ def shuffled():
     proofs.shuffled(lambda name: (bag, None), Batch.of([(list(range(3, 11)), [4])]))
 
 
-def classic_mistakes():
-    proofs.classic_mistakes(5.0, vocab=148)
+def common_pitfalls():
+    proofs.common_pitfalls(5.0, vocab=148)
 
 
 REFUTED = {
@@ -64,5 +64,5 @@ REFUTED = {
     same_as_torch: "this is not true: fresh or perturbed",
     findings: "this is not true: the correct model passes",
     shuffled: "this is not true: permute the source",
-    classic_mistakes: "this is not true: with large embeddings",
+    common_pitfalls: "this is not true: with large embeddings",
 }

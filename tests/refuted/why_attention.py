@@ -23,8 +23,9 @@ def whole_layers():
     proofs.whole_layers(lambda run, *arguments: 0, matrices, matrices)
 
 
-def waiting():
-    proofs.waiting(lambda step: 1, [[8, 16, 32]] * 2 + [[1] * 3, [2] * 3], matrices, matrices)
+def sequential_operations():
+    chains = [[8, 16, 32]] * 2 + [[1] * 3, [2] * 3]
+    proofs.sequential_operations(lambda step: 1, chains, matrices, matrices)
 
 
 def paths():
@@ -39,7 +40,7 @@ REFUTED = {
     recur_and_convolve: "recur differs from nn.RNN",
     operation_counts: "this is not true: the counter finds 4n²d",
     whole_layers: "this is not true: a multi-head layer needs",
-    waiting: "this is not true: the chain of the package's GRU is n",
+    sequential_operations: "this is not true: the chain of the package's GRU is n",
     paths: "this is not true: the formulas of the text",
     out_of_reach: "this is not true: the gradient by the first",
 }

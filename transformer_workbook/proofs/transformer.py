@@ -158,7 +158,7 @@ def shuffled(candidate: Callable[[str], tuple[Run, Any]], batch: Batch) -> None:
 
 
 @proof
-def classic_mistakes(large: float, vocab: int) -> None:
+def common_pitfalls(large: float, vocab: int) -> None:
     """PyTorch's stack begins with copies; large embeddings give a loss over three times ln V."""
     layer = nn.TransformerEncoderLayer(8, 2, batch_first=True)
     first, second = nn.TransformerEncoder(layer, 2).layers

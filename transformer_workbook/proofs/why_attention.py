@@ -78,7 +78,7 @@ def _complete(attend: Layer, x: Tensor, matrices: Tensor) -> Tensor:
 
 
 @proof
-def waiting(
+def sequential_operations(
     chain: Callable[[Any], int], chains: Sequence[Sequence[int]], attend: Layer, convolve: Layer
 ) -> None:
     """The chain is n in recurrent layers, and does not grow with n in the others."""
