@@ -159,7 +159,7 @@ class Reader:
             ((0,), (0, 1), (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4, 5)),
         )
     ]
-    + [  # a token that some write into the copies stands there already
+    + [  # the token that some write into the copies is there already
         (Reader(((0,), (1, 2), (0, 1, 2))), torch.tensor([5, 7, token]))
         for token in (PAD, BOS, EOS, UNK)
     ]
