@@ -89,6 +89,13 @@ def test_a_single_matrix_for_queries_and_keys_does_not_solve_the_party() -> None
     assert rows[rows.model == "itself, small"].on_itself.max() < 0.5
 
 
+def test_with_shortcuts_more_learning_rates_are_usable() -> None:
+    rows = record("stacks").query("seed >= 10 and warmup == 0")
+    usable = (rows.loss_600 < 0.1).groupby([rows.kind, rows.seed]).sum().astype(float)
+    gain = paired_difference(usable["shortcut, 24"].tolist(), usable["plain, 24"].tolist(), 3)
+    assert gain.sign == 1
+
+
 def test_heads_cost_no_parameters() -> None:
     assert record("heads_cost").parameters.nunique() == 1
     transformers = record("transformers")
