@@ -156,3 +156,13 @@ def test_two_parts_gain_time_and_after_as_many_steps_the_models_are_not_apart(me
         assert gain.sign == COSTS[measure][part]
     ends = (found.loc[model].tolist() for model in zip(*parts.PARTS.values(), strict=True))
     assert paired_difference(*ends, 12).sign == (measure == "val_perplexity")
+
+
+@pytest.mark.parametrize(("name", "exact"), [("Bahdanau", 1), ("Luong, dot", 0)])
+def test_on_longer_toy_sentences_two_recurrent_models_are_better_than_the_transformer(
+    name: str, exact: int
+) -> None:
+    for column, sign in (("exact", exact), ("longer", 1)):
+        mine = fresh("recurrent", column, model=name)
+        theirs = fresh("transformers", column, model="sinusoidal")
+        assert paired_difference(mine, theirs, comparisons=6).sign == sign
