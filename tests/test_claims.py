@@ -57,18 +57,13 @@ def test_a_claim_is_what_the_rows_say(name: str, claim: list[str]) -> None:
 def test_each_condition_has_five_runs_that_chose_nothing_and_a_page_shows_it(name: str) -> None:
     comparison = COMPARISONS[name]
     assert min(len(comparison.runs(condition)) for condition in comparison.conditions) >= 5
-    assert any(f'compare("{name}")' in source for source in PAGES)
+    assert any(f'compare("{name}"' in source for source in PAGES)
 
 
 @pytest.mark.parametrize("budget", [{"steps": 4000}, {"hidden_dim": 256}])
 def test_with_more_steps_or_width_the_share_falls_with_every_bin(budget: dict[str, int]) -> None:
     by_bin = [fresh("recurrent_budgets", column, **budget) for column in BINS]
     assert all(sum(shorter) > sum(longer) for shorter, longer in pairwise(by_bin))
-
-
-def test_bahdanaus_model_falls_off_beyond_the_lengths_of_training() -> None:
-    known, longer = (fresh("recurrent", c, model="Bahdanau") for c in ("16-18", "longer"))
-    assert paired_difference(known, longer, comparisons=3).sign == 1
 
 
 def to_the_right(reads: str) -> Interval:
