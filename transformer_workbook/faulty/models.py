@@ -1,9 +1,9 @@
-"""Faulty models: eight Transformers, each with one bug that is easily made and hard to see.
+"""Mistakes: eight Transformers, each with one mistake that is easily made and hard to see.
 
-This file is the solution of chapter 17. Read it after you have named all eight.
+This file is the solution of chapter 17. Read it when you have named all eight.
 
-A faulty model has the modules, the weights and the shapes of a correct one, under the same names.
-Only one kind of module *computes* something else, as it once did in a published program.
+A patient has the modules, the weights and the shapes of a healthy model, under the same names. Only
+what one kind of module *does* is different, as it was once in a published program.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ SMALL = TransformerConfig(
     max_length=32,
     share_embeddings=True,
 )
-"""The default sizes of a faulty model. It knows the ids 0 to 11."""
+"""The sizes of a patient unless others are given. It knows the ids 0 to 11."""
 
 
 class Alike(nn.Module):
@@ -50,13 +50,13 @@ class Alike(nn.Module):
 
 
 def healthy_kind(kind: type[nn.Module]) -> type[nn.Module]:
-    """Return the class that a faulty one replaces: the one it inherits from, beside Alike."""
+    """Return the class that a faulty one replaces: what it inherits from, beside Alike."""
     _, healthy = kind.__bases__
     return healthy
 
 
 class ForgetsPositions(Alike, SinusoidalPositionalEncoding):
-    """When a decoder reads one token at a time, each token is at position 0."""
+    """A decoder that reads one token at a time gives each of them the position 0."""
 
     def forward(
         self,
@@ -71,30 +71,30 @@ class DividesByAnotherDeviation(Alike, nn.LayerNorm):
     """Layer normalisation with the unbiased deviation, and ε added to it, not under the root."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Compute (x − mean) / (std + ε), where std divides by d − 1."""
+        """(x − mean) / (std + ε), where std divides by d − 1."""
         centred = input - input.mean(-1, keepdim=True)
         return self.weight * centred / (input.std(-1, keepdim=True) + self.eps) + self.bias
 
 
 class CutsAcrossPositions(Alike, MultiHeadAttention):
-    """Heads split by ``view`` alone: one head has numbers of several positions."""
+    """Heads split by ``view`` alone: the numbers of one head come from several positions."""
 
     def split(
         self, x: Float[Tensor, "batch time heads_d"], num_heads: int | None = None
     ) -> Float[Tensor, "batch heads time d"]:
-        """Reshape without a transpose: the shape is right, the axes are not exchanged."""
+        """The right shape; the axes of positions and heads were never exchanged."""
         batch, time, _ = x.shape
         return x.reshape(batch, num_heads or self.num_heads, time, -1)
 
 
 class CutsAcrossPositionsOfTheSource(Alike, CrossAttention):
-    """The same reshape in cross-attention, which is a class of its own."""
+    """The same split in cross-attention, which is a class of its own."""
 
     split = CutsAcrossPositions.split
 
 
 class NeverStopsDropping(Alike, ScaledDotProductAttention):
-    """Dropout that stays on: PyTorch's function drops whenever it gets a probability."""
+    """PyTorch's function drops whenever it is given a probability; nobody told it when not to."""
 
     def forward(
         self,
@@ -103,12 +103,12 @@ class NeverStopsDropping(Alike, ScaledDotProductAttention):
         value: Float[Tensor, "*batch key d_v"],
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query d_v"]:
-        """Attend with dropout on the weights, in training and in evaluation."""
+        """Attention with dropout on its weights, in training and out of it."""
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=0.1)
 
 
 class ReadsPaddingOfTheSource(Alike, DecoderLayer):
-    """Cross-attention without a mask: the decoder attends to the padding of the source."""
+    """The decoder's cross-attention is given no mask: it attends to the padding of the source."""
 
     def forward(
         self,
@@ -119,12 +119,12 @@ class ReadsPaddingOfTheSource(Alike, DecoderLayer):
         memory_mask: Bool[Tensor, "batch 1 1 src"] | None = None,
         positions: Int[Tensor, "#batch tgt"] | None = None,
     ) -> tuple[Float[Tensor, "batch tgt d_model"], KeyValues]:
-        """Apply the layer to any number of new target positions."""
+        """One layer further, for any number of new target positions."""
         return super().forward(x, past, mask, memory, None, positions)
 
 
 class ScalesTooLate(Alike, ScaledDotProductAttention):
-    """The softmax first, then the division by √d_k."""
+    """First the softmax, then the division by √d_k."""
 
     def weights(
         self,
@@ -132,7 +132,7 @@ class ScalesTooLate(Alike, ScaledDotProductAttention):
         key: Float[Tensor, "*batch key d_k"],
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query key"]:
-        """Compute softmax(Q Kᵀ) / √d_k."""
+        """softmax(Q Kᵀ) / √d_k."""
         root = sqrt(query.size(-1))
         return super().weights(query * root, key, mask) / root
 
@@ -143,17 +143,17 @@ class ScalesTooLate(Alike, ScaledDotProductAttention):
         value: Float[Tensor, "*batch key d_v"],
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query d_v"]:
-        """Compute the weighted sum of the values."""
+        """The weighted sum of the values."""
         return self.weights(query, key, mask) @ value
 
 
 class HidesTheFutureInTrainingOnly(Alike, Transformer):
-    """The causal mask is applied only in training mode."""
+    """The causal mask is made only while the model trains."""
 
     def extend(
         self, state: TransformerState, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], TransformerState]:
-        """Read ``tokens``; return the logits of the token after each, and the new state."""
+        """Read ``tokens``; give the logits of the token after each, and the new state."""
         if self.training:
             return super().extend(state, tokens)
         start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
@@ -168,7 +168,7 @@ class HidesTheFutureInTrainingOnly(Alike, Transformer):
 
 
 def _becomes(*kinds: type[nn.Module]) -> Callable[[Transformer], None]:
-    """Replace the class of every module by the one of ``kinds`` that inherits from it."""
+    """Replace every module of a model by the faulty one of ``kinds`` that is like it."""
     faulty = {healthy_kind(kind): kind for kind in kinds}
 
     def change(model: Transformer) -> None:
@@ -180,7 +180,7 @@ def _becomes(*kinds: type[nn.Module]) -> Callable[[Transformer], None]:
 
 
 def _copies_one_layer(model: Transformer) -> None:
-    """Make each stack of deep copies of one layer, so that all start with the same weights."""
+    """Make each stack of deep copies of one layer: all are initialised with the same weights."""
     model.encoder = nn.ModuleList(deepcopy(model.encoder[0]) for _ in model.encoder)
     model.decoder = nn.ModuleList(deepcopy(model.decoder[0]) for _ in model.decoder)
 
@@ -196,14 +196,14 @@ CHANGES: dict[int, Callable[[Transformer], None]] = {
     7: _becomes(ScalesTooLate),
     8: _becomes(HidesTheFutureInTrainingOnly),
 }
-"""The change that gives a correct model its bug, by the number of the patient."""
+"""What makes a healthy model ill, by the number of the patient."""
 
 
 def patient(number: int, config: TransformerConfig = SMALL, seed: int = 0) -> Transformer:
-    """Make a new model, in float64: patient 1 to 8, or 0, which is healthy.
+    """A new model, in float64: patient 1 to 8, or 0, which is healthy.
 
     With the same sizes and the same seed, all nine draw the same random numbers. PyTorch's own
-    generator is not changed.
+    generator is left as it is.
 
     Raises:
         InputError: if there is no patient of that number.

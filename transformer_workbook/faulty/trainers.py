@@ -1,10 +1,10 @@
-"""Faulty trainers: four small training loops, each with a bug that no loss curve shows.
+"""Faulty trainers: four small training loops, each with a mistake that no loss curve shows.
 
-This file is the solution of an exercise of chapter 17. Read it after you have named all four.
+This file is the solution of an exercise of chapter 17. Read it when you have named all four.
 
-They fit y = x · w by gradient descent on the squared error. They get what a trainer
-of a Transformer gets: batches in several micro-batches, a validation set, and the choice to average
-the weights over the steps.
+They fit y = x · w by gradient descent on the squared error. They take what a trainer of a
+Transformer takes: updates that consist of micro-batches, a validation set, and the choice to
+average the weights after each update.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ Part = tuple[Float[Tensor, "_ d"], Float[Tensor, " _"]]
 
 @dataclass(frozen=True)
 class Run:
-    """The result of a training."""
+    """What is known of a training when it is over."""
 
     weights: Float[Tensor, " d"]
     """The weights after the last update."""
@@ -32,7 +32,7 @@ class Run:
 
 
 class HealthyTrainer:
-    """Gradient descent in steps of several micro-batches, which act as one batch."""
+    """Gradient descent in updates of several micro-batches, which act as one batch."""
 
     def __init__(self, width: int, average: bool) -> None:
         self.weights, self.average = torch.zeros(width, dtype=torch.float64), average
@@ -40,16 +40,16 @@ class HealthyTrainer:
         self.steps, self.schedule = 0, inverse_sqrt_schedule(peak=0.2, warmup=2)
 
     def gradient(self, parts: Sequence[Part]) -> Tensor:
-        """Compute the mean gradient over all examples of all micro-batches."""
+        """Sum over all examples of all micro-batches, and divide by their number."""
         return sum(map(self.summed, parts), torch.tensor(0.0)) / sum(len(y) for _, y in parts)
 
     def summed(self, part: Part) -> Tensor:
-        """Compute the summed gradient of the squared errors of one micro-batch."""
+        """Sum the gradients of the squared errors of one micro-batch."""
         x, y = part
         return 2 * (x @ self.weights - y) @ x
 
     def count(self, parts: Sequence[Part]) -> None:
-        """Count one step of the schedule, however many micro-batches there are."""
+        """Count an update as one step of the schedule, however many micro-batches it has."""
         self.steps += 1
 
     def fit(self, updates: Sequence[Sequence[Part]], val: Part) -> None:
@@ -60,12 +60,12 @@ class HealthyTrainer:
             self.passed.append(self.weights)
 
     def chosen(self) -> Tensor:
-        """Return the weights to be evaluated."""
+        """The weights to be evaluated."""
         return torch.stack(self.passed).mean(dim=0) if self.average else self.weights
 
 
 class AveragesMeans(HealthyTrainer):
-    """The mean of the means of micro-batches: an example of a small one counts more."""
+    """The mean of the micro-batches' means: an example of a small one counts more."""
 
     def gradient(self, parts: Sequence[Part]) -> Tensor:
         """Divide each micro-batch by its own number of examples."""
@@ -76,15 +76,15 @@ class TrainsOnValidation(HealthyTrainer):
     """The validation set is among the examples of every update."""
 
     def fit(self, updates: Sequence[Sequence[Part]], val: Part) -> None:
-        """Add the validation set to each update."""
+        """Add one more micro-batch to each update."""
         super().fit([[*parts, val] for parts in updates], val)
 
 
 class ForgetsTheAverage(HealthyTrainer):
-    """The average is kept, but the last weights are evaluated."""
+    """The weights are averaged, and the last ones are evaluated."""
 
     def chosen(self) -> Tensor:
-        """Return the last weights, whatever is asked for."""
+        """Whatever is asked for."""
         return self.weights
 
 
@@ -92,7 +92,7 @@ class CountsParts(HealthyTrainer):
     """The schedule takes a step for every micro-batch, not for every update."""
 
     def count(self, parts: Sequence[Part]) -> None:
-        """Count several steps for one update."""
+        """Several steps for one update."""
         self.steps += len(parts)
 
 
@@ -103,7 +103,7 @@ KINDS: dict[int, type[HealthyTrainer]] = {
     3: AveragesMeans,
     4: ForgetsTheAverage,
 }
-"""The trainers by number."""
+"""The trainers by their numbers."""
 
 
 def train(number: int, updates: Sequence[Sequence[Part]], val: Part, average: bool = False) -> Run:
