@@ -83,7 +83,9 @@ def prose_of(path: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":
         cells = nbformat.reads(text, as_version=4).cells
-        yield from (cell.source for cell in cells if cell.cell_type == "markdown")
+        # A glued number carries its name, which is that of a column.
+        texts = (cell.source for cell in cells if cell.cell_type == "markdown")
+        yield from (re.sub('<span title="[^"]*">', "", source) for source in texts)
     elif path.suffix == ".py":
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
