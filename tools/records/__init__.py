@@ -23,6 +23,7 @@ from annotated_transformer.errors import require_choice
 from records import (
     bench,
     checkpoint,
+    constructions,
     copying,
     decoding,
     growth,
@@ -109,6 +110,7 @@ TABLE = {
         Record("capstone_tried", checkpoint.make_tried, 60, "capstone"),
         Record("capstone_beams", checkpoint.make_checkpoint, 10, "capstone"),
         Record("capstone_lengths", checkpoint.make_lengths, 1, "capstone"),
+        Record("who_acts", constructions.make_who_acts, 1, "capstone"),
         Record("race_speed", race.make_speeds, 5, "capstone"),
         Record("race_tries", race.make_tries, 180, "capstone"),
         Record("race_pace", race.make_pace, 7, "capstone"),

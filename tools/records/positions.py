@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.attention import SelfAttention
 from records.tables import Row, Tables
-from records.trials import SEEDS, tune
+from records.trials import tune
 
 SYMBOLS, LENGTH, SENTENCES, STEPS = 8, 8, 64, 300
 TESTS, LENGTHS, WIDTHS = 1000, (8, 16, 32, 64), (8, 16, 64)
@@ -134,7 +134,7 @@ def make_rotary_reach(tables: Tables) -> None:
 
 
 def make_sinusoid_period(tables: Tables) -> None:
-    """Where a head with sinusoids looks beyond the trained length, by the factor of all frequencies.
+    """Where a head with sinusoids looks beyond the trained length, with other frequencies.
 
     It is the intervention for "the fastest frequency has come round": 2π over the factor.
     """
