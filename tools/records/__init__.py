@@ -102,7 +102,6 @@ TABLE = {
         Record("heads_ablations", heads.make_heads_ablations, 10),
         Record("heads_retrained", heads.make_heads_retrained, 6),
         Record("rotary_reach", positions.make_rotary_reach, 2),
-        Record("sinusoid_period", positions.make_sinusoid_period, 2),
         Record("growth_times", growth.make_growth_times, 3),
         Record("growth", growth.make_growth, 1),
         Record("capstone_tries_speed", tries.make_speeds, 3, "capstone"),

@@ -1,10 +1,8 @@
-"""The records of positions: how far rotary scores carry, and what turns with the fastest sinusoid.
+"""The record of rotary positions: how far they carry beyond the length of training, by width.
 
-The task of chapter 7: say the symbol before, with one head of self-attention, trained on sequences
-of 8 symbols. A rate is chosen with a seed of its own by the loss at that length.
+The task of chapter 7: predict the previous symbol, with one head of self-attention, trained on
+sequences of 8 symbols. A learning rate is chosen with a seed of its own by the loss at that length.
 """
-
-import math
 
 import torch
 from torch import Tensor, nn
@@ -14,11 +12,9 @@ from annotated_transformer.attention import SelfAttention
 from records.tables import Row, Tables
 from records.trials import tune
 
-SYMBOLS, LENGTH, SENTENCES, STEPS = 8, 8, 64, 300
+SYMBOLS, LENGTH, SENTENCES, STEPS, WARMUP = 8, 8, 64, 300, 30
 TESTS, LENGTHS, WIDTHS = 1000, (8, 16, 32, 64), (8, 16, 64)
 RATES = (1e-2, 2e-2, 4e-2)
-FACTORS = (0.8, 1.0, 1.25)
-"""By which all frequencies of the sinusoids are multiplied."""
 
 
 def angles(time: int, width: int) -> Tensor:
@@ -35,38 +31,20 @@ def rotate(x: Tensor) -> Tensor:
 
 
 class OneHead(nn.Module):
-    """Symbols, one head of self-attention whose queries and keys know their positions, logits.
+    """Symbols, one head of self-attention whose queries and keys are rotated, logits."""
 
-    With a factor the positions are sinusoids that are added to the symbols, all their frequencies
-    multiplied by it; without one, queries and keys are rotated.
-    """
-
-    def __init__(self, width: int, factor: float | None = None) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.factor = factor
         self.words = nn.Embedding(SYMBOLS, width)
         self.look = SelfAttention(width, width, width)
         self.output = nn.Linear(width, SYMBOLS)
 
-    def roles(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The queries, keys and values of all positions."""
-        x = self.words(tokens)
-        if self.factor is None:
-            return rotate(self.look.query(x)), rotate(self.look.key(x)), self.look.value(x)
-        turned = self.factor * angles(x.size(1), x.size(2))
-        x = x + torch.stack([turned.sin(), turned.cos()], dim=-1).flatten(-2)
-        return self.look.query(x), self.look.key(x), self.look.value(x)
-
     def forward(self, tokens: Tensor) -> Tensor:
         """(batch, time) to logits (batch, time, symbols)."""
-        logits: Tensor = self.output(F.scaled_dot_product_attention(*self.roles(tokens)))
+        x = self.words(tokens)
+        query, key = rotate(self.look.query(x)), rotate(self.look.key(x))
+        logits: Tensor = self.output(F.scaled_dot_product_attention(query, key, self.look.value(x)))
         return logits
-
-    @torch.no_grad()
-    def weights(self, tokens: Tensor) -> Tensor:
-        """(query, key): the attention, averaged over sequences."""
-        query, key, _ = self.roles(tokens)
-        return (query @ key.mT / math.sqrt(query.size(-1))).softmax(dim=-1).mean(0)
 
 
 def loss_of(model: OneHead, tokens: Tensor) -> Tensor:
@@ -74,15 +52,15 @@ def loss_of(model: OneHead, tokens: Tensor) -> Tensor:
     return F.cross_entropy(model(tokens)[:, 1:].flatten(0, 1), tokens[:, :-1].flatten())
 
 
-def train_one_head(width: int, factor: float | None, rate: float, seed: int) -> OneHead:
-    """Train with Adam and linear decay; weights are drawn in float64."""
+def train_one_head(width: int, rate: float, seed: int) -> OneHead:
+    """Train with Adam, a short warm-up and linear decay; weights are drawn in float64."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     torch.set_default_dtype(torch.float64)
-    model = OneHead(width, factor)
+    model = OneHead(width)
     adam = torch.optim.Adam(model.parameters(), lr=rate, eps=1e-6)
     for step in range(STEPS):
-        adam.param_groups[0]["lr"] = rate * (1 - step / STEPS)
+        adam.param_groups[0]["lr"] = rate * min((step + 1) / WARMUP, 1 - step / STEPS)
         loss = loss_of(model, torch.randint(SYMBOLS, (SENTENCES, LENGTH)))
         adam.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -101,27 +79,15 @@ def train_rotary(model: str, rate: float, seed: int) -> Row:
 
     Of the positions beyond the half of each length, so that every answer is at a new place.
     """
-    trained = train_one_head(int(model), None, rate, seed)
+    trained = train_one_head(int(model), rate, seed)
     row: Row = {"model": model, "rate": rate, "seed": seed}
     with torch.no_grad():
-        row["val_loss"] = round(loss_of(trained, sequences(LENGTH)).item(), 5)
+        row["val_loss"] = f"{loss_of(trained, sequences(LENGTH)).item():.3e}"
         for length in LENGTHS:
             tokens = sequences(length)
             right = trained(tokens)[:, 1:].argmax(-1) == tokens[:, :-1]
             row[f"right_{length}"] = round(right[:, length // 2 - 1 :].double().mean().item(), 4)
     return row
-
-
-def train_sinusoids(model: str, rate: float, seed: int) -> Row:
-    """Train a head with sinusoids; how far beyond the right place it looks in 16 symbols."""
-    factor = float(model)
-    trained = train_one_head(16, factor, rate, seed)
-    weights = trained.weights(sequences(2 * LENGTH))
-    queries = range(LENGTH // 2 + 1, LENGTH)
-    beyond = [int(weights[p, LENGTH:].argmax()) + LENGTH - (p - 1) for p in queries]
-    row: Row = {"model": model, "rate": rate, "seed": seed}
-    row["val_loss"] = round(loss_of(trained, sequences(LENGTH)).item(), 5)
-    return row | {"beyond": round(sum(beyond) / len(beyond), 3)}
 
 
 def make_rotary_reach(tables: Tables) -> None:
@@ -131,12 +97,3 @@ def make_rotary_reach(tables: Tables) -> None:
     """
     widths = [str(width) for width in WIDTHS]
     tune(tables, "rotary_reach", train_rotary, widths, RATES, "val_loss")
-
-
-def make_sinusoid_period(tables: Tables) -> None:
-    """Where a head with sinusoids looks beyond the trained length, with other frequencies.
-
-    It is the intervention for "the fastest frequency has come round": 2π over the factor.
-    """
-    factors = [str(factor) for factor in FACTORS]
-    tune(tables, "sinusoid_period", train_sinusoids, factors, RATES, "val_loss")

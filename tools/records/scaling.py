@@ -139,22 +139,25 @@ class Party(nn.Module):
 
 
 class DeepParty(Party):
-    """Several layers, each a head and a feed-forward network, with shortcuts around both."""
+    """Several layers, each a head and a feed-forward network, normalised before both (pre-norm)."""
 
     def __init__(self, kind: Kind, d_k: int) -> None:
         super().__init__(kind, d_k)
         self.heads = nn.ModuleList([self.head, *(Head(kind, d_k) for _ in range(1, kind.layers))])
         self.joins = nn.ModuleList(nn.Linear(D_V, D_MODEL) for _ in self.heads)
         self.networks = nn.ModuleList(FeedForward(D_MODEL, 4 * D_MODEL) for _ in self.heads)
+        self.norms = nn.ModuleList(nn.LayerNorm(D_MODEL) for _ in range(2 * kind.layers + 1))
         self.output = nn.Linear(D_MODEL, KINDS)
 
     def forward(self, cards: Tensor) -> Tensor:
         """The logits of the gifts, for every child."""
         x = self.embedded(cards)
-        for head, join, network in zip(self.heads, self.joins, self.networks, strict=True):
-            x = x + join(head(x))
-            x = x + network(x)
-        logits: Tensor = self.output(x)
+        layers = zip(self.heads, self.joins, self.networks, strict=True)
+        for number, (head, join, network) in enumerate(layers):
+            before_head, before_network = self.norms[2 * number], self.norms[2 * number + 1]
+            x = x + join(head(before_head(x)))
+            x = x + network(before_network(x))
+        logits: Tensor = self.output(self.norms[-1](x))
         return logits
 
 
@@ -220,6 +223,8 @@ def best_rate(rows: list[Row], name: str, d_k: int, step: int) -> float:
 
 def rates_of(name: str) -> tuple[float, ...]:
     """The rates that are tried: every second one where the question is only what can be learned."""
+    if name in SYMMETRIC:
+        return RATES[:6]
     return RATES if name in FACTORS | PARTS else RATES[1::2]
 
 
@@ -244,8 +249,8 @@ def make_scaling(tables: Tables) -> None:
     both fixed at their random start, the questions are answered as well.
     """
     models = [(name, d_k) for d_k in WIDTHS for name in FACTORS]
-    models += [(name, max(WIDTHS)) for name in (*PARTS, *MATRICES, *SYMMETRIC)]
-    models += [(name, D_MODEL) for name in ITSELF]
+    models += [(name, max(WIDTHS)) for name in (*PARTS, *MATRICES)]
+    models += [(name, D_MODEL) for name in ("shared", *SYMMETRIC, *ITSELF)]
     runs = [
         (*model, rate, seed) for model in models for rate in rates_of(model[0])
         for seed in CHOOSING
