@@ -9,6 +9,7 @@ time: they are those of the cells' outputs and of the bibliography.
 import ast
 import re
 import sys
+from collections.abc import Iterable
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -53,10 +54,10 @@ def address(entry: Entry, up: str) -> str:
     return url.replace("(", "%28").replace(")", "%29")
 
 
-def glued(notebook: NotebookNode) -> dict[str, str]:
+def glued(cells: Iterable[NotebookNode]) -> dict[str, str]:
     """Return the values that the cells have glued, by their names."""
     values = {}
-    for cell in notebook.cells:
+    for cell in cells:
         for output in cell.get("outputs", []):
             if scrap := output.get("metadata", {}).get("scrapbook"):
                 text = output.data[f"{scrap['mime_prefix']}text/plain"]
@@ -97,7 +98,7 @@ def to_plain(markdown: str, values: dict[str, str], up: str = "") -> str:
 
 def make_plain(notebook: NotebookNode, up: str = "") -> NotebookNode:
     """Write the Markdown of a notebook as every viewer shows it."""
-    values = glued(notebook)
+    values = glued(notebook.cells)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = to_plain(cell.source, values, up)

@@ -68,7 +68,7 @@ def six_curves():
 
 REFUTED = {
     smoothing: "your function differs from with ε = 0.0, q written out",
-    parts: "that of its parts differs from the gradient of the whole batch",
+    parts: "that of its micro-batches differs from the gradient of the whole batch",
     noise: "this is not true: the error of the gradient",
     adam: "your steps differs from torch.optim.Adam",
     schedule: "yours differs from the paper's schedule",

@@ -7,7 +7,7 @@ from transformer_workbook.notebook import COLOURS, arrow, box
 
 
 def two_orders() -> None:
-    """Post-norm and pre-norm, each with the way of the shortcut."""
+    """Draw post-norm and pre-norm, each with the path of the shortcut."""
     import matplotlib.pyplot as plt
 
     _, axes = plt.subplots(1, 2, figsize=(5.2, 3.8))
@@ -31,7 +31,7 @@ def _order(ax: Any, title: str, boxes: dict[float, str], end: float) -> None:
 
 
 def learning_rates() -> None:
-    """The loss of three stacks at twelve learning rates, from the record."""
+    """Draw the loss of three stacks at twelve learning rates, from the record."""
     import matplotlib.pyplot as plt
     import pandas as pd
 

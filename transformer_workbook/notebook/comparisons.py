@@ -33,8 +33,8 @@ from transformer_workbook.notebook.intervals import (
 )
 from transformer_workbook.notebook.tables import table
 
-RECORDS = Path("records")
-"""The records of the book, as a notebook in its folder sees them."""
+PLACES = (Path("records"), Path("../records"))
+"""The records of the book, as a lesson sees them and as a page in a folder beside the lessons."""
 
 SIGNS = {">": 1, "<": -1, "~": 0}
 """Of the interval of a difference, by the relation that is claimed."""
@@ -57,6 +57,7 @@ class Comparison:
     log: bool = False  # the natural logarithm of the column is compared
     paired: bool = True  # runs with the same seed met the same batches
     fresh: int = 1  # the first seed that chose no setting
+    decimals: int = 1  # that are shown
 
     def runs(self, condition: str) -> list[float]:
         """What the fresh seeds of a condition measured, in their order.
@@ -92,21 +93,21 @@ class Comparison:
         return compare(self.runs(first), self.runs(second), len(self.claims))
 
 
-def comparisons(folder: Path = RECORDS) -> dict[str, Comparison]:
+def comparisons(folder: Path | None = None) -> dict[str, Comparison]:
     """All comparisons of a folder of records, by their names.
 
     Raises:
         InputError: if a claim has another relation than ``>``, ``<`` and ``~``.
     """
-    path = folder / "comparisons.toml"
-    found = tomllib.loads(path.read_text("utf-8"))
+    folder = folder or next(filter(Path.exists, PLACES))
+    found = tomllib.loads((folder / "comparisons.toml").read_text("utf-8"))
     for comparison in found.values():
         for _, relation, _ in comparison["claims"]:
             require_choice("relation", relation, SIGNS)
     return {name: Comparison(folder, **comparison) for name, comparison in found.items()}
 
 
-def compare(name: str, folder: Path = RECORDS, decimals: int = 1) -> Any:
+def compare(name: str) -> Any:
     """Show a comparison as a table: a row for each condition, its mean, interval and runs.
 
     The text beside it takes its numbers from here: ``{glue:text}`NAME-1``` is the mean of the first
@@ -114,10 +115,10 @@ def compare(name: str, folder: Path = RECORDS, decimals: int = 1) -> Any:
     """
     from myst_nb import glue
 
-    require_choice("comparison", name, known := comparisons(folder))
+    require_choice("comparison", name, known := comparisons())
     comparison = known[name]
     means = {condition: comparison.mean(condition) for condition in comparison.conditions}
-    spec = f".{decimals}f"
+    spec = f".{comparison.decimals}f"
     for number, mean in enumerate(means.values(), start=1):
         glue(f"{name}-{number}", f"{mean.value:{spec}}", display=False)
     for number, (first, _, second) in enumerate(comparison.claims, start=1):
