@@ -117,7 +117,7 @@ LINEAR = "plain, 24, looks linear"
     [
         (DEEP[1], DEEP[0], "of twelve", 150, 0, True),
         (DEEP[1], DEEP[0], "of twelve", 600, 0, True),
-        (DEEP[1], DEEP[0], "of the five highest, warm-up", 600, 50, True),
+        (DEEP[1], DEEP[0], "of the five highest, warm-up", 600, 50, False),
         (LINEAR, DEEP[0], "of twelve", 600, 0, True),
         (DEEP[1], LINEAR, "of twelve", 600, 0, False),
     ],
