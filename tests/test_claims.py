@@ -84,11 +84,26 @@ def test_a_single_matrix_for_queries_and_keys_does_not_solve_the_party() -> None
     assert rows[rows.model == "itself, small"].on_itself.max() < 0.5
 
 
-def test_with_shortcuts_more_learning_rates_are_usable() -> None:
+@pytest.mark.parametrize(
+    ("ours", "theirs", "sign"),
+    [
+        ("shortcut, 24", "plain, 24", 1),
+        ("plain, 24, looks linear", "plain, 24", 1),
+        ("shortcut, 24", "plain, 24, looks linear", 0),
+    ],
+)
+def test_shortcuts_or_linear_first_layers_make_more_learning_rates_usable(
+    ours: str, theirs: str, sign: int
+) -> None:
     rows = record("stacks").query("seed >= 10 and warmup == 0")
     usable = (rows.loss_600 < 0.1).groupby([rows.kind, rows.seed]).sum().astype(float)
-    gain = paired_difference(usable["shortcut, 24"].tolist(), usable["plain, 24"].tolist(), 3)
-    assert gain.sign == 1
+    assert paired_difference(usable[ours].tolist(), usable[theirs].tolist(), 5).sign == sign
+
+
+def test_the_checkpoint_goes_by_the_order_in_active_sentences_and_reads_the_passive() -> None:
+    rows = record("who_acts").set_index("construction")
+    assert (rows["first"]["object first"] >= 19).all()
+    assert (rows["second"]["passive"] >= 14).all()
 
 
 def test_heads_cost_no_parameters() -> None:

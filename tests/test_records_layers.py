@@ -109,17 +109,29 @@ def test_both_deep_stacks_have_the_same_weights_and_points() -> None:
     assert all(torch.equal(plain[name], shortcut[name]) for name in plain)
 
 
-def test_the_chapter_shows_how_many_rates_more_are_usable() -> None:
-    for step, warmup, name in (
-        (150, 0, "of twelve, after 150 steps"),
-        (600, 0, "of twelve, after 600 steps"),
-        (600, 50, "of the five highest, with warm-up"),
-    ):
-        value, low, high = paired(
-            *(usable(kind, step, warmup) for kind in DEEP[::-1]), comparisons=3
-        )
-        assert [name, f"{value:.1f}", f"{low:.1f} to {high:.1f}"] in rows_of("a10c5d04")
-        assert low > 0  # "with a warm-up and without"
+LINEAR = "plain, 24, looks linear"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "group", "step", "warmup", "more"),
+    [
+        (DEEP[1], DEEP[0], "of twelve", 150, 0, True),
+        (DEEP[1], DEEP[0], "of twelve", 600, 0, True),
+        (DEEP[1], DEEP[0], "of the five highest, warm-up", 600, 50, False),
+        (LINEAR, DEEP[0], "of twelve", 600, 0, True),
+        (DEEP[1], LINEAR, "of twelve", 600, 0, False),
+    ],
+)
+def test_the_chapter_shows_how_many_rates_more_are_usable(
+    ours: str, theirs: str, group: str, step: int, warmup: int, more: bool
+) -> None:
+    pair = (usable(kind, step, warmup) for kind in (ours, theirs))
+    value, low, high = paired(*pair, comparisons=5)
+    short = {DEEP[0]: "plain", DEEP[1]: "shortcut", LINEAR: "looks linear"}
+    row = [short[ours], short[theirs], group, str(step)]
+    assert [*row, f"{value:.1f}", f"{low:.1f} to {high:.1f}"] in rows_of("a10c5d04")
+    assert (low > 0) == more
+    assert high > 0
 
 
 @pytest.mark.parametrize("step", stacks.STEPS)

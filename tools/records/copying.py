@@ -148,7 +148,9 @@ class Copier(nn.Module):
         return logits
 
 
-def learn(name: str, length: int, rate: float, seed: int, most: int = STEPS) -> Row:
+def learn(
+    name: str, length: int, rate: float, seed: int, most: int = STEPS, warmup: int = WARMUP
+) -> Row:
     """Train until enough is right or the steps are used up; return how many there were."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
@@ -157,7 +159,7 @@ def learn(name: str, length: int, rate: float, seed: int, most: int = STEPS) -> 
     step, right = 0, 0.0
     while step < most and right < LEARNED:
         step += 1
-        optimizer.param_groups[0]["lr"] = rate * min(1, step / WARMUP)
+        optimizer.param_groups[0]["lr"] = rate * min(1, step / warmup)
         x = torch.randint(SYMBOLS, (SENTENCES, length))
         optimizer.zero_grad()
         loss: Any = F.cross_entropy(model(x), x[:, 0])
@@ -224,3 +226,36 @@ def make_copying(tables: Tables) -> None:
     rows = make_copying_rates(tables)
     tasks = [(*case, best_rate(rows, *case), seed) for case in CASES for seed in FRESH_SEEDS]
     tables.extend("copying", learn, tasks, ["model", "length", "rate", "seed"])
+
+
+WARMUPS, BETWEEN = (10, 50), (3**-0.5, 1.0, 3**0.5)
+FINER = ("self-attention", "GRU with slow gates")
+FINER_KEYS = ["model", "length", "warmup", "rate", "seed"]
+
+
+def learn_warmed_up(name: str, length: int, warmup: int, rate: float, seed: int) -> Row:
+    """Train as `learn` does, with a warm-up of so many steps."""
+    row = learn(name, length, rate, seed, warmup=warmup)
+    return {"model": name, "length": length, "warmup": warmup} | row
+
+
+def make_copying_finer(tables: Tables) -> None:
+    """Attention and the GRU with slow gates at 81 symbols, with rates between those of the grid.
+
+    It is the other method for "the GRU needs so many steps more": a finer grid, and another warm-up
+    for each side.
+    """
+    coarse, length = make_copying_rates(tables), 81
+    tasks = [
+        (name, length, warmup, round(best_rate(coarse, name, length) * factor, 6), seed)
+        for name in FINER for warmup in WARMUPS for factor in BETWEEN
+        for seed in TUNING_SEEDS + MORE_SEEDS
+    ]  # fmt: skip
+    rows = tables.extend("copying_finer", learn_warmed_up, tasks, FINER_KEYS)
+    for name in FINER:
+        for warmup in WARMUPS:
+            mine = [row for row in rows if int(row["warmup"]) == warmup]
+            mine = [row for row in mine if int(row["seed"]) >= min(TUNING_SEEDS)]
+            best = best_rate(mine, name, length)
+            tasks += [(name, length, warmup, best, seed) for seed in FRESH_SEEDS]
+    tables.extend("copying_finer", learn_warmed_up, tasks, FINER_KEYS)

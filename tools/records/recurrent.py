@@ -1,17 +1,18 @@
 """The records of recurrent translators, without attention and with it."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.batches import Batch
 from annotated_transformer.evaluation import forced_attention
 from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.luong import Luong, LuongConfig
+from annotated_transformer.luong import DotAttention, GeneralAttention, Luong, LuongConfig
 from annotated_transformer.recurrent import LSTMCell, RNNCell
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.training import Trainer, endless_batches
@@ -35,6 +36,33 @@ MODELS: dict[str, tuple[Any, Any, dict[str, str]]] = {
 }
 
 
+class ScaledDot(DotAttention):
+    """score(s, h) = sᵀ h / √d."""
+
+    def scores(self, query: Tensor, key: Tensor) -> Tensor:
+        """Those of the dot product, brought back to variance 1."""
+        return super().scores(query, key) / math.sqrt(query.size(-1))
+
+
+class ScaledGeneral(GeneralAttention, ScaledDot):
+    """score(s, h) = sᵀ W_a h / √d."""
+
+
+class ScaledLuong(Luong):
+    """Luong's model with its score divided by √d."""
+
+    def __init__(self, config: LuongConfig) -> None:
+        super().__init__(config)
+        hidden = config.hidden_dim
+        self.attention = ScaledDot() if config.score == "dot" else ScaledGeneral(hidden, hidden)
+
+
+SCALED: dict[str, tuple[Any, Any, dict[str, str]]] = {
+    "Luong, dot / √d": (ScaledLuong, LuongConfig, {"score": "dot"}),
+    "Luong, general / √d": (ScaledLuong, LuongConfig, {"score": "general"}),
+}
+
+
 def start_as_recommended(model: nn.Module) -> None:
     """Initialise all recurrent weights orthogonal, and a forget gate open.
 
@@ -49,7 +77,7 @@ def start_as_recommended(model: nn.Module) -> None:
 
 def build_recurrent(name: str, seed: int = 0, **sizes: int) -> Any:
     """Build an untrained recurrent translator, whose weights were drawn in float64."""
-    kind, config, choices = MODELS[name]
+    kind, config, choices = (MODELS | SCALED)[name]
     model = task().build(kind, config, seed, **choices, **sizes)
     start_as_recommended(model)
     return model.float()
@@ -140,6 +168,15 @@ def make_recurrent(tables: Tables) -> None:
     "concat". Run: it is behind on those sentences.
     """
     tune(tables, "recurrent", train_recurrent, MODELS, RATES)
+
+
+def make_recurrent_scaled(tables: Tables) -> None:
+    """Luong's model with its dot products divided by √d, as attention of today divides them.
+
+    It is the other method for "concat is ahead of general because it can express more": general,
+    as expressive as before, with scores of another size.
+    """
+    tune(tables, "recurrent_scaled", train_recurrent, SCALED, RATES)
 
 
 def make_recurrent_budgets(tables: Tables) -> None:

@@ -37,7 +37,12 @@ def learning_rates() -> None:
 
     record = pd.read_csv("records/stacks.csv")
     usual = record[(record.seed >= 10) & (record.warmup == 0)]
-    marks = {"plain, 4": ("s:", 3), "plain, 24": ("o-", 4), "shortcut, 24": ("v--", 0)}
+    marks = {
+        "plain, 4": ("s:", 3),
+        "plain, 24": ("o-", 4),
+        "plain, 24, looks linear": ("D-.", 2),
+        "shortcut, 24": ("v--", 0),
+    }
     fig, ax = plt.subplots(figsize=(5.2, 3.6))
     for kind, (mark, colour) in marks.items():
         some = usual[usual.kind == kind]
@@ -50,5 +55,5 @@ def learning_rates() -> None:
     ax.set_yticks(range(-4, 1), ["$10^{-4}$ or less", *powers])
     ax.set(xscale="log", xlabel="learning rate", ylabel="training loss")
     title = "stack, number of layers"
-    fig.legend(title=title, loc="outside upper center", ncols=3, frameon=False)
+    fig.legend(title=title, loc="outside upper center", ncols=2, frameon=False)
     plt.show()
