@@ -28,7 +28,6 @@ from transformer_workbook.notebook.intervals import (
     mean_interval,
     paired_difference,
     share_interval,
-    verdict,
 )
 from transformer_workbook.notebook.listing import show_source
 from transformer_workbook.notebook.of_torch import differs_from_torch
@@ -61,5 +60,4 @@ __all__ = [
     "train_briefly",
     "train_once",
     "use_course_style",
-    "verdict",
 ]

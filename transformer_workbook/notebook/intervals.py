@@ -132,24 +132,6 @@ def share_interval(
     return Interval(successes / trials, float(found.low), float(found.high))
 
 
-def verdict(ours: str, theirs: str, gain: Interval, unit: str = "", spec: str = ".1f") -> str:
-    """Say what an interval of ours - theirs shows, where more is better.
-
-    >>> verdict("GRU", "RNN", Interval(2.0, 1.0, 3.0), " points")
-    'GRU is ahead of RNN by 2.0 [1.0, 3.0] points'
-    >>> verdict("GRU", "RNN", Interval(-2.0, -3.0, -1.0), " points")
-    'RNN is ahead of GRU by 2.0 [1.0, 3.0] points'
-    >>> verdict("GRU", "RNN", Interval(2.0, -1.0, 5.0), " points")
-    'we see no difference between GRU and RNN: 2.0 [-1.0, 5.0] points'
-    """
-    if gain.sign < 0:
-        ours, theirs = theirs, ours
-        gain = Interval(-gain.value, -gain.high, -gain.low)
-    if gain.sign:
-        return f"{ours} is ahead of {theirs} by {gain:{spec}}{unit}"
-    return f"we see no difference between {ours} and {theirs}: {gain:{spec}}{unit}"
-
-
 def _joint(level: float, comparisons: int) -> float:
     if not 0 < level < 1 or comparisons < 1:
         raise InputError(f"level={level} must be in (0, 1), comparisons={comparisons} at least 1.")
