@@ -13,8 +13,8 @@ They stand in ``records/comparisons.toml``, beside the records whose rows they c
 
 A condition names a column and the values by which its rows are found; ``best`` takes those rows
 whose learning rate had the lowest mean of that column over the seeds that choose. Only fresh seeds
-are compared, those from ``fresh`` on (1 unless said otherwise). A claim is ``>`` or ``<`` if the
-interval of the difference lies on that side of zero, ``~`` if it contains zero.
+are compared, those between the two of ``fresh``, 1 to 99 unless said otherwise. A claim is ``>`` or
+``<`` if the interval of the difference lies on that side of zero, ``~`` if it contains zero.
 """
 
 import math
@@ -56,7 +56,7 @@ class Comparison:
     scale: float = 100.0  # from the column's unit to that of the measure: from shares to per cent
     log: bool = False  # the natural logarithm of the column is compared
     paired: bool = True  # runs with the same seed met the same batches
-    fresh: int = 1  # the first seed that chose no setting
+    fresh: Sequence[int] = (1, 99)  # the first and the last seed that chose no setting
     decimals: int = 1  # that are shown
 
     def runs(self, condition: str) -> list[float]:
@@ -75,9 +75,9 @@ class Comparison:
         for name, value in where.items():
             rows = rows[rows[name] == value]
         if best:
-            trials = rows[rows.seed < self.fresh]
+            trials = rows[~rows.seed.between(*self.fresh)]
             rows = rows[rows.rate == trials.groupby("rate")[best].mean().idxmin()]
-        found = rows[rows.seed >= self.fresh].sort_values("seed")
+        found = rows[rows.seed.between(*self.fresh)].sort_values("seed")
         if found.empty or found.seed.duplicated().any():
             raise InputError(f"{condition!r} has to find one row for each fresh seed: {where}.")
         values = found[column].tolist()

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from transformer_workbook.notebook import comparisons
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 
@@ -135,3 +136,5 @@ def numbers() -> None:
     most = runs.groupby("model")[["right_100", "right_300", "right_1000"]].max().max(axis=1)
     glue("shared-most", f"{most['shared']:.1%}", display=False)
     glue("itself-most", f"{max(most['itself'], most['itself, small']):.1%}", display=False)
+    hidden = comparisons()["one_matrix"].mean("own key hidden")
+    glue("one-matrix-hidden", f"{hidden.value:.0f}", display=False)
