@@ -337,8 +337,8 @@ def test_nothing_said_is_what_the_papers_say():
         ({"beam": 0}, "beam is 0, it must be an integer, at least 1"),
         (
             {"sample": True, "best": 2, "seed": 2**63 - 1},
-            f"seed is {2**63 - 1} and best 2: each sample takes the next seed, and the last one is "
-            "9223372036854775807.",
+            f"seed is {2**63 - 1} and best 2: each sample takes the next seed, and the last one "
+            "must be at most 9223372036854775807.",
         ),
         ({"best": 2}, "best is 2, it must be at most the beam, 1, unless sample is set"),
         ({"sample": True, "beam": 2}, "beam is 2, it must be 1 when sample is set"),
@@ -492,8 +492,11 @@ def test_a_beam_with_a_prefix_is_the_best_that_begin_so():
         ([[4]], "there are 1 prefixes for 4 sentences"),
         ([[], [EOS], [], []], r"a prefix is \[2\]: it must have at most \d+ tokens, none of"),
         ([[], [BOS, 4], [], []], "none of them special"),
-        ([[4] * 99, [], [], []], "a prefix is .* it may have 8 tokens"),
-        ([[5, PAD], [], [], []], r"a prefix is \[5, 0\]: it may have \d+ tokens, and no special"),
+        ([[4] * 99, [], [], []], "a prefix is .* it must have at most 8 tokens"),
+        (
+            [[5, PAD], [], [], []],
+            r"a prefix is \[5, 0\]: it must have at most \d+ tokens, none of them special",
+        ),
         ([[5, -1], [], [], []], "an id is -1, it must be an integer from 0 to"),
         ([[VOCAB], [], [], []], "a prefix contains id 6, it must be below 6"),
     ],

@@ -114,7 +114,11 @@ TRUTHS = [normal(3, 4, seed=3) > 0, normal(2, 5, seed=4) > 0]
         (RIGHT, lambda x: torch.where(x > 5, torch.nan, x), "some numbers are nan; the others"),
         (RIGHT, lambda x: torch.where(x > 5, torch.inf, x), "some numbers are infinite; the"),
         (RIGHT, holes, "there is 0 where something else is asked for; all other numbers"),
-        (list(map(holes, RIGHT)), lambda x: torch.where(x == 0, 3, x), "something else stands"),
+        (
+            list(map(holes, RIGHT)),
+            lambda x: torch.where(x == 0, 3, x),
+            "where 0 is asked for there is something else",
+        ),
         (TRUTHS, lambda x: x | (normal(*x.shape, seed=8) > 0), "no True is missing, but some are"),
         (TRUTHS, lambda x: x & (normal(*x.shape, seed=8) > 0), "no True is too many, but some"),
         (RIGHT, lambda x: x[torch.arange(len(x)).roll(1)][:, [1, 2, 0, 3]], "the rows are right"),
@@ -429,7 +433,7 @@ def queries_for_keys(d_model: int, d_k: int, d_v: int) -> nn.Module:
             "self_attention_layer",
             queries_for_keys,
             "this is the right result for other arguments: "
-            "`query.weight` stands for `key.weight`, too.",
+            "`query.weight` is also used for `key.weight`.",
         ),
         (
             "stack_derivatives",

@@ -252,7 +252,9 @@ def test_a_sentence_longer_than_the_model_is_refused():
         small(max_length=4)(SRC, TGT)
     model = small(max_length=5)
     _, state = model.extend(model.start(SRC), TGT)
-    with pytest.raises(InputError, match="at position 5, counted from 0, and the model knows 5"):
+    with pytest.raises(
+        InputError, match="at position 5, counted from 0, and the model has 5 positions"
+    ):
         model.extend(state, TGT[:, :2])
 
 

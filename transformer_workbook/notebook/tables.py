@@ -34,7 +34,7 @@ def table(
     for axis, names in (("index", rows), ("columns", columns)):
         size = len(getattr(frame, axis))
         if names is not None and len(names) != size:
-            raise InputError(f"there are {len(names)} names for the {axis}, it must be {size}.")
+            raise InputError(f"{axis}: {len(names)} names are given for {size} entries.")
         if names is not None:
             setattr(frame, axis, pd.Index(list(names)))
     unnamed = [isinstance(part, pd.RangeIndex) for part in (frame.index, frame.columns)]
