@@ -62,5 +62,5 @@ REFUTED = {
     positions: "the package differs from the formula",
     equal_norms: "this is not true: every run with positions answers every question",
     fastest_hand: "this is not true: all frequencies × 0.8: position 6 attends 8",
-    rotary: "this is not true: they are not those without a rotation",
+    rotary: "this is not true: without the rotation the scores are others",
 }

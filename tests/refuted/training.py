@@ -74,5 +74,5 @@ REFUTED = {
     schedule: "yours differs from the paper's schedule",
     trainer: "your class differs from plain PyTorch",
     learning_curve: "this is not true: without smoothing and dropout",
-    six_curves: "this is not true: A does what the solution says",
+    six_curves: "this is not true: each of the six curves does what the solution says",
 }

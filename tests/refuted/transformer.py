@@ -56,7 +56,7 @@ def common_pitfalls():
 
 
 REFUTED = {
-    pencil: "the pencil's memory differs from the memory of the package",
+    pencil: "the memory computed by hand differs from the memory of the package",
     whole_pass: "your transformer differs from the package",
     base_model: "this is not true: each part has as many",
     dependencies: "this is not true: the correct model depends on the whole source",

@@ -42,5 +42,5 @@ REFUTED = {
     whole_layers: "this is not true: a multi-head layer needs",
     sequential_operations: "this is not true: the chain of the package's GRU is n",
     paths: "this is not true: the formulas of the text",
-    out_of_reach: "this is not true: the gradient by the first",
+    out_of_reach: "this is not true: the gradient with respect to the first",
 }

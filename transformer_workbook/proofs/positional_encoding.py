@@ -26,7 +26,7 @@ def bag_of_words(layer: Any) -> None:
         )
         claim = "in all 120 orders of five words the same outputs, permuted, to 1e-12"
         holds(f"{name}: {claim}", same.max() < 1e-12)
-        holds("with positions only in the first order", moved.min() > 0.001)
+        holds("with positions added, another order gives other outputs", moved.min() > 0.001)
 
 
 @proof
@@ -106,7 +106,7 @@ def equal_norms(models: Mapping[str, Any], right: Any) -> None:
     holds(claim, shares == {"100% (100–100%)"})
     norms = models["learned"][0].positions.table[:8].norm(dim=1)
     holds(
-        "the lengths of learned positions differ by a tenth and more",
+        "the norms of learned positions differ by a tenth and more",
         norms.max() > 1.1 * norms.min(),
     )
 
@@ -149,7 +149,7 @@ def rotary(rotate: Any, rotation: Any) -> None:
     scores, later = rotate(q) @ rotate(k).T, torch.arange(3, 8)  # (query, key)
     moved = rotate(q, later) @ rotate(k, later).T
     agree(1e-12, {"the scores": scores, "those three positions on": moved})
-    holds("they are not those without a rotation", (scores - q @ k.T).abs().max() > 0.1)
+    holds("without the rotation the scores are others", (scores - q @ k.T).abs().max() > 0.1)
     here, there = sinusoidal_encoding(8, 16).unfold(0, 5, 3).mT  # positions 0 to 4, and 3 to 7
     gap = (q + here) @ (k + here).T - (q + there) @ (k + there).T
     holds("with sinusoids added, the scores change", gap.abs().max() > 0.1)

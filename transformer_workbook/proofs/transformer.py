@@ -44,7 +44,7 @@ def pencil(
         model.tgt_embedding.tokens.weight[[2, 4, 5, 6]] = table
         read = model.encode(torch.tensor([[4, 5, 6]]))[0]
         written = model(torch.tensor([[4, 5, 6]]), torch.tensor([[1]]))[0, 0, [2, 4, 5, 6]]
-    agree(1e-3, {"the memory of the package": read, "the pencil's memory": memory})
+    agree(1e-3, {"the memory of the package": read, "the memory computed by hand": memory})
     agree(1e-3, {"the logits of the package": written, "the pencil's logits": logits})
 
 
@@ -57,7 +57,9 @@ def whole_pass(run: Run, model: Transformer, batch: Batch) -> None:
     x = side.tokens(batch.src) * math.sqrt(width) + side.positions.table[: batch.src.size(1)]
     agree(1e-12, {"the embedding": side(batch.src), "the sum of two rows": x})
     total = logits.softmax(dim=-1).sum(dim=-1)
-    agree(1e-12, {"the sum of the softmax at each position": total, "1": torch.ones_like(total)})
+    agree(
+        1e-12, {"the sum of the probabilities at each position": total, "1": torch.ones_like(total)}
+    )
 
 
 @proof
