@@ -58,6 +58,7 @@ class Comparison:
     paired: bool = True  # runs with the same seed met the same batches
     fresh: Sequence[int] = (1, 99)  # the first and the last seed that chose no setting
     decimals: int = 1  # that are shown
+    most: float = 100.0  # that can be measured, as 0 is the least: intervals are shown up to there
 
     def runs(self, condition: str) -> list[float]:
         """Return what the fresh seeds of a condition measured, in order.
@@ -86,6 +87,12 @@ class Comparison:
     def mean(self, condition: str) -> Interval:
         """Compute the mean over the fresh seeds, with its 95 % interval."""
         return mean_interval(self.runs(condition))
+
+    def shown(self, mean: Interval) -> tuple[float, float]:
+        """Cut the ends of an interval at what can be measured; a logarithm has no bounds."""
+        if self.log:
+            return mean.low, mean.high
+        return max(0.0, mean.low), min(self.most, mean.high)
 
     def difference(self, first: str, second: str) -> Interval:
         """Compute by how much the mean of the first is larger, for all claims at once."""
@@ -128,7 +135,7 @@ def compare(name: str) -> Any:
         {
             "": condition,
             comparison.measure: f"{mean.value:{spec}}",
-            "95 % interval": f"{mean.low:{spec}} to {mean.high:{spec}}",
+            "95 % interval": " to ".join(f"{end:{spec}}" for end in comparison.shown(mean)),
             "runs": len(comparison.runs(condition)),
         }
         for condition, mean in means.items()

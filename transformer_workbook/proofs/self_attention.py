@@ -87,7 +87,10 @@ def whom_a_child_asks(
         weights = _weights(models["three matrices"], cards)
         itself = _weights(models["X itself"], cards).diagonal(dim1=-2, dim2=-1)
     found = weights[asked].view(right.shape)[right]
-    holds("who is right gives, in the mean, over 90 % to the child it drew", found.mean() > 0.9)
+    holds(
+        "children who are right attend by 90 % and more, on average, to the child they drew",
+        found.mean() > 0.9,
+    )
     holds("with X itself, over 90 % falls on the diagonal", itself.mean() > 0.9)
 
 
