@@ -88,7 +88,7 @@ def whom_a_child_asks(
         itself = _weights(models["X itself"], cards).diagonal(dim1=-2, dim2=-1)
     found = weights[asked].view(right.shape)[right]
     holds(
-        "children who are right attend by 90 % and more, on average, to the child they drew",
+        "children who are right give over 90 % on average to the child they drew",
         found.mean() > 0.9,
     )
     holds("with X itself, over 90 % falls on the diagonal", itself.mean() > 0.9)
