@@ -76,9 +76,24 @@ def test_the_misses_turn_round_with_the_encoder() -> None:
     assert to_the_right("right to left").high < 50
 
 
-def test_attention_without_matrices_does_not_solve_the_party() -> None:
-    rows = record("scaling")
+def test_the_factor_buys_time_and_later_nothing_that_one_would_notice() -> None:
+    factor = COMPARISONS["factor"]
+    early, late = (
+        paired_difference(
+            factor.runs(f"{steps} steps, divided by √d_k"),
+            factor.runs(f"{steps} steps, not divided"),
+            comparisons=7,
+        )
+        for steps in ("100", "1,000")
+    )
+    assert early.low > 10
+    assert -2 < late.low < late.high < 2
+
+
+def test_one_matrix_or_none_for_queries_and_keys_does_not_solve_the_party() -> None:
+    rows = record("scaling").query("model != 'shared' or d_k == 256")
     most = rows.groupby("model")[["right_100", "right_300", "right_1000"]].max().max(axis=1)
+    assert most["shared"] < 1 / 7
     assert max(most["itself"], most["itself, small"]) < 1 / 7
     assert rows[rows.model == "itself, small"].on_itself.max() < 0.5
 
