@@ -1,6 +1,7 @@
 """The layers of the Transformer: attention and feed-forward, each within a residual connection."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -10,15 +11,23 @@ from torch.nn import functional as F
 from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "swish": F.silu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "swish": F.silu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+}
 
 
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W₁ + b₁) W₂ + b₂, applied at each position separately.
 
-    The paper's max(0, z) is the activation "relu"; "swish" uses z / (1 + e⁻ᶻ) instead.
+    The paper's max(0, z) is the activation "relu"; "swish" uses z / (1 + e⁻ᶻ) instead, "gelu"
+    z times the probability that a normal number is below z, and "gelu_tanh" the approximation of
+    it with which GPT-2 was trained.
 
-    Source: Vaswani et al. 2017, section 3.3, equation 2; swish: Ramachandran et al. 2017.
+    Source: Vaswani et al. 2017, section 3.3, equation 2; swish: Ramachandran et al. 2017; GELU:
+    Hendrycks and Gimpel 2016.
     """
 
     def __init__(self, d_model: int, d_ff: int, activation: str = "relu") -> None:

@@ -86,6 +86,28 @@ class TransformerConfig:
         big = {"d_model": 1024, "num_heads": 16, "d_ff": 4096, "dropout": 0.3}
         return cls.base(src_vocab, tgt_vocab, **big | changes)
 
+    @property
+    def heads(self) -> tuple[int | None, ...]:
+        """The sizes of an attention layer, in the order of its arguments."""
+        return self.d_model, self.num_heads, self.d_k, self.d_v, self.num_kv_heads
+
+    def self_attention(self) -> MultiHeadAttention:
+        """Make a self-attention, which applies the positions if their encoding works there."""
+        return ENCODINGS[self.positions].attention(*self.heads)
+
+    def feed_forward(self) -> FeedForward:
+        """Make a feed-forward network."""
+        return FeedForward(self.d_model, self.d_ff, self.activation)
+
+    def residual(self) -> Residual:
+        """Make a residual connection."""
+        return Residual(self.d_model, self.dropout, self.norm_position, self.norm)
+
+    def final_norm(self) -> nn.Module:
+        """Make what stands at the end of a stack: a normalisation in pre-norm, else nothing."""
+        is_pre = self.norm_position == "pre"
+        return make_norm(self.norm, self.d_model) if is_pre else nn.Identity()
+
 
 class Embedding(nn.Module):
     """Token embeddings times √d_model, plus positions, then dropout.
@@ -137,30 +159,17 @@ class Transformer(Translator):
         super().__init__()
         self.config = c = config
         self.max_length = c.max_length
-        heads = (c.d_model, c.num_heads, c.d_k, c.d_v, c.num_kv_heads)
-
-        def self_attention() -> MultiHeadAttention:
-            return ENCODINGS[c.positions].attention(*heads)
-
-        def feed_forward() -> FeedForward:
-            return FeedForward(c.d_model, c.d_ff, c.activation)
-
-        def residual() -> Residual:
-            return Residual(c.d_model, c.dropout, c.norm_position, c.norm)
-
-        def final_norm() -> nn.Module:
-            return make_norm(c.norm, c.d_model) if c.norm_position == "pre" else nn.Identity()
-
         self.tgt_embedding = Embedding(c.tgt_vocab, c)
         self.src_embedding = self.tgt_embedding if c.share_embeddings else Embedding(c.src_vocab, c)
         self.encoder = nn.ModuleList(
-            EncoderLayer(self_attention(), feed_forward(), residual) for _ in range(c.num_layers)
-        )
-        self.decoder = nn.ModuleList(
-            DecoderLayer(self_attention(), CrossAttention(*heads), feed_forward(), residual)
+            EncoderLayer(c.self_attention(), c.feed_forward(), c.residual)
             for _ in range(c.num_layers)
         )
-        self.encoder_norm, self.decoder_norm = final_norm(), final_norm()
+        self.decoder = nn.ModuleList(
+            DecoderLayer(c.self_attention(), CrossAttention(*c.heads), c.feed_forward(), c.residual)
+            for _ in range(c.num_layers)
+        )
+        self.encoder_norm, self.decoder_norm = c.final_norm(), c.final_norm()
         self.output = nn.Linear(c.d_model, c.tgt_vocab)
         nn.init.zeros_(self.output.bias)
         if c.tie_output:

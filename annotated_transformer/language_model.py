@@ -1,0 +1,119 @@
+"""The language model: a stack of decoder layers without cross-attention, which reads text alone."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.inputs import require_ids
+from annotated_transformer.layers import DecoderLayer
+from annotated_transformer.masking import padding_mask, target_mask
+from annotated_transformer.multi_head_attention import KeyValues
+from annotated_transformer.tokens import PAD
+from annotated_transformer.transformer import Embedding, TransformerConfig
+from annotated_transformer.translator import State, Translator
+
+
+@dataclass(frozen=True)
+class LanguageModelConfig(TransformerConfig):
+    """The sizes of a language model: those of a Transformer whose only stack is the decoder."""
+
+    prefix_mask: bool = False  # tokens of the source attend to all of it, not to earlier ones only
+
+
+@dataclass(frozen=True)
+class ReadState(State):
+    """What a language model has read: its tokens, source and target, and their KV cache."""
+
+    tokens: Int[Tensor, "batch read"]
+    past: tuple[KeyValues, ...]  # of each layer
+
+
+class LanguageModel(Translator):
+    """Decoder-only Transformer: p(y₁ … yₘ) = Πₜ p(yₜ | y₁ … yₜ₋₁), by causal self-attention alone.
+
+    It translates by continuing: the source, which ends in ``EOS``, and the target, which begins
+    with ``BOS``, are one sequence, and self-attention to the source takes the place of the encoder
+    and of cross-attention. Reading the source (*prefill*) is one call, writing goes token by token.
+    Positions count tokens and leave out padding, so that it may stand on either side.
+
+    Source: Radford et al. 2018, section 3.1; the prefix mask: Raffel et al. 2020, section 3.2.1.
+
+    >>> model = LanguageModel(LanguageModelConfig.tiny(10, 10))
+    >>> model(torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7]])).shape  # a source and its target
+    torch.Size([1, 2, 10])
+    >>> model(torch.tensor([[1, 7]])).shape  # a text alone
+    torch.Size([1, 2, 10])
+    """
+
+    def __init__(self, config: LanguageModelConfig) -> None:
+        super().__init__()
+        self.config = c = config
+        self.max_length = c.max_length
+        self.tgt_embedding = Embedding(c.tgt_vocab, c)
+        self.src_embedding = self.tgt_embedding if c.share_embeddings else Embedding(c.src_vocab, c)
+        self.decoder = nn.ModuleList(
+            DecoderLayer(c.self_attention(), None, c.feed_forward(), c.residual)
+            for _ in range(c.num_layers)
+        )
+        self.decoder_norm = c.final_norm()
+        self.output = nn.Linear(c.d_model, c.tgt_vocab)
+        nn.init.zeros_(self.output.bias)
+        if c.tie_output:
+            self.output.weight = self.tgt_embedding.tokens.weight
+        for parameter in self.decoder.parameters():
+            if parameter.dim() == 2:
+                nn.init.xavier_uniform_(parameter)
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Check the arguments, a source and its target or a text alone; compute the logits.
+
+        Raises:
+            InputError: as for :meth:`Translator.__call__`.
+        """
+        if len(inputs) != 1:
+            return super().__call__(*inputs)
+        require_ids("tgt_in", inputs[0], self.vocabulary_size("tgt"))
+        return nn.Module.__call__(self, *inputs)
+
+    def forward(self, *inputs: Int[Tensor, "batch _"]) -> Float[Tensor, "batch tgt vocab"]:
+        """Compute the logits of every next token, of the target or of the text."""
+        *src, tgt_in = inputs
+        return self.extend(self.start(*src) if src else self.empty(len(tgt_in)), tgt_in)[0]
+
+    def empty(self, batch: int) -> ReadState:
+        """Return the state of that many texts before their first token."""
+        past = tuple(layer.self_attention.empty(batch) for layer in self.decoder)
+        return ReadState(self.output.weight.new_empty(batch, 0, dtype=torch.long), past)
+
+    def start(self, src: Int[Tensor, "batch src"]) -> ReadState:
+        """Read the source sentences (prefill); return the state before the first target token."""
+        mask = padding_mask(src) if self.config.prefix_mask else target_mask(src)
+        return self.read(self.src_embedding, self.empty(len(src)), src, mask)[1]
+
+    def extend(
+        self, state: ReadState, tokens: Int[Tensor, "batch tgt"]
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], ReadState]:
+        """Read ``tokens``; return the logits of the token after each, and the new state."""
+        start = state.tokens.size(1)
+        mask = target_mask(torch.cat([state.tokens, tokens], dim=1), start)
+        x, state = self.read(self.tgt_embedding, state, tokens, mask)
+        return self.output(self.decoder_norm(x)), state
+
+    def read(
+        self,
+        embedding: Embedding,
+        state: ReadState,
+        tokens: Int[Tensor, "batch new"],
+        mask: Bool[Tensor, "#batch 1 #new read"],
+    ) -> tuple[Float[Tensor, "batch new d_model"], ReadState]:
+        """Let new tokens pass through all layers; return their vectors and the new state."""
+        read = torch.cat([state.tokens, tokens], dim=1)
+        positions = ((read != PAD).cumsum(dim=1) - 1).clamp(min=0)[:, state.tokens.size(1) :]
+        x, past = embedding(tokens, positions), []
+        for layer, before in zip(self.decoder, state.past, strict=True):
+            x, seen = layer(x, before, mask, positions=positions)
+            past.append(seen)
+        return x, replace(state, tokens=read, past=tuple(past))
