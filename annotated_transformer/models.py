@@ -11,6 +11,7 @@ from typing import Any
 
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.settings import build, unknown
@@ -22,6 +23,7 @@ MODELS: dict[str, tuple[type[Translator], type]] = {
     "bahdanau": (Bahdanau, RecurrentConfig),
     "luong": (Luong, LuongConfig),
     "transformer": (Transformer, TransformerConfig),
+    "language": (LanguageModel, LanguageModelConfig),
 }
 """The class of a model, and the class of its configuration."""
 

@@ -19,6 +19,10 @@ MEDIUM_TRANSFORMER = {
     "d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512, "dropout": 0.2,
     "norm_position": "pre", "share_embeddings": True,
 }  # fmt: skip
+SMALL_LANGUAGE_MODEL = SMALL_TRANSFORMER | {"num_layers": 4, "d_ff": 320}
+MEDIUM_LANGUAGE_MODEL = MEDIUM_TRANSFORMER | {"num_layers": 6, "d_ff": 768}
+"""With about as many parameters as the Transformers above."""
+
 BIG_TRANSFORMER = {
     "d_model": 1024, "num_heads": 16, "d_ff": 4096, "dropout": 0.3, "share_embeddings": True
 }  # fmt: skip
@@ -68,8 +72,10 @@ MEANINGS = {
 }
 RECURRENT = ("seq2seq", "bahdanau", "luong")
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
-    "tiny": dict.fromkeys(RECURRENT, SMALL_RECURRENT) | {"transformer": SMALL_TRANSFORMER},
-    "medium": dict.fromkeys(RECURRENT, MEDIUM_RECURRENT) | {"transformer": MEDIUM_TRANSFORMER},
+    "tiny": dict.fromkeys(RECURRENT, SMALL_RECURRENT)
+    | {"transformer": SMALL_TRANSFORMER, "language": SMALL_LANGUAGE_MODEL},
+    "medium": dict.fromkeys(RECURRENT, MEDIUM_RECURRENT)
+    | {"transformer": MEDIUM_TRANSFORMER, "language": MEDIUM_LANGUAGE_MODEL},
     "finetune": {},
     "base": {"transformer": {"share_embeddings": True}},
     "big": {"transformer": BIG_TRANSFORMER},
