@@ -12,7 +12,7 @@ from torch import Tensor
 
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.inputs import require_ids, require_sentences, require_whole
-from annotated_transformer.settings import Size, check_settings
+from annotated_transformer.settings import Share, Size, check_settings
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
 from annotated_transformer.translator import Translator, evaluating
 
@@ -28,6 +28,7 @@ class Search:
     temperature: Annotated[float, Field(ge=1e-3, le=1000)] = 1.0  # above 1: flatter distribution
     top_k: Size | None = None  # sample among the k most probable tokens
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # ... the fewest with this probability mass
+    min_p: Share = 0.0  # ... those with at least this share of the highest probability
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0  # the same seed gives the same samples
     extra_length: Annotated[int, Field(ge=0, le=10**6)] = 50  # most tokens beyond the source's
 
@@ -50,8 +51,11 @@ class Search:
                 f"best is {self.best}, it must be at most the beam, {self.beam}, "
                 "unless sample is set."
             )
-        if not self.sample and (self.temperature, self.top_k, self.top_p) != (1.0, None, 1.0):
-            raise InputError("temperature, top_k and top_p are settings of sampling: set sample.")
+        kept = (self.temperature, self.top_k, self.top_p, self.min_p)
+        if not self.sample and kept != (1.0, None, 1.0, 0.0):
+            raise InputError(
+                "temperature, top_k, top_p and min_p are settings of sampling: set sample."
+            )
 
 
 GREEDY = Search()
@@ -131,14 +135,17 @@ def draw(
     """Sample a token for each row by inverting the cumulative distribution at ``number``.
 
     Tokens are sorted by probability. With temperature T they have p^(1/T), scaled to sum to 1. Then
-    top-k keeps the k most probable, and top-p the fewest most probable whose sum reaches p.
+    top-k keeps the k most probable, top-p the fewest most probable whose sum reaches p, and min-p
+    those that have at least this share of the probability of the most probable one.
 
-    Source: top-k: Fan et al. 2018, section 5.4; top-p: Holtzman et al. 2020, section 3.1.
+    Source: top-k: Fan et al. 2018, section 5.4; top-p: Holtzman et al. 2020, section 3.1; min-p:
+    Nguyen et al. 2024.
     """
     p, token = (log_probs / search.temperature).softmax(dim=-1).sort(dim=-1, descending=True)
     p[:, search.top_k or p.size(1) :] = 0.0
     p = p / p.sum(dim=-1, keepdim=True)
     p = p.masked_fill(p.cumsum(dim=-1) - p >= search.top_p, 0.0)
+    p = p.masked_fill(p < search.min_p * p[:, :1], 0.0)
     passed = p.cumsum(dim=-1) / p.sum(dim=-1, keepdim=True) > number[:, None]
     return token.gather(1, passed.int().argmax(dim=-1, keepdim=True))[:, 0]
 

@@ -21,7 +21,7 @@ from annotated_transformer.decoding import Search
 from annotated_transformer.devices import device_of
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.examples import Example, Examples
-from annotated_transformer.inputs import each_pair, each_text, require_whole
+from annotated_transformer.inputs import each_example, each_text, require_whole
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.tokens import TextPair, Vocabularies
 from annotated_transformer.translation import translate
@@ -247,22 +247,23 @@ def evaluate(
     search: Search,
     gold: Sequence[Links] | None = None,
 ) -> list[Score]:
-    """Compute all scores of a model on sentence pairs.
+    """Compute all scores of a model on sentence pairs, or the perplexity of texts without a source.
 
-    These are those of :func:`score_translations`, the perplexity of the
+    The scores are those of :func:`score_translations`, the perplexity of the
     references, and, where gold alignments are known, the alignment error rate of each
     cross-attention.
 
     Raises:
         InputError: if there are no pairs, or one is longer than the model can read.
     """
-    pairs = [*each_pair(pairs)]
+    pairs = [*each_example(pairs)]
+    examples = vocabularies.encode(pairs)
+    forced = Score("perplexity", perplexity(model, examples), "teacher-forced, per target token")
+    if len(pairs[0]) == 1:
+        return [forced]
     found = translate(model, [source for source, _ in pairs], vocabularies, search)
     scores = score_translations(found, [target for _, target in pairs])
-    examples = vocabularies.encode(pairs)
-    scores.append(
-        Score("perplexity", perplexity(model, examples), "teacher-forced, per target token")
-    )
+    scores.append(forced)
     errors = {} if gold is None else alignment_errors(model, examples, gold)
     scores += [Score("AER", error, f"{name}, mean of heads") for name, error in errors.items()]
     return scores

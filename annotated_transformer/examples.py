@@ -22,8 +22,11 @@ Example = tuple[list[int], ...]
 IDS = np.dtype("<i4")
 STARTS = np.dtype("<i8")
 SIDES = ("src", "tgt")
-FILES = tuple(f"{side}.{kind}" for side in SIDES for kind in ("ids", "starts"))
-"""What :func:`write_pairs` writes."""
+
+
+def files_of(sides: Sequence[str]) -> tuple[str, ...]:
+    """Name the files that :func:`write_examples` writes for these sides."""
+    return tuple(f"{side}.{kind}" for side in sides for kind in ("ids", "starts"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,42 +119,44 @@ class Examples(Sequence[Example]):
         return replace(self, rows=self.rows[self.lengths.max(axis=1, initial=0) <= longest])
 
 
-def write_pairs(folder: Path, chunks: Iterable[Sequence[Example]]) -> None:
-    """Write sentence pairs into a folder; together they need not fit into memory."""
-    totals = dict.fromkeys(SIDES, 0)
+def write_examples(
+    folder: Path, chunks: Iterable[Sequence[Example]], sides: Sequence[str] = SIDES
+) -> None:
+    """Write examples into a folder, side by side; together they need not fit into memory."""
+    totals = dict.fromkeys(sides, 0)
     with ExitStack() as stack:
         ids, starts = (
-            {name: stack.enter_context((folder / f"{name}.{kind}").open("wb")) for name in SIDES}
+            {name: stack.enter_context((folder / f"{name}.{kind}").open("wb")) for name in sides}
             for kind in ("ids", "starts")
         )
-        for name in SIDES:
+        for name in sides:
             starts[name].write(np.zeros(1, STARTS).tobytes())
         for chunk in chunks:
-            for name, sentences in zip(SIDES, zip(*chunk, strict=True), strict=True):
+            for name, sentences in zip(sides, zip(*chunk, strict=True), strict=True):
                 side = Side.of(sentences)
                 ids[name].write(side.ids.tobytes())
                 starts[name].write((side.starts[1:] + totals[name]).tobytes())
                 totals[name] += len(side.ids)
 
 
-def read_pairs(folder: Path) -> Examples:
-    """Map what :func:`write_pairs` wrote into memory: only what is accessed is read.
+def read_examples(folder: Path, sides: Sequence[str] = SIDES) -> Examples:
+    """Map what :func:`write_examples` wrote into memory: only what is accessed is read.
 
     Raises:
         InputError: if the files are missing, or do not fit together.
     """
     try:
-        src, tgt = (
+        read = tuple(
             Side(
                 np.memmap(folder / f"{name}.ids", IDS, "r"),
                 np.memmap(folder / f"{name}.starts", STARTS, "r"),
             )
-            for name in SIDES
+            for name in sides
         )
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{folder} holds no sentence pairs ({error}): delete it, and it is made again."
+            f"{folder} holds no sentences ({error}): delete it, and it is made again."
         ) from error
-    if len(src.starts) != len(tgt.starts) or not (src.fits and tgt.fits):
+    if len({len(side.starts) for side in read}) > 1 or not all(side.fits for side in read):
         raise InputError(f"the files in {folder} do not fit together: delete them to rebuild it.")
-    return Examples((src, tgt), np.arange(len(src.starts) - 1))
+    return Examples(read, np.arange(len(read[0].starts) - 1))

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_ids
 from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import padding_mask, target_mask
@@ -20,6 +21,7 @@ from annotated_transformer.translator import State, Translator
 class LanguageModelConfig(TransformerConfig):
     """The sizes of a language model: those of a Transformer whose only stack is the decoder."""
 
+    has_source: bool = True  # it reads pairs, as one text each; False: texts without a source
     prefix_mask: bool = False  # tokens of the source attend to all of it, not to earlier ones only
 
 
@@ -53,7 +55,8 @@ class LanguageModel(Translator):
         self.config = c = config
         self.max_length = c.max_length
         self.tgt_embedding = Embedding(c.tgt_vocab, c)
-        self.src_embedding = self.tgt_embedding if c.share_embeddings else Embedding(c.src_vocab, c)
+        joint = c.share_embeddings or not c.has_source
+        self.src_embedding = self.tgt_embedding if joint else Embedding(c.src_vocab, c)
         self.decoder = nn.ModuleList(
             DecoderLayer(c.self_attention(), None, c.feed_forward(), c.residual)
             for _ in range(c.num_layers)
@@ -89,7 +92,15 @@ class LanguageModel(Translator):
         return ReadState(self.output.weight.new_empty(batch, 0, dtype=torch.long), past)
 
     def start(self, src: Int[Tensor, "batch src"]) -> ReadState:
-        """Read the source sentences (prefill); return the state before the first target token."""
+        """Read the source sentences (prefill); return the state before the first target token.
+
+        Raises:
+            InputError: if there is a source, and the model was made for texts without one.
+        """
+        if not self.config.has_source:
+            if (src != PAD).any():
+                raise InputError("has_source is False: the model continues a text, without source.")
+            return self.empty(len(src))
         mask = padding_mask(src) if self.config.prefix_mask else target_mask(src)
         return self.read(self.src_embedding, self.empty(len(src)), src, mask)[1]
 

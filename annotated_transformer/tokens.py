@@ -12,8 +12,8 @@ from annotated_transformer.cleaning import CLEANING, clean
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Example
 from annotated_transformer.inputs import (
+    each_example,
     each_id,
-    each_pair,
     each_text,
     require_whole,
     with_short_words,
@@ -215,7 +215,7 @@ class Vocabularies(NamedTuple):
     def learn(cls, pairs: Iterable[TextPair], subwords: int) -> "Vocabularies":
         """Learn a joint vocabulary of that many subwords, or, if it is 0, of words for each side.
 
-        The pairs are read more than once.
+        The pairs, or sentences without a source, are read more than once.
 
         Raises:
             InputError: if one is not a pair of texts, they can be read only once, or ``subwords``
@@ -227,15 +227,18 @@ class Vocabularies(NamedTuple):
                 "can be read more than once."
             )
         if subwords:
-            joint = Vocabulary.subwords(chain.from_iterable(each_pair(pairs)), subwords)
+            joint = Vocabulary.subwords(chain.from_iterable(each_example(pairs)), subwords)
             return cls(joint, joint)
-        return cls(*(Vocabulary.words(pair[side] for pair in each_pair(pairs)) for side in (0, 1)))
+        sides = (0, -1)  # of a single sentence, which is its own target, both are the same
+        return cls(
+            *(Vocabulary.words(pair[side] for pair in each_example(pairs)) for side in sides)
+        )
 
     def encode(self, pairs: Iterable[TextPair]) -> list[Example]:
-        """Encode sentence pairs as ids.
+        """Encode sentence pairs, or sentences without a source, as ids.
 
         Raises:
-            InputError: if one is not a pair of texts.
+            InputError: if one is neither, or not of the kind of the others.
         """
         return list(chain.from_iterable(self.encode_in_chunks(pairs)))
 
@@ -243,7 +246,10 @@ class Vocabularies(NamedTuple):
         self, pairs: Iterable[TextPair], size: int = 10_000
     ) -> Iterator[list[Example]]:
         """Encode sentence pairs that need not fit into memory together, chunk by chunk."""
-        iterator = each_pair(pairs)
+        iterator = each_example(pairs)
         while chunk := list(islice(iterator, size)):
+            if len(chunk[0]) == 1:
+                yield list(zip(self.tgt.encode_all([text for (text,) in chunk]), strict=True))
+                continue
             sources, targets = zip(*chunk, strict=True)
             yield list(zip(self.src.encode_all(sources), self.tgt.encode_all(targets), strict=True))

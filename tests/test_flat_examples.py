@@ -9,7 +9,7 @@ import pytest
 
 from annotated_transformer.batches import pad
 from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Examples, read_pairs, write_pairs
+from annotated_transformer.examples import Examples, read_examples, write_examples
 from small_models import random_examples
 
 EXAMPLES = [*random_examples(60, longest=9, vocab=2**31 - 1), ([], [7]), ([8], []), ([], [])]
@@ -25,8 +25,8 @@ def chunks(examples, size):
 def examples(request, tmp_path):
     if request.param == "in memory":
         return Examples.of(EXAMPLES)
-    write_pairs(tmp_path, chunks(EXAMPLES, 17))
-    return read_pairs(tmp_path)
+    write_examples(tmp_path, chunks(EXAMPLES, 17))
+    return read_examples(tmp_path)
 
 
 def test_it_is_the_sequence_of_its_examples(examples):
@@ -73,8 +73,8 @@ def test_nothing_is_examples_too():
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_what_was_written_is_mapped_and_not_read(tmp_path, size):
-    write_pairs(tmp_path, chunks(EXAMPLES, size))
-    found = read_pairs(tmp_path)
+    write_examples(tmp_path, chunks(EXAMPLES, size))
+    found = read_examples(tmp_path)
     assert list(found) == EXAMPLES
     for side in found.sides:
         assert isinstance(side.ids, np.memmap)
@@ -98,38 +98,38 @@ def test_chunks_are_written_one_by_one_and_never_held_together(tmp_path):
             written.append(weakref.ref(chunk))
             yield chunk
 
-    write_pairs(tmp_path, source())
+    write_examples(tmp_path, source())
     assert len(written) == 4
-    assert list(read_pairs(tmp_path)) == EXAMPLES
+    assert list(read_examples(tmp_path)) == EXAMPLES
 
 
 @pytest.mark.parametrize("name", ["src.ids", "src.starts", "tgt.ids", "tgt.starts"])
 def test_files_that_are_missing_or_do_not_fit_are_told(tmp_path, name):
-    write_pairs(tmp_path, [EXAMPLES])
+    write_examples(tmp_path, [EXAMPLES])
     whole = (tmp_path / name).read_bytes()
     width = 4 if name.endswith("ids") else 8
     for damaged in (whole[:-width], whole + whole[-width:]):
         (tmp_path / name).write_bytes(damaged)
         with pytest.raises(InputError, match=r"^the files in .* do not fit together: delete them"):
-            read_pairs(tmp_path)
+            read_examples(tmp_path)
     for damaged in (b"", whole[:-1]):
         (tmp_path / name).write_bytes(damaged)
-        with pytest.raises(InputError, match=r"holds no sentence pairs \(.*\): delete it"):
-            read_pairs(tmp_path)
+        with pytest.raises(InputError, match=r"holds no sentences \(.*\): delete it"):
+            read_examples(tmp_path)
     (tmp_path / name).unlink()
-    with pytest.raises(InputError, match=rf"holds no sentence pairs \(.*{name}.*\): delete it"):
-        read_pairs(tmp_path)
+    with pytest.raises(InputError, match=rf"holds no sentences \(.*{name}.*\): delete it"):
+        read_examples(tmp_path)
 
 
 @pytest.mark.parametrize("starts", [[0, 0, 2, 3], [1, 2, 2, 3], [0, 3, 2, 3], [0, -7, 2, 3]])
 def test_sentences_that_are_not_one_after_the_other_are_told(tmp_path, starts):
-    write_pairs(tmp_path, [[([5], [6]), ([7], [8]), ([9], [10])]])
-    assert len(read_pairs(tmp_path)) == 3
+    write_examples(tmp_path, [[([5], [6]), ([7], [8]), ([9], [10])]])
+    assert len(read_examples(tmp_path)) == 3
     np.array(starts, "<i8").tofile(tmp_path / "tgt.starts")
     in_order = starts == sorted(starts) and starts[0] == 0
     expected = nullcontext() if in_order else pytest.raises(InputError, match="do not fit together")
     with expected:
-        read_pairs(tmp_path)
+        read_examples(tmp_path)
 
 
 @pytest.mark.usefixtures("as_readers_do")

@@ -189,7 +189,8 @@ def report(run: Run, corpus: Corpus, processes: Processes) -> None:
     """Train a run to its end and print what to do next."""
     stopped = train_run(run, corpus, processes)
     folder = quoted(run.folder)
-    done = f'Trained. Try: annotated-transformer translate {folder} "…"'
+    use = "translate" if len(corpus.languages) == 2 else "generate"
+    done = f'Trained. Try: annotated-transformer {use} {folder} "…"'
     saved = f"Saved. Resume with: {processes.command} resume {folder}"
     if processes.is_main:
         typer.echo(done if stopped is None else saved)

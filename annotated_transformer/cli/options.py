@@ -91,6 +91,23 @@ BeamOption = Annotated[
 AlphaOption = Annotated[
     float | None, typer.Option(help="Exponent of the length penalty; the recipe's if not given.")
 ]
+BestOption = Annotated[int | None, typer.Option(help="How many texts for each line, one a line.")]
+SampleOption = Annotated[
+    bool, typer.Option("--sample", help="Sample tokens at random, with a beam of 1.")
+]
+TemperatureOption = Annotated[
+    float | None, typer.Option(help="Temperature of sampling; above 1: more diverse.")
+]
+TopKOption = Annotated[int | None, typer.Option(help="Sample among the k most probable tokens.")]
+TopPOption = Annotated[
+    float | None,
+    typer.Option(help="Sample among the most probable tokens that sum to this probability."),
+]
+MinPOption = Annotated[
+    float | None,
+    typer.Option(help="Sample among tokens with this share of the highest probability."),
+]
+SeedOption = Annotated[int | None, typer.Option(help="The same seed gives the same samples.")]
 PackageOption = Annotated[
     Path | None,
     typer.Option(

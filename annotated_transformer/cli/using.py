@@ -1,4 +1,4 @@
-"""The commands that use a trained model: translate, evaluate."""
+"""The commands that use a trained model: translate, generate, evaluate."""
 
 import os
 import sys
@@ -14,10 +14,17 @@ from tqdm import tqdm
 from annotated_transformer.cli.options import (
     AlphaOption,
     BeamOption,
+    BestOption,
     DeviceOption,
+    MinPOption,
     PackageOption,
     PrecisionOption,
     RunArgument,
+    SampleOption,
+    SeedOption,
+    TemperatureOption,
+    TopKOption,
+    TopPOption,
     app,
     handed_over,
     one_sentence,
@@ -46,23 +53,13 @@ def translate(
     ] = None,
     beam: BeamOption = None,
     alpha: AlphaOption = None,
-    best: Annotated[
-        int | None, typer.Option(help="How many translations of each line, one a line.")
-    ] = None,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Sample tokens at random, with a beam of 1.")
-    ] = False,
-    temperature: Annotated[
-        float | None, typer.Option(help="Temperature of sampling; above 1: more diverse.")
-    ] = None,
-    top_k: Annotated[
-        int | None, typer.Option(help="Sample among the k most probable tokens.")
-    ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option(help="Sample among the most probable tokens that sum to this probability."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed gives the same samples.")] = None,
+    best: BestOption = None,
+    sample: SampleOption = False,
+    temperature: TemperatureOption = None,
+    top_k: TopKOption = None,
+    top_p: TopPOption = None,
+    min_p: MinPOption = None,
+    seed: SeedOption = None,
     prefix: Annotated[str | None, typer.Option(help="The beginning of every translation.")] = None,
     split_sentences: Annotated[
         str | None,
@@ -114,7 +111,7 @@ def translate(
             beam = 1 if beam is None else beam
         search = searching(
             opened.recipe.search, beam=beam, alpha=alpha, best=best, sample=sample or None,
-            temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
+            temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed,
         )  # fmt: skip
         translator = LineTranslator(opened, search, prefix, precision, split_sentences)
         if text is None:
@@ -172,6 +169,41 @@ def searching(search: Search, **changes: Any) -> Search:
         InputError: if the settings are not those of a search.
     """
     return replace(search, **{name: value for name, value in changes.items() if value is not None})
+
+
+@app.command()
+def generate(
+    run: RunArgument,
+    prompt: Annotated[str, typer.Argument(help="The beginning of the text; it may be empty.")] = "",
+    length: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Most tokens that are added to the prompt.")
+    ] = 50,
+    beam: BeamOption = 1,
+    alpha: AlphaOption = None,
+    best: BestOption = None,
+    sample: SampleOption = False,
+    temperature: TemperatureOption = None,
+    top_k: TopKOption = None,
+    top_p: TopPOption = None,
+    min_p: MinPOption = None,
+    seed: SeedOption = None,
+    device: DeviceOption = "auto",
+    precision: PrecisionOption = "float32",
+    package: PackageOption = None,
+) -> None:
+    """Continue a text with a language model, by the weights of the best validation."""
+    if handed_over(package, generate, locals()):
+        return
+    with one_sentence():
+        require_text(run, prompt)
+        opened = Run.open(run, choose_device(device))
+        search = searching(
+            opened.recipe.search, beam=beam, alpha=alpha, best=best, sample=sample or None,
+            temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed,
+        )  # fmt: skip
+        with computing_in(precision, opened.device):
+            for text in opened.continue_text(prompt, search, length):
+                typer.echo(text)
 
 
 @app.command()

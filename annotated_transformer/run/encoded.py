@@ -13,8 +13,14 @@ from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.errors import InputError
-from annotated_transformer.examples import FILES as PAIRS
-from annotated_transformer.examples import Example, Examples, read_pairs, write_pairs
+from annotated_transformer.examples import (
+    SIDES,
+    Example,
+    Examples,
+    files_of,
+    read_examples,
+    write_examples,
+)
 from annotated_transformer.multi30k import kept_in
 from annotated_transformer.run.files import discard, fill_folder
 from annotated_transformer.run.screen import SCREEN
@@ -56,11 +62,12 @@ def training_pairs(
 
     def encode(folder: Path) -> None:
         chunks = vocabularies.encode_in_chunks(corpus.split("train"))
-        write_pairs(folder, _shown(chunks))
+        write_examples(folder, _shown(chunks), sides)
 
+    sides = SIDES[-len(corpus.languages) :]  # without a source, a sentence is a target
     text = "".join(vocabulary.to_json() for vocabulary in vocabularies)
     name = f"{corpus.checksum}-ids-{sha256(text.encode()).hexdigest()[:16]}"
-    everything = read_pairs(_made_once(name, PAIRS, encode))
+    everything = read_examples(_made_once(name, files_of(sides), encode), sides)
     kept = everything.within(longest)
     return kept, len(everything) - len(kept)
 

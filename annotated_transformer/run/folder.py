@@ -11,12 +11,13 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.decoding import Search
+from annotated_transformer.decoding import Search, decode
 from annotated_transformer.devices import move, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
 from annotated_transformer.examples import Examples
 from annotated_transformer.inputs import require_path
+from annotated_transformer.language_model import LanguageModel
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
     load_progress,
@@ -33,9 +34,9 @@ from annotated_transformer.run.encoded import learned_vocabularies
 from annotated_transformer.run.files import fill_folder, locked, quoted, require_empty
 from annotated_transformer.run.preparation import Prepared, prepare
 from annotated_transformer.run.recipe import Recipe
-from annotated_transformer.tokens import Vocabularies
+from annotated_transformer.tokens import PAD, Vocabularies
 from annotated_transformer.training import load_tensors, tensors_of
-from annotated_transformer.translation import translate
+from annotated_transformer.translation import require_known, translate
 from annotated_transformer.translator import Translator, require_positions
 
 
@@ -75,8 +76,8 @@ class Run:
 
         Raises:
             InputError: if the folder is not empty, it is in that of ``start``, the
-                recipe is for another model, the corpus has only one language, or as for
-                :func:`prepare`, to which ``strict`` is passed.
+                recipe is for another model, the corpus has only one language and the model is
+                a translator, or as for :func:`prepare`, to which ``strict`` is passed.
         """
         folder = require_path("folder", folder)
         if start and Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(start.folder)):
@@ -84,10 +85,12 @@ class Run:
         require_empty(folder, f", or go on with `annotated-transformer resume {quoted(folder)}`")
         device = device or torch.get_default_device()
         if len(corpus.languages) != 2:
-            raise InputError(
-                f"{corpus.name} is read in {corpus.languages[0]} alone: a translator needs a "
-                "source and a target, languages as SRC-TGT."
-            )
+            if recipe.model != "language":
+                raise InputError(
+                    f"{corpus.name} is read in {corpus.languages[0]} alone: a translator needs a "
+                    "source and a target, languages as SRC-TGT; text alone needs model 'language'."
+                )
+            recipe = replace(recipe, sizes=recipe.sizes | {"has_source": False})
         weights = b""
         if start:
             recipe, vocabularies = recipe.for_model_of(start.recipe), start.vocabularies
@@ -274,6 +277,24 @@ class Run:
     def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:
         """Translate texts with the trained model, by the recipe's search unless one is given."""
         return translate(self.model, texts, self.vocabularies, search or self.recipe.search)
+
+    def continue_text(self, prompt: str, search: Search, length: int) -> list[str]:
+        """Continue a text by at most ``length`` tokens; return the whole texts, the best first.
+
+        Raises:
+            InputError: if the run was trained on pairs, or its vocabulary does not know the prompt.
+        """
+        if not isinstance(self.model, LanguageModel) or self.model.config.has_source:
+            raise InputError(
+                f"{self.folder} was trained on pairs, it translates: to continue a text, train "
+                "with model 'language' and one language."
+            )
+        ids = self.vocabularies.tgt.encode(prompt)
+        require_known("the prompt", prompt, ids)
+        search = replace(search, extra_length=len(ids) + length)
+        no_source = torch.full((1, 1), PAD, device=self.device)
+        [found] = decode(self.model, no_source, search, [ids])
+        return [self.vocabularies.tgt.decode(hypothesis.tokens) for hypothesis in found]
 
     def evaluate(self, corpus: Corpus, split: str, search: Search | None = None) -> list[Score]:
         """Score the trained model on a split, and its attention where alignments are known.
