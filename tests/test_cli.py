@@ -41,8 +41,10 @@ from annotated_transformer.toy import toy_corpus
 from annotated_transformer.translation import translate, translations
 from screens import BrokenScreen
 
+STACK = {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8}
 TINY = {name: {"d_model": 8, "hidden_dim": 8} for name in MODELS} | {
-    "transformer": {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8}
+    "transformer": STACK,
+    "language": STACK,
 }
 
 

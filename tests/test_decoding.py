@@ -268,8 +268,9 @@ SRC_LISTS = [[i for i in row if i != PAD] for row in SRC.tolist()]
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        *((name, {"share_embeddings": True} if name == "transformer" else {}) for name in MODELS),
+        *((name, {}) for name in MODELS),
         ("transformer", {"norm_position": "pre", "share_embeddings": True}),
+        ("language", {"prefix_mask": True, "share_embeddings": True}),
     ],
 )
 def test_cached_equals_the_whole_prefix_recomputed(name, changes, beam_size):

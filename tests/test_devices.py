@@ -38,9 +38,8 @@ LETTERS = "abcdefgh"
 PAIRS = [(" ".join(LETTERS[i : i + n]), LETTERS[i]) for n in range(1, 5) for i in range(5)]
 CORPUS = Corpus("letters", ("a", "b"), {"train": PAIRS, "val": PAIRS[::3], "test": PAIRS[::4]})
 RECURRENT = {"d_model": 8, "hidden_dim": 8, "dropout": 0.2}
-SIZES = dict.fromkeys(MODELS, RECURRENT) | {
-    "transformer": {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8, "dropout": 0.2}
-}
+STACK = {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8, "dropout": 0.2}
+SIZES = dict.fromkeys(MODELS, RECURRENT) | {"transformer": STACK, "language": STACK}
 SEARCHES = {
     "greedy": Search(extra_length=4),
     "beam": Search(3, best=2, extra_length=4),

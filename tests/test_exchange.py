@@ -154,7 +154,8 @@ def test_what_others_cannot_compute_is_refused(tmp_path, sizes, wanted, readers)
 
 @pytest.mark.parametrize("model", sorted(MODELS.keys() - {"transformer"}))
 def test_marian_is_no_recurrent_model(tmp_path, model):
-    run = made(tmp_path / "run", model, d_model=8, hidden_dim=6)
+    sizes = {} if model == "language" else {"hidden_dim": 6}
+    run = made(tmp_path / "run", model, d_model=8, **sizes)
     with pytest.raises(InputError, match=f"model is '{model}', Marian can only have 'transformer'"):
         export_to_marian(run, tmp_path / "marian")
 

@@ -43,9 +43,8 @@ PAIRS = [
 ]
 CORPUS = Corpus("letters", ("a", "b"), {"train": PAIRS, "val": PAIRS[::4], "test": [("x", "y")]})
 RECURRENT = {"d_model": 8, "hidden_dim": 8, "dropout": 0.2}
-SIZES = dict.fromkeys(MODELS, RECURRENT) | {
-    "transformer": {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8, "dropout": 0.2}
-}
+STACK = {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8, "dropout": 0.2}
+SIZES = dict.fromkeys(MODELS, RECURRENT) | {"transformer": STACK, "language": STACK}
 
 
 def recipe(model="seq2seq", **changes):

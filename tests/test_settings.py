@@ -132,7 +132,8 @@ SIZES = {
 CASES = [
     (model, *case)
     for model in MODELS
-    for case in SIZES.get(model, []) + (SIZES["recurrent"] if model != "transformer" else [])
+    for case in SIZES.get(model, [])
+    + (SIZES["recurrent"] if model in ("seq2seq", "bahdanau", "luong") else [])
 ]
 
 
@@ -156,7 +157,10 @@ def test_a_model_is_made_by_its_name(model):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("typo", "model is 'typo', it must be one of seq2seq, bahdanau, luong, transformer."),
+        (
+            "typo",
+            "model is 'typo', it must be one of seq2seq, bahdanau, luong, transformer, language.",
+        ),
         ("transformer", "config is a LuongConfig, transformer needs a TransformerConfig."),
     ],
 )

@@ -82,7 +82,7 @@ def test_steps_equal_those_of_torch(name, clip):
         adam.step()
         assert trainer.update([batch]) == pytest.approx((loss.item(), norm.item()), rel=1e-9)
     assert trainer.steps == 5
-    assert_same_weights(weights(model), weights(reference), 1e-10)
+    assert_same_weights(weights(model), weights(reference), 1e-9)
 
 
 @every_model
@@ -129,7 +129,9 @@ def test_the_average_follows_every_step():
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_one_batch_can_be_learned_by_heart(name, precision):
     examples = random_examples(5, longest=4)
-    sizes = {"d_model": 32} | ({"d_ff": 64} if name == "transformer" else {"hidden_dim": 32})
+    sizes = {"d_model": 32} | (
+        {"d_ff": 64} if name in ("transformer", "language") else {"hidden_dim": 32}
+    )
     model = small_model(name, **sizes)
     model = model.float() if precision == "bfloat16" else model
     # The decay matters: at a constant rate a single late step of Adam can spoil a sentence.

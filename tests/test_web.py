@@ -16,7 +16,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import Recipe, Run, checkpoint, export_to_web, preset, web
 from annotated_transformer.run.checkpoint import save_checkpoint
-from annotated_transformer.run.web import tokens_and_merges
+from annotated_transformer.run.web import KNOWN, tokens_and_merges
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import toy_corpus
 
@@ -41,7 +41,7 @@ def described(folder: Path):
     return json.loads((folder / "model.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", KNOWN)
 def test_the_folder_has_weights_and_their_description(tmp_path, model):
     run = made(tmp_path / "run", model, search=Search(beam=3, alpha=0.5, extra_length=7))
     export_to_web(run, tmp_path / "web")
