@@ -113,9 +113,11 @@ def alignment_errors(
     gold: Sequence[Links],
     batch_size: int = 100,
 ) -> dict[str, float]:
-    """Compute the alignment error rate of every cross-attention, averaged over heads.
+    """Compute the alignment error rate of every attention to the source, averaged over heads.
 
-    The reference translations are teacher-forced. The end symbol of the source is left out.
+    That is every cross-attention, and in a language model, which reads source and target as one
+    text, the rows of the target and the columns of the source in every self-attention. The
+    reference translations are teacher-forced. The end symbol of the source is left out.
 
     Raises:
         InputError: if there are not as many examples as gold alignments, or no links at all.
@@ -127,8 +129,12 @@ def alignment_errors(
     for start in range(0, len(examples), batch_size):
         part = examples[start : start + batch_size]
         batch = Batch.of(part, device_of(model))
+        source, target = batch.src.size(1), batch.tgt_in.size(1)
         for name, [weights] in forced_attention(model, batch.src, batch.tgt_in).items():
-            if "self_attention" not in name:
+            one_text = weights.size(-1) == source + target
+            if one_text:
+                weights = weights[:, :, source:, :source]
+            if one_text or "self_attention" not in name:
                 found.setdefault(name, []).extend(
                     strongest_links(matrix, len(tgt), len(src))
                     for matrix, (src, tgt) in zip(weights.mean(dim=1), part, strict=True)
@@ -250,8 +256,8 @@ def evaluate(
     """Compute all scores of a model on sentence pairs, or the perplexity of texts without a source.
 
     The scores are those of :func:`score_translations`, the perplexity of the
-    references, and, where gold alignments are known, the alignment error rate of each
-    cross-attention.
+    references, and, where gold alignments are known, the alignment error rate of each attention
+    to the source.
 
     Raises:
         InputError: if there are no pairs, or one is longer than the model can read.
