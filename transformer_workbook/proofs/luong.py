@@ -52,7 +52,7 @@ def whole(
     """The modules, bare matrices and the package, at once or by words, give the same logits."""
     named = dict(zip(MODULES, modules, strict=True))
     d_model, hidden = named["readout"].out_features, named["readout"].in_features // 2
-    package = task.build(luong.Luong, luong.LuongConfig, d_model=d_model, hidden_dim=hidden)
+    package: Any = task.build(luong.Luong, luong.LuongConfig, d_model=d_model, hidden_dim=hidden)
     for name, module in named.items():
         package.get_submodule(name).load_state_dict(module.state_dict())
     src, tgt_in = batch.src, batch.tgt_in
