@@ -38,7 +38,8 @@ from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translator import State
 from records import toy_training
 from records.tables import Row, Tables
-from records.trials import SEEDS, best_rate, tune
+from records.transformers import build_transformer, train_transformer
+from records.trials import SEEDS, best_rate, tune, tuned_rate
 from transformer_workbook.notebook import (
     ToyTask,
     exactly_right,
@@ -384,6 +385,52 @@ def retrain_without(seed: int) -> Row:
         "more_steps": train_on(model, seed + 1000, None),
         "ablated_more_steps": train_on(other, seed + 1000, least),
     }
+
+
+def train_alignment(rate: float, seed: int) -> Row:
+    """Train the Transformer of `transformers`; its alignment error, read in the ways of others.
+
+    The mean of the heads of each layer or a single head, by the row that predicts the word or by
+    the next one, which reads it (Chen et al. 2020); the best way is chosen on validation sentences.
+    """
+    model, task = build_transformer("sinusoidal", seed), toy_training.task()
+    toy_training.train(model, toy_training.STEPS, rate, seed)
+    errors: dict[str, dict[tuple[str, str, int], float]] = {}
+    for part in ("val", "test"):
+        examples = task.examples(part)
+        gold = [pair.alignment for pair in task.pairs[part]]
+        errors[part] = {}
+        for name, tables in seen_by(model, examples).items():
+            if "cross" not in name:
+                continue
+            ways = {"mean": [table.mean(0) for table in tables]}
+            ways |= {f"{head}": [table[head] for table in tables] for head in range(HEADS)}
+            for way, maps in ways.items():
+                for shift in (0, 1):
+                    links = [
+                        strongest_links(weights[shift:], len(tgt), len(src))
+                        for weights, (src, tgt) in zip(maps, examples, strict=True)
+                    ]
+                    errors[part][name, way, shift] = alignment_error_rate(links, gold)
+    last = max(name for name, _, _ in errors["val"])
+    best = min(errors["val"], key=lambda way: errors["val"][way])
+    name, way, shift = best
+    return {
+        "rate": rate, "seed": seed, "aer": round(errors["test"][last, "mean", 0], 4),
+        "attention": name, "heads": way, "row": ("predicts", "reads")[shift],
+        "best_aer": round(errors["test"][best], 4),
+    }  # fmt: skip
+
+
+def make_alignments(tables: Tables) -> None:
+    """The alignment error of the Transformer, read in the ways of others.
+
+    It is the other method for "Bahdanau's model aligns better": the mean of the last layer's heads
+    is one way to read an alignment out of a Transformer, and others found better ones.
+    """
+    rate = tuned_rate(tables, "transformers", train_transformer, "sinusoidal", toy_training.RATES)
+    runs = [(rate, seed) for seed in SEEDS]
+    tables.extend("alignments", train_alignment, runs, ["rate", "seed"])
 
 
 def make_heads_ablations(tables: Tables) -> None:
