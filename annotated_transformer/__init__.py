@@ -1,16 +1,16 @@
 """Attention, from RNN sequence-to-sequence to a complete, trainable Transformer.
 
 Import what you need from the module that holds it, for example
-``from annotated_transformer.attention import ScaledDotProductAttention``. What stands in a
-folder is imported from the folder: ``from annotated_transformer.run import Run``.
+``from annotated_transformer.attention import ScaledDotProductAttention``. What a folder
+exports is imported from the folder: ``from annotated_transformer.run import Run``.
 
 To read it, begin with ``tokens``, ``batches`` and ``loss``; then one attention after the other
 (``soft_lookup``, ``bahdanau``, ``luong``, ``attention``, ``multi_head_attention``), the model
-(``positional_encoding``, ``masking``, ``layers``, ``transformer``), and what is done with it
-(``training``, ``decoding``, ``evaluation``). ``errors``, ``settings`` and ``inputs`` say
-what is refused.
+(``positional_encoding``, ``masking``, ``layers``, ``transformer``), and training and using it
+(``training``, ``decoding``, ``evaluation``). ``errors``, ``settings`` and ``inputs`` define
+which input is refused.
 
-Conventions, everywhere:
+Conventions:
 
 - Batch first: a batch of token ids is ``(batch, length)``, of vectors ``(batch, length, d_model)``.
 - A mask is boolean, and ``True`` means *may attend*.

@@ -6,8 +6,8 @@ import sys
 
 
 def main() -> None:
-    """Run it; Ctrl-C ends it without a word until all is loaded."""
-    if sys.getfilesystemencoding() != "utf-8":  # of a locale such as C: arguments are UTF-8, too
+    """Run the command line; Ctrl-C while the modules are loaded ends it silently."""
+    if sys.getfilesystemencoding() != "utf-8":  # a locale such as C; arguments are UTF-8
         program = [sys.executable, "-X", "utf8", "-m", "annotated_transformer"]
         os.execv(sys.executable, [*program, *sys.argv[1:]])
     before = signal.getsignal(signal.SIGINT)

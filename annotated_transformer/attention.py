@@ -18,7 +18,7 @@ class ScaledDotProductAttention(SoftLookup):
 
     ``forward`` calls PyTorch's ``scaled_dot_product_attention``. For many shapes it has a fused
     kernel that never stores all the weights; for others it computes step by step.
-    :meth:`weights` always computes them one operation at a time. The tests hold both equal.
+    :meth:`weights` always computes them explicitly. The tests check that both agree.
 
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     """
@@ -28,7 +28,7 @@ class ScaledDotProductAttention(SoftLookup):
     def scores(
         self, query: Float[Tensor, "*batch query d_k"], key: Float[Tensor, "*batch key d_k"]
     ) -> Float[Tensor, "*batch query key"]:
-        """Q Kᵀ / √d_k."""
+        """Compute Q Kᵀ / √d_k."""
         return query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
 
     def forward(
@@ -38,7 +38,7 @@ class ScaledDotProductAttention(SoftLookup):
         value: Float[Tensor, "*batch key d_v"],
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query d_v"]:
-        """The weighted sum of the values, one for every query."""
+        """Compute the weighted sum of the values for every query."""
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 
@@ -62,5 +62,5 @@ class SelfAttention(nn.Module):
         x: Float[Tensor, "batch time d_model"],
         mask: Bool[Tensor, "#batch #time time"] | None = None,
     ) -> Float[Tensor, "batch time d_v"]:
-        """What every position gathers from all positions that it may attend to."""
+        """Compute, for every position, the weighted sum over the positions it may attend to."""
         return self.attention(self.query(x), self.key(x), self.value(x), mask)

@@ -1,4 +1,4 @@
-"""Bahdanau attention: a context vector of its own for every target word."""
+"""Bahdanau attention: a separate context vector for every target word."""
 
 from dataclasses import dataclass, replace
 
@@ -30,19 +30,19 @@ class AdditiveAttention(SoftLookup):
         self.v = nn.Linear(hidden_dim, 1, bias=False)
 
     def keys(self, memory: Float[Tensor, "*batch key memory"]) -> Float[Tensor, "*batch key d"]:
-        """W_h h of every source position."""
+        """Compute W_h h for every source position."""
         return self.key(memory)
 
     def scores(
         self, query: Float[Tensor, "*batch query d_q"], key: Float[Tensor, "*batch key d"]
     ) -> Float[Tensor, "*batch query key"]:
-        """v_aᵀ tanh(W_s s + W_h h) of every pair of a query s and a key W_h h."""
+        """Compute v_aᵀ tanh(W_s s + W_h h) for every pair of a query s and a key W_h h."""
         pairs = torch.tanh(self.query(query).unsqueeze(-2) + key.unsqueeze(-3))
         return self.v(pairs).squeeze(-1)
 
 
 class BidirectionalEncoder(nn.Module):
-    """h_j = [→h_j; ←h_j]: what a position means, read from the left and from the right.
+    """h_j = [→h_j; ←h_j]: the annotation of a position, read from the left and from the right.
 
     Source: Bahdanau et al. 2015, section 3.2.
     """
@@ -55,7 +55,7 @@ class BidirectionalEncoder(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch src input"], is_word: Bool[Tensor, "batch src"]
     ) -> tuple[Float[Tensor, "batch src memory"], Float[Tensor, "batch hidden"]]:
-        """The annotations h, and the backward layer's hidden state at the first word."""
+        """Return the annotations h, and the backward layer's hidden state at the first word."""
         left_to_right, _ = self.forwards(x, is_word)
         right_to_left, _ = self.backwards(x, is_word)
         return torch.cat([left_to_right, right_to_left], dim=-1), right_to_left[:, 0]
@@ -63,7 +63,7 @@ class BidirectionalEncoder(nn.Module):
 
 @dataclass(frozen=True)
 class AttentionState(State):
-    """The source as it is attended to, and the state of the decoder's cell."""
+    """The source memory that is attended to, and the state of the decoder's cell."""
 
     memory: Float[Tensor, "batch src memory"]
     keys: Float[Tensor, "batch src d"]
@@ -72,7 +72,7 @@ class AttentionState(State):
 
 
 class Bahdanau(RecurrentTranslator):
-    """Encoder–decoder that looks at the source again before every target word.
+    """Encoder–decoder that attends to the source again before every target word.
 
     c_t = Σⱼ α_{t,j} h_j with α_t = softmax(score(s_{t−1}, h)); the query is the state *before* the
     word, so that the context can help to form s_t = f(s_{t−1}, [y_{t−1}; c_t]). The logits come
@@ -91,7 +91,7 @@ class Bahdanau(RecurrentTranslator):
         self.readout = nn.Linear(hidden + 2 * hidden + d_model, d_model)
 
     def start(self, src: Int[Tensor, "batch src"]) -> AttentionState:
-        """Read the source sentences; give the state before the first target token."""
+        """Read the source sentences; return the state before the first target token."""
         memory, first = self.encoder(self.dropout(self.src_embedding(src)), src != PAD)
         keys, mask = self.attention.keys(memory), padding_mask(src)[:, 0]
         return AttentionState(memory, keys, mask, torch.tanh(self.bridge(first)))
@@ -99,7 +99,7 @@ class Bahdanau(RecurrentTranslator):
     def extend(
         self, state: AttentionState, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], AttentionState]:
-        """Read ``tokens``; give the logits of the token after each, and the new state."""
+        """Read ``tokens``; return the logits of the token after each, and the new state."""
         embedded = self.dropout(self.tgt_embedding(tokens))
         decoder, steps = state.decoder, []
         for t in range(tokens.size(1)):

@@ -1,4 +1,4 @@
-"""Batches: many sentences in one rectangular tensor, the short ones filled up with padding."""
+"""Batches: many sentences in one padded tensor."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ from annotated_transformer.tokens import BOS, EOS, PAD
 def pad(
     sequences: Sequence[Sequence[int]], device: torch.device | None = None
 ) -> Int[Tensor, "batch length"]:
-    """Fill every sequence with ``PAD`` up to the length of the longest.
+    """Pad every sequence with ``PAD`` to the length of the longest.
 
     >>> pad([[5, 6, 7], [8]])
     tensor([[5, 6, 7],
             [8, 0, 0]])
 
     Raises:
-        InputError: if there is no sequence, or one holds anything but ids.
+        InputError: if there is no sequence, or one contains anything but ids.
     """
     require_sentences(sequences)
     length = max(len(sequence) for sequence in sequences)
@@ -41,10 +41,10 @@ def pad(
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentence pairs, ready for teacher forcing.
+    """Sentence pairs, prepared for teacher forcing.
 
-    The decoder reads ``tgt_in`` (``BOS`` y₁ … yₘ) and is asked for ``tgt_out`` (y₁ … yₘ ``EOS``):
-    the same sentence, one position apart. ``src`` ends in ``EOS`` too.
+    The decoder reads ``tgt_in`` (``BOS`` y₁ … yₘ) and must predict ``tgt_out`` (y₁ … yₘ ``EOS``):
+    the same sentence, shifted by one position. ``src`` also ends in ``EOS``.
     """
 
     src: Int[Tensor, "batch src"]
@@ -53,7 +53,7 @@ class Batch:
 
     @classmethod
     def of(cls, examples: Sequence[Example], device: torch.device | None = None) -> "Batch":
-        """Make a batch, on the device that is given or where new tensors are made.
+        """Make a batch on the given device, or on the default device.
 
         >>> batch = Batch.of([([7, 8], [9]), ([7], [5, 6])])
         >>> batch.src
@@ -67,8 +67,8 @@ class Batch:
                 [5, 6, 2]])
 
         Raises:
-            InputError: if there is no example, or one is no pair of sentences of ids, or has the id
-                of padding, which no loss would count.
+            InputError: if there are no examples, or one is not a pair of sentences of ids, or
+                contains the id of padding, which no loss would count.
         """
         examples = unpadded(each_pair(examples), PAD)
         return cls(
@@ -79,18 +79,18 @@ class Batch:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """What a model reads: (batch, src) and (batch, tgt)."""
+        """Return the tensors that a model reads: (batch, src) and (batch, tgt)."""
         return self.src, self.tgt_in
 
     @property
     def num_tokens(self) -> int:
-        """How many target tokens are predicted, ``EOS`` counted, padding not."""
+        """Count the target tokens that are predicted: with ``EOS``, without padding."""
         return int((self.tgt_out != PAD).sum())
 
 
 @dataclass(frozen=True)
 class TextBatch:
-    """Sentences without a source, ready for teacher forcing."""
+    """Sentences without a source, prepared for teacher forcing."""
 
     tgt_in: Int[Tensor, "batch tgt"]
     tgt_out: Int[Tensor, "batch tgt"]
@@ -104,11 +104,11 @@ class TextBatch:
                 [1, 7, 0]])
 
         Raises:
-            InputError: if there is no example, or one is no sentence of ids without padding.
+            InputError: if there are no examples, or one is not a sentence of ids without padding.
         """
         examples = unpadded(examples, PAD)
         if any(len(example) != 1 for example in examples):
-            raise InputError("an example is a pair, it must be a sentence alone: take Batch.")
+            raise InputError("an example is a pair, it must be a single sentence: use Batch.")
         return cls(
             tgt_in=pad([[BOS, *text] for (text,) in examples], device),
             tgt_out=pad([[*text, EOS] for (text,) in examples], device),
@@ -116,12 +116,12 @@ class TextBatch:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """What a model reads: (batch, tgt) alone."""
+        """Return the tensor that a model reads: (batch, tgt)."""
         return (self.tgt_in,)
 
     @property
     def num_tokens(self) -> int:
-        """How many tokens are predicted, ``EOS`` counted, padding not."""
+        """Count the tokens that are predicted: with ``EOS``, without padding."""
         return int(self.tgt_out.ne(PAD).sum())
 
 
@@ -129,10 +129,10 @@ AnyBatch = Batch | TextBatch
 
 
 def batch_of(examples: Sequence[Example], device: torch.device | None = None) -> AnyBatch:
-    """A :class:`Batch` of sentence pairs, or a :class:`TextBatch` of sentences without a source.
+    """Make a :class:`Batch` of sentence pairs, or a :class:`TextBatch` of single sentences.
 
     Raises:
-        InputError: if there is no example, or they are neither.
+        InputError: if there are no examples, or they are neither.
     """
     examples = [*each_example(examples)]
     alone = {*map(len, examples)} == {1}
@@ -142,20 +142,20 @@ def batch_of(examples: Sequence[Example], device: torch.device | None = None) ->
 def batches_by_tokens(
     examples: Sequence[Example], max_tokens: int, seed: int | None = None
 ) -> list[Int[np.ndarray, " group"]]:
-    """Cut the examples into groups of similar length, each of at most ``max_tokens`` positions.
+    """Group examples of similar length into batches of at most ``max_tokens`` positions.
 
-    Positions are counted as the model sees them, padding and special tokens included, on the
-    longer side. Grouping by length keeps the padding small; counting tokens rather than sentences
-    makes every batch about equally expensive. Sorted by the target's length, then by the source's,
-    they fill one group after the other. With a ``seed``, examples of equal lengths and then the
-    groups are shuffled; without, the shortest come first.
+    Positions are counted as the model sees them, with padding and special tokens, on the
+    longer side. Grouping by length keeps the padding small; counting tokens instead of sentences
+    makes every batch about equally expensive. The examples are sorted by the target's length,
+    then by the source's. With a ``seed``, examples of equal lengths are shuffled, and then the
+    groups; without a seed, the shortest come first.
 
     Returns:
-        The numbers of the examples of every group.
+        The indices of the examples of every group.
 
     Raises:
-        InputError: if one sentence alone is longer than ``max_tokens``, or that or the seed is no
-            number of its kind.
+        InputError: if one sentence alone is longer than ``max_tokens``, or ``max_tokens`` or the
+            seed is not an integer in its range.
     """
     require_whole("max_tokens", max_tokens, 1)
     examples = Examples.of(examples)
@@ -180,7 +180,7 @@ def _cut(
         if length > max_tokens:
             raise InputError(
                 f"a sentence has {length} tokens with its end symbol, "
-                f"max_tokens={max_tokens} must be at least that."
+                f"max_tokens={max_tokens} must be at least {length}."
             )
         if (end - start + 1) * max(width, length) > max_tokens:
             yield order[start:end]

@@ -1,4 +1,4 @@
-"""Capture: read the attention weights of any model while it runs, without changing it."""
+"""Capture: record the attention weights of any model while it runs, without changing it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,15 +13,15 @@ from torch.nn import functional as F
 from annotated_transformer.soft_lookup import SoftLookup
 
 Captured = dict[str, list[Tensor]]
-"""For every attention of a model, by name, the weights (batch, heads, query, key) of each call."""
+"""The weights (batch, heads, query, key) of each call, for every attention module by name."""
 
 
 @contextmanager
 def capture_attention(model: nn.Module) -> Iterator[Captured]:
-    """Collect the attention weights of everything that the model attends to inside the block.
+    """Record the attention weights of every attention module that runs inside the block.
 
-    The model runs as always; beside it, the weights are computed from the same queries, keys and
-    mask. They are cut from the gradient graph.
+    The outputs of the model stay the same; the weights are computed separately from the same
+    queries, keys and mask, and detached from the gradient graph.
 
     >>> from annotated_transformer.transformer import Transformer, TransformerConfig
     >>> model = Transformer(TransformerConfig.tiny(10, 10))
@@ -58,9 +58,9 @@ def capture_attention(model: nn.Module) -> Iterator[Captured]:
 def join_calls(
     calls: Sequence[Float[Tensor, "batch heads _ _"]],
 ) -> Float[Tensor, "batch heads query key"]:
-    """One matrix from the calls of a model that attends step by step: their rows, in order.
+    """Join the calls of a model that attends step by step into one matrix, row after row.
 
-    A query that came before a key existed gave it no weight: its row is filled with zeros.
+    A query that came before a key existed gave it no weight: the rest of its row is zero.
     """
     longest = max(weights.size(-1) for weights in calls)
     return torch.cat([F.pad(w, (0, longest - w.size(-1))) for w in calls], dim=-2)

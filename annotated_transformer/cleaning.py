@@ -1,4 +1,4 @@
-"""Cleaning: what becomes of every text before it is cut into tokens."""
+"""Cleaning: how every text is normalised before it is split into tokens."""
 
 from tokenizers import Regex, normalizers
 
@@ -6,14 +6,14 @@ WHITE = (
     r"[\x{9}-\x{D}\x{1C}-\x{20}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}"
     r"\x{205F}\x{3000}]+"
 )
-"""White space of every kind: tabs, ends of lines, spaces of any width, those that do not break."""
+"""White space of every kind: tabs, line ends, spaces of any width, no-break spaces."""
 
 INVISIBLE = (
     r"[\x{0}-\x{8}\x{E}-\x{1B}\x{7F}-\x{84}\x{86}-\x{9F}\x{AD}\x{34F}\x{61C}\x{17B4}\x{17B5}"
     r"\x{180E}\x{200B}\x{200E}\x{200F}\x{202A}-\x{202E}\x{2060}-\x{206F}\x{3164}\x{FEFF}\x{FFA0}"
     r"\x{FFF0}-\x{FFFB}\x{1BCA0}-\x{1BCA3}\x{1D173}-\x{1D17A}\x{E0000}-\x{E001F}]"
 )
-"""What is not seen and says nothing: control characters, soft hyphens, zero-width spaces, marks of
+"""Characters that are invisible: control characters, soft hyphens, zero-width spaces, marks of
 byte order and of direction, fillers. Joiners (U+200C, U+200D) and variants of a character stay."""
 
 CLEANING = normalizers.Sequence(
@@ -24,13 +24,13 @@ CLEANING = normalizers.Sequence(
         normalizers.Strip(),
     ]
 )
-"""The cleaning as a part of every tokenizer: whoever loads one cleans the same."""
+"""The cleaning as a part of every tokenizer, so that a saved tokenizer cleans the same way."""
 
 
 def clean(text: str) -> str:
-    """The text in Unicode's form NFC, one space for white space, and nothing that is not seen.
+    """Normalise a text to NFC, turn white space into single spaces, remove invisible characters.
 
-    Source: Unicode Standard Annex 15 (NFC); Unicode Standard, 5.21 (what is ignored in display).
+    Source: Unicode Standard Annex 15 (NFC); Unicode Standard, 5.21 (default ignorable characters).
 
     >>> clean("\\ufeff10\\u00a0km  weit\\t")
     '10 km weit'

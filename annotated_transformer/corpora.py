@@ -1,4 +1,4 @@
-"""Corpora: text of one or two languages: the embedded grammar, Multi30k, files of your own."""
+"""Corpora: text of one or two languages from the toy grammar, Multi30k, or files."""
 
 import gzip
 import shlex
@@ -19,36 +19,36 @@ from annotated_transformer.multi30k import multi30k_folder
 from annotated_transformer.toy import toy_corpus
 
 Links = frozenset[tuple[int, int]]
-"""Links between words (source position, target position), both from 0."""
+"""Alignment links (source position, target position), both counted from 0."""
 
 
 WANTED = (
     "it needs some: a twentieth of a TSV file, chosen by a hash of the source, is val, so that a "
     "short one may have none: make a folder of train.SRC, train.TGT, val.SRC and val.TGT"
 )
-"""What an empty split needs."""
+"""What a split without pairs needs."""
 
 COMPRESSED = {b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"(\xb5/\xfd": "zstd",
               b"7z\xbc\xaf": "7z", b"\x1f\x8b": "gzip"}  # fmt: skip
-"""How compressed files begin. Gzip is read where the name ends in ``.gz``."""
+"""The first bytes of compressed files. Gzip is read where the name ends in ``.gz``."""
 
 PACKED = (".xz", ".zip", ".bz2", ".zst", ".7z", ".tar", ".tgz")
-"""How the names of compressed files end, beside ``.gz``."""
+"""The name endings of compressed files, except ``.gz``."""
 
 Texts = tuple[str, ...]
-"""A sentence and its translation; in a corpus of one language, a sentence alone."""
+"""A sentence and its translation; in a corpus of one language, a single sentence."""
 
 
 MARKS = str.maketrans({"\0": "\0" + "0", "\t": "\0t", "\n": "\0n"})
-"""Escapes NUL, tab and newline, so that no two corpora give the same bytes to a checksum."""
+"""Escapes NUL, tab and newline, so that different corpora give different bytes to a checksum."""
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Sentence pairs, by split: ``train``, ``val``, and one or more to test on.
+    """Sentence pairs by split: ``train``, ``val``, and one or more test splits.
 
-    A corpus of one language has sentences in their place, which no source stands before: tuples of
-    one text. A split is read as often as it is gone through; it need not fit into memory.
+    A corpus of one language has single sentences instead: tuples of one text. A split is read
+    again each time it is iterated over; it need not fit into memory.
     """
 
     name: str
@@ -57,10 +57,10 @@ class Corpus:
     alignments: Mapping[str, list[Links]] = field(default_factory=dict)  # gold, where it is known
 
     def split(self, name: str) -> Iterable[Any]:
-        """The pairs of one split, or its sentences, each a tuple.
+        """Return the pairs of one split, or its sentences, each as a tuple.
 
         Raises:
-            InputError: if the corpus has no such split, nothing in it, or it cannot be read.
+            InputError: if the corpus has no such split, the split is empty, or it cannot be read.
         """
         if name not in self.splits:
             raise InputError(
@@ -71,7 +71,7 @@ class Corpus:
         return self.splits[name]
 
     def sides(self, name: str) -> tuple[list[str], ...]:
-        """The sources and the targets of one split; of a corpus of one language, its sentences.
+        """Return the sources and the targets of one split; or the sentences of a single language.
 
         Raises:
             InputError: as for :meth:`split`.
@@ -79,7 +79,7 @@ class Corpus:
         return tuple(map(list, zip(*self.split(name), strict=True)))
 
     def place(self, name: str, index: int) -> str:
-        """Where the pair of that index stands, from 0: in which line of its file, if it has one."""
+        """Say where the pair of that index (from 0) is: the line of its file, if it has one."""
         split = self.splits[name]
         if isinstance(split, FileSplit):
             line, _ = next(islice(split.numbered(), index, None))
@@ -88,7 +88,7 @@ class Corpus:
 
     @cached_property
     def checksum(self) -> str:
-        """A SHA-256 of all that a training sees: the pairs of ``train`` and of ``val``.
+        """Compute a SHA-256 of all text that a training reads: the splits ``train`` and ``val``.
 
         Raises:
             InputError: if one of them is empty, or cannot be read.
@@ -96,13 +96,13 @@ class Corpus:
         digest = sha256()
         for name in ("train", "val"):
             for texts in self.split(name):
-                marked = (text.translate(MARKS) for text in texts)  # so that no two are one
+                marked = (text.translate(MARKS) for text in texts)  # so that no two are the same
                 digest.update("\t".join([name, *marked]).encode() + b"\n")
         return digest.hexdigest()
 
     @property
     def test_split(self) -> str:
-        """The name of the split that models are tested on: the first that begins with "test".
+        """Return the name of the split for testing: the first that begins with "test".
 
         Raises:
             InputError: if there is none.
@@ -114,16 +114,16 @@ class Corpus:
 
 
 def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
-    """The corpus of that name, or in that folder or file.
+    """Load the corpus of that name, or the one in that folder or file.
 
     Args:
         corpus: ``toy`` (the embedded English–Korean grammar), ``multi30k`` (downloaded once), a
             folder with ``train.SRC``, ``train.TGT``, ``val.SRC``, … (plain or ``.gz``), or a TSV
             file of two columns.
-        languages: source and target as in ``de-en``: which of a folder's languages is
-            translated into which. By default the two are taken in alphabetical order. A TSV file
+        languages: source and target as in ``de-en``. By default the two languages of a folder
+            are taken in alphabetical order. A TSV file
             has its source in the first column. With one language, as in ``de``, the corpus has
-            sentences of that one alone.
+            single sentences of that language.
 
     Raises:
         InputError: if there is no such corpus, or it cannot be read or downloaded.
@@ -137,7 +137,7 @@ def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
         return read_folder(
             multi30k_folder(), "de-en" if languages is None else languages, "multi30k"
         )
-    if corpus and path.is_dir():  # no text would be the folder that we are in
+    if corpus and path.is_dir():  # an empty text would be the current folder
         return read_folder(path, languages)
     if path.is_file():
         return read_tsv(path, languages)
@@ -147,7 +147,7 @@ def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
 
 
 def read_toy(languages: str) -> Corpus:
-    """The embedded grammar's sentence pairs, ``en-ko``, or its sentences of one language.
+    """Read the sentence pairs of the toy grammar, ``en-ko``, or its sentences of one language.
 
     Raises:
         InputError: if it does not have these languages.
@@ -175,8 +175,8 @@ def read_folder(folder: Path, languages: str | None = None, name: str | None = N
         if split and path.is_file():
             if language in files.setdefault(split, {}):
                 raise InputError(
-                    f"{folder} has {files[split][language].name} and {path.name}: which of them is "
-                    "meant? Move the other one away."
+                    f"{folder} has both {files[split][language].name} and {path.name}: keep the "
+                    "one that is meant, and move the other away."
                 )
             files[split][language] = path
     found = tuple(sorted(files.get("train", {})))
@@ -206,7 +206,7 @@ def _splits(files: Mapping[str, Mapping[str, Path]], *languages: str) -> dict[st
 
 @dataclass(frozen=True)
 class FileSplit:
-    """Texts of which each stands in a line of a file; they are read whenever one asks."""
+    """Texts stored in the lines of a file; they are read whenever they are iterated over."""
 
     path: Path  # of the first language
 
@@ -215,21 +215,21 @@ class FileSplit:
         return (texts for _, texts in self.numbered())
 
     def numbered(self) -> Iterator[tuple[int, Texts]]:
-        """Read the texts and the number of each one's line, from 1."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how to read.")
+        """Read the texts with their line numbers, from 1."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement numbered.")
 
 
 @dataclass(frozen=True)
 class LinesOfFiles(FileSplit):
-    """A file (plain or ``.gz``, UTF-8), or two, each line of one the translation of the other's.
+    """One file (plain or ``.gz``, UTF-8), or two, whose lines are translations of each other.
 
-    Lines that are blank on a side are left out.
+    Lines that are blank on one side are left out.
     """
 
     others: tuple[Path, ...] = ()  # of the target, if there is one
 
     def numbered(self) -> Iterator[tuple[int, Texts]]:
-        """Read the texts and the number of each one's line, from 1.
+        """Read the texts with their line numbers, from 1.
 
         Raises:
             InputError: if a file is not UTF-8 text, or one has more lines than the other.
@@ -249,16 +249,16 @@ class LinesOfFiles(FileSplit):
 
 @dataclass(frozen=True)
 class TsvSplit(FileSplit):
-    """What falls into one split of a two-column, tab-separated UTF-8 file; blank lines do not."""
+    """The pairs of one split of a two-column, tab-separated UTF-8 file, without blank lines."""
 
     name: str
 
     def numbered(self) -> Iterator[tuple[int, Texts]]:
-        """Read the pairs and the number of each one's line, from 1.
+        """Read the pairs with their line numbers, from 1.
 
         Raises:
-            InputError: if a line has not two columns, the first is blank, or the file is not UTF-8
-                text.
+            InputError: if a line does not have two columns, the first is blank, or the file is not
+                UTF-8 text.
         """
         for number, line in enumerate(_lines(self.path), start=1):
             if not clean(line):
@@ -284,7 +284,7 @@ def _lines(path: Path) -> Iterator[str]:
                 place = f"{path}, line {number:,}"
                 text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().rstrip()
                 require_lines(text, place)
-                if len(text) > LONGEST_WORD:  # whoever asks for the lines cleans them all
+                if len(text) > LONGEST_WORD:  # every line is cleaned later
                     with_short_words(clean(text), f"{place}: ")
                 yield text
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
@@ -297,42 +297,41 @@ def _require_plain(path: Path) -> None:
         start = file.read(8)
     kind = next((kind for mark, kind in COMPRESSED.items() if start.startswith(mark)), None)
     if kind and not (kind == "gzip" and path.suffix == ".gz"):
-        raise InputError(f"{path} is compressed ({kind}): decompress it; gzip's may end in .gz.")
+        raise InputError(f"{path} is compressed ({kind}): decompress it; gzip may end in .gz.")
 
 
 def require_lines(text: str, place: str) -> None:
-    """Refuse a line that is no line of text: of other characters, or of a file with other ends.
+    """Refuse a line that contains a NUL or a carriage return.
 
     Raises:
-        InputError: if there is a NUL or a carriage return in it; it begins with its place.
+        InputError: if it does; the message begins with the line's place.
     """
     if "\0" in text:
         raise InputError(
-            f"{place} has a NUL, which no text has: if it is UTF-16, `iconv -f UTF-16LE -t UTF-8` "
-            "(or UTF-16BE) makes UTF-8 of it."
+            f"{place} contains a NUL character: if it is UTF-16, `iconv -f UTF-16LE -t UTF-8` "
+            "(or UTF-16BE) converts it to UTF-8."
         )
     if "\r" in text:
         raise InputError(
-            f"{place} has a carriage return inside: if all lines end in one, `tr '\\r' '\\n'` "
-            "makes lines of them."
+            f"{place} contains a carriage return: if all lines end in one, `tr '\\r' '\
+            '` "
+            "converts the line ends."
         )
 
 
 def _require_two(source: str, target: str) -> None:
     if source == target:
-        raise InputError(
-            f"languages is '{source}-{target}', source and target must be two different ones."
-        )
+        raise InputError(f"languages is '{source}-{target}', source and target must be different.")
 
 
 def read_tsv(path: Path, languages: str | None = None) -> Corpus:
     """Read a two-column, tab-separated UTF-8 file; blank lines are left out.
 
     A twentieth of the pairs, chosen by a hash of the source sentence, becomes ``val``, another
-    ``test``: equal sources never stand on both sides.
+    ``test``: equal sources are always in the same split.
 
     Raises:
-        InputError: if the languages are not two.
+        InputError: if the languages are not two different ones.
     """
     source, _, target = ("src-tgt" if languages is None else languages).partition("-")
     if not (source and target):

@@ -1,4 +1,4 @@
-"""Cross-attention: in a beam search several rows share a source, which is kept once."""
+"""Cross-attention for beam search: rows with the same source share its keys and values."""
 
 from dataclasses import dataclass, replace
 
@@ -9,22 +9,22 @@ from torch import Tensor
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 
 SHARE_KEPT = 3 / 4
-"""When at most this share of the sources is still looked at, the rest are dropped: never to drop
-wastes work, always to drop copies at every step."""
+"""Drop unused sources when at most this share is still attended to: never dropping them wastes
+work, and dropping them at once copies at every step."""
 
 
 @dataclass(frozen=True)
 class SourceKeyValues(KeyValues):
-    """Projected keys and values of sources, and at which of them each row looks.
+    """Projected keys and values of sources, and the source that each row attends to.
 
-    A search chooses rows at every step. These stay in their place meanwhile: only the list of who
-    looks at what is changed. At first row i looks at source i.
+    A search selects rows at every step. Keys and values stay as they are: only the index of each
+    row's source changes. At first row i attends to source i.
     """
 
-    source: Int[Tensor, " rows"] | None = None  # None: row i looks at source i
+    source: Int[Tensor, " rows"] | None = None  # None: row i attends to source i
 
     def select(self, rows: Tensor) -> "SourceKeyValues":
-        """Those for these rows, given by index (repeats allowed) or as a boolean mask."""
+        """Select rows, given by index (repeats allowed) or as a boolean mask."""
         number = len(self.keys)
         before = torch.arange(number, device=rows.device) if self.source is None else self.source
         source = before[rows]
@@ -35,9 +35,9 @@ class SourceKeyValues(KeyValues):
 
 
 class CrossAttention(MultiHeadAttention):
-    """Multi-head attention to sources, in which the rows of one source ask it together.
+    """Multi-head attention to sources, in which all rows of one source attend together.
 
-    Rows that look at the same source, as those of a beam do, become several queries of one row: the
+    Rows with the same source, as those of a beam, become several queries of one row: the matrix
     products with its keys and values are larger and fewer, and nothing is repeated.
 
     Source: Vaswani et al. 2017, section 3.2.3.
@@ -49,9 +49,9 @@ class CrossAttention(MultiHeadAttention):
         value: Float[Tensor, "batch key d_model"],
         positions: Int[Tensor, "#batch key"] | None = None,
     ) -> SourceKeyValues:
-        """K Wᵢ^K and V Wᵢ^V of all heads i: of every source, once."""
+        """Compute K Wᵢ^K and V Wᵢ^V of all heads i, once for every source."""
         seen = super().project(key, value, positions)
-        # Every step reads them: the numbers of each head are contiguous.
+        # They are read at every step, so the numbers of each head are contiguous.
         return SourceKeyValues(seen.keys.contiguous(), seen.values.contiguous())
 
     def gather(
@@ -60,7 +60,7 @@ class CrossAttention(MultiHeadAttention):
         seen: KeyValues,
         mask: Bool[Tensor, "#rows #heads #query key"] | None,
     ) -> Float[Tensor, "rows heads query d_v"]:
-        """What each head gathers. Row i of a grid has the queries of all rows of source i."""
+        """Compute the output of each head; row i of a grid has the queries of source i."""
         if not isinstance(seen, SourceKeyValues) or seen.source is None:
             return super().gather(queries, seen, mask)
         source, number = seen.source, len(seen.keys)
@@ -75,13 +75,13 @@ class CrossAttention(MultiHeadAttention):
 
 
 def rank(source: Int[Tensor, " rows"], number: int) -> Int[Tensor, " rows"]:
-    """For each row, how many rows before it attend to the same source, of ``number`` sources.
+    """Count, for each row, the earlier rows with the same source, of ``number`` sources.
 
     >>> rank(torch.tensor([2, 0, 2, 2, 0]), 3)
     tensor([0, 0, 1, 2, 1])
     """
     counts = source.bincount(minlength=number)
-    order = source.argsort(stable=True)  # the rows of a source side by side
-    first = counts.cumsum(0) - counts  # where there each source begins
+    order = source.argsort(stable=True)  # rows of one source are neighbours
+    first = counts.cumsum(0) - counts  # the index at which each source begins
     ranks = torch.arange(len(source), device=source.device) - first[source[order]]
     return torch.empty_like(ranks).index_copy(0, order, ranks)

@@ -1,4 +1,4 @@
-"""Decoding: from a model that rates next tokens to whole sentences: greedy, beams, samples."""
+"""Decoding: from next-token probabilities to whole sentences: greedy, beam search, sampling."""
 
 import zlib
 from collections.abc import Sequence
@@ -19,45 +19,46 @@ from annotated_transformer.translator import Translator, evaluating
 
 @dataclass(frozen=True)
 class Search:
-    """How translations are looked for. A beam of 1 is greedy search, unless it samples."""
+    """The settings of a search for translations; a beam of 1 is greedy search or sampling."""
 
-    beam: Annotated[Size, Field(le=1000)] = 1  # how many beginnings of a translation are kept
+    beam: Annotated[Size, Field(le=1000)] = 1  # number of hypotheses kept at each step
     alpha: Annotated[float, Field(ge=-10, le=10)] = 0.6  # exponent of the length penalty
-    best: Annotated[Size, Field(le=1000)] = 1  # how many translations of each sentence are given
-    sample: bool = False  # draw the next token at random instead of taking the likeliest
-    temperature: Annotated[float, Field(ge=1e-3, le=1000)] = 1.0  # above 1: more surprising samples
-    top_k: Size | None = None  # draw among so many likeliest tokens
-    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # ... that have this probability together
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0  # the same seed draws the same translations
-    extra_length: Annotated[int, Field(ge=0, le=10**6)] = 50  # tokens more than the source has
+    best: Annotated[Size, Field(le=1000)] = 1  # number of translations returned for each sentence
+    sample: bool = False  # draw the next token at random instead of taking the most probable
+    temperature: Annotated[float, Field(ge=1e-3, le=1000)] = 1.0  # above 1: flatter distribution
+    top_k: Size | None = None  # sample among the k most probable tokens
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # ... the fewest with this probability mass
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0  # the same seed gives the same samples
+    extra_length: Annotated[int, Field(ge=0, le=10**6)] = 50  # most tokens beyond the source's
 
     def __post_init__(self) -> None:
-        """Refuse a search that cannot be made.
+        """Refuse settings that are out of range or do not go together.
 
         Raises:
             InputError: if a setting is out of its range, or two do not go together.
         """
         check_settings(self)
         if self.sample and self.beam > 1:
-            raise InputError(f"beam is {self.beam}, it must be 1 where sample is set.")
+            raise InputError(f"beam is {self.beam}, it must be 1 when sample is set.")
         if self.seed + self.best > 2**63:
             raise InputError(
                 f"seed is {self.seed} and best {self.best}: each sample takes the next seed, and "
-                f"the last one is {2**63 - 1}."
+                f"the last one must be at most {2**63 - 1}."
             )
         if not self.sample and self.best > self.beam:
             raise InputError(
-                f"best is {self.best}, it must be at most the beam, {self.beam}, or sample be set."
+                f"best is {self.best}, it must be at most the beam, {self.beam}, "
+                "unless sample is set."
             )
         if not self.sample and (self.temperature, self.top_k, self.top_p) != (1.0, None, 1.0):
-            raise InputError("temperature, top_k and top_p are for samples: set sample.")
+            raise InputError("temperature, top_k and top_p are settings of sampling: set sample.")
 
 
 GREEDY = Search()
 
 
 class Limits:
-    """Of every sentence of a batch, the longest length and the prefix of its translation."""
+    """For every sentence of a batch, the maximum length and the prefix of its translation."""
 
     def __init__(
         self,
@@ -66,14 +67,14 @@ class Limits:
         extra_length: int,
         prefixes: Sequence[Sequence[int]] | None,
     ) -> None:
-        """Work out the limits for sentences, ``EOS`` counted: their own length and some more.
+        """Compute the limits, ``EOS`` counted: the length of each source and some more.
 
         No translation has more tokens than the model has positions.
 
         Raises:
-            InputError: if the sentences are no ids of the model's vocabulary or too long for it,
-                there are not as many prefixes, one holds a special token or is longer than its
-                translation may be.
+            InputError: if the sentences are not ids of the model's vocabulary or too long for it,
+                the number of prefixes is another, or one contains a special token or is longer than
+                its translation may be.
         """
         require_ids("src", src, model.vocabulary_size("src"))
         longest = (src != PAD).sum(dim=1) + extra_length
@@ -85,7 +86,8 @@ class Limits:
         for prefix, limit in zip(prefixes, self.longest.tolist(), strict=True):
             if min(prefix, default=UNK) <= EOS or len(prefix) > limit:
                 raise InputError(
-                    f"a prefix is {list(prefix)}: it may have {limit} tokens, and no special one."
+                    f"a prefix is {list(prefix)}: it must have at most {limit} tokens, "
+                    "none of them special."
                 )
         width = max(map(len, prefixes))
         rows = [[*prefix, *[PAD] * (width - len(prefix))] for prefix in prefixes]
@@ -94,21 +96,21 @@ class Limits:
     def force(
         self, log_probs: Float[Tensor, "rows vocab"], sentence: Int[Tensor, " rows"], length: int
     ) -> Float[Tensor, "rows vocab"]:
-        """Log-probabilities of the next token that keep to the prefixes.
+        """Restrict the log-probabilities of the next token to the prefixes.
 
-        Each row goes on with the sentence of that number and has ``length`` tokens, ``BOS`` not
-        counted. Where the prefix of its sentence is longer, all but the prefix's next token become
-        minus infinity, and that one keeps its number; the other rows stay as they are.
+        Each row continues the sentence of that index and has ``length`` tokens, ``BOS`` not
+        counted. Where the prefix of its sentence is longer, every token but the prefix's next one
+        gets minus infinity; all other rows stay unchanged.
 
         Raises:
-            InputError: if that token is none of the vocabulary.
+            InputError: if that token is not in the vocabulary.
         """
         if length >= self.prefixes.size(1):
             return log_probs
         wanted = self.prefixes[sentence, length, None]
         if wanted.max() >= log_probs.size(1):
             raise InputError(
-                f"a prefix holds id {wanted.max()}, the vocabulary has {log_probs.size(1)} tokens."
+                f"a prefix contains id {wanted.max()}, it must be below {log_probs.size(1)}."
             )
         tokens = torch.arange(log_probs.size(1), device=log_probs.device)
         return log_probs.masked_fill((wanted != PAD) & (tokens != wanted), -torch.inf)
@@ -116,9 +118,9 @@ class Limits:
     def reached(
         self, token: Int[Tensor, " rows"], sentence: Int[Tensor, " rows"], length: int
     ) -> Bool[Tensor, " rows"]:
-        """Which rows end with their newest token, the ``length``-th: by ``EOS``, or the limit.
+        """Tell which rows end with their newest token, the ``length``-th: by ``EOS`` or the limit.
 
-        Each row goes on with the sentence of that number, whose own limit counts.
+        Each row continues the sentence of that index, whose own limit counts.
         """
         return (token == EOS) | (length >= self.longest[sentence])
 
@@ -126,10 +128,10 @@ class Limits:
 def draw(
     log_probs: Float[Tensor, "rows vocab"], search: Search, number: Float[Tensor, " rows"]
 ) -> Int[Tensor, " rows"]:
-    """Draw a token of each row: that at which the probabilities, added up, pass ``number``.
+    """Sample a token for each row by inverting the cumulative distribution at ``number``.
 
-    The most probable come first. With temperature T they are p^(1/T), scaled to sum to 1. Then
-    top-k keeps the k most probable, and top-p the fewest most probable that have p together.
+    Tokens are sorted by probability. With temperature T they have p^(1/T), scaled to sum to 1. Then
+    top-k keeps the k most probable, and top-p the fewest most probable whose sum reaches p.
 
     Source: top-k: Fan et al. 2018, section 5.1; top-p: Holtzman et al. 2020, section 3.1.
     """
@@ -144,10 +146,10 @@ def draw(
 def random_draws(
     src: Int[Tensor, "batch src"], seed: int, length: int
 ) -> Float[Tensor, "batch length"]:
-    """Random numbers in [0, 1) for each sentence: the same ones alone and in any batch.
+    """Draw random numbers in [0, 1) for each sentence: the same ones alone and in any batch.
 
-    Row i belongs to sentence i of ``src``, its number t to the token at place t, counted from 0.
-    They depend on the seed and on the sentence's ids alone: not on padding, nor on ``length``.
+    Row i belongs to sentence i of ``src``, its number t to the token at position t, counted from 0.
+    They depend only on the seed and on the sentence's ids, not on padding or ``length``.
     """
     rows = []
     for sentence in src.tolist():
@@ -159,7 +161,7 @@ def random_draws(
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A translation: its tokens without ``BOS`` and ``EOS``, and its probability by the model."""
+    """A translation: its tokens without ``BOS`` and ``EOS``, and its model probability."""
 
     tokens: list[int]
     log_prob: float  # Σₜ log p(yₜ | y₁ … yₜ₋₁, src) in nats, that of EOS included if it ended
@@ -167,28 +169,28 @@ class Hypothesis:
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6)^α; ``EOS`` counts. With α = 0 it is 1, and short sentences win.
+    """Compute ((5 + length) / 6)^α; ``EOS`` counts. With α = 0 it is 1, and short sentences win.
 
     Source: Wu et al. 2016, section 7; α = 0.6 in Vaswani et al. 2017, section 6.1.
 
     Raises:
-        InputError: if the length is none.
+        InputError: if the length is not an integer of at least 0.
     """
     require_whole("length", length, 0)
     return float(((5 + int(length)) / 6) ** alpha)
 
 
 def next_log_probs(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
-    """Log-probabilities of the next token among all but ``PAD`` and ``BOS``, never produced.
+    """Compute log-probabilities of the next token, with ``PAD`` and ``BOS`` excluded.
 
     Raises:
-        DivergedError: if a logit is not a number, or infinitely high.
+        DivergedError: if a logit is nan, or plus infinity.
     """
     allowed = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
     allowed[:, [PAD, BOS]] = -torch.inf
     log_probs = allowed.log_softmax(dim=-1)
-    if log_probs.sum().isnan():  # as it is where one of them is
-        raise DivergedError("a logit is nan or inf: the model's weights are broken.")
+    if log_probs.sum().isnan():  # so it is if any of them is nan
+        raise DivergedError("a logit is nan or inf, all must be finite: the weights are broken.")
     return log_probs
 
 
@@ -198,18 +200,18 @@ def greedy(
     search: Search = GREEDY,
     prefixes: Sequence[Sequence[int]] | None = None,
 ) -> list[Hypothesis]:
-    """Take the likeliest token at every step, until ``EOS`` or the longest allowed length.
+    """Take the most probable token at every step, until ``EOS`` or the maximum length.
 
-    A translation has at most as many tokens as its source, ``EOS`` counted, and
-    ``search.extra_length`` more (50 in Vaswani et al. 2017, section 6.1). A finished sentence
-    leaves the batch. Where ``search.sample`` is set, the token is drawn instead, with :func:`draw`.
+    A translation has at most as many tokens as its source, ``EOS`` counted, plus
+    ``search.extra_length`` (50 in Vaswani et al. 2017, section 6.1). A finished sentence
+    leaves the batch. If ``search.sample`` is set, the token is sampled with :func:`draw` instead.
 
     Raises:
-        InputError: if the prefixes, with which translations have to begin, cannot be continued, or
+        InputError: if a prefix, with which a translation has to begin, cannot be continued, or
             the search has a beam.
     """
     if search.beam > 1:
-        raise InputError(f"beam is {search.beam}, greedy search has 1: take decode.")
+        raise InputError(f"beam is {search.beam}, greedy search needs beam 1: use decode.")
     limits = Limits(model, src, search.extra_length, prefixes)
     tokens: list[list[int]] = [[] for _ in src]
     log_probs = [0.0] * len(src)
@@ -250,25 +252,25 @@ def beam_search(
     search: Search,
     prefixes: Sequence[Sequence[int]] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Keep the likeliest beginnings of every translation; give the best whole ones, best first.
+    """Keep the most probable hypotheses of every translation; return the finished ones, best first.
 
-    Each sentence has ``search.beam`` places. At every step all continuations of its live beginnings
-    compete for the places that are free; one that ends in ``EOS`` (or reaches the longest allowed
-    length) keeps its place and is finished. When all places are taken by finished translations,
+    Each sentence has ``search.beam`` slots. At every step all continuations of its live hypotheses
+    compete for the free slots; one that ends in ``EOS`` (or reaches the maximum
+    length) keeps its slot and is finished. When all slots hold finished translations,
     those with the best log-probability divided by :func:`length_penalty` win. A beam of 1 is
-    greedy search (but for ties), a beam as wide as the space of all translations is exhaustive.
+    greedy search (except for ties), a beam as wide as the space of all translations is exhaustive.
 
     Source: Graves 2012; Wu et al. 2016, section 7; Vaswani et al. 2017, section 6.1.
 
     Raises:
-        InputError: if the prefixes, with which translations have to begin, cannot be continued.
+        InputError: if a prefix, with which a translation has to begin, cannot be continued.
     """
     limits = Limits(model, src, search.extra_length, prefixes)
     device, beam = src.device, search.beam
     finished: list[list[Hypothesis]] = [[] for _ in src]
     with evaluating(model):
         state = model.start(src)
-        # One row for each live beginning: its sentence, its place there, its tokens, its log p.
+        # One row for each live hypothesis: its sentence, its slot, its tokens, its log p.
         sentence = torch.arange(len(src), device=device)
         place = torch.zeros_like(sentence)
         tokens = torch.full((len(src), 1), BOS, device=device)
@@ -282,7 +284,7 @@ def beam_search(
             per_row = min(beam, rated.size(1))
             more, row_tokens = rated.topk(per_row, dim=-1)
 
-            # Lay the candidates of a sentence side by side and take the best for its free places.
+            # Put the candidates of a sentence side by side and take the best for its free slots.
             table = more.new_full((len(src), beam, per_row), -torch.inf)
             table[sentence, place] = log_prob[:, None] + more
             row_at = sentence.new_zeros(len(src), beam)
@@ -317,12 +319,12 @@ def decode(
     search: Search,
     prefixes: Sequence[Sequence[int]] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Look for translations in the way that ``search`` says; of each sentence the best first.
+    """Search for translations with the settings in ``search``; the best of each sentence first.
 
-    Several samples are drawn with its seed, the seed after it, and so on.
+    If several samples are asked for, they use its seed, the next seed, and so on.
 
     Raises:
-        InputError: if the sources are no ids of the model's vocabulary, or the prefixes cannot be
+        InputError: if the sources are not ids of the model's vocabulary, or a prefix cannot be
             continued.
     """
     if search.beam > 1:
@@ -333,5 +335,5 @@ def decode(
 
 
 def without_end(tokens: list[int]) -> list[int]:
-    """The tokens up to ``EOS``."""
+    """Return the tokens before ``EOS``."""
     return tokens[:-1] if tokens and tokens[-1] == EOS else tokens

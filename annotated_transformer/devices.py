@@ -1,4 +1,4 @@
-"""Devices: where the numbers of a model are, and in how many bits they are multiplied."""
+"""Devices: where the tensors of a model are, and in which precision they are multiplied."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -18,10 +18,10 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """The device of that name; ``auto`` is the accelerator if there is one, else the processor.
+    """Return the device of that name; ``auto`` is the accelerator if there is one, else the CPU.
 
     Raises:
-        InputError: if the name is none of ``DEVICES``, or this machine has no such device.
+        InputError: if the name is not one of ``DEVICES``, or this machine has no such device.
     """
     require_choice("device", name, DEVICES)
     if name == "auto":
@@ -30,19 +30,19 @@ def choose_device(name: str = "auto") -> torch.device:
     try:
         torch.empty(0, device=name)
     except (AssertionError, RuntimeError) as error:
-        raise InputError(f"device is {name!r}, but PyTorch finds none here: take auto.") from error
+        raise InputError(f"device is {name!r}, but PyTorch finds none here: use auto.") from error
     return torch.device(name)
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where the model's numbers are; for a model without any, where new tensors are made."""
+    """Return the device of the model's parameters; without any, the default device."""
     for tensor in (*model.parameters(), *model.buffers()):
         return tensor.device
     return torch.empty(0).device
 
 
 def move(model: Model, device: torch.device) -> Model:
-    """The model, with its numbers on that device."""
+    """Move the model to that device."""
     if device.type == "mps":  # it has no float64, in which the sinusoids are kept
         return model.to(device, torch.float32)
     return model.to(device)
@@ -50,25 +50,25 @@ def move(model: Model, device: torch.device) -> Model:
 
 @contextmanager
 def same_randomness() -> Iterator[None]:
-    """Inside the block, seeds may be set: after it, random numbers go on as if it had not been."""
+    """Restore the random number generators after the block, in which seeds may be set."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         yield
 
 
 @contextmanager
 def computing_in(precision: str, device: torch.device) -> Iterator[None]:
-    """Inside the block, matrices are multiplied in that many bits; weights keep all of theirs.
+    """Multiply matrices in that precision inside the block; the weights keep theirs.
 
     Source: Micikevicius et al. 2018; bfloat16: Kalamkar et al. 2019.
 
     Raises:
-        InputError: if the precision is none of ``PRECISIONS``.
+        InputError: if the precision is not one of ``PRECISIONS``.
     """
     require_choice("precision", precision, PRECISIONS)
     if precision == "float32":
         yield
         return
-    # The fused kernel of attention is slow in bfloat16 on a CPU, above all backwards.
+    # The fused kernel of attention is slow in bfloat16 on a CPU, above all in the backward pass.
     kernel = sdpa_kernel(SDPBackend.MATH) if device.type == CPU else nullcontext()
     with torch.autocast(device.type, torch.bfloat16), kernel:
         yield

@@ -1,4 +1,4 @@
-"""Evaluation: how good translations are, how surprised a model is, and what attention aligns."""
+"""Evaluation: translation quality, perplexity, and the alignments that attention finds."""
 
 import math
 import unicodedata
@@ -36,9 +36,9 @@ from annotated_transformer.translator import (
 def forced_attention(
     model: torch.nn.Module, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
 ) -> Captured:
-    """The attention of a model under teacher forcing, for the given translations.
+    """Compute the attention of a model under teacher forcing, for the given translations.
 
-    ``tgt_in`` begins with ``BOS``, so row t of a cross-attention is what was attended to when
+    ``tgt_in`` begins with ``BOS``, so row t of a cross-attention is the attention when
     target token t was *predicted*, not when it was read.
     """
     with evaluating(model), capture_attention(model) as captured:
@@ -47,10 +47,10 @@ def forced_attention(
 
 
 def strongest_links(weights: Float[Tensor, "tgt src"], tgt_length: int, src_length: int) -> Links:
-    """Link every target token with the one source token that it attends to most.
+    """Link every target token to the source token that it attends to most.
 
     Raises:
-        InputError: if the weights are no table of at least so many tokens, or one is no number.
+        InputError: if the weights are not a matrix of at least that size, or one is not finite.
     """
     require_whole("tgt_length", tgt_length, 0)
     require_whole("src_length", src_length, 0)
@@ -63,11 +63,11 @@ def strongest_links(weights: Float[Tensor, "tgt src"], tgt_length: int, src_leng
         )
     ):
         raise InputError(
-            f"weights have the shape {list(getattr(weights, 'shape', []))}, they must be a table "
+            f"weights have the shape {list(getattr(weights, 'shape', []))}, they must be a matrix "
             f"of at least {tgt_length} rows and {src_length} columns."
         )
     if not (used := weights[:tgt_length, :src_length]).isfinite().all():
-        raise InputError("weights have numbers that are nan or inf, all must be finite.")
+        raise InputError("weights contain nan or inf, all must be finite.")
     if not src_length:
         return frozenset()
     best = used.argmax(dim=-1).tolist()
@@ -75,9 +75,9 @@ def strongest_links(weights: Float[Tensor, "tgt src"], tgt_length: int, src_leng
 
 
 def alignment_error_rate(predicted: Sequence[Links], gold: Sequence[Links]) -> float:
-    """AER = ``1 − 2 |A ∩ G| / (|A| + |G|)`` over all sentences: 0 is perfect, 1 all wrong.
+    """Compute AER = ``1 − 2 |A ∩ G| / (|A| + |G|)`` over all sentences; 0 is perfect, 1 all wrong.
 
-    Target words that the gold alignment links to nothing (particles, say) have no right answer;
+    Target words without a link in the gold alignment (particles, for example) have no right answer;
     predicted links to them are left out of A.
 
     Source: Och and Ney 2003, section 5, with every gold link sure.
@@ -86,7 +86,7 @@ def alignment_error_rate(predicted: Sequence[Links], gold: Sequence[Links]) -> f
     0.5
 
     Raises:
-        InputError: if there are not as many predicted as gold alignments, or no link at all.
+        InputError: if there are not as many predicted as gold alignments, or no links at all.
     """
     _require_as_many(len(predicted), len(gold))
     hits = links = 0
@@ -102,8 +102,8 @@ def alignment_error_rate(predicted: Sequence[Links], gold: Sequence[Links]) -> f
 def _require_as_many(predicted: int, gold: int) -> None:
     if predicted != gold:
         raise InputError(
-            f"{predicted} predicted alignments stand against {gold} gold ones: "
-            "there must be one for each sentence."
+            f"there are {predicted} predicted and {gold} gold alignments: "
+            "there must be one of each for every sentence."
         )
 
 
@@ -113,12 +113,12 @@ def alignment_errors(
     gold: Sequence[Links],
     batch_size: int = 100,
 ) -> dict[str, float]:
-    """The alignment error rate of every attention to the source, heads averaged.
+    """Compute the alignment error rate of every cross-attention, averaged over heads.
 
-    The right translations are teacher-forced. The end symbol of the source is left out.
+    The reference translations are teacher-forced. The end symbol of the source is left out.
 
     Raises:
-        InputError: if there are not as many examples as gold alignments, or no link at all.
+        InputError: if there are not as many examples as gold alignments, or no links at all.
     """
     require_whole("batch_size", batch_size, 1)
     examples = Examples.of(examples)
@@ -137,19 +137,19 @@ def alignment_errors(
 
 
 LARGEST = 700
-"""Nats: what is larger has no exponential among the floating-point numbers."""
+"""Nats: the exponential of a larger number overflows."""
 
 
 def perplexity(model: NextTokenModel, examples: Sequence[Example], max_tokens: int = 4096) -> float:
-    """exp of the mean negative log-likelihood of a target token; 1 is certainty.
+    """Compute exp of the mean negative log-likelihood of a target token; 1 is certainty.
 
-    The one definition for every model: teacher-forced, without label smoothing, the mean over all
-    target tokens of all sentences, ``EOS`` counted and padding not. Perplexities are comparable
+    The one definition for every model: teacher-forced, without label smoothing, averaged over all
+    target tokens of all sentences, with ``EOS``, without padding. Perplexities are comparable
     only between models with the same target vocabulary.
 
     Raises:
         InputError: if there are no examples, or one is longer than the model can read.
-        DivergedError: if the mean is not a number that has an exponential.
+        DivergedError: if the mean is not finite, or its exponential overflows.
     """
     if not examples:
         raise InputError("there are 0 examples to evaluate on, at least 1 is needed.")
@@ -167,15 +167,15 @@ def perplexity(model: NextTokenModel, examples: Sequence[Example], max_tokens: i
             tokens += batch.num_tokens
     if not total / tokens < LARGEST:
         raise DivergedError(
-            f"the mean surprise at a token is {total / tokens:.3g} nats, it must be below "
-            f"{LARGEST}: the model's weights are broken."
+            f"the mean negative log-likelihood is {total / tokens:.3g} nats a token, it must be "
+            f"below {LARGEST}: the model's weights are broken."
         )
     return math.exp(total / tokens)
 
 
 @dataclass(frozen=True)
 class Score:
-    """A figure, and the signature that says exactly how it was computed."""
+    """A score, and the signature that states exactly how it was computed."""
 
     name: str
     value: float
@@ -189,13 +189,13 @@ UNSPACED = {
     "CJK": "zh", "HIRAGANA": "ja-mecab", "KATAKANA": "ja-mecab", "THAI": "char", "LAO": "char",
     "KHMER": "char", "MYANMAR": "char", "TIBETAN": "char",
 }  # fmt: skip
-"""Scripts that put no spaces between words, and the tokenizer of sacreBLEU for each."""
+"""Scripts without spaces between words, and the tokenizer of sacreBLEU for each."""
 
 
 def bleu_tokenizer(texts: Sequence[str]) -> str:
-    """The tokenizer of sacreBLEU for texts: "13a", unless they are in a script without spaces.
+    """Choose the tokenizer of sacreBLEU: "13a", except for scripts without spaces.
 
-    Where it needs a library that is not installed, it is "char"; the signature says which it was.
+    If it needs a library that is not installed, it is "char"; the signature names the one used.
 
     >>> bleu_tokenizer(["a dog", "학생 은"]), bleu_tokenizer(["我喜欢吃苹果。"])
     ('13a', 'zh')
@@ -212,20 +212,20 @@ def bleu_tokenizer(texts: Sequence[str]) -> str:
 
 
 def score_translations(translations: Sequence[str], references: Sequence[str]) -> list[Score]:
-    """BLEU (cased and lower-cased) and chrF by sacreBLEU, and the share of exact sentences, in %.
+    """Compute BLEU (cased and lower-cased) and chrF by sacreBLEU, and exact matches in %.
 
-    All texts are cleaned as every text is that a vocabulary cuts: a letter is the same, however it
-    was typed. BLEU cuts them as :func:`bleu_tokenizer` says.
+    All texts are cleaned like the texts of a vocabulary, so that a letter is the same however it
+    was typed. BLEU uses the tokenizer of :func:`bleu_tokenizer`.
 
     Raises:
-        InputError: if there are not as many translations as references, or none, or one is no text.
+        InputError: if the numbers of texts on the two sides differ or are 0, or one is not a text.
     """
     translations, references = (
         [*map(clean, each_text(texts))] for texts in (translations, references)
     )
     if len(translations) != len(references) or not references:
         raise InputError(
-            f"{len(translations)} translations stand against {len(references)} references: "
+            f"there are {len(translations)} translations for {len(references)} references: "
             "there must be one for each, and at least one."
         )
     scores, tokenizer = [], bleu_tokenizer(references)
@@ -247,11 +247,11 @@ def evaluate(
     search: Search,
     gold: Sequence[Links] | None = None,
 ) -> list[Score]:
-    """All that can be said about a model on some sentence pairs.
+    """Compute all scores of a model on sentence pairs.
 
-    Translations against references as in :func:`score_translations`, the perplexity of the
-    references, and, where the true alignments are known, the alignment error rate of each attention
-    to the source.
+    These are those of :func:`score_translations`, the perplexity of the
+    references, and, where gold alignments are known, the alignment error rate of each
+    cross-attention.
 
     Raises:
         InputError: if there are no pairs, or one is longer than the model can read.

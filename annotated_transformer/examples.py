@@ -1,4 +1,4 @@
-"""Examples: sentences as ids, laid end to end in flat arrays, in memory or on disk."""
+"""Examples: sentences as ids, concatenated in flat arrays, in memory or on disk."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -14,9 +14,9 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import LARGEST_ID, each_example, require_sentences
 
 Example = tuple[list[int], ...]
-"""The ids of a source sentence and of its translation; or, without a source, of a sentence alone.
+"""The ids of a source sentence and of its translation; or, without a source, of one sentence.
 
-``BOS`` and ``EOS`` are not among them.
+``BOS`` and ``EOS`` are not included.
 """
 
 IDS = np.dtype("<i4")
@@ -28,23 +28,23 @@ FILES = tuple(f"{side}.{kind}" for side in SIDES for kind in ("ids", "starts"))
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The sentences of one language: sentence i is ``ids[starts[i] : starts[i + 1]]``."""
+    """The sentences of one side: sentence i is ``ids[starts[i] : starts[i + 1]]``."""
 
     ids: Int[np.ndarray, " tokens"]
     starts: Int[np.ndarray, " sentences_and_one"]  # one more than there are sentences
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[int]]) -> "Side":
-        """Lay sentences end to end.
+        """Concatenate sentences.
 
         Raises:
-            InputError: if one holds anything but ids.
+            InputError: if one contains anything but ids.
         """
         kept = list(sentences)
         try:
             given = [*chain.from_iterable(kept)]
             ids, kinds = np.array(given), {*map(type, given)}
-        except (TypeError, ValueError):  # such as an id that is a list
+        except (TypeError, ValueError):  # for example an id that is a list
             ids, kinds = np.array(["no ids"]), {str}
         whole = ids.dtype.kind == "i" and ids.ndim == 1 and bool not in kinds
         if len(ids) and not (whole and 0 <= ids.min() <= ids.max() <= LARGEST_ID):
@@ -54,7 +54,7 @@ class Side:
 
     @property
     def fits(self) -> bool:
-        """Whether ``starts`` begins with 0, never falls, and ends with the number of ids."""
+        """Tell whether ``starts`` begins with 0, never decreases, and ends with len(ids)."""
         in_order = not self.starts[0] and bool((np.diff(self.starts) >= 0).all())
         return in_order and int(self.starts[-1]) == len(self.ids)
 
@@ -65,7 +65,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Examples(Sequence[Example]):
-    """Sentence pairs, or sentences without a source, in four bytes a token.
+    """Sentence pairs, or sentences without a source, stored in four bytes a token.
 
     >>> pairs = Examples.of([([7, 8], [9]), ([7], [5, 6])])
     >>> pairs[1], pairs.lengths.tolist()
@@ -76,14 +76,14 @@ class Examples(Sequence[Example]):
 
     sides: tuple[Side, ...]  # of source and target, or of the sentences alone
     rows: Int[np.ndarray, " examples"]
-    """Which sentences of each side belong to it, in order."""
+    """The indices of its sentences on each side, in order."""
 
     @classmethod
     def of(cls, examples: Sequence[Example]) -> "Examples":
-        """The examples in flat arrays, if they are not yet.
+        """Store examples in flat arrays, unless they already are.
 
         Raises:
-            InputError: if one has not as many sides as the others, or holds anything but ids.
+            InputError: if the numbers of sides differ, or one contains anything but ids.
         """
         if isinstance(examples, Examples):
             return examples
@@ -100,7 +100,7 @@ class Examples(Sequence[Example]):
     @overload
     def __getitem__(self, i: slice) -> "Examples": ...
     def __getitem__(self, i: SupportsIndex | slice) -> "Example | Examples":
-        """One example, or those of a slice."""
+        """Return one example, or those of a slice."""
         if isinstance(i, slice):
             return replace(self, rows=self.rows[i])
         row = self.rows[i]
@@ -108,16 +108,16 @@ class Examples(Sequence[Example]):
 
     @property
     def lengths(self) -> Int[np.ndarray, "examples sides"]:
-        """How many tokens each side of each example has."""
+        """Return the number of tokens of each side of each example."""
         return np.stack([np.diff(side.starts)[self.rows] for side in self.sides], axis=1)
 
     def within(self, longest: int) -> "Examples":
-        """The examples of which no side has more than ``longest`` tokens."""
+        """Return the examples of which no side has more than ``longest`` tokens."""
         return replace(self, rows=self.rows[self.lengths.max(axis=1, initial=0) <= longest])
 
 
 def write_pairs(folder: Path, chunks: Iterable[Sequence[Example]]) -> None:
-    """Write sentence pairs that need not fit into memory together into a folder."""
+    """Write sentence pairs into a folder; together they need not fit into memory."""
     totals = dict.fromkeys(SIDES, 0)
     with ExitStack() as stack:
         ids, starts = (
@@ -135,7 +135,7 @@ def write_pairs(folder: Path, chunks: Iterable[Sequence[Example]]) -> None:
 
 
 def read_pairs(folder: Path) -> Examples:
-    """Map what :func:`write_pairs` wrote into memory: only what is asked for is read.
+    """Map what :func:`write_pairs` wrote into memory: only what is accessed is read.
 
     Raises:
         InputError: if the files are missing, or do not fit together.
@@ -150,8 +150,8 @@ def read_pairs(folder: Path) -> Examples:
         )
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{folder} holds no sentence pairs ({error}): delete it, it is made anew."
+            f"{folder} holds no sentence pairs ({error}): delete it, and it is made again."
         ) from error
     if len(src.starts) != len(tgt.starts) or not (src.fits and tgt.fits):
-        raise InputError(f"the files in {folder} do not fit together: delete it, it is made anew.")
+        raise InputError(f"the files in {folder} do not fit together: delete them to rebuild it.")
     return Examples((src, tgt), np.arange(len(src.starts) - 1))

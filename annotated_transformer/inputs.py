@@ -1,6 +1,6 @@
-"""Inputs: what public functions refuse before PyTorch takes it for something else.
+"""Inputs: what public functions refuse before PyTorch misreads it.
 
-Each check is made once, where a tensor or a list comes in; what is inside does not look again.
+Each check is made once, where a tensor or a list comes in; the code inside does not repeat it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ LONGEST_WORD = 10_000
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a text can be shown and written: Python's may hold halves of characters."""
+    """Tell whether a text can be shown and written: a Python string may contain half characters."""
     try:
         text.isascii() or text.encode()
     except UnicodeEncodeError:
@@ -35,10 +35,10 @@ def is_utf8(text: str) -> bool:
 
 
 def each_text(texts: Iterable[str]) -> Iterator[str]:
-    """The texts one by one; a single text is refused, whose characters would be taken for texts.
+    """Iterate over texts; a single text is refused, since its characters would pass as texts.
 
     Raises:
-        InputError: if it is a text, no list at all, or holds anything but texts in UTF-8.
+        InputError: if it is a text, not a list, or contains anything but texts in UTF-8.
     """
     if isinstance(texts, str) or not hasattr(texts, "__iter__"):
         raise InputError(f"texts is {BRIEF.repr(texts)}, it must be a list of texts.")
@@ -51,7 +51,7 @@ def each_text(texts: Iterable[str]) -> Iterator[str]:
 
 
 def require_readable(**texts: str | None) -> None:
-    """Refuse texts, by their names, that are not UTF-8: they could neither be shown nor written.
+    """Refuse texts, given by name, that are not UTF-8: they could neither be shown nor written.
 
     Raises:
         InputError: if there is one.
@@ -62,10 +62,10 @@ def require_readable(**texts: str | None) -> None:
 
 
 def each_pair(pairs: Iterable[Any]) -> Iterator[Any]:
-    """The pairs one by one; a text of two characters is none.
+    """Iterate over pairs; a text of two characters is refused.
 
     Raises:
-        InputError: if one has not exactly two sides.
+        InputError: if one does not have exactly two sides.
     """
     for pair in pairs:
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
@@ -74,10 +74,10 @@ def each_pair(pairs: Iterable[Any]) -> Iterator[Any]:
 
 
 def each_example(examples: Iterable[Any]) -> Iterator[Any]:
-    """The examples one by one: a source and a target, or a sentence alone, and all of one kind.
+    """Iterate over examples: pairs of source and target, or single sentences, all of one kind.
 
     Raises:
-        InputError: if one has other sides than the first.
+        InputError: if one has another number of sides than the first.
     """
     sides = 0
     for example in examples:
@@ -85,38 +85,38 @@ def each_example(examples: Iterable[Any]) -> Iterator[Any]:
         if number not in (1, 2) or number != (sides or number):
             raise InputError(
                 f"an example is {BRIEF.repr(example)}, it must be a source and a target, or a "
-                "sentence alone, as the others are."
+                "single sentence, like the other examples."
             )
         sides = number
         yield example
 
 
 def with_short_words(text: str, where: str = "") -> str:
-    """The same text, if subwords can be learned from its words in reasonable time.
+    """Return the text if subwords can be learned from its words in reasonable time.
 
     Raises:
-        InputError: if a word is too long; it begins with ``where`` the text stands.
+        InputError: if a word is too long; the message begins with ``where``, the text's place.
     """
     longest = len(text)
-    if longest > LONGEST_WORD:  # cut as for subwords: at spaces, and at no other white space
+    if longest > LONGEST_WORD:  # split as for subwords: at spaces, not at other white space
         longest = max(map(len, text.split(" ")))
     if longest > LONGEST_WORD:
         raise InputError(
-            f"{where}a word has {longest:,} characters, it may have {LONGEST_WORD:,}: is this text?"
+            f"{where}a word has {longest:,} characters, it must have at most {LONGEST_WORD:,}."
         )
     return text
 
 
 def require_sentences(sentences: Sequence[Any]) -> None:
-    """Refuse what is no list of sentences of ids; PyTorch and NumPy would cut 5.7 down to 5.
+    """Refuse anything but a list of sentences of ids; PyTorch and NumPy would round 5.7 down to 5.
 
     >>> require_sentences([[5, 5.7]])
     Traceback (most recent call last):
-    annotated_transformer.errors.InputError: an id is 5.7, it must be a whole number from 0 to \
+    annotated_transformer.errors.InputError: an id is 5.7, it must be an integer from 0 to \
 2147483647.
 
     Raises:
-        InputError: if there is no sentence, or one holds anything but ids.
+        InputError: if there are no sentences, or one contains anything but ids.
     """
     if not hasattr(sentences, "__len__"):
         raise InputError(f"sequences is a {type(sentences).__name__}, it must be a list.")
@@ -128,21 +128,21 @@ def require_sentences(sentences: Sequence[Any]) -> None:
             whole = isinstance(i, (int, np.integer)) and not isinstance(i, bool)
             if not (whole and 0 <= i <= LARGEST_ID):
                 raise InputError(
-                    f"an id is {BRIEF.repr(i)}, it must be a whole number from 0 to {LARGEST_ID}."
+                    f"an id is {BRIEF.repr(i)}, it must be an integer from 0 to {LARGEST_ID}."
                 )
 
 
 def _require_list(sentence: Any) -> None:
-    """Refuse what is no list, tuple, array or tensor: a text, a set without an order, a number."""
+    """Refuse anything but a list, tuple, array or tensor, such as a text, a set or a number."""
     if isinstance(sentence, str) or not hasattr(sentence, "__getitem__"):
         raise InputError(f"a sequence is {BRIEF.repr(sentence)}, it must be a list of ids.")
 
 
 def unpadded(examples: Iterable[Any], padding: int) -> list[Any]:
-    """The examples, as far as they are sentences without the id of padding: no loss would count it.
+    """Return the examples if they are sentences without the id of padding: no loss counts it.
 
     Raises:
-        InputError: if one is none, or holds it.
+        InputError: if one is not a sentence, or contains it.
     """
     kept = list(examples)
     for example in kept:
@@ -150,16 +150,16 @@ def unpadded(examples: Iterable[Any], padding: int) -> list[Any]:
             _require_list(side)
         if any(padding in side for side in example):
             raise InputError(
-                f"an example is {BRIEF.repr(example)}, it must not hold {padding}, the padding."
+                f"an example is {BRIEF.repr(example)}, it must not contain {padding}, the padding."
             )
     return kept
 
 
 def each_id(ids: Any) -> Iterator[int]:
-    """The ids of a sentence one by one; those of a tensor or of NumPy, too.
+    """Iterate over the ids of a sentence, which may be a tensor or a NumPy array.
 
     Raises:
-        InputError: if it is no list of whole numbers.
+        InputError: if it is not a list of integers.
     """
     if isinstance(ids, str) or not hasattr(ids, "__iter__"):
         raise InputError(f"a sequence is {BRIEF.repr(ids)}, it must be a list of ids.")
@@ -168,12 +168,12 @@ def each_id(ids: Any) -> Iterator[int]:
         try:
             number = index(given)
         except TypeError as error:
-            raise InputError(f"an id is {BRIEF.repr(i)}, it must be a whole number.") from error
+            raise InputError(f"an id is {BRIEF.repr(i)}, it must be an integer.") from error
         yield number
 
 
 def require_path(name: str, given: Any) -> Path:
-    """A path, which may have been given as a text.
+    """Return a path, which may be given as a text.
 
     Raises:
         InputError: if it is neither.
@@ -184,58 +184,58 @@ def require_path(name: str, given: Any) -> Path:
 
 
 def require_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    """Refuse what is no whole number within these bounds.
+    """Refuse anything but an integer within these bounds.
 
     >>> require_whole("length", 2.5, 1)
     Traceback (most recent call last):
-    annotated_transformer.errors.InputError: length is 2.5, it must be a whole number, at least 1.
+    annotated_transformer.errors.InputError: length is 2.5, it must be an integer, at least 1.
 
     Raises:
-        InputError: if it is none.
+        InputError: if it is anything else.
     """
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         bound = "" if most is None else f" and at most {most:,}"
         raise InputError(
-            f"{name} is {BRIEF.repr(value)}, it must be a whole number, at least {least}{bound}."
+            f"{name} is {BRIEF.repr(value)}, it must be an integer, at least {least}{bound}."
         )
 
 
 def require_sizes(**sizes: Any) -> None:
-    """Refuse sizes, by their names, that are no whole numbers of at least 1.
+    """Refuse sizes, given by name, that are not integers of at least 1.
 
     Raises:
-        InputError: if one is none.
+        InputError: if one is not.
     """
     for name, size in sizes.items():
         require_whole(name, size, 1)
 
 
 def require_span(start: Any, length: Any) -> None:
-    """Refuse a length that is none, and a beginning outside it.
+    """Refuse a length that is not an integer of at least 0, and a start outside it.
 
     Raises:
-        InputError: if one is no whole number, or out of its bounds.
+        InputError: if one is not an integer, or out of its bounds.
     """
     require_whole("length", length, 0)
     require_whole("start", start, 0, most=length)
 
 
 def require_rate(peak: float) -> None:
-    """Refuse the highest rate of a schedule if no training can have it.
+    """Refuse a peak learning rate that no training can use.
 
     Raises:
-        InputError: if it is negative, infinite, or not a number.
+        InputError: if it is negative, infinite, or nan.
     """
     if not isinstance(peak, Real) or not 0 <= peak < float("inf"):
         raise InputError(f"peak is {peak!r}, it must be at least 0 and finite.")
 
 
 def require_ids(name: str, tokens: Any, size: int | None) -> None:
-    """Refuse what is no batch of ids of a vocabulary of that size, if it is known.
+    """Refuse anything but a batch of ids of a vocabulary of that size, if the size is known.
 
     Raises:
-        InputError: if it is no tensor (batch, length) of whole numbers, is empty, or holds an id
+        InputError: if it is not a tensor (batch, length) of integers, is empty, or contains an id
             outside the vocabulary.
     """
     if not isinstance(tokens, Tensor) or tokens.dtype not in IDS:
@@ -250,16 +250,16 @@ def require_ids(name: str, tokens: Any, size: int | None) -> None:
     low, high = (int(bound) for bound in tokens.aminmax())
     if low < 0 or (size is not None and high >= size):
         raise InputError(
-            f"{name} holds id {min(low, 0) or high}, it must be at least 0"
+            f"{name} contains id {min(low, 0) or high}, it must be at least 0"
             + ("." if size is None else f" and below {size}, the size of the vocabulary.")
         )
 
 
 def require_rows(name: str, tokens: Any) -> None:
-    """Refuse what is no tensor (batch, length) of whole numbers.
+    """Refuse anything but a tensor (batch, length) of integers.
 
     Raises:
-        InputError: if it is something else, or has other axes.
+        InputError: if it is anything else, or has other axes.
     """
     if not isinstance(tokens, Tensor) or tokens.dtype not in IDS or tokens.dim() != 2:
         raise InputError(
@@ -268,7 +268,7 @@ def require_rows(name: str, tokens: Any) -> None:
 
 
 def _described(given: Any) -> str:
-    """The shape and the type of a tensor; of anything else its kind."""
+    """Describe a tensor by its shape and type, anything else by its class."""
     return (
         f"{list(given.shape)} of {given.dtype}"
         if isinstance(given, Tensor)
@@ -277,7 +277,7 @@ def _described(given: Any) -> str:
 
 
 def require_targets(logits: Any, target: Any) -> None:
-    """Refuse targets that are not one id of the vocabulary for every row of the logits.
+    """Refuse targets that do not give one id of the vocabulary for every row of logits.
 
     Raises:
         InputError: if the logits are not (batch, length, vocab), or the targets not (batch, length)
@@ -296,53 +296,53 @@ def require_targets(logits: Any, target: Any) -> None:
 
 
 def require_scores(scores: Any, mask: Any) -> None:
-    """Refuse scores that have no softmax, and masks that are none.
+    """Refuse scores without a softmax, and invalid masks.
 
     Raises:
-        InputError: if the scores are no floats (…, query, key), the mask is not boolean and of
-            their shape, or a row is minus infinity wherever it may be seen.
+        InputError: if the scores are not floats (…, query, key), the mask is not boolean and of
+            their shape, or a row is minus infinity wherever the mask allows attention.
     """
     if not isinstance(scores, Tensor) or not scores.is_floating_point() or scores.dim() < 2:
         raise InputError(f"scores are {_described(scores)}, they must be floats (…, query, key).")
     require_mask(mask, scores.shape)
-    # Of an accelerator one would have to wait for the answer, at every call.
+    # On an accelerator, checking would wait for the device at every call.
     if scores.is_cpu and bool((never := scores.isneginf()).any()):
         seen = torch.ones_like(never) if mask is None else mask.expand_as(never)
         if bool((seen.any(-1) & (never | ~seen).all(-1)).any()):
             raise InputError(
-                "scores have a row of −∞ alone, which has no softmax: say with the mask what a "
-                "query may not see."
+                "scores have a row of −∞ only, which has no softmax: use the mask to say what a "
+                "query may not attend to."
             )
 
 
 def require_mask(mask: Any, rows: torch.Size) -> None:
-    """Refuse a mask that is not boolean, or has not the shape of the scores: PyTorch would add it.
+    """Refuse a mask that is not boolean, or does not have the shape of the scores.
 
     Raises:
-        InputError: if it is no boolean tensor that can be spread over ``rows``, (…, query, key).
-            A mask with some of the leading axes is refused: it would be spread over others.
+        InputError: if it is not a boolean tensor that broadcasts to ``rows``, (…, query, key).
+            A mask with only some of the leading axes is refused: it would broadcast along others.
     """
     if mask is None:
         return
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
-        raise InputError(f"mask is of the type {kind}, it must be torch.bool: True may be seen.")
+        raise InputError(f"mask is of the type {kind}, it must be torch.bool (True: attend).")
     pairs = zip(reversed(mask.shape), reversed(rows), strict=False)
     if mask.dim() not in (2, len(rows)) or any(one not in (1, whole) for one, whole in pairs):
         raise InputError(
-            f"mask has the shape {list(mask.shape)}, it must be spread over {list(rows)}: it needs "
+            f"mask has the shape {list(mask.shape)}, it must broadcast to {list(rows)}: it needs "
             "the last two axes or all, each equal, or 1."
         )
 
 
 def require_lookup(query: Tensor, key: Tensor, value: Tensor, mask: Any, same_width: bool) -> None:
-    """Refuse queries, keys and values that do not belong together, and such masks.
+    """Refuse queries, keys and values that do not fit together, and masks that do not fit.
 
     Raises:
-        InputError: if they have fewer than two axes, their leading axes differ, there is not one
-            value for each key, queries are not as wide as keys where they have to be, or the mask
+        InputError: if they have fewer than two axes, their leading axes differ, the numbers of keys
+            and values differ, queries are not as wide as keys where they must be, or the mask
             does not fit: PyTorch would broadcast a key of size 1 to several queries. Also if they
-            are no floats of one type on one device; autocast makes them one.
+            are not floats of one type on one device; autocast makes them one type.
     """
     three = (query, key, value)
     if not all(isinstance(x, Tensor) and x.is_floating_point() for x in three) or (

@@ -14,9 +14,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "swish
 
 
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W₁ + b₁) W₂ + b₂, at each position by itself.
+    """FFN(x) = max(0, x W₁ + b₁) W₂ + b₂, applied at each position separately.
 
-    The paper's max(0, z) is the activation "relu"; "swish" has z / (1 + e⁻ᶻ) in its place.
+    The paper's max(0, z) is the activation "relu"; "swish" uses z / (1 + e⁻ᶻ) instead.
 
     Source: Vaswani et al. 2017, section 3.3, equation 2; swish: Ramachandran et al. 2017.
     """
@@ -36,7 +36,7 @@ class FeedForward(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch time d_model"]
     ) -> Float[Tensor, "batch time d_model"]:
-        """The same small network at every position."""
+        """Apply the same small network at every position."""
         return self.outer(self.activation(self.inner(x)))
 
 
@@ -45,25 +45,25 @@ NORM_POSITIONS = ("post", "pre")
 
 
 def make_norm(name: str, d_model: int) -> nn.Module:
-    """The normalisation of that name.
+    """Make the normalisation layer of that name.
 
     - "layer": (x − mean) / √(variance + ε), then a trained factor and shift for each dimension;
-    - "rms": x / √(mean of x² + ε), then a trained factor: neither mean nor shift.
+    - "rms": x / √(mean of x² + ε), then a trained factor, without mean and shift.
 
     Source: Ba et al. 2016; Zhang and Sennrich 2019, equation 4.
 
     Raises:
-        InputError: if the name is none of ``NORMS``.
+        InputError: if the name is not one of ``NORMS``.
     """
     require_choice("norm", name, NORMS)
     return NORMS[name](d_model)
 
 
 class Residual(nn.Module):
-    """A shortcut around a sub-layer, with normalisation.
+    """A residual connection around a sub-layer, with normalisation.
 
     - post-norm, as in the paper: Norm(x + Dropout(Sublayer(x))).
-    - pre-norm: x + Dropout(Sublayer(Norm(x))). The shortcut is never normalised; the stack
+    - pre-norm: x + Dropout(Sublayer(Norm(x))). The residual path is never normalised; the stack
       therefore needs one more normalisation at its end.
 
     Source: Vaswani et al. 2017, sections 3.1 and 5.4; pre-norm: Xiong et al. 2020.
@@ -84,13 +84,13 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def enter(self, x: Float[Tensor, "batch time d_model"]) -> Float[Tensor, "batch time d_model"]:
-        """What the sub-layer reads."""
+        """Return the input of the sub-layer."""
         return self.norm(x) if self.is_pre else x
 
     def leave(
         self, x: Float[Tensor, "batch time d_model"], added: Float[Tensor, "batch time d_model"]
     ) -> Float[Tensor, "batch time d_model"]:
-        """x with what the sub-layer has to add."""
+        """Add the output of the sub-layer to x."""
         total = x + self.dropout(added)
         return total if self.is_pre else self.norm(total)
 
@@ -99,7 +99,7 @@ class Residual(nn.Module):
         x: Float[Tensor, "batch time d_model"],
         sublayer: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "batch time d_model"]:
-        """Into the sub-layer, and out of it."""
+        """Apply the sub-layer within the residual connection."""
         return self.leave(x, sublayer(self.enter(x)))
 
 
@@ -120,7 +120,7 @@ class EncoderLayer(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch src d_model"], mask: Bool[Tensor, "#batch 1 #src src"]
     ) -> Float[Tensor, "batch src d_model"]:
-        """One layer further."""
+        """Apply the layer."""
         x = self.residual_1(x, lambda y: self.self_attention(y, y, y, mask))
         x = self.residual_2(x, self.feed_forward)
         return x
@@ -129,7 +129,7 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention to the memory, feed-forward.
 
-    Without cross-attention it is the layer of a language model, which has no source to look at.
+    Without cross-attention it is the layer of a language model, which has no source.
 
     Source: Vaswani et al. 2017, section 3.1.
     """
@@ -159,18 +159,18 @@ class DecoderLayer(nn.Module):
         memory_mask: Bool[Tensor, "batch 1 1 src"] | None = None,
         positions: Int[Tensor, "#batch tgt"] | None = None,
     ) -> tuple[Float[Tensor, "batch tgt d_model"], KeyValues]:
-        """One layer further, for any number of new target positions.
+        """Apply the layer to any number of new target positions.
 
-        ``past`` are the projected keys and values of the target positions before them (of none,
+        ``past`` holds the projected keys and values of the target positions before them (empty
         when a whole sentence is read at once), ``memory`` those of the source, for a layer with
         cross-attention. Returns the output, and ``past`` with the new positions appended.
 
         Raises:
-            InputError: if there is cross-attention and no memory, or the other way round.
+            InputError: if there is cross-attention without memory, or the reverse.
         """
         look = self.cross_attention
         if (look is None) != (memory is None):
-            raise InputError("memory is for a layer with cross-attention, which cannot do without.")
+            raise InputError("memory must be given exactly if the layer has cross-attention.")
         y = self.residual_1.enter(x)
         y, past = self.self_attention.extend(y, past, mask, positions)
         x = self.residual_1.leave(x, y)

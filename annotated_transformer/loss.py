@@ -10,7 +10,7 @@ from annotated_transformer.inputs import require_targets
 from annotated_transformer.tokens import PAD
 
 Loss = Callable[[Tensor, Tensor], Tensor]
-"""From logits (batch, tgt, vocab) and targets (batch, tgt) to the loss summed over real tokens."""
+"""Maps logits (batch, tgt, vocab) and targets (batch, tgt) to the loss summed over real tokens."""
 
 
 def smoothed_cross_entropy(
@@ -18,10 +18,10 @@ def smoothed_cross_entropy(
     target: Int[Tensor, "batch tgt"],
     smoothing: float = 0.0,
 ) -> Float[Tensor, ""]:
-    """−Σₜ Σᵥ q(v) log p(v), in nats, with q = (1 − ε) one-hot + ε uniform; padding left out.
+    """Compute −Σₜ Σᵥ q(v) log p(v), in nats, with q = (1 − ε) one-hot + ε uniform; no padding.
 
-    It is a *sum*: divide by the number of real tokens once all of them are known, so that the
-    parts of a batch that was cut in pieces add up to the loss of the whole.
+    It is a *sum*: divide by the number of real tokens once all of them are known, so that
+    the losses of micro-batches add up to the loss of the whole batch.
 
     Source: Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4.
 

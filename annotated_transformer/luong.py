@@ -1,4 +1,4 @@
-"""Luong attention: look at the source after the recurrent step, and let that decide the word."""
+"""Luong attention: attend to the source after the recurrent step, and predict from both."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -27,19 +27,19 @@ class LuongConfig(RecurrentConfig):
 
 
 class DotAttention(SoftLookup):
-    """score(s, h) = sᵀ h: nothing of the score is trained. (Luong et al. 2015, section 3.1.)"""
+    """score(s, h) = sᵀ h: the score has no parameters. (Luong et al. 2015, section 3.1.)"""
 
     same_width = True  # the numbers of a query and a key are multiplied in pairs
 
     def scores(
         self, query: Float[Tensor, "*batch query d"], key: Float[Tensor, "*batch key d"]
     ) -> Float[Tensor, "*batch query key"]:
-        """sᵀ h of every pair."""
+        """Compute sᵀ h for every pair."""
         return query @ key.transpose(-2, -1)
 
 
 class GeneralAttention(DotAttention):
-    """score(s, h) = sᵀ W_a h: the memory is first turned by a trained matrix.
+    """score(s, h) = sᵀ W_a h: the memory is first multiplied by a trained matrix.
 
     Source: Luong et al. 2015, section 3.1.
     """
@@ -49,15 +49,15 @@ class GeneralAttention(DotAttention):
         self.key = nn.Linear(memory_dim, query_dim, bias=False)
 
     def keys(self, memory: Float[Tensor, "*batch key memory"]) -> Float[Tensor, "*batch key d"]:
-        """W_a h of every source position."""
+        """Compute W_a h for every source position."""
         return self.key(memory)
 
 
 def make_score(name: str, hidden_dim: int) -> SoftLookup:
-    """The attention with that score; ``concat`` is the additive score of Bahdanau.
+    """Make the attention with that score; ``concat`` is the additive score of Bahdanau.
 
     Raises:
-        InputError: if the name is none of ``SCORES``.
+        InputError: if the name is not one of ``SCORES``.
     """
     require_choice("score", name, SCORES)
     match name:
@@ -74,7 +74,7 @@ class Luong(RecurrentTranslator):
 
     s_t = f(s_{t−1}, y_{t−1}); c_t = Σⱼ α_{t,j} h_j with α_t = softmax(score(s_t, h)); the
     attentional hidden state h̃_t = tanh(W_c [c_t; s_t]) gives the logits W h̃_t. The context does
-    not return into the recurrence (the paper's "input feeding" is left out), so all steps of
+    not return to the recurrence (the paper's "input feeding" is left out), so all steps of
     teacher forcing attend at once.
 
     Source: Luong et al. 2015, sections 3 and 3.1.
@@ -89,7 +89,7 @@ class Luong(RecurrentTranslator):
         self.readout = nn.Linear(hidden + hidden, d_model)
 
     def start(self, src: Int[Tensor, "batch src"]) -> AttentionState:
-        """Read the source sentences; give the state before the first target token."""
+        """Read the source sentences; return the state before the first target token."""
         memory, last = self.encoder(self.dropout(self.src_embedding(src)), src != PAD)
         keys, mask = self.attention.keys(memory), padding_mask(src)[:, 0]
         return AttentionState(memory, keys, mask, last)
@@ -97,7 +97,7 @@ class Luong(RecurrentTranslator):
     def extend(
         self, state: AttentionState, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], AttentionState]:
-        """Read ``tokens``; give the logits of the token after each, and the new state."""
+        """Read ``tokens``; return the logits of the token after each, and the new state."""
         embedded = self.dropout(self.tgt_embedding(tokens))
         hidden, last = self.decoder(embedded, tokens != PAD, state.decoder)
         context = self.attention(hidden, state.keys, state.memory, state.mask)

@@ -13,7 +13,7 @@ from annotated_transformer.tokens import PAD
 
 
 def padding_mask(tokens: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 key"]:
-    """``True`` where there is a token, ``False`` where there is only padding.
+    """Make a mask that is ``True`` at tokens and ``False`` at padding.
 
     The two axes of size 1 stand for heads and queries: every query of every head sees the same
     keys. ``padding_mask(tokens)[:, 0]`` is the mask for attention without heads.
@@ -23,7 +23,7 @@ def padding_mask(tokens: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 ke
             [ True, False, False]])
 
     Raises:
-        InputError: if it is no tensor (batch, key).
+        InputError: if it is not a tensor (batch, key).
     """
     require_rows("tokens", tokens)
     return (tokens != PAD)[:, None, None, :]
@@ -32,10 +32,10 @@ def padding_mask(tokens: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 ke
 def causal_mask(
     length: int, start: int = 0, device: torch.device | None = None
 ) -> Bool[Tensor, "1 1 query length"]:
-    """Position t may attend to positions 0 … t, and to nothing that comes later.
+    """Make a mask in which position t may attend to positions 0 … t only.
 
-    The queries are those of positions ``start`` … ``length`` − 1: of the newest tokens alone, where
-    a decoder has read the earlier ones before.
+    The queries are those of positions ``start`` … ``length`` − 1: only the newest tokens, if
+    a decoder has already read the earlier ones.
 
     >>> causal_mask(3)[0, 0].int()
     tensor([[1, 0, 0],
@@ -55,7 +55,7 @@ def causal_mask(
 def target_mask(
     tgt_in: Int[Tensor, "batch tgt"], start: int = 0
 ) -> Bool[Tensor, "batch 1 query tgt"]:
-    """The mask of the decoder's self-attention: neither the future nor padding.
+    """Make the mask of the decoder's self-attention, which hides the future and padding.
 
     The queries are those of positions ``start`` and later.
 
@@ -65,7 +65,7 @@ def target_mask(
             [1, 1, 0]], dtype=torch.int32)
 
     Raises:
-        InputError: if they are no tensor (batch, tgt), or there is no such position.
+        InputError: if it is not a tensor (batch, tgt), or there is no such position.
     """
     require_rows("tgt_in", tgt_in)
     return causal_mask(tgt_in.size(1), start, tgt_in.device) & padding_mask(tgt_in)

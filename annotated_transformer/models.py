@@ -1,8 +1,8 @@
-"""Models: every kind of translator that can be built by its name, and its sizes.
+"""Models: every kind of translator by name, with its configuration.
 
-A model of your own is a :class:`Translator` with a configuration, a frozen dataclass that begins
-with ``src_vocab`` and ``tgt_vocab``, and a line in ``MODELS``. Searching, training, evaluating and
-the command line need no more.
+To add a model, write a :class:`Translator` with a configuration, a frozen dataclass that begins
+with ``src_vocab`` and ``tgt_vocab``, and add a line to ``MODELS``. Search, training, evaluation and
+the command line need no change.
 """
 
 from collections.abc import Mapping
@@ -23,22 +23,22 @@ MODELS: dict[str, tuple[type[Translator], type]] = {
     "luong": (Luong, LuongConfig),
     "transformer": (Transformer, TransformerConfig),
 }
-"""The class of a model, and that of its configuration."""
+"""The class of a model, and the class of its configuration."""
 
 
 def make_config(model: str, src_vocab: int, tgt_vocab: int, sizes: Mapping[str, Any]) -> Any:
-    """The configuration of a model for vocabularies of these sizes.
+    """Make the configuration of a model for vocabularies of these sizes.
 
-    ``sizes`` names what differs from the defaults.
+    ``sizes`` has the settings that differ from the defaults.
 
     Raises:
-        InputError: if there is no such model, it has no setting of that name, or the setting cannot
-            have that value.
+        InputError: if there is no such model, it has no setting of that name, or the setting does
+            not allow that value.
     """
     require_choice("model", model, MODELS)
     vocabularies = {"src_vocab": src_vocab, "tgt_vocab": tgt_vocab}
     if given := sorted(vocabularies.keys() & sizes.keys()):
-        raise InputError(f"{given[0]} is given, it must be left to the text.")
+        raise InputError(f"{given[0]} is given, it must be left out: the text determines it.")
     known = {
         name: [field.name for field in fields(kind) if field.name not in vocabularies]
         for name, (_, kind) in MODELS.items()
@@ -46,16 +46,16 @@ def make_config(model: str, src_vocab: int, tgt_vocab: int, sizes: Mapping[str, 
     for name in sizes:
         others = [other for other in MODELS if name in known[other]]
         if model not in others:
-            said = f"{name} is a setting of {', '.join(others)}, {model} has none."
+            said = f"{name} is a setting of {', '.join(others)}, not of {model}."
             raise InputError(said if others else unknown(name, known[model]))
     return build(MODELS[model][1], {**vocabularies, **sizes})
 
 
 def make_model(model: str, config: Any) -> Translator:
-    """The model of that name, with fresh weights.
+    """Make the model of that name, with newly initialised weights.
 
     Raises:
-        InputError: if there is no such model, or it has another configuration.
+        InputError: if there is no such model, or the configuration is that of another.
     """
     require_choice("model", model, MODELS)
     if not isinstance(config, MODELS[model][1]):

@@ -1,4 +1,4 @@
-"""Multi30k: German–English image captions, downloaded once and checked at every use."""
+"""Multi30k: German–English image captions, downloaded once and verified at every use."""
 
 import os
 from pathlib import Path
@@ -26,10 +26,10 @@ MULTI30K_SHA256 = {
 
 
 def kept_in(variable: str) -> Path:
-    """The folder that an environment variable names, or else the user's cache.
+    """Return the folder that an environment variable names, or else the user's cache folder.
 
     Raises:
-        InputError: if it is not set and the user has no home.
+        InputError: if it is not set and the user has no home folder.
     """
     try:
         return Path(os.environ.get(variable) or user_cache_dir("annotated-transformer"))
@@ -40,11 +40,11 @@ def kept_in(variable: str) -> Path:
 
 
 def multi30k_folder() -> Path:
-    """A folder with the files of Multi30k, every checksum verified; downloads what is missing.
+    """Return a folder with the files of Multi30k, checksums verified; download missing files.
 
     29,000 German–English pairs of image captions (Elliott et al. 2016), for research and teaching.
     They are kept in the user's cache, or read from ``multi30k`` in the folder that the environment
-    variable ``ANNOTATED_TRANSFORMER_DATA`` names; nothing is downloaded then.
+    variable ``ANNOTATED_TRANSFORMER_DATA`` names; then nothing is downloaded.
 
     Raises:
         InputError: if a file is missing or damaged, or the download fails.

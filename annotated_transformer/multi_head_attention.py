@@ -1,4 +1,4 @@
-"""Multi-head attention: several attentions side by side, each in a space of its own."""
+"""Multi-head attention: several attention heads, each in its own subspace."""
 
 from dataclasses import dataclass
 
@@ -14,41 +14,41 @@ from annotated_transformer.translator import State
 
 @dataclass(frozen=True)
 class KeyValues(State):
-    """Projected keys and values of all heads: computed once, attended to often."""
+    """The KV cache of one layer: projected keys and values of all heads."""
 
     keys: Float[Tensor, "batch heads time d_k"]
     values: Float[Tensor, "batch heads time d_v"]
 
     @property
     def length(self) -> int:
-        """How many positions they belong to."""
+        """Return the number of positions."""
         return self.keys.size(2)
 
     def append(self, newer: "KeyValues") -> "KeyValues":
-        """These, and then those of newer positions."""
+        """Append the keys and values of newer positions."""
         if not self.length:
-            return newer  # uncopied: a sentence that is read at once is all new
+            return newer  # uncopied: when a sentence is read at once, all of it is new
         return KeyValues(
             torch.cat([self.keys, newer.keys], dim=2), torch.cat([self.values, newer.values], dim=2)
         )
 
 
 def first_positions(x: Float[Tensor, "batch time _"]) -> Int[Tensor, "1 time"]:
-    """Positions 0, 1, … of sequences that are read from their beginning: one row for all."""
+    """Return positions 0, 1, … for sequences read from their beginning: one row for all."""
     return torch.arange(x.size(1), device=x.device)[None]
 
 
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head₁, …, head_h) W^O.
 
-    headᵢ = Attention(Q Wᵢ^Q, K Wᵢ^K, V Wᵢ^V). The matrices of all heads stand in one: the transpose
-    of Wᵢ^Q is rows (i−1)·d_k to i·d_k of ``query.weight``, counted from 0. Unlike in the paper,
-    every product has a bias. The work is done in two steps, *project*
-    and *attend* (which merges the heads), so that a decoder can keep what it has projected once:
-    the KV cache, which :meth:`extend` reads and lengthens.
+    headᵢ = Attention(Q Wᵢ^Q, K Wᵢ^K, V Wᵢ^V). The matrices of all heads are stored as one: the
+    transpose of Wᵢ^Q is rows (i−1)·d_k to i·d_k of ``query.weight``, counted from 0. Unlike in the
+    paper, every product has a bias. The computation has two steps, *project*
+    and *attend* (which merges the heads), so that a decoder can keep projected keys and values:
+    the KV cache, which :meth:`extend` reads and extends.
 
-    With fewer heads of keys and values than of queries, each serves a group of neighbouring
-    query heads (grouped-query attention; with one, multi-query attention): less to keep.
+    With fewer heads of keys and values than of queries, each serves a group of consecutive
+    query heads (grouped-query attention; with one, multi-query attention): a smaller KV cache.
 
     Source: Vaswani et al. 2017, section 3.2.2; groups: Ainslie et al. 2023, section 2.2.
     """
@@ -63,11 +63,11 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         """Make a layer of ``num_heads`` heads.
 
-        d_k and d_v are d_model / num_heads unless given, num_kv_heads is num_heads.
+        d_k and d_v default to d_model / num_heads, num_kv_heads to num_heads.
 
         Raises:
-            InputError: if a size is no whole number of at least 1, if d_k or d_v is not given and
-                d_model is no multiple of num_heads, or if num_heads is no multiple of num_kv_heads.
+            InputError: if a size is not an integer of at least 1, if d_k or d_v is not given and
+                d_model is not a multiple of num_heads, or if num_heads is not one of num_kv_heads.
         """
         super().__init__()
         sizes = {"d_k": d_k, "d_v": d_v, "num_kv_heads": num_kv_heads}
@@ -75,13 +75,13 @@ class MultiHeadAttention(nn.Module):
         require_sizes(d_model=d_model, num_heads=num_heads, **given)
         if (d_k is None or d_v is None) and d_model % num_heads:
             raise InputError(
-                f"d_model={d_model} is no multiple of num_heads={num_heads}: "
+                f"d_model={d_model} is not a multiple of num_heads={num_heads}: "
                 "choose another number of heads, or give d_k and d_v."
             )
         num_kv_heads = num_kv_heads or num_heads
         if num_heads % num_kv_heads:
             raise InputError(
-                f"num_heads={num_heads} is no multiple of num_kv_heads={num_kv_heads}: "
+                f"num_heads={num_heads} is not a multiple of num_kv_heads={num_kv_heads}: "
                 "the groups of query heads must be equal."
             )
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
@@ -96,7 +96,7 @@ class MultiHeadAttention(nn.Module):
     def split(
         self, x: Float[Tensor, "batch time heads_d"], num_heads: int | None = None
     ) -> Float[Tensor, "batch heads time d"]:
-        """Cut the last axis into heads (of queries), and put the heads before the positions."""
+        """Split the last axis into heads, and move the heads before the positions."""
         batch, time, _ = x.shape
         return x.view(batch, time, num_heads or self.num_heads, -1).transpose(1, 2)
 
@@ -105,9 +105,9 @@ class MultiHeadAttention(nn.Module):
         heads: Float[Tensor, "batch heads time d_k"],
         positions: Int[Tensor, "#batch time"],
     ) -> Float[Tensor, "batch heads time d_k"]:
-        """Queries or keys that know their positions: here, as they are.
+        """Encode positions in queries or keys; here they stay unchanged.
 
-        An attention that rotates them by their positions (rotary positions, RoPE) does it here.
+        A subclass that rotates them by their positions (rotary positions, RoPE) does it here.
         """
         return heads
 
@@ -117,7 +117,7 @@ class MultiHeadAttention(nn.Module):
         value: Float[Tensor, "batch key d_model"],
         positions: Int[Tensor, "#batch key"] | None = None,
     ) -> KeyValues:
-        """K Wᵢ^K and V Wᵢ^V of all heads i, at these positions (``None``: 0, 1, …)."""
+        """Compute K Wᵢ^K and V Wᵢ^V of all heads i, at these positions (``None``: 0, 1, …)."""
         positions = first_positions(key) if positions is None else positions
         keys = self.with_positions(self.split(self.key(key), self.num_kv_heads), positions)
         return KeyValues(keys, self.split(self.value(value), self.num_kv_heads))
@@ -128,7 +128,7 @@ class MultiHeadAttention(nn.Module):
         seen: KeyValues,
         mask: Bool[Tensor, "#batch #heads #query key"] | None,
     ) -> Float[Tensor, "batch heads query d_v"]:
-        """What every head gathers from the values: each key and value serves a group of queries."""
+        """Compute the output of every head; each key and value serves a group of queries."""
         keys, values = seen.keys, seen.values
         if self.num_kv_heads < self.num_heads:
             group = self.num_heads // self.num_kv_heads
@@ -145,7 +145,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "batch query d_model"]:
         """Attend with projected keys and values, and merge the heads.
 
-        The queries stand at these positions (``None``: 0, 1, …).
+        The queries are at these positions (``None``: 0, 1, …).
         """
         positions = first_positions(query) if positions is None else positions
         queries = self.with_positions(self.split(self.query(query)), positions)
@@ -159,11 +159,11 @@ class MultiHeadAttention(nn.Module):
         value: Float[Tensor, "batch key d_model"],
         mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
-        """What every query gathers from the values, through all heads."""
+        """Compute the weighted sum of the values for every query, merged over all heads."""
         return self.attend(query, self.project(key, value), mask)
 
     def empty(self, batch: int) -> KeyValues:
-        """The KV cache of so many sentences, before their first position."""
+        """Make an empty KV cache for that many sentences."""
         weight, heads = self.key.weight, self.num_kv_heads
         return KeyValues(
             weight.new_empty(batch, heads, 0, self.d_k), weight.new_empty(batch, heads, 0, self.d_v)
@@ -176,9 +176,9 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "#batch #heads #new past_and_new"] | None = None,
         positions: Int[Tensor, "#batch new"] | None = None,
     ) -> tuple[Float[Tensor, "batch new d_model"], KeyValues]:
-        """Let new positions attend to those before them and to themselves; give ``past`` with them.
+        """Let new positions attend to earlier ones and to themselves; return ``past`` with them.
 
-        ``past`` stays as it is.
+        ``past`` itself is unchanged.
         """
         past = past.append(self.project(x, x, positions))
         return self.attend(x, past, mask, positions), past

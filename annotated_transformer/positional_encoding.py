@@ -1,4 +1,4 @@
-"""Positional encoding: telling attention, which knows no order, where each token stands."""
+"""Positional encoding: give attention, which ignores order, the position of each token."""
 
 import torch
 from jaxtyping import Float, Int
@@ -10,10 +10,10 @@ from annotated_transformer.multi_head_attention import MultiHeadAttention, first
 
 
 def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(the same).
+    """Compute PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(the same).
 
     i counts *pairs* of dimensions: a sine and a cosine of one frequency. Positions begin at 0.
-    Angles are in radians; the result is in float64, for the caller to round once.
+    Angles are in radians; the result is in float64, so that the caller rounds once.
 
     Source: Vaswani et al. 2017, section 3.5.
 
@@ -22,8 +22,7 @@ def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "length d_mo
             [0.8415, 0.5403, 0.0100, 1.0000]], dtype=torch.float64)
 
     Raises:
-        InputError: if d_model is odd: a sine would have no cosine; or one of both is no number of
-            positions or dimensions.
+        InputError: if d_model is odd, or if length or d_model is not an integer of at least 1.
     """
     require_sizes(length=length, d_model=d_model)
     if d_model % 2:
@@ -35,13 +34,13 @@ def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "length d_mo
 
 
 class PositionalEncoding(nn.Module):
-    """Adds to each embedding a vector for the position where its token stands.
+    """Adds a vector for its position to each embedding.
 
-    An encoding that works on queries and keys instead names the ``attention`` that does it.
+    An encoding that works on queries and keys instead names the ``attention`` that applies it.
     """
 
     attention: type[MultiHeadAttention] = MultiHeadAttention
-    """The self-attention of a Transformer whose positions are encoded like this."""
+    """The class of self-attention in a Transformer with this encoding."""
 
     table: Tensor
 
@@ -52,25 +51,25 @@ class PositionalEncoding(nn.Module):
     ) -> Float[Tensor, "batch time d_model"]:
         """Add the vectors of these positions (``None``: 0, 1, …) to ``x``.
 
-        They are one row for all sentences, or one for each: they do not begin with 0 where a
-        decoder gets its tokens one by one, and differ where sentences are padded on the left.
+        They are one row for all sentences, or one row for each: they do not begin with 0 where a
+        decoder reads tokens one by one, and they differ where sentences are padded on the left.
 
         Raises:
-            InputError: if the table does not have one of the positions.
+            InputError: if a position is outside the table.
         """
         positions = first_positions(x) if positions is None else positions
         unknown = (positions < 0) | (positions >= len(self.table))
         if not unknown.is_meta and unknown.any():  # a meta tensor has no values
             raise InputError(
-                f"a token stands at position {positions[unknown][0]}, counted from 0, and the "
-                f"model knows {len(self.table)} positions: shorten the sentence or build the model "
+                f"a token is at position {positions[unknown][0]}, counted from 0, and the "
+                f"model has {len(self.table)} positions: shorten the sentence or build the model "
                 "with a larger max_length."
             )
         return x + self.table[positions].to(x.dtype)
 
 
 class SinusoidalPositionalEncoding(PositionalEncoding):
-    """The fixed sines and cosines of :func:`sinusoidal_encoding`; nothing is learned."""
+    """The fixed sines and cosines of :func:`sinusoidal_encoding`, without parameters."""
 
     def __init__(self, max_length: int, d_model: int) -> None:
         super().__init__()
@@ -79,10 +78,10 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
 
 
 class LearnedPositionalEncoding(PositionalEncoding):
-    """One learned vector per position; what comes after ``max_length`` has none.
+    """One learned vector per position; positions from ``max_length`` on have none.
 
-    The vectors begin with variance 1, as the embeddings have to which they are added. No source
-    prescribes it; in the book's record `transformers` a start with norm 1 learned worse.
+    The vectors are initialised with variance 1, like the embeddings to which they are added. No
+    source prescribes it; in the book's record `transformers`, vectors of norm 1 learned worse.
 
     Source: Gehring et al. 2017, section 3.1; compared in Vaswani et al. 2017, Table 3, row E.
     """
@@ -96,4 +95,4 @@ ENCODINGS: dict[str, type[PositionalEncoding]] = {
     "sinusoidal": SinusoidalPositionalEncoding,
     "learned": LearnedPositionalEncoding,
 }
-"""Every encoding by its name: made of the largest number of positions, and d_model."""
+"""Every encoding by name, made from the number of positions and d_model."""

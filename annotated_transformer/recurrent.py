@@ -1,4 +1,4 @@
-"""Recurrent cells, and the layer that carries their state over a sentence."""
+"""Recurrent cells, and the layer that applies them along a sentence."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -10,14 +10,14 @@ from annotated_transformer.errors import require_choice
 class RNNCell(nn.Module):
     """The simple recurrent cell: h = tanh(W x + b + U h₋₁ + c).
 
-    A cell works in two halves, so that the half that does not depend on the state can be computed
+    A cell has two parts, so that the part that does not depend on the state is computed
     for all positions at once: ``read`` is W x + b, and ``forward`` does the rest for one position.
 
     Source: Elman 1990; the equations are those of ``torch.nn.RNNCell``.
     """
 
-    gates = 1  # how many vectors a step computes from W x + b: without gates, the new state alone
-    states = 1  # how many vectors the state consists of
+    gates = 1  # vectors computed per step from W x + b: without gates, the new state alone
+    states = 1  # vectors in the state
 
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
         super().__init__()
@@ -28,16 +28,16 @@ class RNNCell(nn.Module):
     def forward(
         self, read: Float[Tensor, "batch gates"], state: Float[Tensor, "batch state"]
     ) -> Float[Tensor, "batch state"]:
-        """The next state, from what was read of the input and the state before."""
+        """Compute the next state from the projected input and the previous state."""
         return torch.tanh(read + self.recur(state))
 
     def hidden(self, state: Float[Tensor, "*batch state"]) -> Float[Tensor, "*batch hidden"]:
-        """The part of the state that other layers see: h, which comes first."""
+        """Return the part of the state that other layers see: h, which comes first."""
         return state[..., : self.hidden_dim]
 
 
 class GRUCell(RNNCell):
-    """The gated recurrent unit: how much to forget, how much to renew.
+    """The gated recurrent unit: gates decide what to forget and what to update.
 
     r = σ(W_r x + U_r h₋₁), z = σ(W_z x + U_z h₋₁), n = tanh(W_n x + r ⊙ U_n h₋₁),
     h = (1 − z) ⊙ n + z ⊙ h₋₁; every product has its bias.
@@ -51,7 +51,7 @@ class GRUCell(RNNCell):
     def forward(
         self, read: Float[Tensor, "batch gates"], state: Float[Tensor, "batch state"]
     ) -> Float[Tensor, "batch state"]:
-        """The next state, from what was read of the input and the state before."""
+        """Compute the next state from the projected input and the previous state."""
         read_r, read_z, read_n = read.chunk(3, dim=-1)
         recur_r, recur_z, recur_n = self.recur(state).chunk(3, dim=-1)
         reset = torch.sigmoid(read_r + recur_r)
@@ -61,9 +61,9 @@ class GRUCell(RNNCell):
 
 
 class LSTMCell(RNNCell):
-    """Long short-term memory: a cell c beside the hidden state h, changed by addition.
+    """Long short-term memory: a cell c beside the hidden state h, updated by addition.
 
-    i, f, o = σ(W x + U h₋₁) and g = tanh(W x + U h₋₁), each with weights of its own;
+    i, f, o = σ(W x + U h₋₁) and g = tanh(W x + U h₋₁), each with its own weights;
     c = f ⊙ c₋₁ + i ⊙ g, h = o ⊙ tanh(c). The state is h and c side by side.
 
     Source: Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000; the
@@ -76,7 +76,7 @@ class LSTMCell(RNNCell):
     def forward(
         self, read: Float[Tensor, "batch gates"], state: Float[Tensor, "batch state"]
     ) -> Float[Tensor, "batch state"]:
-        """The next state, from what was read of the input and the state before."""
+        """Compute the next state from the projected input and the previous state."""
         hidden, cell = state.chunk(2, dim=-1)
         i, f, g, o = (read + self.recur(hidden)).chunk(4, dim=-1)
         cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
@@ -87,20 +87,20 @@ CELLS: dict[str, type[RNNCell]] = {"rnn": RNNCell, "gru": GRUCell, "lstm": LSTMC
 
 
 def make_cell(name: str, input_dim: int, hidden_dim: int) -> RNNCell:
-    """The cell of that name.
+    """Make the cell of that name.
 
     Raises:
-        InputError: if the name is none of ``CELLS``.
+        InputError: if the name is not one of ``CELLS``.
     """
     require_choice("cell", name, CELLS)
     return CELLS[name](input_dim, hidden_dim)
 
 
 class RecurrentLayer(nn.Module):
-    """A cell carried over a sentence, from left to right or from right to left.
+    """A recurrent cell applied along a sentence, from left to right or from right to left.
 
-    At padding the state is kept as it is. So the last state of a short sentence is the state
-    after its last *word*, and what stands in the padding never reaches it.
+    At padding the state is kept. So the last state of a short sentence is the state
+    after its last *word*, and padding never changes it.
     """
 
     def __init__(
@@ -116,9 +116,9 @@ class RecurrentLayer(nn.Module):
         is_word: Bool[Tensor, "batch time"],
         state: Float[Tensor, "batch state"] | None = None,
     ) -> tuple[Float[Tensor, "batch time hidden"], Float[Tensor, "batch state"]]:
-        """The hidden state at every position, and the state at the end of the walk.
+        """Return the hidden state at every position, and the final state.
 
-        The walk begins with ``state``, or with zeros.
+        The recurrence starts from ``state``, or from zeros.
         """
         read = self.cell.read(x)
         if state is None:

@@ -25,7 +25,7 @@ class RecurrentConfig:
     dropout: Share = 0.0  # on the embeddings and before the logits
 
     def __post_init__(self) -> None:
-        """Refuse a setting that no model can have.
+        """Refuse settings that are out of range.
 
         Raises:
             InputError: if there is one.
@@ -34,7 +34,7 @@ class RecurrentConfig:
 
 
 class RecurrentTranslator(Translator):
-    """What the recurrent models of the course share: embeddings on both sides, and logits."""
+    """The base of the recurrent models: embeddings on both sides, and logits."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Seq2Seq(RecurrentTranslator):
         self.readout = nn.Linear(hidden + hidden + d_model, d_model)
 
     def start(self, src: Int[Tensor, "batch src"]) -> Seq2SeqState:
-        """Read the source sentences; give the state before the first target token."""
+        """Read the source sentences; return the state before the first target token."""
         embedded = self.dropout(self.src_embedding(src))
         _, last = self.encoder(embedded, src != PAD)
         context = self.encoder.cell.hidden(last)
@@ -81,7 +81,7 @@ class Seq2Seq(RecurrentTranslator):
     def extend(
         self, state: Seq2SeqState, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], Seq2SeqState]:
-        """Read ``tokens``; give the logits of the token after each, and the new state."""
+        """Read ``tokens``; return the logits of the token after each, and the new state."""
         embedded = self.dropout(self.tgt_embedding(tokens))
         context = state.context[:, None].expand(-1, tokens.size(1), -1)
         hidden, last = self.decoder(

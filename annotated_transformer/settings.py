@@ -1,4 +1,4 @@
-"""Settings: dataclasses whose values are checked, with one sentence for what is wrong."""
+"""Settings: dataclasses whose values are checked, with one sentence for each error."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
@@ -14,21 +14,21 @@ from annotated_transformer.errors import InputError
 Settings = TypeVar("Settings")
 
 BRIEF = Repr()
-"""Shows a value as Python writes it; of a long or deep one, what tells it from others."""
+"""Shows a value as Python writes it, shortened if it is long or deep."""
 BRIEF.maxstring = BRIEF.maxlong = BRIEF.maxother = 100
 
 Size = Annotated[int, Field(ge=1, le=10**9)]
-"""How many there are of something that there must be."""
+"""A number of things of which there is at least one."""
 
 VocabularySize = Annotated[Size, Field(ge=4)]
-"""How many tokens a vocabulary has: the special tokens are always there."""
+"""The size of a vocabulary, special tokens included."""
 
 Share = Annotated[float, Field(ge=0, lt=1)]
-"""A part of a whole, less than all of it."""
+"""A fraction of at least 0 and below 1."""
 
 
 KINDS = {
-    "integer": "a whole number",
+    "integer": "an integer",
     "number": "a number",
     "boolean": "true or false",
     "string": "a text",
@@ -41,11 +41,11 @@ BOUNDS = {
     "maximum": "at most",
     "exclusiveMaximum": "below",
 }
-"""What the words of JSON Schema mean."""
+"""The words of JSON Schema, as the messages say them."""
 
 
 def one_of(names: Collection[str]) -> GetPydanticSchema:
-    """The requirement that a word is one of these, whichever they are when it is checked."""
+    """Require one of these names, whichever exist at the time of the check."""
 
     def known(word: str) -> str:
         if word not in names:
@@ -59,7 +59,7 @@ def one_of(names: Collection[str]) -> GetPydanticSchema:
 
 
 def check_value(kind: type, name: str, value: Any) -> Any:
-    """A value for a setting of a dataclass: a whole number becomes a float where one is wanted.
+    """Return a value for a setting of a dataclass; an integer becomes a float where one is needed.
 
     Raises:
         InputError: if its type or its range is wrong.
@@ -72,10 +72,10 @@ def check_value(kind: type, name: str, value: Any) -> Any:
 
 
 def requirement(schema: Mapping[str, Any]) -> str:
-    """What a JSON Schema asks for: all of it, whichever part of it was not met.
+    """Describe what a JSON Schema requires: all of it, not only the part that failed.
 
     >>> requirement({"type": "integer", "minimum": 1, "maximum": 1000})
-    'a whole number, at least 1 and at most 1,000'
+    'an integer, at least 1 and at most 1,000'
     >>> requirement({"type": "number", "minimum": 0.0, "exclusiveMaximum": 1.0})
     'a number, at least 0 and below 1'
     """
@@ -86,7 +86,7 @@ def requirement(schema: Mapping[str, Any]) -> str:
     if schema["type"] == "array":
         return f"a list, of which each is {requirement(schema['items'])}"
     bounds = [
-        f"{words} {schema[bound]:,}".removesuffix(".0")  # some versions say 1.0 where others say 1
+        f"{words} {schema[bound]:,}".removesuffix(".0")  # versions differ: 1.0 or 1
         for bound, words in BOUNDS.items()
         if bound in schema
     ]
@@ -94,7 +94,7 @@ def requirement(schema: Mapping[str, Any]) -> str:
 
 
 def check_settings(settings: object) -> None:
-    """Refuse a dataclass that has a value which its setting cannot have.
+    """Refuse a dataclass with an invalid value.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -102,7 +102,7 @@ def check_settings(settings: object) -> None:
     ...     layers: Size
     >>> check_settings(Cake(layers=0))
     Traceback (most recent call last):
-    annotated_transformer.errors.InputError: layers is 0, it must be a whole number, at least 1 \
+    annotated_transformer.errors.InputError: layers is 0, it must be an integer, at least 1 \
 and at most 1,000,000,000.
 
     Raises:
@@ -115,10 +115,10 @@ and at most 1,000,000,000.
 def require_known(
     settings: object, reader: str, known: Mapping[str, Collection[Any] | None]
 ) -> None:
-    """Refuse settings that another program cannot express; ``reader`` is its name.
+    """Refuse settings that another program, named by ``reader``, cannot express.
 
-    ``known`` lists what it can express: a setting with the values that it can have, or ``None`` for
-    any. Whatever it does not list must have its default.
+    ``known`` has the settings that it can express, with the allowed values, or ``None`` for
+    any value. A setting that is not listed must have its default.
 
     Raises:
         InputError: if there is one.
@@ -128,16 +128,16 @@ def require_known(
         default = field.default if made is MISSING else made()
         allowed = known.get(field.name, (default,))
         if allowed is not None and value not in allowed:
-            # Where another value may be None, that stands for one of the others.
+            # Where None is also allowed, it stands for one of the other values.
             wanted = " or ".join(repr(one) for one in allowed if one is not None) or "None"
             raise InputError(f"{field.name} is {value!r}, {reader} can only have {wanted}.")
 
 
 def build(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
-    """A dataclass from settings by name that come from outside.
+    """Build a dataclass from settings by name that come from outside.
 
     Raises:
-        InputError: if there is no setting of that name, or it cannot have that value.
+        InputError: if there is no setting of that name, or it does not allow that value.
     """
     made: Any = kind
     names = _adapters(made)
@@ -146,12 +146,12 @@ def build(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
             raise InputError(unknown(name, names))
     for field in fields(made):
         if field.default is field.default_factory is MISSING and field.name not in given:
-            raise InputError(f"{field.name} is not set, it must be.")
+            raise InputError(f"{field.name} is missing, it must be set.")
     return made(**{name: check_value(kind, name, value) for name, value in given.items()})
 
 
 def unknown(name: str, names: Collection[str]) -> str:
-    """What to say of a setting that there is not: the name that was perhaps meant, or all names.
+    """Make the message for an unknown setting: the name that was perhaps meant, or all names.
 
     >>> unknown("d_modle", ["steps", "d_model"])
     "there is no setting 'd_modle': did you mean d_model?"

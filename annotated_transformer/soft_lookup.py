@@ -1,7 +1,7 @@
-"""Attention in general: a dictionary that is looked up softly.
+"""Attention in general: a soft dictionary lookup.
 
 An ordinary dictionary returns the value of the one key that equals the query. A soft one returns
-a weighted mean of all values, with more weight where the key fits the query better.
+a weighted mean of all values, with more weight where the key matches the query better.
 """
 
 from typing import Any
@@ -17,11 +17,11 @@ def masked_softmax(
     scores: Float[Tensor, "*batch query key"],
     mask: Bool[Tensor, "*#batch #query #key"] | None = None,
 ) -> Float[Tensor, "*batch query key"]:
-    """Softmax over the keys that a query may attend to: exp(scores) / Σ exp(scores).
+    """Compute the softmax over the keys that a query may attend to: exp(scores) / Σ exp(scores).
 
     Where ``mask`` is ``False`` the score becomes −∞ *before* the softmax, so the weight is exactly
-    0 and the rest sums to 1. A query that may attend to nothing gets weight 0 everywhere (an
-    undefined 0/0 otherwise), which is also what PyTorch's ``scaled_dot_product_attention`` does.
+    0 and the rest sums to 1. A query that may attend to no key gets weight 0 everywhere (an
+    undefined 0/0 otherwise), as in PyTorch's ``scaled_dot_product_attention``.
 
     >>> scores = torch.tensor([[1.0, 1.0, 5.0]])
     >>> masked_softmax(scores, torch.tensor([[True, True, False]]))
@@ -36,25 +36,25 @@ def masked_softmax(
 
 
 class SoftLookup(nn.Module):
-    """The form that every attention of the course has: score, softmax, weighted sum.
+    """The form of every attention of the course: score, softmax, weighted sum.
 
-    output = Σⱼ αⱼ valueⱼ with α = softmax(score(query, keyⱼ)). A subclass says how a memory
-    becomes keys (:meth:`keys`, which is called once per sentence; its result is handed over as
+    output = Σⱼ αⱼ valueⱼ with α = softmax(score(query, keyⱼ)). A subclass defines how a memory
+    becomes keys (:meth:`keys`, called once per sentence; its result is passed as
     ``key``) and how a query is scored against them (:meth:`scores`).
     """
 
     same_width = False
-    """Whether a query must be as wide as a key: where the score multiplies one by the other."""
+    """Whether queries must be as wide as keys, because the score multiplies them."""
 
     def keys(self, memory: Float[Tensor, "*batch key memory"]) -> Float[Tensor, "*batch key d_k"]:
-        """What queries are compared with; the memory itself, unless a subclass projects it."""
+        """Compute keys from the memory; here they are the memory, a subclass may project it."""
         return memory
 
     def scores(
         self, query: Float[Tensor, "*batch query d_q"], key: Float[Tensor, "*batch key d_k"]
     ) -> Float[Tensor, "*batch query key"]:
-        """How well every key fits every query."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how to score.")
+        """Compute the score of every pair of a query and a key."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement scores.")
 
     def weights(
         self,
@@ -62,19 +62,19 @@ class SoftLookup(nn.Module):
         key: Float[Tensor, "*batch key d_k"],
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query key"]:
-        """The attention weights α: not negative; a row that sees any key sums to 1.
+        """Compute the attention weights α: not negative; a row that sees any key sums to 1.
 
         Raises:
-            InputError: if queries and keys do not belong together, or the mask is no boolean one.
+            InputError: if queries and keys do not fit together, or the mask is not boolean.
         """
         require_lookup(query, key, key, mask, self.same_width)
         return masked_softmax(self.scores(query, key), mask)
 
     def __call__(self, query: Any, key: Any, value: Any, mask: Any = None) -> Any:
-        """What :meth:`forward` says, for what belongs together.
+        """Check the arguments, then call :meth:`forward`.
 
         Raises:
-            InputError: if queries, keys and values do not, or the mask is not a boolean one.
+            InputError: if queries, keys and values do not fit together, or the mask is not boolean.
         """
         require_lookup(query, key, value, mask, self.same_width)
         return super().__call__(query, key, value, mask)
@@ -86,5 +86,5 @@ class SoftLookup(nn.Module):
         value: Float[Tensor, "*batch key d_v"],
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query d_v"]:
-        """The weighted sum of the values, one for every query."""
+        """Compute the weighted sum of the values for every query."""
         return self.weights(query, key, mask) @ value

@@ -1,4 +1,4 @@
-"""Tokens: text in, integer ids out, and back."""
+"""Tokens: convert text to integer ids, and back."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,19 +26,19 @@ SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 PAD, BOS, EOS, UNK = range(4)
 
 EARLIER = (None, {"type": "NFC"})
-"""How vocabularies cleaned before version 0.3; they are read, and clean as all others."""
+"""How vocabularies cleaned before version 0.3; they can be read, and clean like all others now."""
 
 LARGEST_VOCABULARY = 10**7
-"""Tokens: more are never learned."""
+"""Tokens: the largest vocabulary that is learned."""
 
 
 class Vocabulary:
-    """A fixed list of tokens, and the rule that cuts a text into them.
+    """A fixed list of tokens, and the rule that splits a text into them.
 
     The first four ids are the same in every vocabulary: ``PAD`` fills up short sentences, ``BOS``
-    begins and ``EOS`` ends a sentence, ``UNK`` stands for whatever the vocabulary does not know.
-    Learn a vocabulary from the *training* texts alone: what it learned from the test texts it
-    would no longer meet as new. Every text is cleaned first (:func:`clean`).
+    begins and ``EOS`` ends a sentence, ``UNK`` stands for whatever is not in the vocabulary.
+    Learn a vocabulary from the *training* texts only: what it learns from the test texts is
+    not new to it afterwards. Every text is cleaned first (:func:`clean`).
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -47,7 +47,7 @@ class Vocabulary:
         Raises:
             InputError: if the first four tokens are not the special tokens.
         """
-        tokenizer.normalizer = CLEANING  # of every one, however it was stored
+        tokenizer.normalizer = CLEANING  # for every tokenizer, however it was stored
         first = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIALS)))
         if first != SPECIALS:
             raise InputError(f"the first tokens are {first}, they must be {SPECIALS}.")
@@ -55,7 +55,7 @@ class Vocabulary:
 
     @classmethod
     def words(cls, texts: Iterable[str]) -> "Vocabulary":
-        """Learn a vocabulary of whole words: whatever stands between two spaces.
+        """Learn a vocabulary of whole words, which are separated by spaces.
 
         >>> vocabulary = Vocabulary.words(["I am a student"])
         >>> vocabulary.encode("I am a robot")
@@ -78,17 +78,17 @@ class Vocabulary:
 
     @classmethod
     def subwords(cls, texts: Iterable[str], size: int = 8000) -> "Vocabulary":
-        """Learn ``size`` tokens by byte-pair encoding, or fewer if the text has no more to join.
+        """Learn ``size`` tokens by byte-pair encoding, or fewer if no pair is left to merge.
 
-        Begin with single characters; merge the most frequent pair of neighbours into a new token;
-        repeat. Frequent words become one token, rare words several, and no word is unknown whose
-        characters were seen. ``▁`` marks the beginning of a word. Every character of the texts is
-        kept, even if there are more than ``size``.
+        Begin with single characters; merge the most frequent pair of adjacent tokens into a new
+        token; repeat. Frequent words become one token, rare words several, and no word is unknown
+        if its characters were seen. ``▁`` marks the beginning of a word. Every character of the
+        texts is kept, even if there are more than ``size``.
 
         Source: Sennrich et al. 2016, section 3.2.
 
         Raises:
-            InputError: if ``size`` leaves no room for anything but the special tokens, or is over
+            InputError: if ``size`` leaves no room beside the special tokens, or is above
                 ten million, or a word has more than 10,000 characters.
         """
         require_whole("size", size, len(SPECIALS) + 1, most=LARGEST_VOCABULARY)
@@ -121,7 +121,7 @@ class Vocabulary:
             tokenizer = Tokenizer.from_str(json.dumps(described))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # where the library panics, it is no Exception
+        except BaseException as error:  # a panic of the library is not an Exception
             raise InputError(f"this is not the JSON of a vocabulary ({error}).") from error
         return cls(tokenizer)
 
@@ -133,20 +133,20 @@ class Vocabulary:
         return self._tokenizer.get_vocab_size()
 
     def encode(self, text: str) -> list[int]:
-        """Cut ``text`` into tokens and give their ids, without ``BOS`` and ``EOS``.
+        """Split ``text`` into tokens and return their ids, without ``BOS`` and ``EOS``.
 
-        A special token that is spelled out in the text is unknown: nothing that a reader types
+        A special token that is spelled out in the text is unknown, so that no input
         can end a sentence.
         """
         return self.encode_all([text])[0]
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """:meth:`encode` for many texts at once, much faster."""
+        """Do :meth:`encode` for many texts at once, which is much faster."""
         encodings = self._tokenizer.encode_batch_fast([*each_text(texts)])
         return [[i if i > EOS else UNK for i in encoding.ids] for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Put the text together again; ``PAD``, ``BOS`` and ``EOS`` are left out.
+        """Join tokens to a text; ``PAD``, ``BOS`` and ``EOS`` are left out.
 
         Raises:
             InputError: if an id is outside the vocabulary.
@@ -157,7 +157,7 @@ class Vocabulary:
         return self._tokenizer.decode(shown, skip_special_tokens=False)
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """The token of each id, as a string.
+        """Return the token of each id, as a string.
 
         Raises:
             InputError: if an id is outside the vocabulary.
@@ -172,23 +172,23 @@ class Vocabulary:
 
 
 def _require_our_rules(described: Any) -> None:
-    """Refuse the JSON of a tokenizer that is none of ours.
+    """Refuse the JSON of a tokenizer that this package did not write.
 
-    A foreign rule may drop text, cut at random, or end the library's own code without an exception.
+    A foreign rule may drop text, split at random, or end the library without an exception.
     """
     tokens = described["model"]["vocab"]
     rules = _our_rules().get(described["model"]["type"])
     if rules and described.get("normalizer") in EARLIER:
         described = described | {"normalizer": rules["normalizer"]}
     if not _agrees(described, rules):
-        raise InputError("it cuts texts by other rules than those of this version")
+        raise InputError("its tokenization rules are not those of this version")
     if sorted(tokens.values()) != [*range(len(tokens))]:
         raise InputError("its ids are not 0, 1, 2, … without a gap")
 
 
 @cache
 def _our_rules() -> dict[str, Any]:
-    """What describes our tokenizers beside their tokens, by the type of the model."""
+    """Describe our tokenizers, without their tokens, by the type of the model."""
     ours = {}
     for vocabulary in (Vocabulary.words([]), Vocabulary.subwords([])):
         rules = json.loads(vocabulary.to_json())
@@ -199,32 +199,32 @@ def _our_rules() -> dict[str, Any]:
 
 
 def _agrees(described: Any, rules: Any) -> bool:
-    """Whether what is described has all these rules; one that it lacks has its default."""
+    """Tell whether a description has all these rules; a missing one has its default."""
     if isinstance(described, dict) and isinstance(rules, dict):
         return all(_agrees(described.get(name, rule), rule) for name, rule in rules.items())
     return bool(described == rules)
 
 
 class Vocabularies(NamedTuple):
-    """The vocabularies of source and target; both are the same one where it is joint."""
+    """The vocabularies of source and target, the same object if the vocabulary is joint."""
 
     src: Vocabulary
     tgt: Vocabulary
 
     @classmethod
     def learn(cls, pairs: Iterable[TextPair], subwords: int) -> "Vocabularies":
-        """Learn a joint vocabulary of so many subwords, or one of whole words a side if it is 0.
+        """Learn a joint vocabulary of that many subwords, or, if it is 0, of words for each side.
 
         The pairs are read more than once.
 
         Raises:
-            InputError: if one is no pair of texts, they can be read only once, or ``subwords`` is
-                too small a number.
+            InputError: if one is not a pair of texts, they can be read only once, or ``subwords``
+                is too small.
         """
         if isinstance(pairs, Iterator):
             raise InputError(
-                f"pairs is a {type(pairs).__name__}, it must be a list, or something else that can "
-                "be read more than once."
+                f"pairs is a {type(pairs).__name__}, it must be a list, or another iterable that "
+                "can be read more than once."
             )
         if subwords:
             joint = Vocabulary.subwords(chain.from_iterable(each_pair(pairs)), subwords)
@@ -232,17 +232,17 @@ class Vocabularies(NamedTuple):
         return cls(*(Vocabulary.words(pair[side] for pair in each_pair(pairs)) for side in (0, 1)))
 
     def encode(self, pairs: Iterable[TextPair]) -> list[Example]:
-        """The ids of sentence pairs.
+        """Encode sentence pairs as ids.
 
         Raises:
-            InputError: if one is no pair of texts.
+            InputError: if one is not a pair of texts.
         """
         return list(chain.from_iterable(self.encode_in_chunks(pairs)))
 
     def encode_in_chunks(
         self, pairs: Iterable[TextPair], size: int = 10_000
     ) -> Iterator[list[Example]]:
-        """The ids of sentence pairs that need not fit into memory together."""
+        """Encode sentence pairs that need not fit into memory together, chunk by chunk."""
         iterator = each_pair(pairs)
         while chunk := list(islice(iterator, size)):
             sources, targets = zip(*chunk, strict=True)

@@ -1,4 +1,4 @@
-"""Training: from batches to better weights, by a schedule and an update, and their average."""
+"""Training: learning-rate schedules, the update step, weight averaging."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, islice
@@ -14,11 +14,11 @@ from annotated_transformer.inputs import require_rate, require_sizes, require_wh
 from annotated_transformer.loss import Loss
 
 Schedule = Callable[[int], float]
-"""From the step, counted from 1, to the learning rate."""
+"""Maps the step, counted from 1, to the learning rate."""
 
 
 def inverse_sqrt_schedule(peak: float, warmup: int) -> Schedule:
-    """rate = peak · min(step / warmup, √(warmup / step)).
+    """Make the schedule rate = peak · min(step / warmup, √(warmup / step)).
 
     Linear growth to ``peak`` over ``warmup`` steps, then decay with the square root of the step.
 
@@ -40,7 +40,7 @@ def inverse_sqrt_schedule(peak: float, warmup: int) -> Schedule:
 
 
 def paper_schedule(d_model: int, warmup: int = 4000, factor: float = 1.0) -> Schedule:
-    """rate = factor · d_model^(−1/2) · min(step^(−1/2), step · warmup^(−3/2)).
+    """Make the schedule rate = factor · d_model^(−1/2) · min(step^(−1/2), step · warmup^(−3/2)).
 
     It is :func:`inverse_sqrt_schedule` with a peak of factor / √(d_model · warmup).
 
@@ -58,7 +58,7 @@ def paper_schedule(d_model: int, warmup: int = 4000, factor: float = 1.0) -> Sch
 
 
 def linear_schedule(peak: float, total: int, warmup: int = 0) -> Schedule:
-    """Linear growth to ``peak`` over ``warmup`` steps, then linear decay to 0 after ``total``.
+    """Grow linearly to ``peak`` over ``warmup`` steps, then decay linearly to 0 after ``total``.
 
     >>> rate = linear_schedule(peak=1.0, total=10, warmup=2)
     >>> [rate(step) for step in (1, 2, 6, 10)]
@@ -83,15 +83,15 @@ def linear_schedule(peak: float, total: int, warmup: int = 0) -> Schedule:
 
 
 def buffers_of(model: nn.Module) -> dict[str, Tensor]:
-    """The buffers that are saved with the weights: those that nothing computes anew."""
+    """Return the buffers that are saved with the weights."""
     saved = model.state_dict()
     return {name: buffer for name, buffer in model.named_buffers() if name in saved}
 
 
 def tensors_of(model: nn.Module) -> dict[str, Tensor]:
-    """All that a model of the same class needs to compute the same: parameters and buffers.
+    """Return the parameters and saved buffers of a model, which determine what it computes.
 
-    A parameter that stands under several names has one of them.
+    A parameter with several names is listed under one of them.
     """
     named = [*model.named_parameters(), *buffers_of(model).items()]
     return {name: tensor.detach() for name, tensor in named}
@@ -99,15 +99,15 @@ def tensors_of(model: nn.Module) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def load_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Give a model what :func:`tensors_of` found in another.
+    """Load into a model the tensors of :func:`tensors_of`.
 
     Raises:
-        InputError: if one is missing, is none of this model's, or has another shape.
+        InputError: if one is missing, does not belong to this model, or has another shape.
     """
     own = tensors_of(model)
     if other := sorted(own.keys() ^ tensors.keys()):
-        state = "missing" if other[0] in own else "none of the model's"
-        raise InputError(f"{other[0]} is {state}: the weights are not those of such a model.")
+        state = "missing" if other[0] in own else "not a tensor of the model"
+        raise InputError(f"{other[0]} is {state}: the weights are those of another model.")
     for name, tensor in own.items():
         if tensor.shape != tensors[name].shape:
             raise InputError(
@@ -118,10 +118,10 @@ def load_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 
 
 class WeightAverage:
-    """average ← β · average + (1 − β) · weights, after every step.
+    """Weight averaging: average ← β · average + (1 − β) · weights, after every step.
 
-    The noise of single steps cancels in the mean. Early on β is smaller, (1 + t) / (10 + t), so
-    that the random weights of the beginning are soon forgotten.
+    The average smooths the noise of single steps. Early on β is smaller, (1 + t) / (10 + t), so
+    that the random initial weights soon lose their influence.
 
     Source: Polyak and Juditsky 1992; exponential: Kingma and Ba 2015, section 7.2; the smaller β
     early on: TensorFlow's ``ExponentialMovingAverage`` with ``num_updates``. The paper of the
@@ -129,7 +129,7 @@ class WeightAverage:
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
-        """Begin with the weights as they are.
+        """Start the average at the current weights.
 
         Raises:
             InputError: if the decay is outside [0, 1).
@@ -142,11 +142,11 @@ class WeightAverage:
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
-        """Take in the weights after ``step``, counted from 1."""
+        """Add the weights after ``step``, counted from 1, to the average."""
         decay = min(self.decay, (1 + step) / (10 + step))
         for name, parameter in model.named_parameters():
             self.weights[name].lerp_(parameter, 1 - decay)
-        for name in self.buffers:  # they are no weights: the newest hold
+        for name in self.buffers:  # not averaged: the newest are kept
             self.weights[name].copy_(model.get_buffer(name))
 
 
@@ -158,20 +158,19 @@ def endless_batches(
     device: torch.device | None = None,
     every: int = 1,
 ) -> Iterator[AnyBatch]:
-    """Batches of all examples, epoch after epoch, in an order that depends on the seed alone.
+    """Iterate over batches, epoch after epoch, in an order that depends only on the seed.
 
-    ``skip`` leaves out that many batches at the beginning: a resumed training goes on where it
-    stopped, as if it had never been interrupted. Of the rest, every ``every``-th is made: the
-    others are those of other processes.
+    ``skip`` leaves out that many batches at the beginning, so that a resumed training continues
+    where it stopped. Of the rest, every ``every``-th is made: the others belong to other processes.
 
     Raises:
-        InputError: if there are no examples, or a number is none of its kind.
+        InputError: if there are no examples, or a number is out of its range.
     """
     if not examples:
         raise InputError("there are 0 examples to train on, at least 1 is needed.")
     for name, value, least in (("seed", seed, 0), ("skip", skip, 0), ("every", every, 1)):
         require_whole(name, value, least)
-    examples, seed = Examples.of(examples), int(seed)  # one of NumPy would overflow
+    examples, seed = Examples.of(examples), int(seed)  # a NumPy integer would overflow
     groups = (
         group
         for epoch in count()
@@ -182,7 +181,7 @@ def endless_batches(
 
 
 def paper_adam(model: nn.Module, eps: float = 1e-9) -> torch.optim.Optimizer:
-    """Adam with the paper's β₁ and β₂, and its ε unless given; the schedule sets the rate.
+    """Make Adam with the paper's β₁ and β₂, and its ε by default; the schedule sets the rate.
 
     Source: Vaswani et al. 2017, section 5.3; Kingma and Ba 2015.
     """
@@ -192,10 +191,10 @@ def paper_adam(model: nn.Module, eps: float = 1e-9) -> torch.optim.Optimizer:
 class Trainer:
     """An optimiser with a schedule, gradient clipping, gradient accumulation, weight averaging.
 
-    The optimiser is any of ``torch.optim`` that needs no closure, :func:`paper_adam` unless given.
-    A group of its parameters that has a ``schedule`` of its own follows that one.
+    The optimiser is any of ``torch.optim`` that needs no closure, by default :func:`paper_adam`.
+    A parameter group with its own ``schedule`` follows that one.
     With ``precision="bfloat16"`` the model multiplies matrices in 16 bits; its weights, the loss
-    and the update keep all of theirs.
+    and the update stay in full precision.
 
     Source: Vaswani et al. 2017, section 5.3.
     """
@@ -211,7 +210,7 @@ class Trainer:
         average_decay: float = 0.0,
         precision: str = "float32",
     ) -> None:
-        """Begin at step 0, with the weights as they are.
+        """Start at step 0, with the current weights.
 
         Raises:
             InputError: if there is no such precision, or clip or average_decay is out of its range.
@@ -226,25 +225,27 @@ class Trainer:
         self.steps = 0
 
     def update(self, parts: Sequence[AnyBatch]) -> tuple[float, float]:
-        """Take one step on a batch, given whole or in parts that are worked on one by one.
+        """Take one step on a batch, given whole or as micro-batches that are processed one by one.
 
-        The gradients of the parts are added up and divided by the number of tokens in *all* of
-        them. So the parts may be as unequal as they like: the step is that of the whole batch. Of
-        each part :meth:`logits` is asked, which other trainers change.
+        The gradients of the micro-batches are added up and divided by the number of tokens in *all*
+        of them, so that the step is that of the whole batch, whatever their sizes. The logits come
+        from :meth:`logits`, which other trainers override.
 
         Returns:
             The loss per token, in nats, and the norm of the gradient before clipping.
 
         Raises:
-            InputError: if there is no target token.
+            InputError: if there are no target tokens.
             DivergedError: if the loss or the gradient is no longer finite.
         """
         parts = list(parts)
         num_tokens = sum(part.num_tokens for part in parts)
         if num_tokens == 0:
-            raise InputError(f"the {len(parts)} parts have 0 target tokens, a step needs some.")
+            raise InputError(
+                f"the {len(parts)} micro-batches have 0 target tokens, at least 1 is needed."
+            )
         self.model.train()
-        # Of everything: what the optimiser does not know counts in the norm, too.
+        # Of all parameters: those that the optimiser does not have also count in the norm.
         self.model.zero_grad()
         total = 0.0
         for part in parts:
@@ -266,24 +267,24 @@ class Trainer:
         return total, norm
 
     def logits(self, part: AnyBatch) -> Tensor:
-        """What the model says of every next token, (batch, tgt, vocab)."""
+        """Compute the logits of every next token, (batch, tgt, vocab)."""
         with computing_in(self.precision, part.tgt_in.device):
             logits = self.model(*part.inputs)
         return logits.to(next(self.model.parameters()).dtype)
 
     def auxiliary(self, part: AnyBatch) -> Tensor | float:
-        """What the model itself adds to the loss of a part that it has just read, in nats.
+        """Return the auxiliary loss of a micro-batch that the model has just read, in nats.
 
-        It is 0, unless the model has a method ``auxiliary_loss``, which gives it per target token
-        (such as the load balancing of a mixture of experts). It is trained on, but is no part of
-        the loss that :meth:`update` returns. The step is that of the whole batch only as far as
-        the parts of such a loss add up to the whole.
+        It is 0, unless the model has a method ``auxiliary_loss``, which returns it per target token
+        (for example the load balancing of a mixture of experts). It is trained on, but not included
+        in the loss that :meth:`update` returns. The step is that of the whole batch only if
+        the auxiliary losses of the micro-batches add up to that of the whole.
         """
         of_model = getattr(self.model, "auxiliary_loss", None)
         return 0.0 if of_model is None else of_model() * part.num_tokens
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything that the next step depends on, the random number generators included."""
+        """Return everything that the next step depends on, with the random number generators."""
         device = device_of(self.model)
         tensors = {f"average.{name}": t for name, t in self.average.weights.items()}
         tensors |= {f"model.{name}": t for name, t in tensors_of(self.model).items()}
@@ -295,13 +296,13 @@ class Trainer:
 
     @torch.no_grad()
     def load(self, tensors: dict[str, Tensor], steps: int) -> None:
-        """Go back to the point where :meth:`tensors` was called, after ``steps`` steps."""
+        """Restore the state that :meth:`tensors` returned after ``steps`` steps."""
         for name, tensor in tensors_of(self.model).items():
             tensor.copy_(tensors[f"model.{name}"])
             self.average.weights[name].copy_(tensors[f"average.{name}"])
         for name, parameter in self.model.named_parameters():
             prefix = f"optimizer.{name}."
-            # As they were: the optimiser's own `load_state_dict` would round some of them.
+            # Unchanged: the optimiser's own `load_state_dict` would round some of them.
             self.optimizer.state[parameter] = {
                 key.removeprefix(prefix): tensor.to(parameter.device, copy=True)
                 for key, tensor in tensors.items()
@@ -312,7 +313,7 @@ class Trainer:
 
 
 def random_states(device: torch.device) -> dict[str, Tensor]:
-    """The states of PyTorch's random number generators, by name: that of the device, too."""
+    """Return the states of PyTorch's random number generators by name, the device's included."""
     states = {"random": torch.get_rng_state()}
     of_device = torch.get_device_module(device)
     if hasattr(of_device, "get_rng_state"):
@@ -321,7 +322,7 @@ def random_states(device: torch.device) -> dict[str, Tensor]:
 
 
 def set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
-    """Set the generators to what :func:`random_states` found, as far as they know this device."""
+    """Set the generators of this device to the states that :func:`random_states` returned."""
     torch.set_rng_state(states["random"])
     if f"random.{device.type}" in states:
         torch.get_device_module(device).set_rng_state(states[f"random.{device.type}"])

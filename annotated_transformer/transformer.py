@@ -33,8 +33,8 @@ from annotated_transformer.translator import State, Translator
 class TransformerConfig:
     """The sizes of a Transformer. The defaults are the paper's base model (Table 3).
 
-    The embeddings of both sides are one matrix only where that is asked for: two vocabularies may
-    be of the same size and mean different things.
+    Source and target share one embedding matrix only if that is set: two vocabularies may
+    have the same size and different tokens.
     """
 
     src_vocab: VocabularySize
@@ -43,7 +43,7 @@ class TransformerConfig:
     num_layers: Annotated[Size, Field(le=1000)] = 6  # N, in the encoder and again in the decoder
     num_heads: Size = 8  # h
     d_ff: Size = 2048  # the width inside the feed-forward network
-    activation: Annotated[str, one_of(ACTIVATIONS)] = "relu"  # inside it, as in the paper, or swish
+    activation: Annotated[str, one_of(ACTIVATIONS)] = "relu"  # relu, as in the paper, or swish
     d_k: Size | None = None  # the width of a query and a key; None: d_model / num_heads
     d_v: Size | None = None  # the width of a value; None: d_model / num_heads
     num_kv_heads: Size | None = None  # heads of keys and values; None: num_heads
@@ -51,16 +51,16 @@ class TransformerConfig:
     norm: Annotated[str, one_of(NORMS)] = "layer"  # LayerNorm, as in the paper, or RMSNorm
     norm_position: Annotated[str, one_of(NORM_POSITIONS)] = "post"  # after the sum, as in the paper
     positions: Annotated[str, one_of(ENCODINGS)] = "sinusoidal"
-    max_length: Annotated[Size, Field(le=10**5)] = 1024  # positions that the model knows
+    max_length: Annotated[Size, Field(le=10**5)] = 1024  # number of positions
     share_embeddings: bool = False  # one matrix for source and target, of one vocabulary
-    tie_output: bool = True  # the target embeddings are the matrix before the softmax, too
+    tie_output: bool = True  # the target embeddings are also the matrix before the softmax
 
     def __post_init__(self) -> None:
-        """Refuse a setting that no model can have.
+        """Refuse settings that are out of range.
 
         Raises:
-            InputError: if there is one, or if one embedding is to serve two vocabularies of
-                different size.
+            InputError: if there is one, or if one embedding would serve two vocabularies of
+                different sizes.
         """
         check_settings(self)
         if self.share_embeddings and self.src_vocab != self.tgt_vocab:
@@ -71,18 +71,18 @@ class TransformerConfig:
 
     @classmethod
     def tiny(cls, src_vocab: int, tgt_vocab: int, **changes: Any) -> "TransformerConfig":
-        """A model that learns a small corpus in a minute on one CPU core."""
+        """Make a configuration that learns a small corpus in a minute on one CPU core."""
         tiny = cls(src_vocab, tgt_vocab, d_model=64, num_layers=2, num_heads=4, d_ff=256)
         return replace(tiny, **changes)
 
     @classmethod
     def base(cls, src_vocab: int, tgt_vocab: int, **changes: Any) -> "TransformerConfig":
-        """The base model of Vaswani et al. 2017, Table 3, with one vocabulary for both sides."""
+        """Configure the base model of Vaswani et al. 2017, Table 3; the vocabulary is joint."""
         return cls(src_vocab, tgt_vocab, **{"share_embeddings": True} | changes)
 
     @classmethod
     def big(cls, src_vocab: int, tgt_vocab: int, **changes: Any) -> "TransformerConfig":
-        """The big model of Vaswani et al. 2017, Table 3, with one vocabulary for both sides."""
+        """Configure the big model of Vaswani et al. 2017, Table 3; the vocabulary is joint."""
         big = {"d_model": 1024, "num_heads": 16, "d_ff": 4096, "dropout": 0.3}
         return cls.base(src_vocab, tgt_vocab, **big | changes)
 
@@ -90,9 +90,10 @@ class TransformerConfig:
 class Embedding(nn.Module):
     """Token embeddings times √d_model, plus positions, then dropout.
 
-    The weights are drawn from N(0, 1/d_model), which suits them as the matrix before the softmax;
-    the factor √d_model brings the embeddings back to variance 1, so that the sinusoids, whose mean
-    square is 1/2, do not drown them. The paper states the factor, but no draw and no reason.
+    The weights are initialised from N(0, 1/d_model), which suits them as the matrix before the
+    softmax; the factor √d_model brings the embeddings back to variance 1, so that they are
+    not small beside the sinusoids, whose mean square is 1/2. The paper states the factor, but no
+    initialisation.
 
     Source: Vaswani et al. 2017, sections 3.4 (factor), 3.5 (positions) and 5.4 (dropout).
     """
@@ -110,7 +111,7 @@ class Embedding(nn.Module):
         tokens: Int[Tensor, "batch time"],
         positions: Int[Tensor, "#batch time"] | None = None,
     ) -> Float[Tensor, "batch time d_model"]:
-        """The vectors of tokens that stand at these positions (``None``: 0, 1, …)."""
+        """Embed tokens at these positions (``None``: 0, 1, …)."""
         return self.dropout(self.positions(self.tokens(tokens) * self.scale, positions))
 
 
@@ -119,7 +120,7 @@ class TransformerState(State):
     """The target so far, and the projected keys and values that each decoder layer attends to."""
 
     tokens: Int[Tensor, "batch tgt"]  # the target so far, for the mask of its padding
-    past: tuple[KeyValues, ...]  # of the target so far, one for each layer
+    past: tuple[KeyValues, ...]  # the KV cache of the target so far, one for each layer
     memory: tuple[KeyValues, ...]  # of the source
     memory_mask: Bool[Tensor, "batch 1 1 src"]
 
@@ -127,7 +128,7 @@ class TransformerState(State):
 class Transformer(Translator):
     """Encoder–decoder of attention and feed-forward layers alone.
 
-    Sentences are padded on the right: the first token of a row stands at position 0.
+    Sentences are padded on the right: the first token of a row is at position 0.
 
     Source: Vaswani et al. 2017, section 3.
     """
@@ -170,17 +171,17 @@ class Transformer(Translator):
                     nn.init.xavier_uniform_(parameter)
 
     def encode(self, src: Int[Tensor, "batch src"]) -> Float[Tensor, "batch src d_model"]:
-        """Read the source sentences into the memory, one vector per token."""
+        """Encode the source sentences as the memory, one vector per token."""
         x, mask = self.src_embedding(src), padding_mask(src)
         for layer in self.encoder:
             x = layer(x, mask)
         return self.encoder_norm(x)
 
     def start(self, src: Int[Tensor, "batch src"]) -> TransformerState:
-        """Read the source sentences; give the state before the first target token.
+        """Read the source sentences; return the state before the first target token.
 
         For each decoder layer the state holds the memory's keys and values, projected once, and
-        the keys and values of the target so far: none.
+        an empty KV cache for the target.
         """
         x, layers = self.encode(src), cast(Iterable[Any], self.decoder)
         memory = tuple(layer.cross_attention.project(x, x) for layer in layers)
@@ -190,7 +191,7 @@ class Transformer(Translator):
     def extend(
         self, state: TransformerState, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], TransformerState]:
-        """Read ``tokens``; give the logits of the token after each, and the new state."""
+        """Read ``tokens``; return the logits of the token after each, and the new state."""
         start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
         positions = torch.arange(start, read.size(1), device=read.device)[None]
         x, mask = self.tgt_embedding(tokens, positions), target_mask(read, start)

@@ -1,4 +1,4 @@
-"""Translation: from texts to texts, with a model and the vocabularies of its two languages."""
+"""Translation: from texts to texts, with a model and the vocabularies of both languages."""
 
 from collections.abc import Sequence
 
@@ -20,12 +20,12 @@ def search_all(
     prefixes: Sequence[list[int]] | None = None,
     max_tokens: int = 6144,
 ) -> list[list[Hypothesis]]:
-    """Look for translations of any number of sentences, in batches of similar length.
+    """Search for translations of any number of sentences, in batches of similar length.
 
-    They come in the order of the sources, of each the best first; where there are fewer than asked
+    They come in the order of the sources, the best of each first; where there are fewer than asked
     for, as after a prefix that leaves no room, the others are empty. A prefix is what a translation
     has to begin with. An empty source has an empty translation, whatever its prefix. A batch has at
-    most ``max_tokens`` source positions, each counted for every place of the beam.
+    most ``max_tokens`` source positions, each counted once for every beam slot.
 
     Raises:
         InputError: if a source is longer than the model can read, or there are not as many
@@ -50,21 +50,21 @@ def search_all(
 
 
 def require_known(name: str, text: str, ids: Sequence[int]) -> None:
-    """Refuse a text of which a token is unknown to the target vocabulary, by its ids.
+    """Refuse a text, given with its ids, if a token is unknown to the target vocabulary.
 
     Raises:
-        InputError: if there is one; it says what the text is.
+        InputError: if it has an unknown token; the message begins with ``name``.
     """
     if UNK in ids:
         raise InputError(
-            f"{name} is {BRIEF.repr(text)}, the target vocabulary must know all of it."
+            f"{name} is {BRIEF.repr(text)}, all its tokens must be in the target vocabulary."
         )
 
 
 def translate_ids(
     model: Translator, sources: Sequence[list[int]], search: Search = GREEDY
 ) -> list[list[int]]:
-    """The best translation of every sentence, from ids to ids."""
+    """Find the best translation of every sentence, from ids to ids."""
     return [best.tokens for best, *_ in search_all(model, sources, search)]
 
 
@@ -76,11 +76,11 @@ def translations(
     prefixes: Sequence[str] | None = None,
     max_tokens: int = 6144,
 ) -> list[list[str]]:
-    """The ``search.best`` best translations of every text, the best first.
+    """Find the ``search.best`` best translations of every text, the best first.
 
     Raises:
-        InputError: if a text is longer than the model can read, or a prefix has what the target
-            vocabulary does not know.
+        InputError: if a text is longer than the model can read, or a prefix has a token outside the
+            target vocabulary.
     """
     src, tgt = vocabularies
     begun = None if prefixes is None else tgt.encode_all(prefixes)
@@ -97,7 +97,7 @@ def translate(
     search: Search = GREEDY,
     max_tokens: int = 6144,
 ) -> list[str]:
-    """The best translation of every text, in their order; greedily unless ``search`` says more.
+    """Translate every text, in their order; greedily unless ``search`` is given.
 
     Raises:
         InputError: if a text is longer than the model can read.

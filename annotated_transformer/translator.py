@@ -1,4 +1,4 @@
-"""The interface of every model: it reads, goes on by tokens, and remembers a state between them."""
+"""The interface of every model: read a source, extend a target by tokens, keep a state."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,14 +18,14 @@ S = TypeVar("S", bound="State")
 
 @dataclass(frozen=True)
 class State:
-    """What a decoder remembers between two tokens.
+    """The state of a decoder between two tokens.
 
-    A subclass names the parts: tensors whose first axis is the batch, other states, or tuples of
+    A subclass has fields: tensors whose first axis is the batch, other states, or tuples of
     states. So a search can drop, repeat and reorder sentences without knowing what the state means.
     """
 
     def select(self: S, rows: Tensor) -> S:
-        """The state of these rows, given by index (repeats allowed) or as a boolean mask."""
+        """Select rows of the state, given by index (repeats allowed) or as a boolean mask."""
         return replace(self, **{f.name: _select(getattr(self, f.name), rows) for f in fields(self)})
 
 
@@ -40,34 +40,34 @@ def _select(part: Any, rows: Tensor) -> Any:
 
 
 class NextTokenModel(nn.Module):
-    """A model that goes on with sentences: from tokens that it reads to the logits of the next.
+    """A model that extends sentences: from tokens that it reads to the logits of the next.
 
-    A subclass says how it goes on by any number of tokens (:meth:`extend`), from a state. Teacher
-    forcing extends by the whole sentence at once, a search by one token at a time: it is the same
-    code. Before the first token a :class:`Translator` has read a source; a language model nothing.
+    A subclass implements :meth:`extend`, by any number of tokens, from a state. Teacher
+    forcing extends by the whole sentence at once, a search by one token at a time, with the same
+    code. Before the first token a :class:`Translator` has read a source; a language model has not.
     """
 
     max_length: int | None = None
-    """How many tokens of a sentence the model can read; ``None``: as many as there are."""
+    """The largest number of tokens in a sentence that the model can read; ``None``: no limit."""
 
     def extend(
         self, state: Any, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], State]:
-        """Read ``tokens``; give the logits of the token after each, and the new state.
+        """Read ``tokens``; return the logits of the token after each, and the new state.
 
-        The state that was given stays as it is: a search may go on from it more than once.
+        The given state is unchanged: a search may extend it more than once.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say how it goes on.")
+        raise NotImplementedError(f"{type(self).__name__} does not implement extend.")
 
     def step(
         self, state: Any, token: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch vocab"], Any]:
-        """Read one token of each sentence; give the logits of the next, and the new state."""
+        """Read one token of each sentence; return the logits of the next, and the new state."""
         logits, state = self.extend(state, token[:, None])
         return logits[:, 0], state
 
     def vocabulary_size(self, side: str) -> int | None:
-        """How many ids a side has, ``src`` or ``tgt``, if its configuration says it."""
+        """Return the number of ids of a side, ``src`` or ``tgt``, if the configuration has it."""
         return getattr(getattr(self, "config", None), f"{side}_vocab", None)
 
 
@@ -75,15 +75,15 @@ class Translator(NextTokenModel):
     """A model that reads a source sentence (:meth:`start`), and then extends its translation."""
 
     def start(self, src: Int[Tensor, "batch src"]) -> State:
-        """Read the source sentences; give the state before the first target token."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it reads a source.")
+        """Read the source sentences; return the state before the first target token."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement start.")
 
     def __call__(self, src: Any, tgt_in: Any = None) -> Any:
-        """Teacher forcing, as :meth:`forward` says, for what the model can read.
+        """Check the arguments, then compute the logits by :meth:`forward`.
 
         Raises:
-            InputError: if source or target holds no ids of its vocabulary, or they do not hold
-                equally many sentences.
+            InputError: if source or target contains anything but ids of its vocabulary, or their
+                numbers of sentences differ.
         """
         require_ids("src", src, self.vocabulary_size("src"))
         require_ids("tgt_in", tgt_in, self.vocabulary_size("tgt"))
@@ -96,13 +96,13 @@ class Translator(NextTokenModel):
     def forward(
         self, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
     ) -> Float[Tensor, "batch tgt vocab"]:
-        """Teacher forcing: the logits of every next token, given the true tokens before it."""
+        """Compute the logits of every next token by teacher forcing."""
         return self.extend(self.start(src), tgt_in)[0]
 
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """No dropout and no gradients inside the block; afterwards what has trained trains again."""
+    """Disable dropout and gradients inside the block; restore training mode afterwards."""
     training = [module for module in model.modules() if module.training]
     model.eval()
     try:
@@ -118,9 +118,9 @@ def require_positions(
     lengths: Int[np.ndarray, "examples sides"],
     place: Callable[[int], str] = lambda index: f"sentence {index + 1:,}",
 ) -> None:
-    """Refuse examples, given by the lengths of their sides, that the model cannot read.
+    """Refuse examples, given by the lengths of their sides, that are too long for the model.
 
-    ``place`` says in the message where the one of that index stands.
+    ``place`` returns, for the message, where the example of that index is.
 
     Raises:
         InputError: if one has more tokens, ``EOS`` counted, than the model has positions.

@@ -31,7 +31,8 @@ DOCUMENTS = re.compile(
 MACHINERY = re.compile(
     r"\bother processors\b|\bfloat64\b|\breproducib|\bnbval\b|\bstored outputs?\b|\btolerances?\b"
 )
-HEADINGS = ["## Exercises", "## Classic mistakes", "## New words", "## The way on"]
+HEADINGS = ["## Common pitfalls", "## Glossary", "## Further reading", "## Next"]
+MOST_EXERCISES = 5  # the others come under "More exercises"
 
 
 def visible(notebook: NotebookNode) -> Iterator[NotebookNode]:
@@ -173,10 +174,17 @@ def too_much(notebook: NotebookNode) -> list[str]:
 
 
 def missing_parts(notebook: NotebookNode) -> list[str]:
-    """A chapter ends with its exercises, the classic mistakes, the new words and the way on."""
+    """A chapter ends with exercises, pitfalls, glossary, further reading and what comes next."""
     text = prose(notebook)
     headings = [line for line in text.splitlines() if line.startswith("## ")]
-    found = [] if headings[-len(HEADINGS) :] == HEADINGS else [f"ends with {headings[-4:]}"]
+    wanted = ["## Exercises", *HEADINGS]
+    if "## More exercises" in headings:
+        wanted.insert(1, "## More exercises")
+    ends = headings[-len(wanted) :]
+    found = [] if ends == wanted else [f"ends with {ends}"]
+    first, _, _ = text.partition("## More exercises")
+    if (asked := len(re.findall(r"(?m)^\*\*\d+\. ★", first))) > MOST_EXERCISES:
+        found.append(f'asks {asked} exercises before "More exercises"')
     exercises = re.findall(r"(?m)^\*\*\d+\. .*", text)
     found += [f"no stars: {line}" for line in exercises if not re.match(r"\*\*\d+\. ★{1,3} ", line)]
     numbers = [int(line.strip("*").partition(".")[0]) for line in exercises]

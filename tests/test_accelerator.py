@@ -1,4 +1,4 @@
-"""A graphics card computes what the processor computes; seen only on a machine that has one."""
+"""A GPU computes what the CPU computes; tested only on a machine that has one."""
 
 import csv
 import os
@@ -26,7 +26,7 @@ from small_models import assert_going_on_is_exact, random_examples, small_model
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no graphics card"),
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU"),
 ]
 
 EXAMPLES = random_examples(24)

@@ -83,7 +83,7 @@ def test_a_batch_is_made_on_the_device_that_is_given():
 @pytest.mark.parametrize("example", [([5], [7, PAD]), ([PAD, 5], [7])])
 def test_padding_is_no_token_of_an_example(example):
     """No loss would count it, and no query would look at it."""
-    message = f"an example is {example}, it must not hold 0, the padding."
+    message = f"an example is {example}, it must not contain 0, the padding."
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         Batch.of([([5], [6]), example])
 

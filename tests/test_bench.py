@@ -86,7 +86,7 @@ def test_the_operations_of_a_step_are_those_of_its_products(folder):
 
 def test_without_an_accelerator_there_is_no_such_contest(tmp_path, monkeypatch):
     monkeypatch.setattr(accelerator, "choose_device", lambda: torch.device("cpu"))
-    with pytest.raises(InputError, match="this machine has no graphics card for CUDA, on which"):
+    with pytest.raises(InputError, match="this machine has no GPU for CUDA, which"):
         accelerator.prepare(tmp_path)
     assert not [*tmp_path.iterdir()]
 

@@ -179,7 +179,7 @@ def test_an_exception_is_told_with_the_line_of_the_answer_in_which_it_was_raised
 
 def test_an_exception_in_one_case_only_is_told_with_the_case() -> None:
     verdict = WORDS(lambda words: sorted(words) if len(words) == 2 else words[9])
-    told = "for ['b', 'c', 'a'] a list is asked for a place behind its end, in line "
+    told = "for ['b', 'c', 'a'] an index of a list is beyond its end, in line "
     assert verdict.mistake.startswith(told)
 
 
@@ -657,7 +657,7 @@ def test_ids_are_whole_numbers() -> None:
     assert IDS(lambda n: torch.arange(n, dtype=torch.int32)).passed
     assert IDS(lambda n: torch.arange(float(n))).mistake == (
         "for 2 it gives a tensor of shape (2,) of floats; "
-        "a tensor of shape (2,) of whole numbers is asked for."
+        "a tensor of shape (2,) of integers is asked for."
     )
 
 
@@ -765,7 +765,7 @@ def supported() -> str:
         (rate, -0.5, "wrong: the sign is wrong."),
         (rate, 50, "wrong: this is in per cent; the number itself is asked for."),
         (rate, 0.005, "wrong: this is a hundredth of what is asked for."),
-        (rate, 2, "wrong: this is upside down: 1 divided by what is asked for."),
+        (rate, 2, "wrong: this is the reciprocal of what is asked for."),
         (rate, 0.25, "wrong: this is the square of what is asked for."),
         (rate, 0.707, "wrong: this is the root of what is asked for."),
         (rate, -0.301, "wrong: this is the exponent; 10 to the power of it is asked for."),
@@ -889,7 +889,7 @@ ASKED = "a tensor of shape (2,) is asked for."
         ([LONG, changed(LONG, (0, 1, 0), -1)], [LONG] * 2, "-1 at [1][0, 1, 0]; right is 5."),
         (torch.ones(3, 4), torch.ones(2), f"a tensor of shape (3, 4); {ASKED}"),
         (torch.ones(2) > 0, torch.ones(2), f"a tensor of shape (2,) of True and False; {ASKED}"),
-        (np.ones(2), torch.ones(2), f"an array of NumPy of shape (2,); {ASKED}"),
+        (np.ones(2), torch.ones(2), f"a NumPy array of shape (2,); {ASKED}"),
         ([1, 2], torch.ones(2), f"a list of length 2; {ASKED}"),
         ([[1, 1]], [torch.ones(2)], f"a list of length 2 at [0]; {ASKED}"),
         (torch.ones(2), 1.0, "a tensor of shape (2,); a number is asked for."),

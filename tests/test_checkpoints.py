@@ -59,9 +59,7 @@ def test_a_number_that_has_no_room_in_16_bits_is_refused(tmp_path):
     model = torch.nn.Linear(3, 2)
     with torch.no_grad():
         model.bias[1] = -7e4
-    with pytest.raises(
-        InputError, match=r"^bias has numbers up to 7e\+04, it must have none above"
-    ):
+    with pytest.raises(InputError, match=r"^bias has numbers up to 7e\+04, they must not exceed"):
         save_halved(tmp_path / "model.safetensors", model)
     assert not list(tmp_path.iterdir())
 
@@ -189,7 +187,7 @@ def test_every_byte_of_the_weights_counts(path):
         changed = bytearray(whole)
         changed[place] ^= 1
         path.write_bytes(changed)
-        with pytest.raises(InputError, match=r"damaged: the SHA-256 of its weights is not the one"):
+        with pytest.raises(InputError, match=r"damaged: the SHA-256 of its weights is not the"):
             load_checkpoint(path)
     path.write_bytes(whole.replace(b'\\"steps\\": 7', b'\\"steps\\": 6'))
     with pytest.raises(InputError, match="damaged: the SHA-256"):

@@ -1,13 +1,13 @@
-"""What the lessons say of the records in words of their own is what the records say.
+"""What the pages claim of trained models is what the rows of the records say.
 
-Who is ahead of whom is printed by the lessons from the record itself. Here are the sentences that
-are typed: an order that a paragraph tells, a number of parameters that is the same, a sign that
-turns round.
+Two conditions and a direction stand in `book/records/comparisons.toml`; here is what is claimed
+otherwise: a number of parameters that is the same, an order of several.
 """
 
 import math
 from itertools import pairwise
 
+import nbformat
 import pandas as pd
 import pytest
 
@@ -15,9 +15,16 @@ from records import parts
 from records.tables import RECORDS
 from transformer_workbook.notebook import (
     Interval,
+    comparisons,
     mean_interval,
     paired_difference,
 )
+from transformer_workbook.notebook.comparisons import SIGNS
+
+PAGES = [
+    "".join(cell.source for cell in nbformat.read(path, 4).cells)
+    for path in sorted(RECORDS.parent.glob("**/*.ipynb"))
+]
 
 BINS = ["4-6", "7-9", "10-12", "13-15", "16-18"]
 
@@ -34,25 +41,29 @@ def fresh(name: str, column: str, **wanted: object) -> list[float]:
     return (100 * rows[rows.seed > 0].sort_values("seed")[column]).tolist()
 
 
-def of_the_party(model: str, steps: int) -> list[float]:
-    """Per cent right of the heads of width 256, at their best rate; seeds below 10 choose it."""
-    rows = record("scaling").query("d_k == 256").loc[lambda rows: rows.model == model]
-    rate = rows[rows.seed < 10].groupby("rate")[f"loss_{steps}"].mean().idxmin()
-    return (100 * rows[(rows.seed >= 10) & (rows.rate == rate)][f"right_{steps}"]).tolist()
+COMPARISONS = comparisons(RECORDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "claim"), [(name, claim) for name, c in COMPARISONS.items() for claim in c.claims]
+)
+def test_a_claim_is_what_the_rows_say(name: str, claim: list[str]) -> None:
+    first, relation, second = claim
+    gain = COMPARISONS[name].difference(first, second)
+    assert gain.sign == SIGNS[relation], f"{name}: {first} {relation} {second}, but {gain}"
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_each_condition_has_five_runs_that_chose_nothing_and_a_page_shows_it(name: str) -> None:
+    comparison = COMPARISONS[name]
+    assert min(len(comparison.runs(condition)) for condition in comparison.conditions) >= 5
+    assert any(f'compare("{name}"' in source for source in PAGES)
 
 
 @pytest.mark.parametrize("budget", [{"steps": 4000}, {"hidden_dim": 256}])
-def test_neither_steps_nor_width_remove_the_fall_with_length(budget: dict[str, int]) -> None:
-    usual = fresh("recurrent", "16-18", model="seq2seq, GRU")
+def test_with_more_steps_or_width_the_share_falls_with_every_bin(budget: dict[str, int]) -> None:
     by_bin = [fresh("recurrent_budgets", column, **budget) for column in BINS]
-    assert paired_difference(by_bin[-1], usual, comparisons=4).sign == 1
-    assert paired_difference(by_bin[0], by_bin[-1], comparisons=4).sign == 1
     assert all(sum(shorter) > sum(longer) for shorter, longer in pairwise(by_bin))
-
-
-def test_bahdanaus_model_falls_off_beyond_the_lengths_of_training() -> None:
-    known, longer = (fresh("recurrent", c, model="Bahdanau") for c in ("16-18", "longer"))
-    assert paired_difference(known, longer, comparisons=3).sign == 1
 
 
 def to_the_right(reads: str) -> Interval:
@@ -66,20 +77,47 @@ def test_the_misses_turn_round_with_the_encoder() -> None:
 
 
 def test_the_factor_buys_time_and_later_nothing_that_one_would_notice() -> None:
+    factor = COMPARISONS["factor"]
     early, late = (
-        paired_difference(of_the_party("1/√d_k", n), of_the_party("1", n), comparisons=7)
-        for n in (100, 1000)
+        paired_difference(
+            factor.runs(f"{steps} steps, divided by √d_k"),
+            factor.runs(f"{steps} steps, not divided"),
+            comparisons=7,
+        )
+        for steps in ("100", "1,000")
     )
     assert early.low > 10
     assert -2 < late.low < late.high < 2
 
 
-def test_a_single_matrix_for_queries_and_keys_does_not_solve_the_party() -> None:
-    rows = record("scaling")
+def test_one_matrix_or_none_for_queries_and_keys_does_not_solve_the_party() -> None:
+    rows = record("scaling").query("model != 'shared' or d_k == 256")
     most = rows.groupby("model")[["right_100", "right_300", "right_1000"]].max().max(axis=1)
     assert most["shared"] < 1 / 7
     assert max(most["itself"], most["itself, small"]) < 1 / 7
     assert rows[rows.model == "itself, small"].on_itself.max() < 0.5
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "sign"),
+    [
+        ("shortcut, 24", "plain, 24", 1),
+        ("plain, 24, looks linear", "plain, 24", 1),
+        ("shortcut, 24", "plain, 24, looks linear", 0),
+    ],
+)
+def test_shortcuts_or_linear_first_layers_make_more_learning_rates_usable(
+    ours: str, theirs: str, sign: int
+) -> None:
+    rows = record("stacks").query("seed >= 10 and warmup == 0")
+    usable = (rows.loss_600 < 0.1).groupby([rows.kind, rows.seed]).sum().astype(float)
+    assert paired_difference(usable[ours].tolist(), usable[theirs].tolist(), 5).sign == sign
+
+
+def test_the_checkpoint_goes_by_the_order_in_active_sentences_and_reads_the_passive() -> None:
+    rows = record("who_acts").set_index("construction")
+    assert (rows["first"]["object first"] >= 19).all()
+    assert (rows["second"]["passive"] >= 14).all()
 
 
 def test_heads_cost_no_parameters() -> None:
@@ -90,6 +128,28 @@ def test_heads_cost_no_parameters() -> None:
     ]
     assert of_heads.model.nunique() == 4
     assert of_heads.parameters.nunique() == 1
+
+
+def test_zero_ablation_of_any_head_of_the_decoders_costs_translations() -> None:
+    ten = record("heads_out")
+    kept = ten[[f"without_{head}" for head in range(1, 5)]]
+    assert (kept.lt(ten.exact, axis=0)).all(axis=None)
+
+
+def test_heads_align_better_together_and_the_one_that_aligns_best_costs_most() -> None:
+    ten = record("heads_out")
+    errors = ten[[f"aer_{head}" for head in range(1, 5)]].to_numpy()
+    kept = ten[[f"without_{head}" for head in range(1, 5)]].to_numpy()
+    rows = range(len(ten))
+    best, worst = (kept[rows, pick].tolist() for pick in (errors.argmin(1), errors.argmax(1)))
+    assert paired_difference(errors.min(1).tolist(), ten.aer_mean.tolist(), 2).sign == 1
+    assert paired_difference(worst, best, 2).sign == 1
+
+
+def test_no_difference_is_seen_between_objects_and_other_words_at_their_distance() -> None:
+    heads = record("heads").query("model == 'Transformer' and seed > 0")
+    scores = heads.object_score.tolist(), heads.object_control.tolist()
+    assert paired_difference(*scores).sign == 0
 
 
 def test_the_cache_saves_more_the_longer_the_sentence() -> None:
@@ -103,13 +163,13 @@ def test_no_head_of_the_recorded_models_uses_the_end_symbol_as_a_sink() -> None:
     assert (heads.sinks == 0).all()
 
 
-SIGNS = {  # of what a choice of Bahdanau's costs more than one of Luong's
+COSTS = {  # of what a choice of Bahdanau's costs more than one of Luong's
     "val_perplexity": {"encoder": 1, "context": 1, "readout": -1},
     "val_perplexity_equal_steps": {"encoder": 0, "context": 1, "readout": -1},
 }
 
 
-@pytest.mark.parametrize("measure", SIGNS)
+@pytest.mark.parametrize("measure", COSTS)
 def test_two_parts_gain_time_and_after_as_many_steps_the_models_are_not_apart(measure: str) -> None:
     rows = record("race_parts").query("seed > 0")
     found = rows.set_index([*parts.PARTS, "seed"])[measure].map(math.log).unstack("seed")
@@ -117,6 +177,16 @@ def test_two_parts_gain_time_and_after_as_many_steps_the_models_are_not_apart(me
         sides = [found.xs(choice, level=part) for choice in choices]
         alike = sides[0].index.intersection(sides[1].index)
         gain = paired_difference(*(side.loc[alike].mean().tolist() for side in sides), 12)
-        assert gain.sign == SIGNS[measure][part]
+        assert gain.sign == COSTS[measure][part]
     ends = (found.loc[model].tolist() for model in zip(*parts.PARTS.values(), strict=True))
     assert paired_difference(*ends, 12).sign == (measure == "val_perplexity")
+
+
+@pytest.mark.parametrize(("name", "exact"), [("Bahdanau", 1), ("Luong, dot", 0)])
+def test_on_longer_toy_sentences_two_recurrent_models_are_better_than_the_transformer(
+    name: str, exact: int
+) -> None:
+    for column, sign in (("exact", exact), ("longer", 1)):
+        mine = fresh("recurrent", column, model=name)
+        theirs = fresh("transformers", column, model="sinusoidal")
+        assert paired_difference(mine, theirs, comparisons=6).sign == sign

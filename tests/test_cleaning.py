@@ -83,9 +83,9 @@ def test_a_corpus_is_cleaned_when_it_is_read(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"ein Hund\teine Katze\nzwei\0\tdrei\n", "line 2 has a NUL, which no text has: if it is"),
-        ("ein\tzwei\n".encode("utf-16-le"), "line 1 has a NUL, which no text has"),
-        (b"ein\tzwei\rdrei\tvier\r", "line 1 has a carriage return inside: if all lines end in"),
+        (b"ein Hund\teine Katze\nzwei\0\tdrei\n", "line 2 contains a NUL character: if it is"),
+        ("ein\tzwei\n".encode("utf-16-le"), "line 1 contains a NUL character"),
+        (b"ein\tzwei\rdrei\tvier\r", "line 1 contains a carriage return: if all lines end in"),
     ],
 )
 def test_what_is_no_line_of_text_is_told_with_its_place(tmp_path, text, message):

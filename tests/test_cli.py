@@ -141,7 +141,7 @@ def test_a_run_translates_with_its_engine_unless_another_is_named(monkeypatch):
     done("train", "--model", "luong", "--steps", 1, "--out", "luong")
     refused = call("translate", "luong", "I am", "--engine", "fast")
     assert refused.exit_code == 2
-    assert "engine is 'fast' and model is 'luong': only a transformer has" in refused.stderr
+    assert "engine is 'fast' and model is 'luong', it must be a" in refused.stderr
 
 
 def test_with_a_package_of_ones_own_its_modules_translate(monkeypatch):
@@ -266,7 +266,7 @@ def test_a_corpus_that_moved(tsv, tmp_path):
     result = call("resume", "run", "--steps", 4, "--corpus", changed)
     assert result.exit_code == 2
     assert re.fullmatch(
-        r"Error: .*changed\.tsv has changed since run was begun: [^\n]*\n", result.stderr
+        r"Error: .*changed\.tsv has changed since run was started: [^\n]*\n", result.stderr
     )
     assert Run.open(Path("run")).recipe.corpus == str(moved)
 
@@ -376,11 +376,11 @@ def test_evaluate_on_another_corpus(trained):
 
 ERRORS = {
     "network": (["train", "--corpus", "multi30k"], "could not be downloaded"),
-    "value": (["train", "--set", "steps=many"], "steps is 'many', it must be a whole number"),
+    "value": (["train", "--set", "steps=many"], "steps is 'many', it must be an integer"),
     "no device": (["translate", "RUN", "a", "--device", "mps"], "but PyTorch finds none here"),
-    "top p": (["translate", "RUN", "a", "--top-p", "0.5"], "are for samples: set sample"),
+    "top p": (["translate", "RUN", "a", "--top-p", "0.5"], "are settings of sampling: set sample"),
     "prefix": (["translate", "RUN", "eins", "--prefix", "eins " * 99], "and the prefix has"),
-    "unknown": (["translate", "RUN", "한국어"], "the text has nothing that the vocabulary knows"),
+    "unknown": (["translate", "RUN", "한국어"], "the text has no token that the vocabulary knows"),
     "out is no place": (["train", "--out", "RUN/recipe.json/x"], "Not a directory"),
     "empty folder": (["train", "--corpus", "."], "has training text in no language"),
     "evaluate nothing": (["evaluate", "nowhere"], "nowhere holds no run"),
@@ -410,8 +410,8 @@ def test_an_error_is_one_sentence(trained, tmp_path, arguments, message):
 
 BAD_LINES = {
     "not UTF-8": (b"f\xfcnf eins", "is not UTF-8 text"),
-    "white space": (b" \t", "has nothing but white space"),
-    "unknown": ("한국어 文".encode(), "has nothing that the vocabulary knows"),
+    "white space": (b" \t", "has only white space"),
+    "unknown": ("한국어 文".encode(), "has no token that the vocabulary knows"),
     "too long": (
         b"eins " * 3000,
         "has 3001 tokens with its end symbol, the model takes 1024: shorten it, "
@@ -524,7 +524,7 @@ def test_processes_give_what_one_gives_and_each_loads_the_model_once(trained, mo
         assert begun == expected
     monkeypatch.setattr(LineTranslator, "by_processes", by_processes)
     monkeypatch.setattr(lines, "go_on", dies)
-    with pytest.raises(InputError, match="a process that translates was killed: take --workers 1"):
+    with pytest.raises(InputError, match="a process that translates was killed: use --workers 1"):
         list(translator.translate(text, workers=2))
 
 
@@ -559,7 +559,7 @@ def test_what_nobody_reads_any_longer_stops_no_translation(trained, monkeypatch)
 def test_a_translation_cannot_begin_with_what_the_vocabulary_does_not_know(trained, prefix):
     result = call("translate", trained, "eins", "--prefix", prefix)
     assert result.exit_code == 2
-    said = f"prefix is '{prefix}', the target vocabulary must know all of it."
+    said = f"prefix is '{prefix}', all its tokens must be in the target vocabulary."
     assert result.stderr == f"Error: {said}\n"
 
 
@@ -624,7 +624,7 @@ def without_patience(folder):
 EMPTY = "Standard input is empty: there was nothing to translate."
 OTHER_TEXT = "".join(f"eins {i}\tzwei {i}\n" for i in range(60))
 IN_THE_WAY = {
-    "another number of processes": (of_other_processes, "is trained by 2 processes, it cannot go"),
+    "another number of processes": (of_other_processes, "is trained by 2 processes, it cannot be"),
     "another corpus": (lambda folder: Path("pairs.tsv").write_text("a\tb\n"), "has 0 pairs in"),
     "another text": (lambda folder: Path("pairs.tsv").write_text(OTHER_TEXT), "has changed since"),
     "another table": (
@@ -798,7 +798,7 @@ def test_what_the_vocabulary_does_not_know_is_said_beside_the_translation(traine
     result = call("translate", trained, stdin="eins\nzwei wolke\n☃")
     assert result.stderr.splitlines() == [
         "Line 2: unknown to the vocabulary: 'wolke'.",
-        "Line 3 has nothing that the vocabulary knows; its translation is empty.",
+        "Line 3 has no token that the vocabulary knows; its translation is empty.",
     ]
 
 
@@ -830,7 +830,7 @@ def test_a_line_is_split_into_sentences(trained):
             [b"eins\0zwei. drei", b"eins. zwei" * 20_000, b"eins. \xff", b""]
         )
     ] == [
-        "has a NUL, which no text has (it may be UTF-16)",
+        "contains a NUL character (it may be UTF-16)",
         "has more than 100,000 bytes",
         "is not UTF-8 text",
         None,
@@ -844,14 +844,14 @@ def test_a_line_is_split_into_sentences(trained):
             "2",
             "--best",
             "2",
-        ): "best is 2: where lines",
+        ): "best is 2: with lines",
     }.items():
         assert told in call("translate", trained, "eins", *more).stderr
 
 
 def test_a_text_of_several_lines_and_the_name_of_a_file_are_noticed(trained, tmp_path):
     result = call("translate", trained, "eins\nzwei")
-    assert "Error: the text has 2 lines: a sentence is one, and several come" in result.stderr
+    assert "Error: the text has 2 lines, it must be one sentence: several come" in result.stderr
     (tmp_path / "eins").write_text("zwei")
     assert (
         "is a file; its name was translated" in call("translate", trained, tmp_path / "eins").stderr
@@ -873,8 +873,8 @@ def test_pairs_that_were_trained_on_are_counted(trained, tsv, tmp_path):
             text = "".join(f"{pair[side]}\n" for pair in pairs[:3])
             (folder / f"{name}.{language}").write_text(text, encoding="utf-8")
     result = call("evaluate", trained, "--corpus", folder, "--beam", 1)
-    assert "3 of 3 different pairs in test stand in train, too." in result.stderr
-    assert "stand in train" not in call("evaluate", trained, "--beam", 1).stderr
+    assert "3 of 3 different pairs in test are also in train." in result.stderr
+    assert "also in train" not in call("evaluate", trained, "--beam", 1).stderr
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])

@@ -291,7 +291,7 @@ def test_length_penalty():
     assert length_penalty(25, 0.6) == pytest.approx(5**0.6)
     assert length_penalty(25, 0.0) == 1.0
     assert length_penalty(0, 2.0) == pytest.approx((5 / 6) ** 2)
-    with pytest.raises(InputError, match="length is -1, it must be a whole number, at least 0"):
+    with pytest.raises(InputError, match="length is -1, it must be an integer, at least 0"):
         length_penalty(-1, 0.6)
     assert length_penalty(np.uint8(255), 0.6) == length_penalty(255, 0.6)
 
@@ -310,7 +310,7 @@ def test_neither_a_search_nor_a_translation_can_be_changed_behind_the_checks():
 
 
 def test_greedy_search_has_no_beam():
-    with pytest.raises(InputError, match="beam is 2, greedy search has 1: take decode"):
+    with pytest.raises(InputError, match="beam is 2, greedy search needs beam 1: use decode"):
         greedy(Table(), padded(SOURCES), Search(2))
 
 
@@ -334,15 +334,15 @@ def test_nothing_said_is_what_the_papers_say():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"beam": 0}, "beam is 0, it must be a whole number, at least 1"),
+        ({"beam": 0}, "beam is 0, it must be an integer, at least 1"),
         (
             {"sample": True, "best": 2, "seed": 2**63 - 1},
-            f"seed is {2**63 - 1} and best 2: each sample takes the next seed, and the last one is "
-            "9223372036854775807.",
+            f"seed is {2**63 - 1} and best 2: each sample takes the next seed, and the last one "
+            "must be at most 9223372036854775807.",
         ),
-        ({"best": 2}, "best is 2, it must be at most the beam, 1, or sample be set"),
-        ({"sample": True, "beam": 2}, "beam is 2, it must be 1 where sample is set"),
-        ({"top_k": 3}, "temperature, top_k and top_p are for samples: set sample"),
+        ({"best": 2}, "best is 2, it must be at most the beam, 1, unless sample is set"),
+        ({"sample": True, "beam": 2}, "beam is 2, it must be 1 when sample is set"),
+        ({"top_k": 3}, "temperature, top_k and top_p are settings of sampling: set sample"),
     ],
 )
 def test_a_search_that_cannot_be_made(settings, message):
@@ -490,12 +490,15 @@ def test_a_beam_with_a_prefix_is_the_best_that_begin_so():
     ("prefixes", "message"),
     [
         ([[4]], "there are 1 prefixes for 4 sentences"),
-        ([[], [EOS], [], []], r"a prefix is \[2\]: it may have \d+ tokens, and no special one"),
-        ([[], [BOS, 4], [], []], "and no special one"),
-        ([[4] * 99, [], [], []], "a prefix is .* it may have 8 tokens"),
-        ([[5, PAD], [], [], []], r"a prefix is \[5, 0\]: it may have \d+ tokens, and no special"),
-        ([[5, -1], [], [], []], "an id is -1, it must be a whole number from 0 to"),
-        ([[VOCAB], [], [], []], "a prefix holds id 6, the vocabulary has 6 tokens"),
+        ([[], [EOS], [], []], r"a prefix is \[2\]: it must have at most \d+ tokens, none of"),
+        ([[], [BOS, 4], [], []], "none of them special"),
+        ([[4] * 99, [], [], []], "a prefix is .* it must have at most 8 tokens"),
+        (
+            [[5, PAD], [], [], []],
+            r"a prefix is \[5, 0\]: it must have at most \d+ tokens, none of them special",
+        ),
+        ([[5, -1], [], [], []], "an id is -1, it must be an integer from 0 to"),
+        ([[VOCAB], [], [], []], "a prefix contains id 6, it must be below 6"),
     ],
 )
 def test_prefixes_that_cannot_be_continued(prefixes, message):

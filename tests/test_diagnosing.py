@@ -69,7 +69,7 @@ def test_what_an_answer_makes_itself_has_the_precision_of_what_it_is_given() -> 
 def test_floats_in_the_lists_are_told_where_ids_are_asked_for() -> None:
     asked = exercise(lambda n: [[n, 1], [2], [3]], (4,), (5,), whole=True)
     told = asked.check(lambda n: [[float(n), 1.0], [2], [3]]).mistake
-    assert told.endswith("it gives a float at [0][0]; a whole number is asked for.")
+    assert told.endswith("it gives a float at [0][0]; an integer is asked for.")
 
 
 # --- where numbers are wrong ----------------------------------------------------------------------
@@ -87,13 +87,13 @@ def test_the_end_of_an_axis_is_told(axis: int, end: str) -> None:
     named = {-1: "`d`", -2: "`words`", 0: "`batch`"}[axis]
     there = [at(x, axis, 0 if end == "first" else -1) for x in RIGHT]
     wrong = [torch.where(place, x + 9, x) for place, x in zip(there, RIGHT, strict=True)]
-    said = f"wrong numbers stand at the {end} place of {named} only."
+    said = f"only the {end} position of {named} is wrong."
     assert partly_right(wrong, RIGHT, ["batch", "words", "d"]) == said
     wrong = [
         torch.where(place, x, x + normal(*x.shape, seed=7).abs() + 1)
         for place, x in zip(there, RIGHT, strict=True)
     ]
-    said = f"right numbers stand at the {end} place of {named} only."
+    said = f"only the {end} position of {named} is right."
     assert partly_right(wrong, RIGHT, ["batch", "words", "d"]) == said
 
 
@@ -108,17 +108,21 @@ TRUTHS = [normal(3, 4, seed=3) > 0, normal(2, 5, seed=4) > 0]
 @pytest.mark.parametrize(
     ("right", "change", "told"),
     [
-        (RIGHT, lambda x: x + 9 * torch.eye(*x.shape[-2:]), "wrong numbers stand on the diagonal"),
-        (RIGHT, lambda x: x + torch.ones(x.shape[-2:]).triu(1), "wrong numbers stand above the"),
-        (RIGHT, lambda x: x + torch.ones(x.shape[-2:]).tril(-1), "wrong numbers stand below the"),
+        (RIGHT, lambda x: x + 9 * torch.eye(*x.shape[-2:]), "only numbers on the diagonal"),
+        (RIGHT, lambda x: x + torch.ones(x.shape[-2:]).triu(1), "only numbers above the"),
+        (RIGHT, lambda x: x + torch.ones(x.shape[-2:]).tril(-1), "only numbers below the"),
         (RIGHT, lambda x: torch.where(x > 5, torch.nan, x), "some numbers are nan; the others"),
         (RIGHT, lambda x: torch.where(x > 5, torch.inf, x), "some numbers are infinite; the"),
-        (RIGHT, holes, "0 stands where something else is asked for; all other numbers are"),
-        (list(map(holes, RIGHT)), lambda x: torch.where(x == 0, 3, x), "something else stands"),
+        (RIGHT, holes, "there is 0 where something else is asked for; all other numbers"),
+        (
+            list(map(holes, RIGHT)),
+            lambda x: torch.where(x == 0, 3, x),
+            "where 0 is asked for there is something else",
+        ),
         (TRUTHS, lambda x: x | (normal(*x.shape, seed=8) > 0), "no True is missing, but some are"),
         (TRUTHS, lambda x: x & (normal(*x.shape, seed=8) > 0), "no True is too many, but some"),
         (RIGHT, lambda x: x[torch.arange(len(x)).roll(1)][:, [1, 2, 0, 3]], "the rows are right"),
-        (RIGHT, lambda x: x.flatten().roll(1).view(x.shape), "the numbers are right, but stand"),
+        (RIGHT, lambda x: x.flatten().roll(1).view(x.shape), "the numbers are right, but in"),
         (RIGHT, lambda x: x * (2 + torch.arange(len(x)))[:, None, None], "along the last axis the"),
         (RIGHT, lambda x: x + x.mean(-1, keepdim=True), "along the last axis the numbers are"),
     ],
@@ -132,16 +136,16 @@ def test_what_wrong_numbers_have_in_common_is_told(
 
 def test_a_right_case_is_no_objection_but_a_wrong_number_elsewhere_is_one() -> None:
     wrong = [RIGHT[0] + torch.eye(4, 5), RIGHT[1]]
-    assert partly_right(wrong, RIGHT) == "wrong numbers stand on the diagonal only."
+    assert partly_right(wrong, RIGHT) == "only numbers on the diagonal are wrong."
     assert partly_right([wrong[0], RIGHT[1] ** 2], RIGHT) == ""
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda x: x.permute(1, 2, 0), "the axes stand in another order"),
-        (lambda x: x.flatten(1), "the right numbers stand here in their order, in another shape"),
-        (lambda x: x.flip(0).flatten(), "the right numbers stand here in another order, in"),
+        (lambda x: x.permute(1, 2, 0), "the axes are in another order"),
+        (lambda x: x.flatten(1), "these are the right numbers in their order, in another shape"),
+        (lambda x: x.flip(0).flatten(), "these are the right numbers in another order and"),
         (lambda x: x.expand(6, *x.shape), "the right result is repeated along an axis that"),
         (lambda x: torch.cat([x, x + 1], -1), "the right numbers come first along the last axis"),
         (lambda x: torch.cat([x + 1, x], -1), "the right numbers come last along the last axis"),
@@ -271,7 +275,7 @@ def test_of_most_other_arguments_it_is_told_which() -> None:
     def answer(*case: Any) -> Tensor:
         return _mixed(case[0].flip(1), *case[1:])
 
-    said = "this is the right result for other arguments: `x` is turned round along `d`."
+    said = "this is the right result for other arguments: `x` is reversed along `d`."
     assert ASKED(answer).mistake == said
     assert len(FOR_OTHERS) > 60
 
@@ -331,10 +335,10 @@ def test_a_number_that_has_to_count_is_told() -> None:
         ([torch.tensor([3, 0]), torch.tensor([3, 4])], [True, False], "there is a 0 in `x`"),
         ([[], [2, 3]], [True, False], "`x` is empty"),
         ([[], [3, 2, 3]], [False, True], "`x` is not empty"),
-        ([[1], [3, 2]], [True, False], "`x` holds one entry"),
-        ([[1], [3, 2]], [False, True], "`x` holds more than one entry"),
-        ([[5, 5, 3], [3, 4, 2]], [False, True], "nothing stands in `x` twice"),
-        ([[5, 5, 3], [3, 4, 2]], [True, False], "something stands in `x` twice"),
+        ([[1], [3, 2]], [True, False], "`x` has one entry"),
+        ([[1], [3, 2]], [False, True], "`x` has more than one entry"),
+        ([[5, 5, 3], [3, 4, 2]], [False, True], "no entry of `x` is repeated"),
+        ([[5, 5, 3], [3, 4, 2]], [True, False], "an entry of `x` is repeated"),
         ([[5, 5, 5], [3, 4, 4]], [True, False], "all entries of `x` are equal"),
         ([[5, 6, 7], [5, 4, 3]], [True, False], "`x` is in order"),
         ([[5, 6, 7], [5, 4, 3]], [False, True], "`x` is not in order"),
@@ -429,7 +433,7 @@ def queries_for_keys(d_model: int, d_k: int, d_v: int) -> nn.Module:
             "self_attention_layer",
             queries_for_keys,
             "this is the right result for other arguments: "
-            "`query.weight` stands for `key.weight`, too.",
+            "`query.weight` is also used for `key.weight`.",
         ),
         (
             "stack_derivatives",
@@ -452,7 +456,7 @@ PAIR = exercise(_pair, (normal(3, 4, seed=1),), (normal(4, 2, seed=2),))
 
 def test_the_one_entry_that_is_wrong_is_told() -> None:
     told = PAIR(lambda x: (x.sum(1), x * x + torch.eye(*x.shape))).mistake
-    assert told == "entry 2 of 2: wrong numbers stand on the diagonal only."
+    assert told == "entry 2 of 2: only numbers on the diagonal are wrong."
 
 
 def test_other_axes_are_told_by_their_names() -> None:
@@ -487,38 +491,41 @@ def a(*shape: int) -> Tensor:
     ("call", "told"),
     [
         (lambda: a(3, 2) - a(2, 3), "two tensors meet with 2 (batch) and 3 (d) on one axis."),
-        (lambda: a(3, 2) @ a(3, 5), "a matrix with 2 (batch) columns is multiplied with one"),
-        (lambda: a(3, 2) @ a(5), "a matrix with 2 (batch) columns is multiplied with a vect"),
+        (lambda: a(3, 2) @ a(3, 5), "a matrix with 2 (batch) columns is multiplied by one"),
+        (lambda: a(3, 2) @ a(5), "a matrix with 2 (batch) columns is multiplied by a vect"),
         (lambda: torch.bmm(a(7, 4, 2), a(7, 3, 5)), "matrices with 2 (batch) columns are"),
-        (lambda: a(3) @ a(2), "a vector of 3 (d) numbers is multiplied with one of 2 (batch)."),
-        (lambda: torch.cat([a(2, 4), a(3, 4)], 1), "tensors are joined that have 2 (batch)"),
-        (lambda: torch.nn.GRUCell(3, 4)(a(5, 2)), "a cell made for 3 (d) numbers at a time"),
+        (lambda: a(3) @ a(2), "a vector of 3 (d) numbers is multiplied by one of 2 (batch)."),
+        (
+            lambda: torch.cat([a(2, 4), a(3, 4)], 1),
+            "tensors are concatenated that differ (2 (batch)",
+        ),
+        (lambda: torch.nn.GRUCell(3, 4)(a(5, 2)), "a cell with input size 3 (d) is given"),
         (lambda: a(2, 3)[a(2, 2) > 0], "the mask in the brackets has another shape"),
-        (lambda: a(2)[2], "the place 2 is asked for, counted from 0, on an axis of 2 (b"),
+        (lambda: a(2)[2], "index 2 is out of range on an axis of size 2 (b"),
         (lambda: a(6).view(7, 7), "6 numbers are put into the shape (7, 7), which"),
         (lambda: a(2).view(7, 7), "2 (batch) numbers are put into the shape (7, 7)"),
         (lambda: a(9, 8) - a(8, 9), ""),
-        (lambda: a(3).sum(2), "axis 2 is asked for, which is not there."),
-        (lambda: a(3)[0, 0], "there are more places in the brackets than the 1 of"),
+        (lambda: a(3).sum(2), "there is no axis 2"),
+        (lambda: a(3)[0, 0], "there are more indices in the brackets than the"),
         (lambda: not a(3), "a whole tensor stands where one True or False is needed"),
         (lambda: a(3)[::-1], "a tensor cannot be read backwards by `[::-1]`; flip it."),
         (lambda: int(a(3)), "a tensor of several numbers stands where one number is needed."),
-        (lambda: a(3, 4).mT.view(-1), "`view` is asked for numbers that do not lie side by side"),
+        (lambda: a(3, 4).mT.view(-1), "`view` needs contiguous numbers, which they are not after"),
         (lambda: (lambda x, y: 0)(*a(3)), "3 arguments are given to what"),
         (lambda: (lambda x, y: 0)(1), "nothing is given for 'y'."),
         (lambda: missing, "`missing` has never been given a value."),  # type: ignore[name-defined]
         (lambda: a(3).length(), "a tensor has no `length`."),
         (lambda: [].add(3), "a value of type list has no `add`."),  # type: ignore[attr-defined]
         (lambda: None + 1, "None stands where a value is needed"),  # type: ignore[operator]
-        (lambda: a(3)[a(3)], "places are given that are no whole numbers."),
+        (lambda: a(3)[a(3)], "an index is not an integer."),
         (lambda: a(2, 2) @ a(2, 2).float(), "numbers of two types meet"),
-        (lambda: torch.arange(3).mean(), "a mean is asked of whole numbers or truths"),
-        (lambda: 1 - (a(3) > 0), "truths are subtracted; turn a mask round with ~."),
+        (lambda: torch.arange(3).mean(), "a mean is taken of integers or booleans"),
+        (lambda: 1 - (a(3) > 0), "booleans are subtracted; invert a mask with ~."),
         (lambda: 1 / 0, "something is divided by 0."),
-        (lambda: max([]), "the largest of nothing is asked for."),
+        (lambda: max([]), "the largest number of an empty sequence is asked for."),
         (lambda: torch.einsum("ij->i", a(3)), "einsum is given 2 letters for a tensor with 1"),
-        (lambda: [1][2], "a list is asked for a place behind its end."),
-        (lambda: [1].index(2), "the place of something is asked for where it does not occur."),
+        (lambda: [1][2], "an index of a list is beyond its end."),
+        (lambda: [1].index(2), "the index of something is asked for that does not occur."),
         (lambda: {}[7], "a dictionary is asked for the key 7, which it does not have."),
         (
             lambda: torch.nn.functional.cross_entropy(a(2, 3, 8), torch.ones(2, 3).long()),
@@ -526,13 +533,19 @@ def a(*shape: int) -> Tensor:
         ),
         (lambda: [1] - [2], "`-` stands between values of type list and list."),  # type: ignore[operator]
         (lambda: a(3)(2), "a value of type Tensor is not callable, and is used"),
-        (lambda: range(4 / 2), "a number with a fraction stands where a whole one"),  # type: ignore[arg-type]
+        (lambda: range(4 / 2), "a float is given where an integer is needed"),  # type: ignore[arg-type]
         (lambda: math.log(-1), "a root or a logarithm is taken of a number that has none."),
-        (lambda: torch.bmm(a(2), a(2)), "a product is asked of tensors with too many axes"),
+        (lambda: torch.bmm(a(2), a(2)), "a product is taken of tensors with too many"),
         (lambda: torch.stack([a(2), a(3)]), "tensors of different shapes are stacked."),
-        (lambda: a(2).sum().backward(), "a gradient is asked of what was computed without one."),
-        (lambda: {[1]: 2}, "a list stands where only what cannot change may stand"),
-        (lambda: torch.nn.Embedding(2, 3)(torch.tensor(5)), "a place is asked for that a tensor"),
+        (
+            lambda: a(2).sum().backward(),
+            "a gradient is taken of a tensor that was computed without one.",
+        ),
+        (lambda: {[1]: 2}, "a list is used as a key, which must be immutable"),
+        (
+            lambda: torch.nn.Embedding(2, 3)(torch.tensor(5)),
+            "an index is beyond the end of a tensor",
+        ),
         (lambda: int("seven"), ""),
     ],
 )

@@ -56,7 +56,7 @@ def test_perplexity_of_a_model_that_came_apart(bias):
     model = small_model("seq2seq")
     with torch.no_grad():
         model.output.bias[5] = bias
-    with pytest.raises(DivergedError, match=r"the mean surprise at a token is .* weights are brok"):
+    with pytest.raises(DivergedError, match=r"the mean negative log-likelihood is .* are brok"):
         perplexity(model, [([5], [6])])
 
 
@@ -109,7 +109,7 @@ def test_a_score_in_words():
     ("translations", "references"), [(["a"], []), ([], []), (["a"], ["a", "b"])]
 )
 def test_scores_need_a_reference_for_each_translation(translations, references):
-    counts = f"{len(translations)} translations stand against {len(references)} references"
+    counts = f"{len(translations)} translations for {len(references)} references"
     with pytest.raises(InputError, match=counts):
         score_translations(translations, references)
 
@@ -139,7 +139,7 @@ def test_all_that_is_said_about_a_model_is_said_by_its_parts(search):
 
 def test_nothing_to_evaluate_on():
     vocabularies = Vocabularies.learn(TEXTS, subwords=0)
-    with pytest.raises(InputError, match="0 translations stand against 0 references"):
+    with pytest.raises(InputError, match="0 translations for 0 references"):
         evaluate(small_model("seq2seq"), vocabularies, [], GREEDY)
 
 

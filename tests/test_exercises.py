@@ -94,7 +94,7 @@ def test_a_change_applies_exactly_once() -> None:
     assert changed("return mask & near", {"&": "|"}) == "return mask | near"
     for right, times in (("a", 3), ("b", 0)):
         with pytest.raises(
-            ValueError, match=f"stands in the source {times} times, it must be once"
+            ValueError, match=f"occurs in the source {times} times, it must be once"
         ):
             changed("a, a, a", {right: "c"})
 
@@ -198,11 +198,11 @@ KINDS = ("Build", "Experiment", "Derivation")
 
 
 def exercise_cells(stem: str) -> list[tuple[str, str]]:
-    """The cells between the heading of the exercises and the next one."""
+    """The cells from the heading of the exercises to that of the pitfalls."""
     cells = notebook_of(stem)
     start = next(i for i, (_, source) in enumerate(cells) if "## Exercises" in source.split("\n"))
-    after = [i for i, (_, source) in enumerate(cells) if i > start and source.startswith("## ")]
-    return cells[start : after[0]]
+    end = next(i for i, (_, source) in enumerate(cells) if source.startswith("## Common pitfalls"))
+    return cells[start:end]
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)
@@ -242,8 +242,10 @@ def test_a_solution_is_judged_and_is_not_remembered(stem: str) -> None:
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)
-def test_the_exercises_end_with_what_is_passed(stem: str) -> None:
-    assert exercise_cells(stem)[-1] == ("code", f'exercises.summary("{stem}")')
+def test_the_exercises_of_a_page_end_with_what_is_passed(stem: str) -> None:
+    cells = exercise_cells(stem)
+    more = [i for i, (_, source) in enumerate(cells) if source.startswith("## More exercises")]
+    assert cells[(more or [len(cells)])[0] - 1] == ("code", f'exercises.summary("{stem}")')
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)

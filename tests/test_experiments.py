@@ -99,7 +99,7 @@ def test_an_impossible_training_is_told(rate: float, steps: int) -> None:
 
 
 def test_verdicts_without_examples_are_told() -> None:
-    with pytest.raises(InputError, match="2 verdicts stand against 1 examples"):
+    with pytest.raises(InputError, match="there are 2 verdicts for 1 examples"):
         share_by_length([True, False], [([5], [5])], edges=(1, 2))
 
 
@@ -146,5 +146,5 @@ def test_weights_of_another_model_are_not_taken(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "records" / "trained").mkdir(parents=True)
     train_once("line", torch.nn.Linear(2, 2), lambda: None)
-    with pytest.raises(InputError, match="the weights are not those of such a model"):
+    with pytest.raises(InputError, match="the weights are those of another model"):
         train_once("line", torch.nn.Linear(2, 2, bias=False), lambda: None)

@@ -277,7 +277,7 @@ def test_a_smoothing_that_there_is_not(smoothing):
     [
         (torch.ones(2, 2).long(), r"target has the shape \[2, 2\], it must be \[1, 4\]"),
         (torch.ones(1, 3).long(), r"target has the shape \[1, 3\], it must be \[1, 4\]"),
-        (torch.tensor([[1, 2, 3, 5]]), "target holds id 5, it must be at least 0 and below 5"),
+        (torch.tensor([[1, 2, 3, 5]]), "target contains id 5, it must be at least 0 and below 5"),
         (torch.ones(1, 4), "target is of the type torch.float"),
     ],
 )
@@ -347,7 +347,7 @@ def test_a_part_that_computes_something_else_is_not_replaced_in_silence(base):
             break
     else:
         raise AssertionError(base)
-    with pytest.raises(InputError, match="is a Own, which has no fast one: take the readable"):
+    with pytest.raises(InputError, match="is a Own, which has no fast version: use the readable"):
         FastTrainer(model, 0.1, RATE)
 
 
@@ -448,7 +448,7 @@ makers = pytest.mark.parametrize(
 def test_an_output_layer_that_computes_something_else_is_not_replaced_in_silence(make):
     model = small_model("transformer")
     model.output.__class__ = type("Own", (nn.Linear,), {})
-    with pytest.raises(InputError, match="output is a Own, which has no fast one: take the"):
+    with pytest.raises(InputError, match="output is a Own, which has no fast version: use the"):
         make(model)
 
 

@@ -110,7 +110,7 @@ def test_files_that_are_missing_or_do_not_fit_are_told(tmp_path, name):
     width = 4 if name.endswith("ids") else 8
     for damaged in (whole[:-width], whole + whole[-width:]):
         (tmp_path / name).write_bytes(damaged)
-        with pytest.raises(InputError, match=r"^the files in .* do not fit together: delete it"):
+        with pytest.raises(InputError, match=r"^the files in .* do not fit together: delete them"):
             read_pairs(tmp_path)
     for damaged in (b"", whole[:-1]):
         (tmp_path / name).write_bytes(damaged)
@@ -135,7 +135,7 @@ def test_sentences_that_are_not_one_after_the_other_are_told(tmp_path, starts):
 @pytest.mark.usefixtures("as_readers_do")
 @pytest.mark.parametrize("wrong", NO_IDS)
 def test_what_is_no_id_is_refused_not_rounded(wrong):
-    message = f"an id is {wrong!r}, it must be a whole number from 0 to 2147483647."
+    message = f"an id is {wrong!r}, it must be an integer from 0 to 2147483647."
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         Examples.of([([5], [6]), ([5, wrong], [5])])
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):

@@ -320,9 +320,9 @@ def test_sentence_pieces_are_written_and_read(texts_folder):
 
 
 def test_what_is_no_model_of_pieces_is_refused(texts_folder):
-    with pytest.raises(InputError, match="this is no model of SentencePiece"):
+    with pytest.raises(InputError, match="this is not a model of SentencePiece"):
         SentencePieces(b"nothing", SPECIALS)
-    with pytest.raises(InputError, match="no model of SentencePiece \\(it has 0 bytes"):
+    with pytest.raises(InputError, match="not a model of SentencePiece \\(it has 0 bytes"):
         SentencePieces(b"", SPECIALS)
     for proto in ("!!!!", 5):
         text = json.dumps({"model": {"type": "SentencePiece", "tokens": SPECIALS, "proto": proto}})
@@ -344,29 +344,32 @@ def test_what_is_no_model_of_pieces_is_refused(texts_folder):
         ({"model_type": "bart"}, "model_type is 'bart', our Transformer can only have 'marian'."),
         ({"normalize_before": True}, "normalize_before is True, our Transformer can only have Fal"),
         ({"static_position_embeddings": False}, "our Transformer can only have True."),
-        ({"decoder_layers": 1}, "encoder_layers is 2 and decoder_layers is 1: our Transformer has"),
+        ({"decoder_layers": 1}, "encoder_layers is 2 and decoder_layers is 1: they must be"),
         ({"activation_function": "gelu"}, "activation_function is 'gelu', it must be one of relu"),
-        ({"d_model": None}, "d_model is None, it must be a whole number"),
-        ({"encoder_layers": 1, "decoder_layers": 1}, r"layers\.1\..* has no place in a model of"),
+        ({"d_model": None}, "d_model is None, it must be an integer"),
+        (
+            {"encoder_layers": 1, "decoder_layers": 1},
+            r"layers\.1\..* does not belong to a model of",
+        ),
         (
             {"encoder_ffn_dim": 12, "decoder_ffn_dim": 12},
             r"fc1\.weight has the shape \[24, 16\], it must be \[12, 16\]\.$",
         ),
         ({"eos_token_id": 3}, r"eos_token_id is 3, .*vocab.json has 0"),
         ({"decoder_start_token_id": 9999}, "decoder_start_token_id is 9999, .* no such token"),
-        ({"decoder_start_token_id": [1]}, r"decoder_start_token_id is \[1\], it must be a whole"),
-        ({"decoder_start_token_id": 1.0}, r"decoder_start_token_id is 1\.0, it must be a whole"),
-        ({"decoder_start_token_id": True}, "decoder_start_token_id is True, it must be a whole"),
+        ({"decoder_start_token_id": [1]}, r"decoder_start_token_id is \[1\], it must be an int"),
+        ({"decoder_start_token_id": 1.0}, r"decoder_start_token_id is 1\.0, it must be an int"),
+        ({"decoder_start_token_id": True}, "decoder_start_token_id is True, it must be an int"),
         ({"d_model": 15}, "d_model is 15, it must be"),
         ({"d_model": 10, "encoder_attention_heads": 5, "decoder_attention_heads": 5}, "shape"),
         ({"max_position_embeddings": 80}, "embed_positions.weight is not sinusoidal"),
         (
             {"max_position_embeddings": 10**9},
-            r"embeddings is 1000000000, it must be a whole number, .* at most 100,000\.$",
+            r"embeddings is 1000000000, it must be an integer, .* at most 100,000\.$",
         ),
         ({"tie_word_embeddings": "no"}, "tie_word_embeddings is 'no', it must be true or false"),
         ({"scale_embedding": 1}, "scale_embedding is 1, it must be true or false"),
-        ({"num_beams": []}, r"num_beams is \[\], it must be a whole number"),
+        ({"num_beams": []}, r"num_beams is \[\], it must be an integer"),
     ],
 )
 def test_a_model_of_another_kind_is_refused(tmp_path, texts_folder, changes, sentence):
@@ -383,8 +386,8 @@ def test_a_model_of_another_kind_is_refused(tmp_path, texts_folder, changes, sen
     [
         ("config.json", r"config\.json holds a list, it must be values by name"),
         ("vocab.json", r"vocab\.json holds a list, it must be values by name"),
-        ("source.spm", r"source\.spm: this is no model of SentencePiece"),
-        ("target.spm", r"target\.spm: this is no model of SentencePiece"),
+        ("source.spm", r"source\.spm: this is not a model of SentencePiece"),
+        ("target.spm", r"target\.spm: this is not a model of SentencePiece"),
         ("pytorch_model.bin", r"the weights in .*opus cannot be read"),
     ],
 )
@@ -449,7 +452,7 @@ INNER = "model.encoder.layers.0.fc1.weight"
         ),
         (
             {INNER: torch.full((24, 16), 1e300, dtype=torch.float64)},
-            r"fc1\.weight has numbers that are nan or inf",
+            r"fc1\.weight contains nan or inf",
         ),
         ({"code": Path("/")}, r"the weights in .*opus cannot be read \(Weights only load"),
         ({5: torch.ones(24)}, r"pytorch_model\.bin has the name 5, it must be a text\.$"),
@@ -472,10 +475,10 @@ def test_weights_of_another_kind_are_named(tmp_path, texts_folder, changes, sent
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ([3], r"vocab\.json says \[3\] of '▁the', it must be a whole number\.$"),
-        ("3", r"vocab\.json says '3' of '▁the', it must be a whole number\.$"),
-        (None, r"vocab\.json says None of '▁the', it must be a whole number\.$"),
-        (True, r"vocab\.json says True of '▁the', it must be a whole number\.$"),
+        ([3], r"vocab\.json says \[3\] of '▁the', it must be an integer\.$"),
+        ("3", r"vocab\.json says '3' of '▁the', it must be an integer\.$"),
+        (None, r"vocab\.json says None of '▁the', it must be an integer\.$"),
+        (True, r"vocab\.json says True of '▁the', it must be an integer\.$"),
         (3, r"vocab\.json must number its tokens from 0, each once, with <pad>, </s> and <unk>"),
     ],
 )
@@ -500,7 +503,7 @@ def test_an_imported_run_translates_and_is_not_trained(tmp_path, learning):
     again = CliRunner().invoke(app, ["import", str(folder), str(tmp_path / "run")])
     assert again.stderr == f"Error: {tmp_path}/run is not empty: choose another place.\n"
     run = Run.open(tmp_path / "run")
-    with pytest.raises(InputError, match="its training cannot go on"):
+    with pytest.raises(InputError, match="its training cannot be resumed"):
         run.require_trainable()
-    with pytest.raises(InputError, match="has sentence pieces, CTranslate2 can only"):
+    with pytest.raises(InputError, match="has sentence pieces, CTranslate2 supports only"):
         export_to_ctranslate2(run, tmp_path / "ct2")

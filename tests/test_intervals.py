@@ -13,7 +13,6 @@ from transformer_workbook.notebook import (
     mean_interval,
     paired_difference,
     share_interval,
-    verdict,
 )
 
 OURS = [90.0, 92.5, 91.0, 88.0, 93.0]
@@ -88,27 +87,16 @@ def test_runs_that_are_all_alike_have_an_interval_of_no_width() -> None:
     assert paired_difference([1.0] * 5, [1.0] * 5).sign == 0
 
 
-@pytest.mark.parametrize("gain", [-4.0, -1.5, 0.0, 1.5, 4.0])
-def test_a_verdict_names_the_side_that_the_whole_interval_favours(gain: float) -> None:
-    found = verdict("A", "B", Interval(gain, gain - 2, gain + 2), " points")
-    if gain > 2:
-        assert found.startswith(f"A is ahead of B by {gain} [")
-    elif gain < -2:
-        assert found.startswith(f"B is ahead of A by {-gain} [")
-    else:
-        assert found.startswith("we see no difference between A and B")
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: mean_interval([1.0]), r"1 value\(s\): an interval needs two runs"),
-        (lambda: difference([1.0, 2.0], [1.0]), "2 and 1 runs: two a side are needed"),
+        (lambda: mean_interval([1.0]), r"there are 1 values: an interval needs"),
+        (lambda: difference([1.0, 2.0], [1.0]), "there are 2 and 1 runs: each side needs two"),
         (lambda: paired_difference([1.0, 2.0], [1.0]), "2 and 1 runs cannot be paired"),
         (lambda: share_interval(7, 6), "7 successes of 6 trials"),
         (lambda: share_interval(0, 0), "0 successes of 0 trials"),
-        (lambda: mean_interval([1.0, 2.0], 0), "comparisons=0 be ≥ 1"),
-        (lambda: mean_interval([1.0, 2.0], level=1.0), r"level=1.0 must lie in \(0, 1\)"),
+        (lambda: mean_interval([1.0, 2.0], 0), "comparisons=0 at least 1"),
+        (lambda: mean_interval([1.0, 2.0], level=1.0), r"level=1.0 must be in \(0, 1\)"),
     ],
 )
 def test_what_is_no_sample_is_refused(call, message: str) -> None:

@@ -379,7 +379,7 @@ def said_next(model, src: list[int], tokens: list[int], change: dict) -> torch.T
 
 
 def greedily(model, src: list[int], change: dict, longest: int) -> list[int]:
-    """The likeliest token at every step."""
+    """Take the most probable token at every step."""
     tokens: list[int] = []
     while len(tokens) < longest:
         tokens.append(int(said_next(model, src, tokens, change).argmax()))
@@ -557,7 +557,7 @@ def broken(change: str) -> str:
 
 
 REFUSED = {
-    "delete d.format": "is not that of a model that was exported to the web",
+    "delete d.format": "does not belong to a model that was exported to the web",
     "d.format = 2": "has format 2, this page reads format 1",
     'd.model = "bert"': 'The model is "bert", it must be one of transformer, seq2seq',
     'd.model = "constructor"': 'The model is "constructor"',
@@ -575,10 +575,10 @@ REFUSED = {
     "delete d.src": "first tokens must be",
     "delete d.search": "has no search",
     "d.search.beam = 0": "has no search",
-    "buffer = new ArrayBuffer(0)": "The weights are no safetensors file",
-    "buffer = new ArrayBuffer(100)": "The weights are no safetensors file",
-    "buffer = buffer.slice(0, -2)": "is cut off",
-    "buffer = zeros(10000001)": "has 10000001 parameters, this page takes at most 10000000",
+    "buffer = new ArrayBuffer(0)": "The weights are not a safetensors file",
+    "buffer = new ArrayBuffer(100)": "The weights are not a safetensors file",
+    "buffer = buffer.slice(0, -2)": "is truncated",
+    "buffer = zeros(10000001)": "has 10000001 parameters, it must have at most 10000000",
 }
 
 

@@ -127,7 +127,7 @@ def test_capitals_and_a_full_stop_make_no_word_unknown(page: Page, text: str) ->
 
 def test_unknown_words_are_named_and_known_ones_suggested(page: Page) -> None:
     page.fill("#lab-sentence", "the zebra sin")
-    expect(page.locator(".told")).to_contain_text("never seen “zebra”")
+    expect(page.locator(".told")).to_contain_text("does not have “zebra”")
     page.locator(".suggested").get_by_role("button", name="sing", exact=True).click()
     assert page.input_value("#lab-sentence") == "the zebra sing "
 
@@ -262,11 +262,11 @@ def test_the_name_of_a_vector_stands_in_its_row(page: Page, positions: bool) -> 
 
 def test_what_it_says_is_heard_in_its_language(page: Page) -> None:
     heard = page.locator(".heard[role=status]")
-    expect(heard).to_have_text(f"It says: {translated('toy-transformer', SENTENCE)}")
+    expect(heard).to_have_text(f"It predicts: {translated('toy-transformer', SENTENCE)}")
     heard.evaluate("element => { element.isTheSame = true; }")
     page.fill("#lab-sentence", "a child chases a poet")
     text = translated("toy-transformer", "a child chases a poet")
-    expect(heard).to_have_text(f"It says: {text}")
+    expect(heard).to_have_text(f"It predicts: {text}")
     assert said(page) == text
     assert heard.evaluate("element => element.isTheSame")
     page.get_by_text("The search, as a tree").click()
@@ -331,7 +331,7 @@ def test_the_model_that_is_chosen_last_wins(page: Page) -> None:
     assert said(page) == translated("toy-transformer", SENTENCE)
     page.select_option("#lab-model", "toy-seq2seq")
     expect(page.locator(".translation h2")).to_have_text("GRU, no attention")
-    expect(page.locator(".told")).to_contain_text("never seen “ein”, “zebra”")
+    expect(page.locator(".told")).to_contain_text("does not have “ein”, “zebra”")
     with page.expect_response("**/model.safetensors") as answer:
         held[0].continue_()
     answer.value.finished()
@@ -464,7 +464,7 @@ def test_a_link_puts_models_beside_it(browser: Browser, address: str) -> None:
         assert said(page, 1) == translated("toy-seq2seq", SENTENCE)
         expect(page.locator("[name=toy-seq2seq]")).to_be_checked()
         expect(page.locator(".told")).to_have_text(
-            f"There is no “{GERMAN}” that could stand beside this model."
+            f"There is no “{GERMAN}” to compare this model with."
         )
 
 
@@ -475,7 +475,7 @@ def test_a_link_puts_models_beside_it(browser: Browser, address: str) -> None:
         ("model=https://example.org/x", "https://example.org/x/ is on another server"),
         ("off=decoder.9.cross_attention.0", "has no head “decoder.9.cross_attention.0”"),
         ("model=toy-bahdanau&off=attention.0", "has no head “attention.0”"),
-        ("model=toy-bahdanau&positions=off", "cannot be switched off that positions are added."),
+        ("model=toy-bahdanau&positions=off", "has no setting “positions are added”."),
     ],
 )
 def test_what_a_link_asks_in_vain_is_said(
@@ -510,7 +510,7 @@ def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -
         page.goto(f"{address}index.html?model={STATIC}/models/{GERMAN}&sentence=Zwei+Hunde+rennen.")
         expect(page.locator(".translation .word").first).to_be_visible(timeout=20_000)
         right = translated(GERMAN, "Zwei Hunde rennen.")
-        expect(page.locator(".heard")).to_have_text(f"It says: {right}", timeout=20_000)
+        expect(page.locator(".heard")).to_have_text(f"It predicts: {right}", timeout=20_000)
         expect(page.locator("#lab-model")).to_have_value(f"{STATIC}/models/{GERMAN}")
         expect(page.locator("label[for=lab-sentence]")).to_have_text("A sentence")
 

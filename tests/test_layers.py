@@ -205,5 +205,5 @@ def test_without_cross_attention_it_is_an_encoder_layer_that_may_not_look_ahead(
     assert_close(alone(x, empty, causal_mask(4))[0], ours(x, causal_mask(4)), 1e-12)
     memory = theirs.cross_attention.project(x, x)
     for layer, given in ((alone, memory), (theirs, None)):
-        with pytest.raises(InputError, match="memory is for a layer with cross-attention"):
+        with pytest.raises(InputError, match="memory must be given exactly if the layer has"):
             layer(x, empty, causal_mask(4), given)

@@ -49,8 +49,8 @@ BAD_TARGETS = {
     "longer": (TARGET.repeat(1, 2), r"target has the shape \[2, 6\] and logits \[2, 3, 9\]"),
     "flat": (TARGET.flatten(), r"target has the shape \[6\], it must be \(batch, length\)"),
     "floats": (TARGET.double(), "target is of the type torch.float64, it must be a tensor of"),
-    "too high": (TARGET + 2, "target holds id 9, it must be at least 0 and below 9, the size"),
-    "ignored": (TARGET - 1, "target holds id -1, it must be at least 0 and below 9"),
+    "too high": (TARGET + 2, "target contains id 9, it must be at least 0 and below 9, the size"),
+    "ignored": (TARGET - 1, "target contains id -1, it must be at least 0 and below 9"),
     "a list": (TARGET.tolist(), "target is of the type list, it must be a tensor of torch.long"),
 }
 

@@ -88,7 +88,7 @@ def test_it_follows_a_permutation_of_the_words_and_ignores_one_of_the_memory():
 
 @pytest.mark.parametrize(("d_k", "d_v"), [(None, None), (2, None), (None, 2)])
 def test_a_width_that_the_heads_do_not_divide_is_refused(d_k, d_v):
-    with pytest.raises(InputError, match="d_model=7 is no multiple of num_heads=2"):
+    with pytest.raises(InputError, match="d_model=7 is not a multiple of num_heads=2"):
         MultiHeadAttention(7, 2, d_k, d_v)
     assert MultiHeadAttention(7, 2, 3, 3)(*[torch.randn(1, 2, 7)] * 3).shape == (1, 2, 7)
 
@@ -108,9 +108,7 @@ def test_a_width_that_the_heads_do_not_divide_is_refused(d_k, d_v):
     ],
 )
 def test_a_size_that_is_no_whole_number_of_at_least_one_is_refused(sizes):
-    with pytest.raises(
-        InputError, match=r"is (0|-1|True|2.0), it must be a whole number, at least"
-    ):
+    with pytest.raises(InputError, match=r"is (0|-1|True|2.0), it must be an integer, at least"):
         MultiHeadAttention(**{"d_model": 8} | sizes)
 
 
@@ -120,7 +118,7 @@ def test_a_mask_for_each_sentence_is_not_taken_for_one_for_each_head():
     attention, x = MultiHeadAttention(8, 2), torch.randn(2, 3, 8)
     tokens = torch.tensor([[5, 6, 7], [8, 0, 0]])
     assert attention(x, x, x, padding_mask(tokens)).shape == (2, 3, 8)
-    with pytest.raises(InputError, match=r"mask has the shape \[2, 1, 3\], it must be spread over"):
+    with pytest.raises(InputError, match=r"mask has the shape \[2, 1, 3\], it must broadcast to"):
         attention(x, x, x, padding_mask(tokens)[:, 0])
 
 
@@ -178,7 +176,7 @@ def test_fewer_heads_are_kept():
 
 @pytest.mark.parametrize("num_kv_heads", [3, 8])
 def test_groups_that_are_not_equal_are_refused(num_kv_heads):
-    message = f"num_heads=4 is no multiple of num_kv_heads={num_kv_heads}: the groups of query"
+    message = f"num_heads=4 is not a multiple of num_kv_heads={num_kv_heads}: the groups of query"
     with pytest.raises(InputError, match=message):
         MultiHeadAttention(8, 4, num_kv_heads=num_kv_heads)
 

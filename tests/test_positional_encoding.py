@@ -74,7 +74,7 @@ def test_a_position_beyond_the_table_is_refused(encoding):
     encode = encoding(4, 6)
     assert encode(torch.zeros(1, 1, 6), torch.tensor([[3]])).shape == (1, 1, 6)
     assert encode(torch.zeros(1, 0, 6)).shape == (1, 0, 6)
-    with pytest.raises(InputError, match="at position 4, counted from 0, and the model knows 4"):
+    with pytest.raises(InputError, match="at position 4, counted from 0, and the model has 4"):
         encode(torch.zeros(1, 6, 6))
     for row, first in (([3, 4], 4), ([-1, 0], -1), ([3, 9], 9)):
         with pytest.raises(InputError, match=f"at position {first}, counted from 0"):

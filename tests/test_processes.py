@@ -52,7 +52,7 @@ def test_batches_that_cannot_be_dealt_out_are_refused():
 def test_the_fast_engine_is_for_one_process():
     processes.ALONE.require_engine("fast")
     PAIR.require_engine("readable")
-    with pytest.raises(InputError, match="engine is 'fast', it must be readable for the 2 proc"):
+    with pytest.raises(InputError, match="engine is 'fast', it must be readable for 2 proc"):
         PAIR.require_engine("fast")
 
 
@@ -115,7 +115,9 @@ def test_interrupted_killed_and_resumed_is_not_interrupted(tmp_path, endless, lo
     wait_for_steps(process)
     process.send_signal(signal.SIGINT)
     _, output, told, errors = ended(process)
-    assert output == f"Saved. Go on with: torchrun … -m annotated_transformer resume {run.folder}\n"
+    assert (
+        output == f"Saved. Resume with: torchrun … -m annotated_transformer resume {run.folder}\n"
+    )
     assert told == []
     saved = load_progress(run.checkpoint)
     assert saved["processes"] == 2
@@ -129,7 +131,7 @@ def test_interrupted_killed_and_resumed_is_not_interrupted(tmp_path, endless, lo
     status, output, told, errors = ended(process, limit=60)
     assert (status, output) == (1, ""), errors
     (sentence,) = told
-    assert "one of the 2 processes was lost: 'resume', again with 2 of them, goes on" in sentence
+    assert "one of the 2 processes was lost: 'resume', again with 2 of them, continues" in sentence
     assert not any(worker.is_running() for worker in workers.values())
 
     steps = load_progress(run.checkpoint)["steps"] + 7
@@ -157,7 +159,7 @@ def test_what_cannot_go_on_is_told_once_and_writes_nothing(tmp_path, endless):
     assert program(2, "resume", run.folder)[0] == 0
     before = {path: path.read_bytes() for path in run.folder.iterdir()}
     status, output, told, _ = program(3, "resume", run.folder)
-    sentence = f"Error: {run.folder} is trained by 2 processes, it cannot go on with 3: each has "
+    sentence = f"Error: {run.folder} is trained by 2 processes, it cannot be resumed with 3: each "
     assert (status, output) == (1, "")
     assert [line.startswith(sentence) for line in told] == [True]
     assert before == {path: path.read_bytes() for path in run.folder.iterdir()}

@@ -67,3 +67,9 @@ def test_of_what_is_kept_only_the_masks_of_the_decoder_grow_like_the_square(laye
 
     one, two, three = (kept(n) for n in (8, 16, 24))
     assert three - 2 * two + one == 2 * 8**2 * layers * SMALL.batch
+
+
+def test_the_page_says_of_decoding_what_the_fits_say() -> None:
+    rows = {row["varied"]: row for row in FITS if row["work"] == "decoding"}
+    assert float(rows["length"]["low"]) > float(rows["length"]["operations"])
+    assert float(rows["layers, all the same"]["high"]) < float(rows["layers"]["low"])

@@ -13,13 +13,12 @@ from oracles import assert_close
 from records import copying, layers
 from records.tables import Row
 from test_records import remade, rows_of
-from transformer_workbook.notebook import difference, verdict
 
 pytestmark = pytest.mark.nightly  # research
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
-FAR_REACH = BOOK / "deeper" / "far_reach.ipynb"
-PAGES = [BOOK / "10_why_attention.ipynb", BOOK / "deeper" / "costs.ipynb", FAR_REACH]
+NAMES = ["costs.ipynb", "far_reach.ipynb"]
+PAGES = [BOOK / "10_why_attention.ipynb", *map((BOOK / "deeper").joinpath, NAMES)]
 
 
 TRIED, FRESH = rows_of("copying_rates"), rows_of("copying")
@@ -122,30 +121,6 @@ def test_the_times_were_taken_five_times() -> None:
 
 def cells_of(page: Path) -> list[nbformat.NotebookNode]:
     return nbformat.read(page, as_version=4).cells  # type: ignore[no-any-return, no-untyped-call]
-
-
-def printed(tag: str) -> str:
-    (cell,) = (cell for cell in cells_of(FAR_REACH) if tag in cell.metadata.get("tags", []))
-    return "".join(output.text for output in cell.outputs if output.output_type == "stream")
-
-
-SPOKEN = {"dilated convolutions": "the stack of dilated convolutions", "GRU": "the GRU"}
-
-
-def test_the_page_prints_what_the_record_says_of_every_comparison() -> None:
-    pairs = [("GRU with slow gates", "GRU", 81)]
-    pairs += [("self-attention", *case) for case in copying.CASES if case[1] > 9]
-    learned = {(row["model"], int(row["length"])) for row in FRESH if row["learned"] == "True"}
-    pairs = [pair for pair in pairs if pair[0] != pair[1] and pair[1:] in learned]
-    lines = []
-    for one, other, length in pairs:
-        ours, theirs = (
-            [float(row["steps"]) for row in of(FRESH, kind, length)] for kind in (one, other)
-        )
-        saved = difference(theirs, ours, comparisons=len(pairs))
-        names = [SPOKEN.get(name, name) for name in (one, other)]
-        lines.append(f"{length} symbols: {verdict(*names, saved, ' steps', '.0f')}")
-    assert printed("decides-paths-in-training").splitlines() == lines
 
 
 def test_the_pages_name_every_record_that_they_read() -> None:

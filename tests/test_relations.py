@@ -53,7 +53,7 @@ def test_what_would_have_to_be_done_yet_is_told(way: Way) -> None:
     [
         ([1.0, 2.5, 3.0], [0.5, 1.25, 1.5], "this is 2 times what is asked for, in every case."),
         ([[1, 9], [2, 7]], [[1, 8], [2, 6]], "entry 2 of 2: this is 1 too many in every case."),
-        ([(1, 9), (2, 7)], [(9, 1), (7, 2)], "the order is turned round: the last comes first."),
+        ([(1, 9), (2, 7)], [(9, 1), (7, 2)], "the order is reversed: the last comes first."),
         ([(1, 9, 4), (2, 7, 4)], [(9, 1, 4), (7, 2, 4)], "entries 1 and 2 are swapped."),
         ([1.0, 2.5, 3.1], [0.5, 1.25, 1.5], ""),  # not in every case
         ([0.8, 0.8], [0.4, 0.4], ""),  # one number is no proportion

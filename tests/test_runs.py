@@ -121,7 +121,7 @@ def test_a_run_does_not_take_the_place_of_the_folder_in_which_we_are(tmp_path, m
     here.mkdir()
     monkeypatch.chdir(here)
     for folder in (Path(), here):
-        message = f"^{re.escape(str(folder))} is the folder that you are in: name a new one\\.$"
+        message = f"^{re.escape(str(folder))} is the current folder: name a new one\\.$"
         with pytest.raises(FolderTakenError, match=message):
             Run.create(folder, recipe(), CORPUS)
     assert not list(tmp_path.rglob("*.json"))
@@ -345,7 +345,7 @@ def test_a_finished_run_can_be_trained_longer(tmp_path):
     assert train(longer_run, CORPUS) is None
     assert_same_end(run, longer)
     for backwards in (lambda: run.with_recipe(run.recipe), lambda: train(run, CORPUS)):
-        message = "stands at step 20, it cannot be trained up to step 10"
+        message = "is at step 20, it cannot be trained up to step 10"
         with pytest.raises(InputError, match=message):
             backwards()
     assert Run.open(run.folder).recipe.steps == 20
@@ -421,7 +421,7 @@ def test_ctrl_c_in_the_command_line(tmp_path):
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert f"Saved. Go on with: annotated-transformer resume {run.folder}" in output.decode()
+    assert f"Saved. Resume with: annotated-transformer resume {run.folder}" in output.decode()
     assert b"Traceback" not in errors
     to_the_end = replace(endless, steps=load_progress(run.checkpoint)["steps"] + 7)
     assert train(run.with_recipe(to_the_end)) is None
@@ -535,7 +535,7 @@ def test_a_validation_sentence_is_never_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("model", "changes", "message"),
     [
-        ("transformer", {"sizes": {"d_model": 10, "num_heads": 4}}, "no multiple of num_heads=4"),
+        ("transformer", {"sizes": {"d_model": 10, "num_heads": 4}}, "a multiple of num_heads=4"),
         ("transformer", {"sizes": {"d_model": 9, "num_heads": 3}}, "d_model is 9, it must be even"),
         ("luong", {"sizes": {"hidden_dim": 10**7}}, "needs at least .* GB of memory"),
     ],
@@ -572,7 +572,9 @@ def test_two_processes_do_not_train_one_run(tmp_path):
 def test_a_corpus_that_has_changed_is_told(tmp_path):
     run = begin(tmp_path / "run")
     other = replace(CORPUS, splits=CORPUS.splits | {"train": [*PAIRS, ("a", "b")]})
-    message = r"letters has changed since .*run was begun: its checksum is \w{12}…, it was \w{12}…"
+    message = (
+        r"letters has changed since .*run was started: its checksum is \w{12}…, it was \w{12}…"
+    )
     with pytest.raises(InputError, match=message):
         train(run, other)
     same = replace(CORPUS, splits=CORPUS.splits | {"test": []})  # it is not trained on
@@ -633,9 +635,9 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
             {"format": 2, "version": "9.9"},
             r"format is 2, written by version 9\.9; .* install a newer",
         ),
-        ({"format": -1}, "format is -1, it must be a whole number, at least 1"),
-        ({"format": True}, "format is True, it must be a whole number, at least 1"),
-        ({"format": "1"}, "format is '1', it must be a whole number, at least 1"),
+        ({"format": -1}, "format is -1, it must be an integer, at least 1"),
+        ({"format": True}, "format is True, it must be an integer, at least 1"),
+        ({"format": "1"}, "format is '1', it must be an integer, at least 1"),
         ({"format": None}, "recipe.json has no format: it is not that of a run, or older than"),
     ],
 )
@@ -722,11 +724,11 @@ def test_a_run_goes_on_with_the_weights_of_another(tmp_path, monkeypatch, model,
 def test_weights_to_begin_with_that_are_not_what_they_were(tmp_path):
     run = fine_tuned(tmp_path / "run", trained(tmp_path / "start"), steps=1)
     with pytest.raises(
-        InputError, match=r"start is '[0-9a-f]*', the SHA-256 of weights to begin with: say"
+        InputError, match=r"start is '[0-9a-f]*', the SHA-256 of weights to start from: give"
     ):
         Run.create(tmp_path / "other", run.recipe, CORPUS)
     shutil.copy(trained(tmp_path / "another", seed=3).weights, run.start)
-    with pytest.raises(InputError, match=r"start\.safetensors is not what .*run was begun with"):
+    with pytest.raises(InputError, match=r"start\.safetensors is not the file from which .*run"):
         train(run, CORPUS)
     run.start.unlink()
     with pytest.raises(InputError, match=r"there is no .*start\.safetensors"):
@@ -740,11 +742,11 @@ def test_a_recipe_for_other_words_begins_with_no_weights_of_another(tmp_path):
         fine_tuned(tmp_path / "dry", start, sizes={"dropout": 0.5}).recipe.sizes["dropout"] == 0.5
     )
     with pytest.raises(
-        InputError, match="subwords is 30, that of the run to begin with is 20: its"
+        InputError, match="subwords is 30, it must be that of the run to start from, 20, to"
     ):
         fine_tuned(tmp_path / "other", start, subwords=30)
     for name in ("inside", "../start", "."):
-        with pytest.raises(InputError, match="is in the run to begin with: choose another place"):
+        with pytest.raises(InputError, match="is in the run to start from: choose another place"):
             fine_tuned(start.folder / name, start)
     assert not (tmp_path / "other").exists()
 
@@ -776,8 +778,8 @@ def test_a_checkpoint_that_lacks_a_tensor_or_has_another_is_refused(tmp_path, na
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"steps": -1}, "steps is -1, it must be a whole number, at least 0"),
-        ({"steps": "7"}, "steps is '7', it must be a whole number"),
+        ({"steps": -1}, "steps is -1, it must be an integer, at least 0"),
+        ({"steps": "7"}, "steps is '7', it must be an integer"),
         (
             {"losses": [1, "x"]},
             r"losses is \[1, 'x'\], it must be a list, of which each is a number",
@@ -787,7 +789,7 @@ def test_a_checkpoint_that_lacks_a_tensor_or_has_another_is_refused(tmp_path, na
         ({"norms": [float("nan")]}, r"norms is \[nan\], it must be a list, of which each is"),
         ({"losses": [float("inf")]}, r"losses is \[inf\], it must be a list, of which each is"),
         ({"seconds": 1e308}, r"seconds is 1e\+308, it must be a number, at least 0 and at most"),
-        ({"waited": None}, "waited is None, it must be a whole number"),
+        ({"waited": None}, "waited is None, it must be an integer"),
         ({"setps": 7}, "there is no setting 'setps': did you mean steps"),
     ],
 )
@@ -804,7 +806,7 @@ def test_progress_of_which_something_is_missing_is_refused(tmp_path):
     tensors, progress = load_checkpoint(run.checkpoint)
     for name in progress:
         save_checkpoint(run.checkpoint, tensors, {k: v for k, v in progress.items() if k != name})
-        with pytest.raises(InputError, match=rf"not that of a run \({name} is not set, it must be"):
+        with pytest.raises(InputError, match=rf"not that of a run \({name} is missing, it must"):
             train(run, CORPUS)
 
 
@@ -859,7 +861,7 @@ def test_a_random_state_that_is_none_is_refused(tmp_path):
     tensors, progress = load_checkpoint(run.checkpoint)
     noise = torch.full_like(tensors["random"], 255)
     save_checkpoint(run.checkpoint, tensors | {"random": noise}, progress)
-    message = r"checkpoint\.safetensors is damaged: its random numbers cannot go on \(Invalid"
+    message = r"checkpoint\.safetensors is damaged: its random number generators are invalid \("
     with pytest.raises(InputError, match=message):
         train(run, CORPUS)
 
@@ -934,7 +936,7 @@ def test_an_exported_run_has_its_best_weights_in_half_precision(tmp_path, model)
 
 def test_an_export_stays_as_it_is(tmp_path):
     exported = trained(tmp_path / "run").export(tmp_path / "exported")
-    with pytest.raises(InputError, match="was exported to translate with, its training cannot go"):
+    with pytest.raises(InputError, match="was exported to translate with, its training cannot"):
         train(exported, CORPUS)
     before = {path: path.read_bytes() for path in exported.folder.iterdir()}
     result = CliRunner().invoke(app, ["resume", str(exported.folder), "--steps", "99"])
@@ -959,7 +961,7 @@ def test_weights_that_are_gone_are_replaced_and_told(tmp_path, capsys):
     before, _ = load_checkpoint(run.checkpoint)
     run.weights.unlink()
     assert train(run, CORPUS) is None
-    assert f"{run.weights} is gone: step 40 takes its place." in capsys.readouterr().err
+    assert f"{run.weights} is gone: step 40 replaces it." in capsys.readouterr().err
     for name, tensor in load_checkpoint(run.weights)[0].items():
         assert torch.equal(tensor, before[f"average.{name}"])
     assert load_progress(run.checkpoint)["best"] is None  # the next validation is better
@@ -970,7 +972,7 @@ def test_a_training_whose_checkpoint_is_gone_does_not_begin_anew(tmp_path):
     run.checkpoint.unlink()
     kept = run.weights.read_bytes()
     with pytest.raises(
-        InputError, match=r"checkpoint\.safetensors is gone, .* put it back, or del"
+        InputError, match=r"checkpoint\.safetensors is gone, .* put it back, or also del"
     ):
         train(run, CORPUS)
     assert run.weights.read_bytes() == kept
@@ -980,7 +982,7 @@ def test_a_training_whose_checkpoint_is_gone_does_not_begin_anew(tmp_path):
 def test_what_belongs_to_another_run_of_the_same_shapes_is_refused(tmp_path, name):
     run, other = (trained(tmp_path / str(seed), seed=seed) for seed in (1, 2))
     getattr(run, name).write_bytes(getattr(other, name).read_bytes())
-    with pytest.raises(InputError, match=r"does not fit .*recipe\.json: it is of another run\.$"):
+    with pytest.raises(InputError, match=r"does not fit .*recipe\.json: it belongs to another"):
         train(run, CORPUS) if name == "checkpoint" else run.translate(["a"])
 
 

@@ -47,16 +47,16 @@ def test_what_is_not_said_is_as_in_the_paper_or_no_warm_up():
     ("make", "sizes", "message"),
     [
         *(
-            (inverse_sqrt_schedule, (1.0, warmup), f"warmup is {warmup}, it must be a whole number")
+            (inverse_sqrt_schedule, (1.0, warmup), f"warmup is {warmup}, it must be an integer")
             for warmup in (0, -1, 2.5, math.nan, math.inf)
         ),
-        (paper_schedule, (0, 10), "d_model is 0, it must be a whole number, at least 1"),
-        (paper_schedule, (512, 0), "warmup is 0, it must be a whole number, at least 1"),
-        (paper_schedule, (4, math.inf), "warmup is inf, it must be a whole number, at least 1"),
-        (linear_schedule, (1.0, 10, -1), "warmup is -1, it must be a whole number, at least 0"),
+        (paper_schedule, (0, 10), "d_model is 0, it must be an integer, at least 1"),
+        (paper_schedule, (512, 0), "warmup is 0, it must be an integer, at least 1"),
+        (paper_schedule, (4, math.inf), "warmup is inf, it must be an integer, at least 1"),
+        (linear_schedule, (1.0, 10, -1), "warmup is -1, it must be an integer, at least 0"),
         (linear_schedule, (1.0, 10, 10), "warmup=10 must be below total=10"),
         (linear_schedule, (1.0, 10, 12), "warmup=12 must be below total=10"),
-        (linear_schedule, (1.0, math.inf, 1), "total is inf, it must be a whole number, at least"),
+        (linear_schedule, (1.0, math.inf, 1), "total is inf, it must be an integer, at least"),
     ],
 )
 def test_a_schedule_that_cannot_be_made(make, sizes, message):
@@ -68,5 +68,5 @@ def test_a_schedule_that_cannot_be_made(make, sizes, message):
 @pytest.mark.parametrize("step", [0, -3, 1.5, None])
 @pytest.mark.parametrize("rate", [inverse_sqrt_schedule(1.0, 4), linear_schedule(1.0, 9)])
 def test_steps_are_counted_from_one(rate, step):
-    with pytest.raises(InputError, match=f"^step is {step}, it must be a whole number, at least 1"):
+    with pytest.raises(InputError, match=f"^step is {step}, it must be an integer, at least 1"):
         rate(step)

@@ -49,7 +49,7 @@ def test_dropout_works_while_training_alone():
 
 def test_what_recurrent_models_share_is_no_model_by_itself():
     shared = RecurrentTranslator(RecurrentConfig(10, 11))
-    with pytest.raises(NotImplementedError, match="RecurrentTranslator does not say how it reads"):
+    with pytest.raises(NotImplementedError, match="RecurrentTranslator does not implement start"):
         shared.start(SRC)
-    with pytest.raises(NotImplementedError, match="RecurrentTranslator does not say how it goes"):
+    with pytest.raises(NotImplementedError, match="RecurrentTranslator does not implement extend"):
         shared.extend(State(), TGT)

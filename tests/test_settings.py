@@ -33,7 +33,7 @@ class Cake:
     toppings: list[str] = field(default_factory=list)
 
 
-SIZE = "a whole number, at least 1 and at most 1,000,000,000"
+SIZE = "an integer, at least 1 and at most 1,000,000,000"
 RIGHT = {"layers": 2, "weight": 1.5}
 WRONG = [
     ({"layers": 0}, f"layers is 0, it must be {SIZE}."),
@@ -86,9 +86,9 @@ def test_a_whole_number_may_stand_for_a_broken_one():
 
 
 def test_a_setting_that_is_missing_is_told():
-    with pytest.raises(InputError, match=exactly("weight is not set, it must be.")):
+    with pytest.raises(InputError, match=exactly("weight is missing, it must be set.")):
         build(Cake, {"layers": 2})
-    with pytest.raises(InputError, match=exactly("layers is not set, it must be.")):
+    with pytest.raises(InputError, match=exactly("layers is missing, it must be set.")):
         build(Cake, {})
 
 
@@ -116,14 +116,14 @@ SIZES = {
     "recurrent": [
         ({"num_layers": 2}, "num_layers is a setting of transformer, "),
         ({"hidden_dim": 0}, f"hidden_dim is 0, it must be {SIZE}."),
-        ({"src_vocab": 5}, "src_vocab is given, it must be left to the text."),
+        ({"src_vocab": 5}, "src_vocab is given, it must be left out: the text determines it."),
     ],
     "luong": [
         ({"scores": "dot"}, "there is no setting 'scores': did you mean score?"),
     ],
     "transformer": [
         ({"heads": 8}, "there is no setting 'heads': did you mean num_heads?"),
-        ({"cell": "gru"}, "cell is a setting of seq2seq, bahdanau, luong, transformer has none."),
+        ({"cell": "gru"}, "cell is a setting of seq2seq, bahdanau, luong, not of transformer."),
         ({"wide": 3}, "there is no setting 'wide', there are d_model, num_layers, "),
         ({"num_kv_heads": 0}, f"num_kv_heads is 0, it must be {SIZE}, or null."),
         ({"share_embeddings": 1}, "share_embeddings is 1, it must be true or false."),

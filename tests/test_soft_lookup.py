@@ -71,7 +71,7 @@ def test_a_lookup_is_the_mean_of_the_values_by_weight():
 
 
 def test_the_general_form_does_not_know_how_to_score():
-    with pytest.raises(NotImplementedError, match="SoftLookup does not say how to score"):
+    with pytest.raises(NotImplementedError, match="SoftLookup does not implement scores"):
         SoftLookup()(torch.ones(1, 1, 2), torch.ones(1, 1, 2), torch.ones(1, 1, 2))
 
 
@@ -89,15 +89,15 @@ def lookups():
 
 TRIANGLE = torch.ones(3, 5).tril()
 BAD_MASKS = {
-    "floats": (TRIANGLE, r"mask is of the type torch.float32, it must be torch.bool: True may"),
+    "floats": (TRIANGLE, r"mask is of the type torch.float32, it must be torch.bool"),
     "numbers": (TRIANGLE.long(), r"mask is of the type torch.int64, it must be torch.bool"),
     "a list": ([[True]], r"mask is of the type list, it must be torch.bool"),
-    "a key too few": (TRIANGLE[:, :4] > 0, r"mask has the shape \[3, 4\], it must be spread over"),
+    "a key too few": (TRIANGLE[:, :4] > 0, r"mask has the shape \[3, 4\], it must broadcast to"),
     "more sentences": (
         (TRIANGLE > 0).expand(4, 3, 5),
-        r"mask has the shape \[4, 3, 5\], it must be spread over \[2, 3, 5\]: it needs the",
+        r"mask has the shape \[4, 3, 5\], it must broadcast to \[2, 3, 5\]: it needs the",
     ),
-    "more axes": ((TRIANGLE > 0)[None, None], r"mask has the shape \[1, 1, 3, 5\], it must be"),
+    "more axes": ((TRIANGLE > 0)[None, None], r"mask has the shape \[1, 1, 3, 5\], it must broad"),
 }
 
 

@@ -34,8 +34,8 @@ def test_a_vector_is_one_row_and_what_has_no_names_shows_none() -> None:
     ("arguments", "message"),
     [
         ((torch.zeros(1, 2, 3),), "the tensor has 3 axes, a table has at most two."),
-        ((torch.zeros(2, 3), ["a"]), "there are 1 names for the index, it has 2 places."),
-        ((torch.zeros(2, 3), None, ["a"]), "there are 1 names for the columns, it has 3 places."),
+        ((torch.zeros(2, 3), ["a"]), "index: 1 names are given for 2 entries."),
+        ((torch.zeros(2, 3), None, ["a"]), "columns: 1 names are given for 3 entries."),
     ],
 )
 def test_what_does_not_fit_is_refused(arguments: Any, message: str) -> None:

@@ -1,13 +1,17 @@
-"""The Korean terms: every chapter's table of new words says what the glossary says."""
+"""The terms: a chapter's glossary agrees with the book's, and private words are nowhere."""
 
+import ast
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
 from plain_markdown import to_roles
 
-BOOK = Path(__file__).resolve().parent.parent / "book"
+ROOT = Path(__file__).resolve().parent.parent
+BOOK = ROOT / "book"
 CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
 HEADER = "| term | 한국어 | meaning |"
 
@@ -25,7 +29,7 @@ def glossary_of(page: str) -> dict[str, str]:
 
 
 def tables_in(text: str) -> list[tuple[str, str]]:
-    """The terms and Korean words of the tables of new words in a text."""
+    """The terms and Korean words of the glossaries in a text."""
     rows = []
     for table in re.findall(rf"^{re.escape(HEADER)}\n\|[ |-]+\|\n((?:\|.*\n?)+)", text, re.M):
         for row in table.splitlines():
@@ -38,11 +42,11 @@ GLOSSARY = glossary_of((BOOK / "glossary.md").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_the_table_of_new_words_agrees_with_the_glossary(path: Path) -> None:
+def test_a_chapters_glossary_agrees_with_the_books(path: Path) -> None:
     cells = nbformat.read(path, as_version=4).cells
     text = "\n".join(to_roles(cell.source) for cell in cells if cell.cell_type == "markdown")
     rows = tables_in(text)
-    assert text.count("한국어") == 1, "a chapter has one table of new words"
+    assert text.count("한국어") == 1, "a chapter has one glossary"
     assert rows, "and it can be read"
     assert [(term, GLOSSARY.get(term)) for term, _ in rows] == rows
     assert len(dict(rows)) == len(rows), "a word stands in the table twice"
@@ -57,3 +61,66 @@ def test_each_english_word_has_one_korean_word() -> None:
     """What else is in use stands in parentheses, so commas part the same words on both sides."""
     for term, korean in GLOSSARY.items():
         assert re.sub(r"\(.*?\)", "", korean).count(",") == term.count(","), term
+
+
+NEVER = {
+    r"\blikelier\b": "more probable",
+    r"\blikeliest\b": "most probable",
+    r"\bgraphics cards?\b": "GPU",
+    r"\bso manieth\b": "n-th",
+    r"\b[Ww]hat is no (?!longer)": "what is not a",
+    r"Vaswani and others": "Vaswani et al.",
+    r"Classic mistakes": "Common pitfalls",
+    r"New words": "Glossary",
+    r"The way on\b": "Next",
+    r"Now yours": "Build it yourself",
+}
+"""Private words, as patterns, and what the field says."""
+
+
+def prose_of(path: Path) -> Iterator[str]:
+    """The texts that a reader sees: of code the docstrings and messages, not names and columns."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = nbformat.reads(text, as_version=4).cells
+        # A glued number carries its name, which is that of a column.
+        texts = (cell.source for cell in cells if cell.cell_type == "markdown")
+        yield from (re.sub('<span title="[^"]*">', "", source) for source in texts)
+    elif path.suffix == ".py":
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value if " " in node.value else ""
+    elif path.suffix == ".toml":
+        rows = [row for table in tomllib.loads(text).values() for row in table]
+        yield from (row["says"] for row in rows if "says" in row)
+    else:
+        yield text
+
+
+PAGES = sorted(
+    [
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+        *ROOT.glob("contributing/*.md"),
+        *BOOK.glob("*.md"),
+        *BOOK.glob("*.ipynb"),
+        *(path for name in ("deeper", "solutions", "sources") for path in BOOK.glob(f"{name}/*.*")),
+        *BOOK.glob("_static/laboratory/*.js"),
+        *(
+            path
+            for folder in ("annotated_transformer", "transformer_workbook", "tools", "book/_ext")
+            for path in ROOT.glob(f"{folder}/**/*.*")
+            if path.suffix in {".py", ".toml"}
+        ),
+    ]
+)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_private_word_stands_for_a_term(path: Path) -> None:
+    found = [
+        f"{match[0]!r}: write {instead!r}"
+        for text in prose_of(path)
+        for word, instead in NEVER.items()
+        for match in re.finditer(word, text)
+    ]
+    assert found == []

@@ -95,9 +95,9 @@ def test_examples_of_one_side_are_batched_by_their_length():
 def test_pairs_and_single_sentences_are_not_mixed():
     with pytest.raises(InputError, match=r"an example is \(\[5\],\), it must be a source and a ta"):
         Examples.of([([5], [6]), ([5],)])
-    with pytest.raises(InputError, match="or a sentence alone, as the others are"):
+    with pytest.raises(InputError, match="or a single sentence, like the other examples"):
         batch_of([([5],), ([5], [6])])
-    with pytest.raises(InputError, match="must not hold 0, the padding"):
+    with pytest.raises(InputError, match="must not contain 0, the padding"):
         TextBatch.of([([5, 0],)])
     with pytest.raises(InputError, match="tgt_in is of the type NoneType"):
         perplexity(small_model("transformer"), TEXTS)

@@ -307,8 +307,8 @@ def test_what_a_model_keeps_beside_its_weights_is_saved_and_loaded(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda tensors: tensors.pop("read"), "read is missing: the weights are not those"),
-        (lambda tensors: tensors.update(new=tensors["read"]), "new is none of the model's"),
+        (lambda tensors: tensors.pop("read"), "read is missing: the weights are those of another"),
+        (lambda tensors: tensors.update(new=tensors["read"]), "new is not a tensor of the model"),
         (
             lambda tensors: tensors.update(read=torch.ones(2)),
             r"read has the shape \[2\], the model",
@@ -369,7 +369,7 @@ def test_the_settings_of_a_trainer_are_named():
 
 def test_a_step_without_targets():
     trainer = Trainer(small_model("seq2seq"), SMOOTHED, RATE)
-    with pytest.raises(InputError, match="the 0 parts have 0 target tokens"):
+    with pytest.raises(InputError, match="the 0 micro-batches have 0 target tokens"):
         trainer.update([])
 
 
@@ -444,7 +444,7 @@ def test_every_epoch_has_a_seed_of_its_own():
 
 @pytest.mark.parametrize(("name", "least"), [("seed", 0), ("skip", 0), ("every", 1)])
 def test_numbers_below_the_least_are_refused(name, least):
-    with pytest.raises(InputError, match=f"{name} is {least - 1}, it must be a whole number, at l"):
+    with pytest.raises(InputError, match=f"{name} is {least - 1}, it must be an integer, at l"):
         next(endless_batches(EXAMPLES, 40, **{"seed": 0, name: least - 1}))
     assert next(endless_batches(EXAMPLES, 40, **{"seed": 0, name: least})).num_tokens > 0
 

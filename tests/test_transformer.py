@@ -248,11 +248,13 @@ def test_the_tiny_model_is_tiny_and_can_be_changed_and_a_config_is_frozen():
 
 
 def test_a_sentence_longer_than_the_model_is_refused():
-    with pytest.raises(InputError, match="at position 4, counted from 0, and the model knows 4"):
+    with pytest.raises(InputError, match="at position 4, counted from 0, and the model has 4"):
         small(max_length=4)(SRC, TGT)
     model = small(max_length=5)
     _, state = model.extend(model.start(SRC), TGT)
-    with pytest.raises(InputError, match="at position 5, counted from 0, and the model knows 5"):
+    with pytest.raises(
+        InputError, match="at position 5, counted from 0, and the model has 5 positions"
+    ):
         model.extend(state, TGT[:, :2])
 
 
@@ -275,11 +277,11 @@ def test_one_embedding_for_two_vocabularies_is_refused():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"num_layers": 0}, "num_layers is 0, it must be a whole number, at least 1 and at most"),
-        ({"num_heads": 0}, "num_heads is 0, it must be a whole number, at least 1 and at most"),
-        ({"num_kv_heads": 0}, "num_kv_heads is 0, it must be a whole number, at least 1 and at"),
-        ({"num_heads": 3}, "d_model=8 is no multiple of num_heads=3"),
-        ({"num_heads": 4, "num_kv_heads": 3}, "num_heads=4 is no multiple of num_kv_heads=3"),
+        ({"num_layers": 0}, "num_layers is 0, it must be an integer, at least 1 and at most"),
+        ({"num_heads": 0}, "num_heads is 0, it must be an integer, at least 1 and at most"),
+        ({"num_kv_heads": 0}, "num_kv_heads is 0, it must be an integer, at least 1 and at"),
+        ({"num_heads": 3}, "d_model=8 is not a multiple of num_heads=3"),
+        ({"num_heads": 4, "num_kv_heads": 3}, "num_heads=4 is not a multiple of num_kv_heads=3"),
         ({"d_model": 7, "d_k": 3, "d_v": 3}, "d_model is 7, it must be even"),
     ],
 )

@@ -88,9 +88,9 @@ def test_a_model_that_does_not_say_how_it_reads_is_none():
         pass
 
     tokens = torch.tensor([[1, 2]])
-    with pytest.raises(NotImplementedError, match="Silent does not say how it reads a source"):
+    with pytest.raises(NotImplementedError, match="Silent does not implement start"):
         Silent()(tokens, tokens)
-    with pytest.raises(NotImplementedError, match="Silent does not say how it goes on"):
+    with pytest.raises(NotImplementedError, match="Silent does not implement extend"):
         Silent().step(State(), tokens[0])
 
 
@@ -136,8 +136,8 @@ BAD_IDS = {
     "no batch": (GOOD[0], r"has the shape \[3\], it must be \(batch, length\), and not empty"),
     "no sentence": (GOOD[:0], r"has the shape \[0, 3\], it must be \(batch, length\)"),
     "no token": (GOOD[:, :0], r"has the shape \[2, 0\], it must be \(batch, length\)"),
-    "too high": (GOOD + 5, "holds id 11, it must be at least 0 and below 11, the size"),
-    "negative": (GOOD - 3, "holds id -3, it must be at least 0 and below 11, the size"),
+    "too high": (GOOD + 5, "contains id 11, it must be at least 0 and below 11, the size"),
+    "negative": (GOOD - 3, "contains id -3, it must be at least 0 and below 11, the size"),
 }
 
 

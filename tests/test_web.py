@@ -108,7 +108,7 @@ def test_the_toy_corpus_brings_glosses_and_gold_alignments(tmp_path, monkeypatch
     [
         (
             {"sizes": RECURRENT | {"hidden_dim": 1300}},
-            "17,000,347 parameters, a page takes at most 10,000,000",
+            "17,000,347 parameters, it must have at most 10,000,000",
         ),
         ({"search": Search(sample=True)}, "sample is True, the laboratory can only have False"),
     ],

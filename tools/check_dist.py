@@ -1,6 +1,6 @@
-"""Look into the built wheel and sdist, use the wheel where nothing of the repository is.
+"""Check the built wheel and sdist, and use the wheel without the repository.
 
-A list of all that it needs goes out with it, a software bill of materials (CycloneDX): every
+It also writes a software bill of materials (CycloneDX): every
 library in the empty environment into which the wheel was installed, with version and licence.
 """
 
@@ -46,7 +46,7 @@ def names_in(archive: Path) -> set[str]:
 
 
 def faults(names: set[str], needed: set[str]) -> list[str]:
-    """Say what an archive holds and should not, and what it lacks."""
+    """List what an archive should not contain, and what it lacks."""
     foreign = {name for name in names if name.partition("/")[0] in NOT_INSIDE}
     return [
         *(f"{name} does not belong into it" for name in sorted(foreign)),
@@ -87,7 +87,7 @@ def requirements(wheel: Path) -> set[str]:
 
 
 def main() -> None:
-    """Check what `make dist` has built."""
+    """Check the archives that `make dist` has built."""
     archives = sorted(BUILT.iterdir())
     needed = package_files()
     found = [f"{a.name}: {fault}" for a in archives for fault in faults(names_in(a), needed)]

@@ -1,4 +1,4 @@
-"""Say whether a tag, the version, the changelog and the citation agree."""
+"""Check that a tag, the version, the changelog and the citation agree."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ RELEASED = re.compile(r"^## (\S+) - \d{4}-\d\d-\d\d$", re.M)
 
 
 def disagreements(tag: str, root: Path = ROOT) -> list[str]:
-    """Return a sentence for each place that does not say the version of the tag."""
+    """Return a sentence for each place that does not have the version of the tag."""
     version = tag.removeprefix("v")
     found = []
     for name, pattern in {
@@ -27,7 +27,7 @@ def disagreements(tag: str, root: Path = ROOT) -> list[str]:
 
 
 def main() -> None:
-    """Refuse a tag that something else does not agree with."""
+    """Refuse a tag that does not agree with the rest."""
     if found := disagreements(sys.argv[1]):
         sys.exit("\n".join(found))
 

@@ -1,6 +1,6 @@
 """Fetch the browser that Playwright ships, where there is none yet and the network allows it.
 
-The tests that need one are skipped without it, so it is no error if it cannot be had.
+The tests that need a browser are skipped without it, so a failure is not an error.
 """
 
 import os
@@ -17,12 +17,12 @@ MINUTES = 3
 
 
 def main() -> None:
-    """Say nothing where there is a browser."""
+    """Fetch a browser, or print nothing if there is one."""
     with sync_playwright() as playwright:
         if chromium(playwright):
             return
     program = Path(sys.executable).with_name("playwright")
-    # A group of its own, for what it starts is to end with it.
+    # A process group of its own, so that its children end with it.
     with subprocess.Popen(
         [program, "install", "chromium"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,

@@ -1,8 +1,8 @@
-"""End a training at random moments, again and again: is anything lost, or left over?
+"""Kill a training at random moments, again and again: is anything lost, or left over?
 
-Every step is validated and saved, so that most signals fall into a write. Some trainings meet a
+Every step is validated and saved, so that most signals interrupt a write. Some trainings meet a
 limit to the size of files, as on a full disk, some a second process, some a link in their way. Each
-run goes on until it is at its end, which has to be that of an undisturbed training, bit for bit.
+run continues to its end, which must be that of an undisturbed training, bit for bit.
 """
 
 import os
@@ -35,13 +35,13 @@ RECIPE = Recipe(
 
 
 def work(folder: Path) -> None:
-    """Begin the run, or go on with it, to its end."""
+    """Start the run, or resume it, to its end."""
     held = (folder / "recipe.json").exists()
     train(Run.open(folder) if held else Run.create(folder, RECIPE, CORPUS), CORPUS)
 
 
 def begun(job: Callable[[], None]) -> int:
-    """Begin a job in a process of its own, silently; its exit code is 2 if it is refused."""
+    """Start a job in a separate process, silently; its exit code is 2 if it is refused."""
     if child := os.fork():
         return child
     code = 1
@@ -57,7 +57,7 @@ def begun(job: Callable[[], None]) -> int:
 
 
 def on_a_full_disk(folder: Path) -> None:
-    """Work where no file may be larger than some of those that it writes."""
+    """Work with a file size limit below that of some of the files that it writes."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     limit = random.choice([100, 1000, 10_000, 30_000])
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -65,7 +65,7 @@ def on_a_full_disk(folder: Path) -> None:
 
 
 def disturb(folder: Path, foreign: Path, counts: Counter[str]) -> bool:
-    """Let the run go on for a moment, and disturb it; whether it came to its end."""
+    """Let the run continue for a moment, and disturb it; tell whether it came to its end."""
     match random.randrange(10):
         case 0:
             counts["full disk"] += 1
@@ -89,7 +89,7 @@ def disturb(folder: Path, foreign: Path, counts: Counter[str]) -> bool:
 
 
 def end_of(folder: Path) -> tuple[object, ...]:
-    """What has to be the same at the end: all tensors, the progress, the curve, the files."""
+    """Return what must be the same at the end: all tensors, the progress, the curve, the files."""
     parts: list[object] = [sorted(path.name for path in folder.rglob("*"))]
     for name in ("checkpoint", "model"):
         tensors, progress = load_checkpoint(folder / f"{name}.safetensors")
@@ -99,7 +99,7 @@ def end_of(folder: Path) -> tuple[object, ...]:
 
 
 def main() -> None:
-    """Disturb runs until there were enough signals, and print what came of it."""
+    """Disturb runs until there were enough signals, and print the result."""
     torch.set_num_threads(1)
     counts: Counter[str] = Counter()
     with TemporaryDirectory() as name:

@@ -1,7 +1,7 @@
-"""The cell with which a notebook fetches the course where it stands alone, as on Colab.
+"""The cell with which a notebook on its own, as on Colab, fetches the course.
 
-It is the first code of every notebook once the repository has an address, and there is none before.
-Where the package is installed it does nothing.
+It is the first code cell of every notebook if the repository has an address. If
+the package is installed it does nothing.
 """
 
 from pathlib import Path
@@ -34,7 +34,7 @@ def source(address: str, folder: str) -> str:
 
 
 def with_launch_cell(notebook: NotebookNode, folder: str, address: str) -> NotebookNode:
-    """Put the cell under the title of a notebook, or take it away where there is no address."""
+    """Put the cell under the title of a notebook, or remove it if there is no address."""
     notebook.cells = [cell for cell in notebook.cells if cell.get("id") != ID]
     if address:
         cell = {"cell_type": "code", "id": ID, "metadata": {"tags": ["remove-cell"]}}

@@ -1,7 +1,7 @@
 """Print the built site as one PDF: contents, bookmarks and page numbers.
 
-Chromium prints every page as it stands in the browser; the parts are joined here. A page number is
-known only when everything before it is printed, so numbers are laid over the pages at the end.
+Chromium prints every page as in the browser; the parts are joined here. A page number is
+known only when everything before it is printed, so numbers are added to the pages at the end.
 
     python tools/make_pdf.py _build/html _build/course.pdf
 """
@@ -21,7 +21,7 @@ from browser import launched, serve
 
 MARGIN = {"top": "18mm", "bottom": "22mm", "left": "16mm", "right": "16mm"}
 
-# What only a screen needs goes; links to other pages of the site would lead to this machine.
+# Remove what only a screen needs; links to other pages of the site would lead to this machine.
 PREPARE = r"""async () => {
     await document.fonts.ready;
     document.querySelectorAll('img[loading=lazy]').forEach(image => image.loading = 'eager');
@@ -72,7 +72,7 @@ def print_pages(page: Page, base: str, pages: list[Entry]) -> list[Part]:
 
 
 def sheet(page: Page, title: str, body: str, margin: str) -> PdfReader:
-    """Print a sheet of our own."""
+    """Print an additional sheet."""
     page.set_content(SHEET.format(title=title, body=body, margin=margin))
     return printed(page, prefer_css_page_size=True)
 
@@ -90,7 +90,7 @@ def contents_sheet(page: Page, title: str, parts: list[Part], first: int) -> Pdf
 
 
 def joined(page: Page, title: str, parts: list[Part]) -> PdfWriter:
-    """Join the parts behind their contents, with bookmarks, and number all pages."""
+    """Join the parts after their contents, with bookmarks, and number all pages."""
     length = len(contents_sheet(page, title, parts, 1).pages)
     contents = contents_sheet(page, title, parts, length + 1)
     writer = PdfWriter()

@@ -1,11 +1,11 @@
-"""Train on more text than fits into memory: how long it takes to begin, and how much memory.
+"""Train on more text than fits into memory: measure the time to start, and the memory.
 
     .venv/bin/python tools/many_pairs.py FOLDER                 five million pairs: `make scale`
     .venv/bin/python tools/many_pairs.py FOLDER --pairs 100000
 
 Writes sentence pairs of made-up words into the folder, if they are not there: 5 to 80 words a side,
-the words distributed as in Zipf's law over more than a million types. Then trains a model for three
-steps, twice. The first time the text has to be encoded, the second time it is.
+distributed by Zipf's law over more than a million types. Then trains a model for three
+steps, twice. The first time the text must be encoded, the second time it already is.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-TYPES = 3_000_000  # words there are; of five million pairs about half of them occur
+TYPES = 3_000_000  # number of words; of five million pairs about half of them occur
 EXPONENT = 1.07
 SHORTEST, LONGEST = 5, 80
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
@@ -52,7 +52,7 @@ def write_corpus(folder: Path, pairs: int) -> None:
 
 
 def begin(folder: Path, run: Path) -> tuple[float, float]:
-    """Train for three steps in a process of its own; return the seconds and the peak in GB."""
+    """Train for three steps in a separate process; return the seconds and the peak in GB."""
     command = [
         sys.executable, "-m", "annotated_transformer", "train", "--corpus", str(folder),
         "--steps", "3", "--set", "validate_every=3", "--out", str(run),
@@ -67,7 +67,7 @@ def begin(folder: Path, run: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Write the text, begin twice, and say what it took."""
+    """Write the text, train twice, and print the times."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--pairs", type=int, default=5_000_000)

@@ -1,11 +1,11 @@
-"""Break every reference of the exercises in every small way, and see what the checks say.
+"""Break every reference of the exercises in every small way, and report the verdicts.
 
     .venv/bin/python tools/mutate_exercises.py            one line for every broken reference
     .venv/bin/python tools/mutate_exercises.py shift      … of one exercise
 
-The ways are those of Cosmic Ray (another operator, another number, a loop that does not run) and
-four of our own, which it does not know: a function is not called, `@` becomes `*`, a list lacks an
-entry, two parameters change places. A mutant that is judged right must be equivalent: it stands
+The mutations are those of Cosmic Ray (another operator, another number, a loop that does not run)
+and four more: a function is not called, `@` becomes `*`, a list lacks an
+entry, two parameters are swapped. A mutant that is judged right must be equivalent: it is listed
 with its reason in tests/equivalent_mutants.csv, and tests/test_exercises.py compares.
 """
 
@@ -25,13 +25,13 @@ from transformer_workbook.judge.catalogue import source_of
 from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.judge.tasks import Verdict
 
-# The first two write random numbers. Whether equal numbers are identical is Python's affair.
+# The first two draw random numbers. Whether equal numbers are identical is up to Python.
 LEFT_OUT = ("VariableReplacer", "VariableInserter", "_Is", "_IsNot")
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A reference that was broken in one place."""
+    """A reference with one mutation."""
 
     exercise: str
     change: str  # the lines that are not in the reference
@@ -39,7 +39,7 @@ class Mutant:
 
     @property
     def told(self) -> str:
-        """How the check told it: "by name", "by case", or "judged right"."""
+        """Return how the check judged it: "by name", "by case", or "judged right"."""
         if self.verdict.passed:
             return "judged right"
         known = [mistake.says for mistake in getattr(exercises, self.exercise).mistakes]
@@ -48,7 +48,7 @@ class Mutant:
 
 
 def plain_source(exercise: Exercise) -> str:
-    """The source of a reference without the types of parameters, also of those inside it."""
+    """Return the source of a reference without the types of parameters, also inside it."""
     tree = ast.parse(source_of(exercise.reference))
     for node in ast.walk(tree):
         match node:
@@ -60,7 +60,7 @@ def plain_source(exercise: Exercise) -> str:
 
 
 def mutants_by_cosmic_ray(source: str) -> Iterator[str]:
-    """What every operator of Cosmic Ray makes of the source, at every place."""
+    """Iterate over the results of every operator of Cosmic Ray, at every place of the source."""
     nodes = list(ast_nodes(get_ast(source)))  # read once, not for every operator
     for name in plugins.operator_names():
         if not name.endswith(LEFT_OUT):
@@ -70,7 +70,7 @@ def mutants_by_cosmic_ray(source: str) -> Iterator[str]:
 
 
 def splice(source: str, node: ast.expr | ast.arg, new: ast.expr | ast.arg) -> str:
-    """The source with a node replaced; `ast.unparse` has put every statement on one line."""
+    """Replace a node in the source; `ast.unparse` has put every statement on one line."""
     lines = source.splitlines()
     line = lines[node.lineno - 1]
     text = ast.unparse(new) if isinstance(new, ast.arg) else f"({ast.unparse(new)})"
@@ -79,7 +79,7 @@ def splice(source: str, node: ast.expr | ast.arg, new: ast.expr | ast.arg) -> st
 
 
 def mutants_of_our_own(source: str) -> Iterator[str]:
-    """A function not called, `@` as `*`, a list less one entry, two parameters swapped."""
+    """Iterate over four more mutations: no call, `@` as `*`, a shorter list, swapped parameters."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name("torch" | "math")), args=[first, *_]):
@@ -98,7 +98,7 @@ def mutants_of_our_own(source: str) -> Iterator[str]:
 
 
 def mutants(name: str) -> Iterator[Mutant]:
-    """Every mutant of the reference of an exercise, judged."""
+    """Iterate over the judged mutants of the reference of an exercise."""
     exercise = getattr(exercises, name)
     source = plain_source(exercise)
     made = itertools.chain(mutants_by_cosmic_ray(source), mutants_of_our_own(source))
@@ -111,7 +111,7 @@ def mutants(name: str) -> Iterator[Mutant]:
 
 
 def tidy(code: str) -> str | None:
-    """The code as Python itself writes it, or None if it is not Python."""
+    """Format code as Python itself writes it, or return None if it is not Python."""
     try:
         return ast.unparse(ast.parse(code))
     except SyntaxError:
@@ -119,7 +119,7 @@ def tidy(code: str) -> str | None:
 
 
 def main() -> None:
-    """Write what every mutant was told, then the totals."""
+    """Print the verdict on every mutant, then the totals."""
     totals: Counter[str] = Counter()
     every = [name for name, task in exercises.TASKS.items() if isinstance(task, Exercise)]
     for name in sys.argv[1:] or every:

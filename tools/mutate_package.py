@@ -1,11 +1,11 @@
-"""Break the package in every small way, and see whether its tests notice: `make mutants`.
+"""Break the package in every small way, and count how many mutants its tests kill: `make mutants`.
 
     .venv/bin/python tools/mutate_package.py              every module of the list, and the totals
     .venv/bin/python tools/mutate_package.py masking      … one of them
 
-The ways are those of Cosmic Ray. Every broken module stands in a copy of the package, and the
-module's own tests run on it until one fails; the slow ones do not run. A mutant that no test tells
-from the package stands in tests/surviving_mutants.csv with the reason. The program ends with status
+The mutations are those of Cosmic Ray. Every mutant is in a copy of the package, and the
+module's own tests run on it until one fails, without the slow ones. A mutant that no test
+kills is listed in tests/surviving_mutants.csv with the reason. The program ends with status
 1 if fewer than nine of ten mutants are killed, or one survives that is not in the list.
 """
 
@@ -26,7 +26,7 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parent.parent
 SURVIVING = ROOT / "tests" / "surviving_mutants.csv"
 SECONDS, PROCESSES, WANTED = 120, 2, 0.9
-"""That the tests of a mutant may take; how many mutants at a time; the share to be killed."""
+"""Seconds for the tests of a mutant; mutants at a time; the share that must be killed."""
 
 TESTS = {
     "soft_lookup": ("soft_lookup", "properties"),
@@ -40,15 +40,15 @@ TESTS = {
     "loss": ("loss", "training", "properties"),
     "training": ("schedule", "averaging", "training", "loss"),
 }
-"""For each module, the tests that may tell its mutants, the quickest first."""
+"""For each module, the tests that may kill its mutants, the quickest first."""
 
-# Imported once by the process of which all others are forks.
+# Imported once by the process from which all others are forked.
 PRELOADED = ["torch", "pytest", "hypothesis", "jaxtyping", "beartype", "playwright.sync_api"]
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module that was broken in one place."""
+    """A module with one mutation."""
 
     module: str
     change: str  # the lines that are not in the module
@@ -56,7 +56,7 @@ class Mutant:
 
 
 def without_types(code: str) -> str:
-    """The code without annotations and docstrings: what runs."""
+    """Return the code without annotations and docstrings."""
     tree = ast.parse(code)
     for node in ast.walk(tree):
         match node:
@@ -72,7 +72,7 @@ def without_types(code: str) -> str:
 
 
 def mutants(module: str) -> Iterator[Mutant]:
-    """Every mutant of a module that differs in what runs."""
+    """Iterate over the mutants of a module that differ in code that runs."""
     # Not above: the processes that run tests read this file and must not have the package yet.
     from mutate_exercises import mutants_by_cosmic_ray, tidy
 
@@ -86,7 +86,7 @@ def mutants(module: str) -> Iterator[Mutant]:
 
 
 def survives(mutant: Mutant) -> bool:
-    """Run the tests on a mutant, in this process, which then is of no further use."""
+    """Run the tests on a mutant in this process, which cannot be used afterwards."""
     import pytest
 
     if "annotated_transformer" in sys.modules:

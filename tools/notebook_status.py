@@ -1,7 +1,7 @@
-"""The record of the notebooks' runs: the day, the seconds of one core, and the versions.
+"""The record of the notebooks' runs: the day, the seconds on one core, and the versions.
 
-A row belongs to the code that was run: it carries a digest of the code cells. A run of the same
-code with the same versions leaves its row as it is, so that running twice changes no byte.
+A row belongs to the code that was run: it has a digest of the code cells. A run of the same
+code with the same versions keeps its row, so that running twice changes no byte.
 """
 
 import csv
@@ -29,7 +29,7 @@ class Run:
     digest: str
 
     def repeats(self, earlier: "Run | None") -> bool:
-        """Whether the same code was run with the same versions before."""
+        """Tell whether the same code was run with the same versions before."""
         return earlier is not None and (self.python, self.torch, self.digest) == (
             earlier.python,
             earlier.torch,
@@ -66,13 +66,13 @@ def read(record: Path = RECORD) -> dict[str, Run]:
 
 
 def is_current(run: Run) -> bool:
-    """Whether the notebook still has the code that was run."""
+    """Tell whether the notebook still has the code that was run."""
     path = BOOK / f"{run.notebook}.ipynb"
     return path.exists() and digest(path) == run.digest
 
 
 def write(runs: list[Run], record: Path = RECORD) -> None:
-    """Enter the runs that are new, and leave out what is no run of the code of today."""
+    """Add new runs, and remove rows whose code has changed."""
     rows = read(record)
     rows |= {run.notebook: run for run in runs if not run.repeats(rows.get(run.notebook))}
     with record.open("w", newline="", encoding="utf-8") as file:

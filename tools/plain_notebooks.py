@@ -1,7 +1,7 @@
 """Write the roles and directives of notebooks as Markdown that every viewer shows.
 
-`book/_ext/plain_markdown.py` says which forms there are. Values and names are written anew each
-time: they are those of the cells' outputs and of the bibliography.
+`book/_ext/plain_markdown.py` describes the forms. Values and names are updated each
+time: they come from the cells' outputs and the bibliography.
 
     python tools/plain_notebooks.py book/*.ipynb book/*/*.ipynb
 """
@@ -9,6 +9,7 @@ time: they are those of the cells' outputs and of the bibliography.
 import ast
 import re
 import sys
+from collections.abc import Iterable
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -47,16 +48,16 @@ def label(entry: Entry) -> str:
 
 
 def address(entry: Entry, up: str) -> str:
-    """Return where a paper is found; the book's own list where nobody has put it on the net."""
+    """Return the address of a paper; the book's own list if it is not on the net."""
     url = entry.fields.get("url") or entry.fields.get("doi") or f"{up}references.md"
     url = f"https://doi.org/{url}" if url.startswith("10.") else url
     return url.replace("(", "%28").replace(")", "%29")
 
 
-def glued(notebook: NotebookNode) -> dict[str, str]:
+def glued(cells: Iterable[NotebookNode]) -> dict[str, str]:
     """Return the values that the cells have glued, by their names."""
     values = {}
-    for cell in notebook.cells:
+    for cell in cells:
         for output in cell.get("outputs", []):
             if scrap := output.get("metadata", {}).get("scrapbook"):
                 text = output.data[f"{scrap['mime_prefix']}text/plain"]
@@ -97,7 +98,7 @@ def to_plain(markdown: str, values: dict[str, str], up: str = "") -> str:
 
 def make_plain(notebook: NotebookNode, up: str = "") -> NotebookNode:
     """Write the Markdown of a notebook as every viewer shows it."""
-    values = glued(notebook)
+    values = glued(notebook.cells)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = to_plain(cell.source, values, up)
@@ -105,7 +106,7 @@ def make_plain(notebook: NotebookNode, up: str = "") -> NotebookNode:
 
 
 def way_up(path: Path) -> str:
-    """Return the way from a notebook to the book's folder."""
+    """Return the relative path from a notebook to the book's folder."""
     return "../" * (len(path.resolve().relative_to(ROOT / "book").parts) - 1)
 
 

@@ -17,7 +17,7 @@ PICTURES = ROOT / "book" / "_static"
 FIGURE = PICTURES / "alignment.svg"
 
 WIDTH, HEIGHT = 1400, 900
-# The address of each page, and what of it is shown: as much as the window is high.
+# The address of each page, and the element that is shown: as much as the window is high.
 PAGES = {
     "front_page.png": ("book/index.html", "body"),
     "laboratory.png": (
@@ -26,7 +26,7 @@ PAGES = {
     ),
 }
 COLOURS = 96
-"""A page has few colours; with so many, its picture has a third of the bytes."""
+"""A page has few colours; with this many, its picture has a third of the bytes."""
 
 
 def figure() -> str:

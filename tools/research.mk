@@ -29,7 +29,7 @@ bench: $(BENCH)/.installed
 	rm -f $(filter-out book/records/bench_accelerator.%,$(wildcard book/records/bench_*))
 	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group bench
 
-## accelerator: where there is a graphics card: what it computes is right, and how fast (minutes)
+## accelerator: on a machine with a GPU: its results are right, and how fast (minutes)
 accelerator: $(BENCH)/.installed
 	$(BIN)/python -c "import sys, torch; sys.exit(None if torch.cuda.is_available() else 'There is no card.')"
 	$(BIN)/pytest tests/test_accelerator.py

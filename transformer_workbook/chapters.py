@@ -1,4 +1,4 @@
-"""The chapters of the book in their order, and the modules of the package that each builds."""
+"""The chapters of the book in order, and the modules of the package that each teaches."""
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
     "tokens_and_batches": ("toy", "examples", "cleaning", "tokens", "corpora", "batches", "loss"),
@@ -23,7 +23,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
 
 
 def chapter_of(module: str) -> int:
-    """The number of the chapter that builds a module.
+    """Return the number of the chapter that teaches a module.
 
     >>> chapter_of("multi_head_attention")
     6

@@ -1,7 +1,7 @@
-"""The commands for a package of one's own: start, check.
+"""The commands for the reader's own package: start, check.
 
-The command line finds them by their entry points, at every start of the program; what they need is
-much more, so they import it when they run.
+The command line finds them by their entry points at every start of the program, so they import
+what they need only when they run.
 """
 
 import json
@@ -14,7 +14,7 @@ import typer
 def start(
     folder: Annotated[Path, typer.Argument(help="A new folder for your package.")],
 ) -> None:
-    """Begin a package of your own: what the course teaches, with nothing in its functions."""
+    """Write a package of your own: the modules of the course with empty functions."""
     from annotated_transformer.cli.options import one_sentence, require_text
     from transformer_workbook.own import start as start_package
 
@@ -29,21 +29,21 @@ def check(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[CHAPTER|MODULE]", help="For example 06, or masking; all if not given."
+            metavar="[CHAPTER|MODULE]", help="For example 06, or masking; default: all."
         ),
     ] = None,
     show: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Print the question behind what is found of a function or class, as a program.",
+            help="Print the check behind a finding about a function or class, as a program.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
-    """Check your package: what is right, and what is wrong in which way.
+    """Check your package: what is correct, and which mistake is made elsewhere.
 
-    The exit code is 0 if all is right, 1 if something is wrong or not written yet.
+    The exit code is 0 if everything is correct, 1 if something is wrong or missing.
     """
     from annotated_transformer.cli.options import one_sentence, require_text
     from transformer_workbook.own import check_package, question

@@ -21,11 +21,11 @@ add_commands(app)
 
 
 def main() -> None:
-    """Run the command line, with what it was called with, and what of its three streams is open."""
+    """Run the command line with its arguments, whichever of the three streams are open."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed: nothing is read, nobody reads
+        if getattr(sys, name) is None:  # closed: reading gives nothing, output is dropped
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
-    # What is read is UTF-8, whatever the locale says; so is what is written.
+    # Input and output are UTF-8, whatever the locale.
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
@@ -38,4 +38,4 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends by itself now
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program ends by itself now

@@ -1,4 +1,4 @@
-"""The commands that hand models over to other programs and take theirs: export, import."""
+"""The commands that exchange models with other programs: export, import."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ EXPORTS: dict[str, tuple[Callable[[Run, Path], object], str]] = {
     "ctranslate2": (export_to_ctranslate2, "{folder}/README.md says how to translate with it."),
     "marian": (export_to_marian, "{folder}/README.md says how to translate with it."),
 }
-"""What a run can be exported as, by which function, and what to do then."""
+"""The formats of an export: the function that writes it, and what to do then."""
 
 
 @app.command()
@@ -38,7 +38,7 @@ def export(
         ),
     ] = "run",
 ) -> None:
-    """Write what it takes to translate into a folder of its own."""
+    """Write the files that are needed to translate into a new folder."""
     with one_sentence():
         require_choice("to", to, EXPORTS)
         write, then = EXPORTS[to]
@@ -57,7 +57,7 @@ def take(
     ],
     folder: Annotated[Path, typer.Argument(help="A new folder for the run.")],
 ) -> None:
-    """Make a run, to translate with, of a translation model that was published elsewhere."""
+    """Make a run from a published translation model, to translate with."""
     with one_sentence():
         run = import_marian(source, folder)
         typer.echo(f'Imported. Try: annotated-transformer translate {quoted(run.folder)} "…"')

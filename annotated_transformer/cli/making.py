@@ -46,7 +46,7 @@ def train(
         typer.Option(
             "--from",
             metavar="RUN",
-            help="Begin with the weights, sizes and vocabulary of this run, trained or imported.",
+            help="Start from the weights, sizes and vocabulary of this run, trained or imported.",
         ),
     ] = None,
     corpus: CorpusOption = None,
@@ -71,18 +71,18 @@ def train(
     steps: Annotated[
         int | None,
         typer.Option(
-            help="How many steps, instead of the recipe's; its warm-up is cut to a quarter of them."
+            help="Number of steps; replaces the recipe's, and warm-up is at most a quarter of it."
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Decides the first weights and the order; the recipe's, 0.")
+        int | None, typer.Option(help="Seed of the initial weights and the order; default 0.")
     ] = None,
     precision: Annotated[
-        str | None, typer.Option(help="float32 or bfloat16: in how many bits to multiply.")
+        str | None, typer.Option(help="Precision of matrix products: float32 or bfloat16.")
     ] = None,
     engine: Annotated[
         str | None,
-        typer.Option(help="readable or fast: the same steps in less time, of a transformer."),
+        typer.Option(help="readable or fast: the same steps in less time, for a transformer."),
     ] = None,
     device: DeviceOption = "auto",
     strict: Annotated[
@@ -94,9 +94,9 @@ def train(
     ] = None,
     package: PackageOption = None,
 ) -> None:
-    """Train a model. Ctrl-C saves; 'resume' goes on from there.
+    """Train a model. Ctrl-C saves; 'resume' continues from there.
 
-    The run keeps its last weights, to go on with, and those of the best validation: they translate.
+    The run keeps its last weights, to resume, and those of the best validation, to translate.
     """
     if handed_over(package, train, locals()):
         return
@@ -109,13 +109,13 @@ def train(
         changes |= dict(map(parsed, settings or ()))
         model, corpus = changes.pop("model", model), changes.pop("corpus", corpus)
         if model is not None:
-            require_choice("model", model, MODELS)  # JSON may hold anything
+            require_choice("model", model, MODELS)  # JSON may contain anything
         first = None if start is None else Run.open(start)
         if first is not None:
             recipe, model = recipe or "finetune", model or first.recipe.model
         elif recipe == "finetune":
             raise InputError(
-                "recipe is 'finetune', it needs a trained model: say which, --from RUN."
+                "recipe is 'finetune', it needs a trained model: give one with --from RUN."
             )
         made = recipe_of(recipe, model, corpus)
         if steps is not None:
@@ -123,9 +123,9 @@ def train(
             changes = {"warmup": shorter} | changes | {"steps": steps}
         made = made.changed(changes)
         processes.require_engine(made.engine)
-        processes.share_of(made.accumulate)  # refused before there is a folder
+        processes.share_of(made.accumulate)  # checked before a folder is made
         data = load_corpus(made.corpus, made.languages)
-        require_text(data.name)  # a path may have more in it than what was given
+        require_text(data.name)  # a path may contain more than the argument
         made = replace(made, corpus=data.name)
         where = choose_device(device)
         begun = cache(lambda: begin(out, made, data, start=first, strict=strict, device=where))
@@ -134,10 +134,10 @@ def train(
 
 
 def begin(out: Path | None, recipe: Recipe, corpus: Corpus, **options: Any) -> Run:
-    """Begin a run in the folder given, or in the first of runs/name-1, runs/name-2, … that is free.
+    """Start a run in the given folder, or in the first free one of runs/name-1, runs/name-2, …
 
     Raises:
-        InputError: if it cannot be begun.
+        InputError: if it cannot be started.
     """
     if out is not None:
         return Run.create(out, recipe, corpus, **options)
@@ -146,9 +146,9 @@ def begin(out: Path | None, recipe: Recipe, corpus: Corpus, **options: Any) -> R
         if not folder.exists():
             try:
                 return Run.create(folder, recipe, corpus, **options)
-            except FolderTakenError:  # another process was quicker
+            except FolderTakenError:  # another process took it first
                 continue
-    raise AssertionError("there are numbers enough")
+    raise AssertionError("count() is endless")
 
 
 @app.command()
@@ -157,8 +157,8 @@ def resume(
     steps: Annotated[
         int | None,
         typer.Option(
-            help="Train up to this step instead of the recipe's; a linear decay of the rate is "
-            "stretched to it.",
+            help="Train up to this step instead of the recipe's; a linear decay of the learning "
+            "rate is stretched to it.",
         ),
     ] = None,
     corpus: Annotated[
@@ -167,7 +167,7 @@ def resume(
     device: DeviceOption = "auto",
     package: PackageOption = None,
 ) -> None:
-    """Go on with a run that was interrupted, or that should be trained longer."""
+    """Resume a run that was interrupted, or train it longer."""
     if handed_over(package, resume, locals()):
         return
     with one_sentence(), joined(device) as processes:
@@ -180,17 +180,17 @@ def resume(
         if corpus is not None:
             opened.require_corpus(data)
             changes["corpus"] = data.name
-        # Written into its folder by `train_run`, when nothing is in the way any longer.
+        # Written into its folder by `train_run`, after all checks.
         opened = replace(opened, recipe=replace(opened.recipe, **changes))
         report(opened, data, processes)
 
 
 def report(run: Run, corpus: Corpus, processes: Processes) -> None:
-    """Train a run to its end and say what to do next."""
+    """Train a run to its end and print what to do next."""
     stopped = train_run(run, corpus, processes)
     folder = quoted(run.folder)
     done = f'Trained. Try: annotated-transformer translate {folder} "…"'
-    saved = f"Saved. Go on with: {processes.command} resume {folder}"
+    saved = f"Saved. Resume with: {processes.command} resume {folder}"
     if processes.is_main:
         typer.echo(done if stopped is None else saved)
     if stopped is not None:

@@ -1,4 +1,4 @@
-"""The command line's frame: the program, the options that commands share, how errors are told."""
+"""The frame of the command line: the program, shared options, and how errors are reported."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -19,28 +19,28 @@ from annotated_transformer.settings import BRIEF
 
 
 class Program(TyperGroup):
-    """The program; where it is called in a wrong way, one sentence says so."""
+    """The program; wrong usage is reported in one sentence."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As it is; what only the workbook has is asked for by its name."""
+        """Resolve a command as usual; explain a missing command of the workbook."""
         if args[0] in OF_THE_WORKBOOK and args[0] not in self.commands:
             raise missing(args[0])
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As it is, for the options before the command; without any, the help is shown."""
+        """Parse options before the command as usual; show the help if there are no arguments."""
         with without_usage() if args else nullcontext():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """As it is, for the command and its options."""
+        """Invoke the command as usual, with errors in one sentence."""
         with without_usage():
             return super().invoke(ctx)
 
 
 @contextmanager
 def without_usage() -> Iterator[None]:
-    """Let an error in the use of the program be one sentence, in which the value stands."""
+    """Report a usage error in one sentence that contains the value."""
     try:
         yield
     except Exception as error:
@@ -77,11 +77,11 @@ LanguagesOption = Annotated[
 ]
 DeviceOption = Annotated[
     str,
-    typer.Option(help=f"{', '.join(DEVICES)}: where to compute; auto: a GPU if there is one."),
+    typer.Option(help=f"The device, one of {', '.join(DEVICES)}; auto: a GPU if there is one."),
 ]
 PrecisionOption = Annotated[
     str,
-    typer.Option(help="In how many bits to multiply: fewer are faster on some devices."),
+    typer.Option(help="The precision of matrix products; bfloat16 is faster on some devices."),
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a training run.")]
 BeamOption = Annotated[
@@ -95,26 +95,26 @@ PackageOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FOLDER",
-        help="A package of your own (see 'start'): its modules are used where they are right, the "
-        "course's where they are not.",
+        help="A package of your own (see 'start'): its modules are used where they are correct, "
+        "the course's modules otherwise.",
     ),
 ]
 
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """Show an error of the input, or of a file, as one sentence, and exit with code 2."""
+    """Report an error of the input, or of a file, in one sentence, and exit with code 2."""
     try:
         yield
     except BrokenPipeError:
-        raise  # whoever read our output has seen enough: that is no error
+        raise  # the reader of our output closed the pipe: that is not an error
     except (InputError, DivergedError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from error
 
 
 def handed_over(package: Path | None, command: Callable[..., Any], given: dict[str, Any]) -> bool:
-    """Whether a package of one's own is given, with which the command was then run anew."""
+    """Run the command with a package of the reader's own, if one is given; tell whether it was."""
     if package is None:
         return False
     with one_sentence():
@@ -134,7 +134,7 @@ def require_text(*given: object) -> None:
 
 
 def parsed(setting: str) -> tuple[str, Any]:
-    """The name and the value in KEY=VALUE; the value is JSON, or else a text.
+    """Split KEY=VALUE into the name and the value, which is JSON, or else a text.
 
     Raises:
         InputError: if there is no "=" in it.
@@ -149,7 +149,7 @@ def parsed(setting: str) -> tuple[str, Any]:
 
 
 def version(wanted: bool) -> bool:
-    """Say the version, and nothing else, if it is wanted."""
+    """Print the version and exit, if it is asked for."""
     if wanted:
         typer.echo(__version__)
         raise typer.Exit
@@ -159,7 +159,7 @@ def version(wanted: bool) -> bool:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", callback=version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Train translation models from RNN to Transformer, and use them."""

@@ -12,10 +12,10 @@ from annotated_transformer.run import MEANINGS, preset
 
 @app.command()
 def recipes(
-    name: Annotated[str | None, typer.Argument(help="Print this one as JSON.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Print this recipe as JSON.")] = None,
     model: Annotated[str, typer.Option(help=f"For one of {', '.join(MODELS)}.")] = "transformer",
 ) -> None:
-    """List the recipes, or print one as JSON: a file to change and to give to 'train --recipe'."""
+    """List the recipes, or print one as JSON, to be edited and used with 'train --recipe'."""
     with one_sentence():
         if name is None:
             for each, meaning in MEANINGS.items():

@@ -31,17 +31,18 @@ from annotated_transformer.run import LineTranslator, Run, lines_of
 from annotated_transformer.run.screen import SCREEN
 
 LONGEST_NAME = 256
-"""Bytes: what is longer is no name of a file."""
+"""Bytes: a longer text is not a file name."""
 
 MOST = 10
-"""Unknown words of a line that are named."""
+"""The largest number of unknown words of a line that are listed."""
 
 
 @app.command()
 def translate(
     run: RunArgument,
     text: Annotated[
-        str | None, typer.Argument(help="What to translate; standard input, line by line, if none.")
+        str | None,
+        typer.Argument(help="The text; default: all lines of standard input."),
     ] = None,
     beam: BeamOption = None,
     alpha: AlphaOption = None,
@@ -49,28 +50,26 @@ def translate(
         int | None, typer.Option(help="How many translations of each line, one a line.")
     ] = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Draw at random, with a beam of 1.")
+        bool, typer.Option("--sample", help="Sample tokens at random, with a beam of 1.")
     ] = False,
     temperature: Annotated[
-        float | None, typer.Option(help="Of samples: above 1 for more surprising ones.")
+        float | None, typer.Option(help="Temperature of sampling; above 1: more diverse.")
     ] = None,
     top_k: Annotated[
-        int | None, typer.Option(help="Sample among so many likeliest tokens.")
+        int | None, typer.Option(help="Sample among the k most probable tokens.")
     ] = None,
     top_p: Annotated[
         float | None,
-        typer.Option(help="Sample among the likeliest that have this probability."),
+        typer.Option(help="Sample among the most probable tokens that sum to this probability."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed draws the same samples.")] = None,
-    prefix: Annotated[
-        str | None, typer.Option(help="What every translation has to begin with.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same samples.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="The beginning of every translation.")] = None,
     split_sentences: Annotated[
         str | None,
         typer.Option(
             metavar="LANGUAGE",
             help="Split each line into sentences by the rules of a language (en, de, ko, …), and "
-            "put their translations together.",
+            "join their translations.",
         ),
     ] = None,
     device: DeviceOption = "auto",
@@ -78,8 +77,8 @@ def translate(
     engine: Annotated[
         str | None,
         typer.Option(
-            help="readable or fast: the same in less time, of a transformer; the recipe's if not "
-            "given, readable with --package."
+            help="readable or fast: the same in less time, for a transformer; default: the "
+            "recipe's, readable with --package."
         ),
     ] = None,
     workers: Annotated[
@@ -87,8 +86,8 @@ def translate(
         typer.Option(
             min=1,
             max=64,
-            help="Processes that translate standard input. If not given, 2 on a processor for "
-            "4,000 lines or more; so many are read before the first is translated.",
+            help="Number of processes that translate standard input. Default: 2 on a CPU for "
+            "4,000 lines or more; that many are read before the first is translated.",
         ),
     ] = None,
     package: PackageOption = None,
@@ -97,9 +96,9 @@ def translate(
 
     A line is translated as one sentence: of several on a line, a model that was trained on single
     sentences loses some, and --split-sentences splits them first.
-    A line that cannot be translated costs itself alone: its translation is empty, and a sentence on
-    standard error says why. A text of any length is translated as it is read, a thousand
-    lines at a time, in order.
+    A line that cannot be translated does not affect the others: its translation is empty, and a
+    sentence on standard error says why. A text of any length is translated while it is read, a
+    thousand lines at a time, in order.
     """
     with one_sentence():
         if package and (workers or 1) > 1:
@@ -119,15 +118,15 @@ def translate(
         )  # fmt: skip
         translator = LineTranslator(opened, search, prefix, precision, split_sentences)
         if text is None:
-            if getattr(sys.stdin, "name", None) == os.devnull:  # as `main` has put it in its place
+            if getattr(sys.stdin, "name", None) == os.devnull:  # `main` has replaced it
                 raise InputError("standard input is closed: give a text, or a file with <.")
             translate_stream(translator, lines_of(sys.stdin.buffer.readline), workers)
             return
         text = text.strip() or text
         if "\n" in text:
             raise InputError(
-                f"the text has {len(text.splitlines())} lines: a sentence is one, and several come "
-                "from standard input, one a line."
+                f"the text has {len(text.splitlines())} lines, it must be one sentence: several "
+                "come from standard input, one a line."
             )
         if len(text.encode()) < LONGEST_NAME and Path(text).is_file():
             typer.echo(f"{text} is a file; its name was translated, not its lines.", file=SCREEN)
@@ -143,7 +142,7 @@ def translate(
 def translate_stream(
     translator: LineTranslator, lines: Iterator[bytes], workers: int | None
 ) -> None:
-    """Translate line by line; what is wrong with a line is told beside it."""
+    """Translate line by line; report on standard error what is wrong with a line."""
     # On a terminal alone, and not among the translations.
     hidden, number = True if sys.stdout.isatty() else None, 0
     with tqdm(unit=" lines", disable=hidden, dynamic_ncols=True, file=SCREEN) as bar:
@@ -162,15 +161,15 @@ def translate_stream(
 
 
 def listed(words: Sequence[str]) -> str:
-    """Some words as one reads them; of many, the first."""
+    """Join words for a message; of many, only the first."""
     return ", ".join(map(repr, words[:MOST])) + (", …" if len(words) > MOST else "")
 
 
 def searching(search: Search, **changes: Any) -> Search:
-    """A search with other settings, where they are given.
+    """Make a search with the settings that are given changed.
 
     Raises:
-        InputError: if there is no such search.
+        InputError: if the settings are not those of a search.
     """
     return replace(search, **{name: value for name, value in changes.items() if value is not None})
 
@@ -179,10 +178,10 @@ def searching(search: Search, **changes: Any) -> Search:
 def evaluate(
     run: RunArgument,
     corpus: Annotated[
-        str | None, typer.Option(help="The corpus; the one trained on if not given.")
+        str | None, typer.Option(help="The corpus; default: the one of the training.")
     ] = None,
     split: Annotated[
-        str | None, typer.Option(help="The split; the corpus's first test split if not given.")
+        str | None, typer.Option(help="The split; default: the corpus's first test split.")
     ] = None,
     beam: BeamOption = None,
     alpha: AlphaOption = None,
@@ -199,7 +198,7 @@ def evaluate(
         data = load_corpus(
             opened.recipe.corpus if corpus is None else corpus, opened.recipe.languages
         )
-        require_text(data.name)  # a path may have more in it than what was given
+        require_text(data.name)  # a path may contain more than the argument
         name = data.test_split if split is None else split
         if name != "train" and "train" in data.splits:
             tell_overlap(data, name)
@@ -215,10 +214,10 @@ def evaluate(
 
 
 def tell_overlap(corpus: Corpus, name: str) -> None:
-    """Say how many pairs of a split stand in the training split, too: they were not unseen."""
+    """Report how many pairs of a split are also in the training split, and thus not unseen."""
     pairs, seen = set(corpus.split(name)), 0
-    with suppress(InputError):  # a training split that cannot be read is no reason not to score
+    with suppress(InputError):  # an unreadable training split does not prevent the evaluation
         seen = len(pairs.intersection(corpus.split("train")))
     if seen:
-        told = f"{seen:,} of {len(pairs):,} different pairs in {name} stand in train, too."
+        told = f"{seen:,} of {len(pairs):,} different pairs in {name} are also in train."
         typer.echo(told, file=SCREEN)

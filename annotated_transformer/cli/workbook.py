@@ -1,7 +1,7 @@
-"""What the workbook adds to the command line: its commands, and how a package of one's own is used.
+"""The workbook's part of the command line: its commands, and runs with a reader's own package.
 
 This package imports nothing of the workbook. It finds what is installed by entry points: those of
-``COMMANDS`` are commands, and that of ``LAUNCHERS`` runs a command with a package of one's own.
+``COMMANDS`` are commands, and that of ``LAUNCHERS`` runs a command with a reader's own package.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def launcher() -> Callable[..., Any]:
-    """What runs a command with a package of one's own.
+    """Return the function that runs a command with a reader's own package.
 
     Raises:
         InputError: if the workbook is not installed.
@@ -35,10 +35,10 @@ def launcher() -> Callable[..., Any]:
 
 
 def missing(name: str) -> InputError:
-    """What to say if something is asked for that comes with the workbook, which is not there."""
-    there = find_spec("transformer_workbook") is not None  # but installed before it had commands
+    """Make the message for something that needs the workbook, which is not available."""
+    there = find_spec("transformer_workbook") is not None  # installed before it had commands
     state, remedy = (
-        ("has to be installed again", "--force-reinstall ")
+        ("must be installed again", "--force-reinstall ")
         if there
         else ("is not installed here", "")
     )

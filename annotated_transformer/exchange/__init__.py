@@ -1,8 +1,8 @@
-"""Exchange: models handed over to programs of others, and taken from them.
+"""Exchange: models exported to other programs, and imported from them.
 
-Import from here. Inside, each upon those before: ``marian`` (the names and the order of Marian's
-weights), ``model_folder`` (what every handed-over folder has), ``to_marian``,
-``to_ctranslate2``, ``marian_files`` (those of a published model), ``from_marian``.
+Import from here. Each module uses only those before it: ``marian`` (names and order of Marian's
+weights), ``model_folder`` (the files of every exported folder), ``to_marian``,
+``to_ctranslate2``, ``marian_files`` (the files of a published model), ``from_marian``.
 """
 
 from annotated_transformer.exchange.from_marian import import_marian

@@ -1,4 +1,4 @@
-"""From Marian: a published translation model of Hugging Face's Marian classes as a run of ours."""
+"""From Marian: import a published model of Hugging Face's Marian classes as a run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,19 +31,19 @@ OTHER_NAMES = {
     "model.decoder.embed_tokens.weight": ["model.shared.weight", "lm_head.weight"],
     "lm_head.weight": ["model.decoder.embed_tokens.weight", "model.shared.weight"],
 }
-"""Under which other name a matrix may be stored that serves in several places."""
+"""The other names under which a shared matrix may be stored."""
 
 
 def import_marian(source: Path, folder: Path) -> Run:
-    """Make a run in an empty folder of a model in the layout in which OPUS-MT is published.
+    """Make a run, in an empty folder, from a model in the layout of OPUS-MT.
 
     That is a folder with ``config.json``, ``model.safetensors`` or ``pytorch_model.bin``,
-    ``source.spm``, ``target.spm``, ``vocab.json``, and ``target_vocab.json`` where the languages
-    have a vocabulary each. The logits are the same, to rounding. The run translates; its training
-    cannot go on.
+    ``source.spm``, ``target.spm``, ``vocab.json``, and ``target_vocab.json`` where each language
+    has its own vocabulary. The logits are the same, up to rounding. The run translates; its
+    training cannot be resumed.
 
     Raises:
-        InputError: if there is something in the folder already, a file is missing or damaged, our
+        InputError: if the folder is not empty, a file is missing or damaged, our
             Transformer cannot compute such a model, or sentencepiece is not installed.
     """
     require_empty(folder)
@@ -68,8 +68,8 @@ def import_marian(source: Path, folder: Path) -> Run:
 
 
 def _sizes(settings: MarianSettings, one_numbering: bool) -> dict[str, Any]:
-    """The sizes of our Transformer, by the names in its configuration."""
-    # Where the output has a matrix of its own, theirs has a table each for source and target.
+    """Return the sizes of our Transformer, by their names in its configuration."""
+    # Where the output has its own matrix, theirs has separate tables for source and target.
     one_table = settings.share_encoder_decoder_embeddings and settings.tie_word_embeddings
     return {
         "d_model": settings.d_model,
@@ -80,7 +80,7 @@ def _sizes(settings: MarianSettings, one_numbering: bool) -> dict[str, Any]:
         "dropout": settings.dropout,
         "max_length": settings.max_position_embeddings,
         "share_embeddings": one_table and one_numbering,
-        # Our embeddings are always scaled: where theirs are not, the output needs its own matrix.
+        # Our embeddings are always scaled: if theirs are not, the output needs its own matrix.
         "tie_output": settings.tie_word_embeddings and settings.scale_embedding,
     }
 
@@ -91,7 +91,7 @@ def _weights(
     sides: Mapping[str, Side],
     embedding_scale: float,
 ) -> dict[str, Float[Tensor, "..."]]:
-    """Their weights by our names, for vectors in our order and tokens with our numbers."""
+    """Rename their weights, and reorder dimensions and tokens, for our model."""
     with torch.device("meta"):
         wanted = {name: list(p.shape) for name, p in Transformer(config).named_parameters()}
     names, found, weights = marian_names(config), {}, {}
@@ -103,7 +103,7 @@ def _weights(
     for name in sorted(theirs.keys() - set(names.values())):
         if "layer" in name:
             raise InputError(
-                f"{BRIEF.repr(name)} has no place in a model of the sizes in config.json."
+                f"{BRIEF.repr(name)} does not belong to a model of the sizes in config.json."
             )
     for our, their in names.items():
         weight = _find(theirs, their)
@@ -115,7 +115,7 @@ def _weights(
             raise InputError(f"{their} has the shape {[*weight.shape]}, it must be {wanted[our]}.")
         found[our] = weight.float()
         if not found[our].isfinite().all():
-            raise InputError(f"{their} has numbers that are nan or inf, all must be finite.")
+            raise InputError(f"{their} contains nan or inf, all numbers must be finite.")
     order = halves(config.d_model)
     _require_sinusoids(theirs, sinusoidal_encoding(config.max_length, config.d_model)[:, order])
     for our, weight in found.items():
@@ -128,7 +128,7 @@ def _weights(
 
 
 def _find(theirs: Mapping[str, Tensor], name: str) -> Tensor:
-    """A weight, by its name or by that of the one matrix that serves in several places."""
+    """Find a weight by its name, or by that of the matrix that it shares."""
     for other in (name, *OTHER_NAMES.get(name, ())):
         if other in theirs:
             return theirs[other]
@@ -144,4 +144,4 @@ def _require_sinusoids(
         if found is not None and not (
             found.shape == table.shape and torch.allclose(found.double(), table, atol=1e-3)
         ):
-            raise InputError(f"{name} is not sinusoidal, our Transformer would compute others.")
+            raise InputError(f"{name} is not sinusoidal, it must be for our Transformer.")

@@ -1,8 +1,8 @@
-"""Marian: which weight of Hugging Face's model is which of ours, and how its numbers are ordered.
+"""Marian: the correspondence between Hugging Face's weights and ours, and their order.
 
-A position has all its sines before all its cosines there; in the paper and here they take turns.
-So the d_model numbers of every vector stand in another order. Norms, attention and feed-forward
-networks do not care, as long as every weight that reads or writes such vectors follows.
+In Marian a position has all its sines before all its cosines; in the paper and here they alternate.
+So the d_model numbers of every vector are permuted. Norms, attention and feed-forward
+networks compute the same, as long as every weight that reads or writes such vectors is permuted.
 """
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 from annotated_transformer.transformer import TransformerConfig
 
 READERS = ("query", "key", "value", "inner", "tokens")
-"""Layers whose weights read such vectors, or list them: each is a row. The others write them."""
+"""Layers whose weights read such vectors, or list them as rows. The others write them."""
 
 ATTENTION = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
 FEED_FORWARD = {"feed_forward.inner": "fc1", "feed_forward.outer": "fc2"}
@@ -23,7 +23,7 @@ NORMS = {
 
 
 def marian_names(config: TransformerConfig) -> dict[str, str]:
-    """The name of each parameter of a Transformer, and the one that Hugging Face gives it."""
+    """Map the name of each parameter of a Transformer to the name in Hugging Face's model."""
     one = config.share_embeddings and config.tie_output
     table = "shared" if one else "decoder.embed_tokens"
     names = {
@@ -52,7 +52,7 @@ def marian_names(config: TransformerConfig) -> dict[str, str]:
 
 
 def halves(d_model: int) -> Int[Tensor, " d_model"]:
-    """Where each of their numbers stands in our vectors: first all even places, then all odd ones.
+    """Return where each of their dimensions is in our vectors: even indices first, then odd ones.
 
     >>> halves(6).tolist()
     [0, 2, 4, 1, 3, 5]
@@ -63,7 +63,7 @@ def halves(d_model: int) -> Int[Tensor, " d_model"]:
 def reordered(
     name: str, weight: Float[Tensor, "..."], order: Int[Tensor, " d_model"]
 ) -> Float[Tensor, "..."]:
-    """The weight of that name (ours), for vectors whose numbers stand in another order."""
+    """Permute the weight of that name (ours) for vectors in the other order."""
     layer, kind = name.split(".")[-2:]
     if name == "output.weight" or (layer in READERS and kind == "weight"):
         return weight[:, order]

@@ -1,4 +1,4 @@
-"""Marian's files: the settings, vocabularies and weights of a published model, as they are."""
+"""Marian's files: the settings, vocabularies and weights of a published model, unchanged."""
 
 import json
 from collections.abc import Mapping
@@ -27,21 +27,21 @@ REQUIRED = {
     "add_final_layer_norm": False,
     "static_position_embeddings": True,
 }
-"""What the settings have to be where they are given: there are Marian models of other kinds."""
+"""The required values of settings, if they are given: there are Marian models of other kinds."""
 
 ALIKE = ("layers", "attention_heads", "ffn_dim")
-"""What encoder and decoder have to have alike."""
+"""The settings in which encoder and decoder must agree."""
 
 
 @dataclass(frozen=True)
 class MarianSettings:
-    """The settings of Marian that decide what a Transformer computes, or how it searches."""
+    """The settings of Marian that determine what a Transformer computes, or how it searches."""
 
     d_model: Size
     encoder_layers: Annotated[Size, Field(le=1000)]
     encoder_attention_heads: Size
     encoder_ffn_dim: Size
-    # No sentence is longer, and a table of as many positions as there may be fills the memory.
+    # No sentence is longer, and a table of that many positions would fill the memory.
     max_position_embeddings: Annotated[Size, Field(le=100_000)]
     activation_function: Annotated[str, one_of(ACTIVATIONS)]
     pad_token_id: int
@@ -55,14 +55,14 @@ class MarianSettings:
 
 
 class Side(NamedTuple):
-    """The vocabulary of one side, and the number there of each of its tokens."""
+    """The vocabulary of one side, and the index there of each of its tokens."""
 
     vocabulary: SentencePieces
     numbers: Int[Tensor, " vocab"]
 
 
 def read_settings(source: Path) -> MarianSettings:
-    """What ``config.json`` says.
+    """Read the settings in ``config.json``.
 
     Raises:
         InputError: if it is missing or damaged, or our Transformer cannot compute such a model.
@@ -78,17 +78,17 @@ def read_settings(source: Path) -> MarianSettings:
         if ours != theirs:
             raise InputError(
                 f"encoder_{name} is {BRIEF.repr(ours)} and decoder_{name} is "
-                f"{BRIEF.repr(theirs)}: our Transformer has the same in both."
+                f"{BRIEF.repr(theirs)}: they must be the same in our Transformer."
             )
     known = {field.name for field in fields(MarianSettings)}
     return build(MarianSettings, {name: given[name] for name in known & given.keys()})
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The values by name in a file.
+    """Read a JSON object.
 
     Raises:
-        InputError: if there is no such file, or it holds anything else.
+        InputError: if there is no such file, or it contains anything else.
     """
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
@@ -100,12 +100,12 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_side(source: Path, model: str, listed: str, settings: MarianSettings) -> Side:
-    """A vocabulary whose special tokens stand where ours do, the others behind them in order.
+    """Read a vocabulary; its special tokens get our ids, the others follow in order.
 
     ``BOS`` is the token with which their decoder starts.
 
     Raises:
-        InputError: if a file is missing or damaged, or says other than the settings.
+        InputError: if a file is missing or damaged, or contradicts the settings.
     """
     numbers = _read_numbers(source / listed)
     names = {number: token for token, number in numbers.items()}
@@ -139,9 +139,9 @@ def _read_numbers(path: Path) -> dict[str, int]:
     for token, number in numbers.items():
         if not is_utf8(token):
             raise InputError(f"{path} has the token {BRIEF.repr(token)}, it must be UTF-8.")
-        if type(number) is not int:  # true is one, too, and 1.0 equals one
+        if type(number) is not int:  # isinstance would accept True, and 1.0 equals 1
             said = f"{BRIEF.repr(number)} of {BRIEF.repr(token)}"
-            raise InputError(f"{path} says {said}, it must be a whole number.")
+            raise InputError(f"{path} says {said}, it must be an integer.")
     if sorted(numbers.values()) != [*range(len(numbers))] or not (
         {"<pad>", "</s>", "<unk>"} <= numbers.keys()
     ):
@@ -152,10 +152,10 @@ def _read_numbers(path: Path) -> dict[str, int]:
 
 
 def read_weights(source: Path) -> dict[str, Float[Tensor, "..."]]:
-    """The weights by their names, of ``model.safetensors`` or else of ``pytorch_model.bin``.
+    """Read the weights by name, from ``model.safetensors`` or else from ``pytorch_model.bin``.
 
     Raises:
-        InputError: if there are none, or the file holds anything else.
+        InputError: if there are none, or the file contains anything else.
     """
     stored, pickled = source / "model.safetensors", source / "pytorch_model.bin"
     path = stored if stored.exists() else pickled
@@ -165,7 +165,7 @@ def read_weights(source: Path) -> dict[str, Float[Tensor, "..."]]:
             if path is stored
             else torch.load(pickled, map_location=CPU, weights_only=True)
         )
-    except Exception as error:  # what a damaged pickle raises is whatever its bytes call
+    except Exception as error:  # a damaged pickle may raise any exception
         told = str(error).partition("\n")[0]
         raise InputError(f"the weights in {source} cannot be read ({told}).") from error
     if not isinstance(found, Mapping):
@@ -183,7 +183,7 @@ def read_weights(source: Path) -> dict[str, Float[Tensor, "..."]]:
 
 
 def _is_plain(weight: object) -> bool:
-    """Whether it is a tensor whose numbers are there, one by one, with a fraction."""
+    """Tell whether it is a dense tensor of floating-point numbers."""
     return (
         isinstance(weight, Tensor)
         and weight.is_floating_point()

@@ -1,4 +1,4 @@
-"""Model folders: what an engine can compute, and the files that each of its folders has."""
+"""Model folders: what an engine can compute, and the files that every exported folder has."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -15,13 +15,13 @@ from annotated_transformer.transformer import Transformer
 def write_model_folder(
     run: Run, folder: Path, write: Callable[[Path, Transformer], None], readme: str
 ) -> None:
-    """Fill an empty folder with what ``write`` writes, both tokenizers and a ``README.md``.
+    """Fill an empty folder with the files of ``write``, both tokenizers and a ``README.md``.
 
-    ``source.json`` and ``target.json`` cut and join texts; the library *tokenizers* reads them. Of
-    sentence pieces it is ``source.spm`` and ``target.spm``, for the library *sentencepiece*.
+    ``source.json`` and ``target.json`` split and join texts; the library *tokenizers* reads them.
+    For sentence pieces they are ``source.spm`` and ``target.spm``, for the library *sentencepiece*.
 
     Raises:
-        InputError: if there is something in the folder already, or no weights yet.
+        InputError: if the folder is not empty, or there are no weights yet.
     """
     require_empty(folder)
     model = cast(Transformer, run.model)
@@ -53,26 +53,26 @@ KNOWN: dict[str, Collection[Any] | None] = {
     "share_embeddings": None,
     "tie_output": None,
 }
-"""The settings of a Transformer that every engine can express, with their values, if not all."""
+"""The settings of a Transformer that every engine supports, with the values if not all."""
 
 
 def require_settings(
     run: Run, engine: str, *, pieces: bool = False, **known: Collection[Any]
 ) -> None:
-    """Make sure that an engine can compute the model of a run: a Transformer with such settings.
+    """Refuse the model of a run that an engine cannot compute.
 
-    Its heads have to cut d_model into equal parts, one for each head of keys and values. ``known``
-    are the values of settings of which the engine has fewer than others; ``pieces``, whether it
-    can have texts that SentencePiece cuts.
+    It must be a Transformer whose heads split d_model into equal parts, one for each head of keys
+    and values. ``known`` has the values of settings of which the engine supports only some;
+    ``pieces`` tells whether it supports the tokens of SentencePiece.
 
     Raises:
-        InputError: if it is another model, or it has what the engine cannot express.
+        InputError: if it is another model, or has a setting that the engine does not support.
     """
     if not pieces and any(
         isinstance(vocabulary, SentencePieces) for vocabulary in run.vocabularies
     ):
         raise InputError(
-            f"{run.folder} has sentence pieces, {engine} can only have words or subwords of ours: "
+            f"{run.folder} has sentence pieces, {engine} supports only words or subwords of ours: "
             "export it --to marian, which keeps them."
         )
     if run.recipe.model != "transformer":

@@ -1,4 +1,4 @@
-"""To CTranslate2: a run as a folder that this engine, made for translating fast, computes with."""
+"""To CTranslate2: export a run for this engine, which is made for fast translation."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK
 from annotated_transformer.transformer import Embedding, Transformer
 
 NEVER = -1e9
-"""The logit of what is never produced."""
+"""The logit of tokens that are never produced."""
 
 README = """# A translation model for CTranslate2
 
@@ -87,12 +87,12 @@ for result, length in zip(found, lengths):
 
 
 def export_to_ctranslate2(run: Run, folder: Path) -> None:
-    """Write what ``ctranslate2.Translator`` loads, and ``translate.py``, into an empty folder.
+    """Write the files of ``ctranslate2.Translator``, and ``translate.py``, into an empty folder.
 
-    Greedy translations are the same as long as rounding does not decide between two tokens.
+    Greedy translations are the same unless rounding decides between two tokens.
 
     Raises:
-        InputError: if there is something in the folder already, no weights yet, CTranslate2 is
+        InputError: if the folder is not empty, there are no weights yet, CTranslate2 is
             not installed, or it cannot compute such a model.
     """
     require_library("ctranslate2")
@@ -114,7 +114,7 @@ def export_to_ctranslate2(run: Run, folder: Path) -> None:
 
 @torch.no_grad()
 def specification(model: Transformer) -> Any:
-    """The model in the terms of CTranslate2, without its vocabularies."""
+    """Describe the model in the terms of CTranslate2, without its vocabularies."""
     library = require_library("ctranslate2.specs")
     config, pre_norm = model.config, model.config.norm_position == "pre"
     activation = getattr(library.Activation, config.activation.upper())
@@ -155,7 +155,7 @@ def _layer(theirs: Any, ours: Any) -> None:
 
 
 def _attention(theirs: Any, ours: MultiHeadAttention, norm: nn.Module, *, own: bool) -> None:
-    """Queries stand beside keys and values where all three read the same vectors."""
+    """Copy attention; queries are joined with keys and values where all three read one input."""
     *projections, output = theirs.linear
     groups = [[ours.query, ours.key, ours.value]] if own else [[ours.query], [ours.key, ours.value]]
     for projection, group in zip(projections, groups, strict=True):

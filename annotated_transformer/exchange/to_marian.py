@@ -1,4 +1,4 @@
-"""To Marian: a run as a folder that ``transformers.MarianMTModel`` of Hugging Face loads."""
+"""To Marian: export a run for ``transformers.MarianMTModel`` of Hugging Face."""
 
 import json
 from dataclasses import replace
@@ -50,18 +50,18 @@ print(tokenizer.batch_decode(found, skip_special_tokens=True)[0])"""
 
 
 def export_to_marian(run: Run, folder: Path) -> None:
-    """Write what ``MarianMTModel.from_pretrained`` loads into an empty folder.
+    """Write the files of ``MarianMTModel.from_pretrained`` into an empty folder.
 
-    The logits are the same, to rounding. ``README.md`` there says how it translates a text. A model
-    of sentence pieces is written in the layout in which OPUS-MT is published.
+    The logits are the same, up to rounding. ``README.md`` there shows how to translate a text. A
+    model of sentence pieces is written in the layout of OPUS-MT.
 
     Raises:
-        InputError: if there is something in the folder already, no weights yet, or Marian cannot
+        InputError: if the folder is not empty, there are no weights yet, or Marian cannot
             compute such a model.
     """
     require_settings(run, "Marian", pieces=True, norm_position=("post",), positions=("sinusoidal",))
     config = run.recipe.make_config(*map(len, run.vocabularies))
-    if config.d_model % config.num_heads:  # d_k and d_v may be set, and the width be no sum of them
+    if config.d_model % config.num_heads:  # allowed if d_k and d_v are set
         raise InputError(
             f"d_model is {config.d_model}, Marian can only have a multiple of num_heads, "
             f"{config.num_heads}."
@@ -75,10 +75,10 @@ def export_to_marian(run: Run, folder: Path) -> None:
 
 
 def _order(vocabularies: Vocabularies) -> list[list[int]]:
-    """The ids of source and target, in the order of the numbers that their tokens have in Marian.
+    """List the ids of source and target in the order of their tokens' indices in Marian.
 
-    Of sentence pieces it is that of OPUS-MT: ``EOS``, ``UNK``, the pieces; and the token that pads
-    and begins, ``BOS``, which has one number in both and is the last of the shorter one.
+    For sentence pieces it is that of OPUS-MT: ``EOS``, ``UNK``, the pieces; and the token that pads
+    and begins, ``BOS``, which has one index in both and is the last of the shorter one.
     """
     if not isinstance(vocabularies.tgt, SentencePieces):
         return [[*range(len(vocabulary))] for vocabulary in vocabularies]
@@ -88,7 +88,7 @@ def _order(vocabularies: Vocabularies) -> list[list[int]]:
 
 
 def _listed(vocabularies: Vocabularies, order: list[list[int]]) -> dict[str, dict[str, Any]]:
-    """What ``MarianTokenizer`` reads beside the models of SentencePiece, by the names of files."""
+    """Make the files that ``MarianTokenizer`` reads beside the models of SentencePiece, by name."""
     names = {EOS: "</s>", BOS: "<pad>"}
     src, tgt = (
         {names.get(i, vocabulary.tokens([i])[0]): number for number, i in enumerate(ids)}
@@ -124,7 +124,7 @@ def _write(vocabularies: Vocabularies, folder: Path, model: Transformer) -> None
         weights[theirs] = weight.contiguous()
     weights["final_logits_bias"] = weights["final_logits_bias"][None]
     if config.share_embeddings and not config.tie_output:
-        # One matrix for both sides is the output's, too, there: so each side has its own.
+        # A matrix shared by both sides is shared with the output there, so each side gets its own.
         shared = weights["model.decoder.embed_tokens.weight"]
         weights["model.encoder.embed_tokens.weight"] = shared.clone()
     with replacing(folder / "model.safetensors") as new:
@@ -132,7 +132,7 @@ def _write(vocabularies: Vocabularies, folder: Path, model: Transformer) -> None
 
 
 def marian_settings(config: TransformerConfig) -> dict[str, Any]:
-    """What Hugging Face calls the settings of a Transformer."""
+    """Return the settings of a Transformer by Hugging Face's names."""
     settings = {
         "model_type": "marian",
         "architectures": ["MarianMTModel"],

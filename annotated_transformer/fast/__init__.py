@@ -1,9 +1,9 @@
-"""Fast training and translating: the mathematics of the readable modules, for the processor.
+"""Fast training and translation: the computations of the readable modules, faster on a CPU.
 
-Import from here. Each lever is a room: ``products`` (of matrices), ``dropout`` (from cheap random
-bits), ``attention`` (written out where sentences are short), ``output_loss`` (the loss together
-with the output layer). ``twin`` puts them where the readable modules are, to train (``trainer``)
-or to translate.
+Import from here. Each module has one optimisation: ``products`` (of matrices), ``dropout`` (from
+cheap random bits), ``attention`` (written out for short sentences), ``output_loss`` (the loss
+together with the output layer). ``twin`` replaces the readable modules by them, to train
+(``trainer``) or to translate.
 """
 
 from annotated_transformer.fast.trainer import FastTrainer, require_fast

@@ -1,4 +1,4 @@
-"""Attention for short sentences: written out, it beats the fused kernel of PyTorch."""
+"""Attention for short sentences: written out, it is faster than the fused kernel of PyTorch."""
 
 import math
 from typing import Any
@@ -12,27 +12,27 @@ from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.devices import CPU
 
 SHORT = {torch.bfloat16: 128, torch.float32: 48}
-"""For each number format, the most keys with which this takes less time, on a processor."""
+"""For each number format, the largest number of keys for which this is faster on a CPU."""
 
 
 class WrittenOut(torch.autograd.Function):
     """The same attention, one operation at a time, with its gradients.
 
-    PyTorch's softmax of rows is made for long ones; these have a dozen numbers. That of columns
-    takes a dozen of them at once, so every query has one here. Products are rounded to the format
-    of what is given, and the softmax has at least 32 bits.
+    PyTorch's softmax over rows is optimised for long ones; these have a dozen numbers. Its softmax
+    over columns handles a dozen of them at once, so every query has a column here. Products are
+    rounded to the format of the input, and the softmax has at least 32 bits.
     """
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        """The weighted sum of the values."""
+        """Compute the weighted sum of the values."""
         query, key, value = (x.contiguous() for x in (query, key, value))  # each is used twice
         scores = (key @ query.mT).to(torch.promote_types(query.dtype, torch.float32))
         scores /= math.sqrt(query.size(-1))
         if mask is not None:
             scores += torch.where(mask.mT, 0.0, -torch.inf).to(scores)
         weights = scores.softmax(-2).to(query.dtype)
-        # Of a query that may attend to nothing they are no numbers: they become 0.
+        # For a query that may attend to no key they are nan: they become 0.
         if mask is not None and not (sees := mask.any(-1, keepdim=True)).all():
             weights = weights.masked_fill(~sees.mT, 0)
         ctx.save_for_backward(query, key, value, weights)
@@ -41,7 +41,7 @@ class WrittenOut(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        """The gradients of query, key and value: those of scores are αⱼ (gⱼ − Σₖ αₖ gₖ)."""
+        """Compute the gradients of query, key and value: those of scores are αⱼ (gⱼ − Σₖ αₖ gₖ)."""
         query, key, value, weights = ctx.saved_tensors
         gradient = gradient.contiguous()
         slopes = (value @ gradient.mT).to(torch.promote_types(query.dtype, torch.float32))
@@ -53,7 +53,7 @@ class WrittenOut(torch.autograd.Function):
 
 
 class FastAttention(ScaledDotProductAttention):
-    """The same attention, written out where there are few keys."""
+    """The same attention, written out if there are few keys."""
 
     def forward(
         self,
@@ -62,7 +62,7 @@ class FastAttention(ScaledDotProductAttention):
         value: Float[Tensor, "*batch key d_v"],
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query d_v"]:
-        """The weighted sum of the values, one for every query."""
+        """Compute the weighted sum of the values for every query."""
         short = SHORT.get(query.dtype, 0) if query.device.type == CPU else 0
         if not 0 < key.size(-2) <= short:
             return super().forward(query, key, value, mask)

@@ -1,7 +1,7 @@
-"""The loss together with the output layer: a table of batch × vocabulary is never made.
+"""The loss together with the output layer: the (batch × vocabulary) logits are never stored.
 
-The tokens go through in chunks, and the gradient is made on the way forward, while a chunk's
-probabilities are at hand. What is kept of them is as small as the layer's input and its weights.
+The tokens are processed in chunks, and the gradient is computed in the forward pass, while a
+chunk's probabilities are available. What is stored is as small as the layer's input and weights.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from annotated_transformer.inputs import require_ids
 from annotated_transformer.tokens import PAD
 
 CHUNK, LARGE_CHUNK = 512, 4096
-"""Tokens at a time: their logits should fit into a processor's cache, or fill an accelerator."""
+"""Tokens in a chunk: their logits should fit into a CPU's cache, or fill an accelerator."""
 
 
 def surprisal(
@@ -29,7 +29,7 @@ def surprisal(
     weight: Float[Tensor, "vocab d_model"],
     bias: Float[Tensor, " vocab"],
 ) -> Float[Tensor, " tokens"]:
-    """−log p of the targets, from p itself; where it vanished, from their logits h Wᵀ + b."""
+    """Compute −log p of the targets, from p; where p underflows, from their logits h Wᵀ + b."""
     nats = -chosen.to(torch.promote_types(chosen.dtype, torch.float32)).log()
     vanished = chosen < torch.finfo(chosen.dtype).tiny
     if vanished.any():
@@ -42,15 +42,15 @@ class OutputLoss(torch.autograd.Function):
     """Smoothed cross-entropy of h Wᵀ + b, summed over real tokens, with its gradients.
 
     With p = softmax(z), z = h Wᵀ + b and V words, the loss of a token y is
-    −log p_y + ε z_y − ε mean(z), and its gradient p − (1 − ε) one-hot(y) − ε / V. What belongs to
-    the uniform part needs no table: mean(z) = h · mean(W) + mean(b).
+    −log p_y + ε z_y − ε mean(z), and its gradient p − (1 − ε) one-hot(y) − ε / V. The uniform part
+    needs no logits: mean(z) = h · mean(W) + mean(b).
     """
 
     @staticmethod
     def forward(
         ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, target: Tensor, smoothing: float
     ) -> Tensor:
-        """The loss; its gradients are kept."""
+        """Compute the loss; its gradients are stored."""
         vocab, dtype = weight.size(0), weight.dtype
         rounded, uniform = weight.to(hidden.dtype), weight.mean(0)
         shift = bias.to(hidden.dtype)
@@ -71,7 +71,7 @@ class OutputLoss(torch.autograd.Function):
             into_bias += p.sum(0)
             into_real[part] = linear(p, rounded.t())
             product = transposed_product(p, h)
-            # In the layout of the first product: what lies otherwise takes far longer to add.
+            # In the layout of the first product: adding in another layout takes far longer.
             into_weight = into_weight.add_(product) if start else product.to(dtype)
         total -= smoothing * (real.to(dtype) @ uniform + bias.mean()).sum()
         into_real -= (smoothing * uniform).to(hidden.dtype)
@@ -85,7 +85,7 @@ class OutputLoss(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        """The gradients that were kept."""
+        """Return the stored gradients."""
         into_hidden, into_weight, into_bias = ctx.saved_tensors
         factor = gradient.to(into_hidden.dtype)
         return into_hidden * factor, into_weight * gradient, into_bias * gradient, None, None
@@ -97,7 +97,7 @@ def output_loss(
     target: Int[Tensor, "batch tgt"],
     smoothing: float = 0.0,
 ) -> Float[Tensor, ""]:
-    """:func:`smoothed_cross_entropy` of ``output(hidden)``.
+    """Compute :func:`smoothed_cross_entropy` of ``output(hidden)``.
 
     Raises:
         InputError: if the smoothing is outside [0, 1), or the targets are not ids of that shape.

@@ -1,4 +1,4 @@
-"""Products of matrices: by the faster library, and in 16 bits where that is asked for."""
+"""Matrix products: by the faster library, and in 16 bits if asked for."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ def linear(
     weight: Float[Tensor, "outer inner"],
     bias: Float[Tensor, " outer"] | None = None,
 ) -> Float[Tensor, "*batch outer"]:
-    """x Wᵀ + b, through oneDNN where a processor has it.
+    """Compute x Wᵀ + b, through oneDNN if it supports the CPU.
 
-    PyTorch leaves float32 to MKL, which on AMD's processors with AVX-512 takes about twice as long;
-    elsewhere as long. In 16 bits it writes b into every row first, which here is added on the way.
+    PyTorch uses MKL for float32, which on AMD's CPUs with AVX-512 takes about twice as long,
+    and elsewhere as long. In 16 bits it writes b into every row first, which here is added later.
     """
     if x.device.type == CPU and onednn_multiplies(x.dtype):
         return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
@@ -26,7 +26,7 @@ def linear(
 
 
 def onednn_multiplies(dtype: torch.dtype) -> bool:
-    """Whether oneDNN is there, and multiplies numbers of that format on this processor."""
+    """Tell whether oneDNN is available, and multiplies numbers of that format on this CPU."""
     if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return False
     if dtype == torch.bfloat16:
@@ -37,9 +37,9 @@ def onednn_multiplies(dtype: torch.dtype) -> bool:
 def transposed_product(
     rows: Float[Tensor, "batch outer"], others: Float[Tensor, "batch inner"]
 ) -> Float[Tensor, "outer inner"]:
-    """rowsᵀ · others; in 32 bits both are copied for oneDNN, which pays where MKL is slow.
+    """Compute rowsᵀ · others; in 32 bits both are copied for oneDNN, where MKL is slow.
 
-    Of two copies it makes the second with less work, so that the wider matrix stands there.
+    The second copy is the cheaper one, so the wider matrix is second.
     """
     if rows.dtype == torch.float32 and torch.backends.cpu.get_cpu_capability() == "AVX512":
         if rows.size(1) > others.size(1):
@@ -53,7 +53,7 @@ class Product(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
-        """The product, in that format."""
+        """Compute the product, in that format."""
         ctx.formats = x.dtype, weight.dtype
         x, weight = x.to(dtype), weight.to(dtype)
         ctx.save_for_backward(x, weight)
@@ -61,18 +61,18 @@ class Product(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        """The gradients of x, W and b."""
+        """Compute the gradients of x, W and b."""
         x, weight = ctx.saved_tensors
         of_x, of_weight = ctx.formats
         rows = gradient.flatten(0, -2)
         into_weight = transposed_product(rows, x.flatten(0, -2))
         into_bias = rows.sum(0)
-        into_x = linear(rows, weight.t()).view_as(x)  # of the rows: PyTorch folds no batch here
+        into_x = linear(rows, weight.t()).view_as(x)  # as rows: PyTorch folds no batch here
         return into_x.to(of_x), into_weight.to(of_weight), into_bias.to(of_weight), None
 
 
 class RoundedLinear(nn.Module):
-    """A linear layer to translate with: its weights are rounded once, and have no gradients."""
+    """A linear layer for translating: its weights are rounded once, and have no gradients."""
 
     weight: Tensor
     bias: Tensor
@@ -83,7 +83,7 @@ class RoundedLinear(nn.Module):
             self.register_buffer(name, parameter.detach().to(dtype), persistent=False)
 
     def forward(self, x: Float[Tensor, "*batch inner"]) -> Float[Tensor, "*batch outer"]:
-        """x Wᵀ + b."""
+        """Compute x Wᵀ + b."""
         return linear(x.to(self.weight.dtype), self.weight, self.bias)
 
 
@@ -96,7 +96,7 @@ class FastLinear(nn.Linear):
         self.weight, self.bias, self.dtype = layer.weight, layer.bias, dtype
 
     def forward(self, x: Float[Tensor, "*batch inner"]) -> Float[Tensor, "*batch outer"]:
-        """x Wᵀ + b."""
+        """Compute x Wᵀ + b."""
         product: Tensor = Product.apply(  # type: ignore[no-untyped-call]
             x, self.weight, self.bias, self.dtype
         )

@@ -1,4 +1,4 @@
-"""The fast trainer: it takes the steps of the readable one in less time."""
+"""The fast trainer: the steps of the readable trainer in less time."""
 
 from functools import partial
 from typing import Any
@@ -14,26 +14,26 @@ from annotated_transformer.transformer import Transformer
 
 
 def require_fast(model: Transformer) -> None:
-    """Refuse a model with what a twin does not know.
+    """Refuse a model with features that a twin does not support.
 
     Raises:
         InputError: if it has an auxiliary loss, or buffers that are saved.
     """
     if hasattr(model, "auxiliary_loss") or buffers_of(model):
         raise InputError(
-            f"{type(model).__name__} has an auxiliary loss, or buffers that are saved: the fast "
-            "engine has neither, take the readable one."
+            f"{type(model).__name__} has an auxiliary loss, or buffers that are saved, which the "
+            "fast engine does not support: use the readable one."
         )
 
 
 class FastTrainer(Trainer):
-    """A :class:`Trainer` of a Transformer whose steps are made by a fast twin of the model.
+    """A :class:`Trainer` of a Transformer whose steps are computed by a fast twin of the model.
 
     Weights, optimiser, average and checkpoints are those of the readable model. In 16 bits, weights
-    are rounded for the products of a step and activations are kept rounded; what is updated has all
-    its bits.
+    are rounded for the products of a step and activations are stored rounded; the weights that are
+    updated keep all their bits.
 
-    Source: weights of which the originals keep their bits: Micikevicius et al. 2018, section 3.1.
+    Source: weights in full precision: Micikevicius et al. 2018, section 3.1.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class FastTrainer(Trainer):
 
         Raises:
             InputError: if the precision is unknown, or the model has an auxiliary loss or saved
-                buffers, which the twin does not know.
+                buffers, which the twin does not support.
         """
         require_fast(model)
         dtype = format_of(model, precision)
@@ -58,7 +58,7 @@ class FastTrainer(Trainer):
         self.twin = fast_twin(model, dtype)
 
     def logits(self, part: AnyBatch) -> Tensor:
-        """What the logits of every next token are made of, (batch, tgt, d_model)."""
+        """Compute the inputs of the output layer, (batch, tgt, d_model)."""
         self.twin.train(self.model.training)
         hidden: Tensor = self.twin(*part.inputs)
         return hidden

@@ -18,7 +18,7 @@ REPLACED = (nn.Linear, nn.Dropout, ScaledDotProductAttention)
 
 
 def format_of(model: Transformer, precision: str) -> torch.dtype:
-    """The number format of a twin: that of the model's weights, unless it is to have 16 bits.
+    """Return the number format of a twin: that of the model's weights, or 16 bits if asked for.
 
     Raises:
         InputError: if the precision is unknown.
@@ -28,13 +28,13 @@ def format_of(model: Transformer, precision: str) -> torch.dtype:
 
 
 def fast_translator(model: Transformer, precision: str = "float32") -> Transformer:
-    """A Transformer that translates as the model does, in less time.
+    """Make a Transformer that translates like the model, in less time.
 
-    It is a copy, whose products have weights that are rounded here, once: what becomes of the model
-    later does not reach it.
+    It is a copy whose weights are rounded here, once: later changes of the model
+    do not affect it.
 
     Raises:
-        InputError: if the precision is unknown, or a part is none that can be replaced.
+        InputError: if the precision is unknown, or a module cannot be replaced.
     """
     dtype, copy = format_of(model, precision), deepcopy(model).requires_grad_(False)
     twin = fast_twin(copy, dtype, RoundedLinear)
@@ -47,22 +47,21 @@ def fast_twin(
     dtype: torch.dtype,
     linear: Callable[[nn.Linear, torch.dtype], nn.Module] = FastLinear,
 ) -> Transformer:
-    """A Transformer made of fast modules, whose parameters *are* those of the model.
+    """Make a Transformer of fast modules whose parameters *are* those of the model.
 
-    It computes in that number format, embeddings and the weights of norms excepted, and instead of
-    logits it gives the vectors that they are made of. ``linear`` makes what stands for a linear
-    layer.
+    It computes in that number format, except for embeddings and the weights of norms, and returns
+    the vectors from which logits are made. ``linear`` makes the replacement of a linear layer.
 
     Raises:
-        InputError: if a part is of a class that was derived from one of those replaced.
+        InputError: if a module belongs to a subclass of one that is replaced.
     """
     for name, part in model.named_modules():
         if isinstance(part, REPLACED) and type(part) not in REPLACED:
             raise InputError(
-                f"{name} is a {type(part).__name__}, which has no fast one: take the readable "
+                f"{name} is a {type(part).__name__}, which has no fast version: use the readable "
                 "engine."
             )
-    # What is in the memo is not copied: parameters, tables of positions, and the output layer.
+    # The memo prevents copying: parameters, tables of positions, and the output layer.
     shared = [*model.parameters(), *model.buffers(), model.output]
     twin: Transformer = deepcopy(model, {id(each): each for each in shared})
     twin.output = nn.Identity()  # type: ignore[assignment]
@@ -71,7 +70,7 @@ def fast_twin(
         return x.to(dtype)
 
     def as_its_weights(norm: nn.Module, given: tuple[Tensor]) -> Tensor:
-        # LayerNorm alone, and on a processor alone, takes an input in another format than its own.
+        # Only LayerNorm, and only on a CPU, takes an input in another format than its weights.
         is_mixed = isinstance(norm, nn.LayerNorm) and given[0].device.type == CPU
         return given[0] if is_mixed else given[0].to(next(norm.parameters()))
 

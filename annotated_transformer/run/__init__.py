@@ -1,11 +1,11 @@
 """Training runs: a recipe, the folder of a run, and the loop that trains it.
 
-Import from here. Inside, each upon those before: ``files`` (never half-written), ``screen``,
-``sentences`` (of a line), ``sentence_pieces`` (the vocabularies of others), ``footprint`` (memory),
-``recipe``, ``presets``, ``encoded`` (text as ids), ``description`` (what a folder says of itself),
+Import from here. Each module uses only those before it: ``files`` (never half-written), ``screen``,
+``sentences`` (of a line), ``sentence_pieces`` (vocabularies of SentencePiece), ``footprint``
+(memory), ``recipe``, ``presets``, ``encoded`` (text as ids), ``description`` (of a run),
 ``checkpoint``, ``learning_curve``, ``interruption``, ``preparation`` (of a training), ``folder``
-(the run), ``lines`` (what it translates), ``web`` (a run for a page), ``processes`` (many that
-train one run), ``loop`` (its training).
+(the run), ``lines`` (translation line by line), ``web`` (a run for a web page), ``processes``
+(several that train one run), ``loop`` (its training).
 """
 
 from annotated_transformer.run.folder import Run

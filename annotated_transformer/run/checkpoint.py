@@ -1,4 +1,4 @@
-"""Checkpoints: weights, and all that a training needs to go on, in files never half-written."""
+"""Checkpoints: the weights and the state that a training needs to resume, never half-written."""
 
 import json
 import re
@@ -22,18 +22,18 @@ from annotated_transformer.training import Trainer, buffers_of, tensors_of
 def save_checkpoint(
     path: Path, tensors: Mapping[str, Tensor], progress: Mapping[str, Any] | None = None
 ) -> None:
-    """Write tensors and, as JSON in the same file's header, the progress that belongs to them.
+    """Write tensors and, as JSON in the same file's header, the progress of the training.
 
     They are bound to the run in whose folder they are.
 
     Raises:
-        OSError: if they cannot be written; what was there before stays.
+        OSError: if they cannot be written; the previous file stays.
     """
     whole, places = dict[str, Tensor](), set[int]()
     for name, tensor in tensors.items():
         kept = tensor.detach().contiguous()
         place = kept.untyped_storage().data_ptr()
-        whole[name] = kept.clone() if place in places else kept  # a file holds no views
+        whole[name] = kept.clone() if place in places else kept  # a file cannot store views
         places.add(place)
     header = {"progress": json.dumps(progress or {})}
     header["sha256"] = checksum(whole, header["progress"])
@@ -42,29 +42,29 @@ def save_checkpoint(
     with replacing(path) as new:
         try:
             save_file(whole, new, metadata=header)
-        except SafetensorError as error:  # also where the system says that the disk is full
+        except SafetensorError as error:  # also raised when the disk is full
             raise OSError(str(error)) from error
 
 
 def save_halved(path: Path, model: nn.Module) -> None:
-    """Write the weights alone, in half precision (16 bits instead of 32), to translate with them.
+    """Write only the weights, in half precision (16 bits instead of 32), for translating.
 
     Raises:
-        InputError: if a number has no room in 16 bits.
-        OSError: if they cannot be written; what was there before stays.
+        InputError: if a number does not fit into 16 bits.
+        OSError: if they cannot be written; the previous file stays.
     """
     weights = {name: parameter.half() for name, parameter in model.named_parameters()}
     for name, tensor in model.named_parameters():
         if not weights[name].isfinite().all():
             raise InputError(
-                f"{name} has numbers up to {tensor.abs().max():.3g}, it must have none above "
+                f"{name} has numbers up to {tensor.abs().max():.3g}, they must not exceed "
                 f"{torch.finfo(torch.float16).max:,.0f} to be written in 16 bits."
             )
     save_checkpoint(path, buffers_of(model) | weights, {"exported": True})
 
 
 def require_finite(trainer: Trainer) -> None:
-    """Make sure that weights and their average are such as a training can go on with.
+    """Refuse weights, or their average, with which a training cannot continue.
 
     Raises:
         DivergedError: if one is not finite.
@@ -79,7 +79,7 @@ def require_finite(trainer: Trainer) -> None:
 
 
 def checksum(tensors: Mapping[str, Tensor], progress: str) -> str:
-    """A SHA-256 of tensors, their names, types and shapes, and of the progress beside them."""
+    """Compute a SHA-256 of tensors, their names, types and shapes, and of the progress."""
     digest = sha256(progress.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -91,8 +91,8 @@ def load_checkpoint(path: Path, of_run: bool = True) -> tuple[dict[str, Tensor],
     """Read what :func:`save_checkpoint` wrote; with ``of_run``, in the folder of this run.
 
     Raises:
-        InputError: if there is no such file, it is no checkpoint, its checksum is not right, or it
-            is of another run than the one in whose folder it is.
+        InputError: if there is no such file, it is not a checkpoint, its checksum is wrong, or it
+            belongs to another run than the one in whose folder it is.
     """
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -100,30 +100,30 @@ def load_checkpoint(path: Path, of_run: bool = True) -> tuple[dict[str, Tensor],
     if "sha256" not in header:
         raise InputError(f"{path} has no SHA-256 of its weights: it is older than 0.2, or damaged.")
     if header["sha256"] != checksum(tensors, header["progress"]):
-        raise InputError(f"{path} is damaged: the SHA-256 of its weights is not the one in it.")
+        raise InputError(f"{path} is damaged: the SHA-256 of its weights is not the stored one.")
     if of_run and (run := run_of(path.parent)) and header.get("run") != run:
         raise InputError(
-            f"{path} does not fit {path.with_name('recipe.json')}: it is of another run."
+            f"{path} does not fit {path.with_name('recipe.json')}: it belongs to another run."
         )
     return tensors, progress
 
 
 def load_progress(path: Path) -> dict[str, Any]:
-    """Read the progress alone.
+    """Read only the progress.
 
     Raises:
-        InputError: if there is no such file or it is no checkpoint.
+        InputError: if there is no such file or it is not a checkpoint.
     """
     with _opened(path) as file:
         return _progress(file)
 
 
 def require_fit(tensors: Mapping[str, Tensor], model: nn.Module, path: Path) -> None:
-    """Make sure that weights are those of a model.
+    """Refuse weights that are not those of a model.
 
     Raises:
         InputError: if their names or shapes are not those of its parameters and buffers, or one is
-            no float where it must be.
+            not a float where it must be.
     """
     wanted = tensors_of(model)
     found = {name: tensor.shape for name, tensor in tensors.items()}
@@ -135,9 +135,9 @@ def require_fit(tensors: Mapping[str, Tensor], model: nn.Module, path: Path) -> 
 
 
 def require_state(tensors: Mapping[str, Tensor], trainer: Trainer, path: Path) -> None:
-    """Make sure that tensors are all that a fresh trainer needs to go on, and nothing else.
+    """Refuse tensors that are not exactly those that a new trainer needs to resume.
 
-    What its optimiser keeps is seen after a step; it changes the trainer, which is loaded anyway.
+    The state of its optimiser is known only after a step, which changes the trainer.
 
     Raises:
         InputError: if one is missing, has another shape, or belongs to another trainer.
@@ -149,7 +149,7 @@ def require_state(tensors: Mapping[str, Tensor], trainer: Trainer, path: Path) -
         {
             name: f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
             for name, tensor in some.items()
-            if not re.match(r"(process\.\d+\.)?random\.", name)  # of a device: not of another
+            if not re.match(r"(process\.\d+\.)?random\.", name)  # of a device: may be another
         }
         for some in (trainer.tensors(), tensors)
     )
@@ -162,17 +162,17 @@ def require_state(tensors: Mapping[str, Tensor], trainer: Trainer, path: Path) -
 
 
 def load_state(tensors: Mapping[str, Tensor], trainer: Trainer, steps: int, path: Path) -> None:
-    """Let a fresh trainer go on from the tensors of a checkpoint, after so many steps.
+    """Resume a new trainer from the tensors of a checkpoint, after that many steps.
 
     Raises:
-        InputError: as for :func:`require_state`, or if no generator of random numbers goes on.
+        InputError: as for :func:`require_state`, or if the state of a random generator is invalid.
     """
     require_state(tensors, trainer, path)
     try:
         trainer.load(dict(tensors), steps)
     except (RuntimeError, TypeError) as error:  # all shapes fit: it is a generator's state
         raise InputError(
-            f"{path} is damaged: its random numbers cannot go on ({error})."
+            f"{path} is damaged: its random number generators are invalid ({error})."
         ) from error
 
 

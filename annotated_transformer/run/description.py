@@ -1,4 +1,4 @@
-"""The description of a run: its recipe and its vocabularies, everything but the weights."""
+"""The description of a run: its recipe and its vocabularies, without the weights."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ def write_description(
 ) -> None:
     """Write ``recipe.json`` and the vocabularies into a folder.
 
-    ``run`` is a checksum of all this as it was begun, to which the weights are bound.
+    ``run`` is a checksum of the run as it was started, to which the weights are bound.
     """
     write_vocabularies(vocabularies, folder)
     sums = {"corpus_checksum": checksum, "vocabulary_checksum": _checksum(folder)}
@@ -29,7 +29,7 @@ def write_description(
 
 
 def write_recipe(folder: Path, recipe: Recipe) -> None:
-    """Write another recipe into ``recipe.json``; what else it says of the run stays."""
+    """Write another recipe into ``recipe.json``; its other entries stay."""
     before = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
     _write(folder, {name: before[name] for name in SUMS if name in before}, recipe)
 
@@ -41,13 +41,13 @@ def _write(folder: Path, sums: Mapping[str, str], recipe: Recipe) -> None:
 
 
 def _checksum(folder: Path) -> str:
-    """A SHA-256 of the vocabularies in a folder."""
+    """Compute a SHA-256 of the vocabularies in a folder."""
     texts = ((folder / name).read_text(encoding="utf-8") for name in FILES)
     return sha256("".join(texts).encode()).hexdigest()
 
 
 def run_of(folder: Path) -> str | None:
-    """The run to which the weights in a folder are bound, if a ``recipe.json`` says so."""
+    """Return the run to which the weights in a folder are bound, if ``recipe.json`` says it."""
     path = folder / "recipe.json"
     return json.loads(path.read_text(encoding="utf-8")).get("run") if path.is_file() else None
 
@@ -56,7 +56,7 @@ def read_description(folder: Path) -> tuple[Recipe, str, Vocabularies]:
     """Read what :func:`write_description` wrote: recipe, checksum, vocabularies.
 
     Raises:
-        InputError: if the folder holds no run, or one that cannot be used.
+        InputError: if the folder contains no run, or an unusable one.
     """
     path = folder / "recipe.json"
     if not path.is_file():

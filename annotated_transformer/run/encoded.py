@@ -1,7 +1,7 @@
-"""Encoded text: the vocabularies and the ids of a corpus, made once and shared by all runs.
+"""Encoded text: the vocabularies and ids of a corpus, made once and shared by all runs.
 
 They are kept in the user's cache, or in the folder that the environment variable
-``ANNOTATED_TRANSFORMER_CACHE`` names; whatever is deleted or damaged there is made again.
+``ANNOTATED_TRANSFORMER_CACHE`` names; deleted or damaged files there are made again.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,16 +24,16 @@ from annotated_transformer.tokens import Vocabularies, Vocabulary
 CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"
 FILES = ("vocabulary.src.json", "vocabulary.tgt.json")
 SUMS = "sha256"
-"""The file in a folder of the cache that has the checksum of the others."""
+"""The file in a folder of the cache with the checksum of the others."""
 
 PATIENCE = 5  # seconds before a progress bar is shown
 
 
 def learned_vocabularies(corpus: Corpus, subwords: int) -> Vocabularies:
-    """The vocabularies of a corpus, learned from its training split alone.
+    """Learn the vocabularies of a corpus, from its training split only.
 
     Raises:
-        InputError: if there is nothing in that split, or it cannot be read.
+        InputError: if that split is empty, or cannot be read.
     """
 
     def learn(folder: Path) -> None:
@@ -46,12 +46,12 @@ def learned_vocabularies(corpus: Corpus, subwords: int) -> Vocabularies:
 def training_pairs(
     corpus: Corpus, vocabularies: Vocabularies, longest: int
 ) -> tuple[Examples, int]:
-    """The training split as ids, mapped into memory, and how many pairs of it are left out.
+    """Map the training split, as ids, into memory, and count the pairs that are left out.
 
-    Left out are those of which a side has more than ``longest`` tokens.
+    Those are the pairs of which a side has more than ``longest`` tokens.
 
     Raises:
-        InputError: if there is nothing in that split, or it cannot be read.
+        InputError: if that split is empty, or cannot be read.
     """
 
     def encode(folder: Path) -> None:
@@ -75,7 +75,7 @@ def read_vocabularies(folder: Path) -> Vocabularies:
     """Read what :func:`write_vocabularies` wrote.
 
     Raises:
-        InputError: if a file is no vocabulary.
+        InputError: if a file does not contain a vocabulary.
         OSError: if there is no such file.
     """
     return Vocabularies(*(_read_vocabulary(folder / name) for name in FILES))
@@ -84,12 +84,12 @@ def read_vocabularies(folder: Path) -> Vocabularies:
 def _read_vocabulary(path: Path) -> Vocabulary:
     try:
         return vocabulary_of_json(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # also where it is no text
+    except ValueError as error:  # also if it is not text
         raise InputError(f"{path} holds no vocabulary: {error}") from error
 
 
 def _shown(chunks: Iterable[list[Example]]) -> Iterable[list[Example]]:
-    """The same chunks, with a count of their pairs on stderr if it takes long."""
+    """Count the pairs of chunks on stderr if it takes long; the chunks stay the same."""
     with tqdm(
         desc="encoding", unit=" pairs", delay=PATIENCE, dynamic_ncols=True, file=SCREEN
     ) as bar:
@@ -99,9 +99,9 @@ def _shown(chunks: Iterable[list[Example]]) -> Iterable[list[Example]]:
 
 
 def _made_once(name: str, files: Iterable[str], make: Callable[[Path], None]) -> Path:
-    """The folder of that name in the cache, filled by the first process that asks for it.
+    """Return the folder of that name in the cache; the first process that needs it fills it.
 
-    Where its files are no longer what they were, it is filled again.
+    If its files have changed, it is filled again.
     """
     folder = kept_in(CACHE_VARIABLE) / "encoded" / name
 

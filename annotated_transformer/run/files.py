@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, on the disk when it is said so, by one process at a time."""
+"""Files: written whole or not at all, flushed to the disk, by one process at a time."""
 
 import os
 import shlex
@@ -15,23 +15,23 @@ from annotated_transformer.errors import InputError
 ON_WINDOWS = os.name == "nt"
 
 LOCK = ".lock"
-"""The file in a folder that its owner holds locked."""
+"""The file in a folder that its owner locks."""
 
 
 class FolderTakenError(InputError):
-    """There is something in the folder already, or somebody else fills it."""
+    """The folder is not empty, or another process is filling it."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A path to write to; what is written there takes the place of ``path`` after the block.
+    """Yield a path to write to; what is written there replaces ``path`` after the block.
 
-    Whenever the program stops, or the power fails, the old file or the new one is there. It is
-    written in a folder of its own beside it, where nothing else, and no link, is in the way: what a
-    library leaves there when it is killed is gone after the next block.
+    Whenever the program stops, or the power fails, the old file or the new one exists. It is
+    written in a temporary folder beside it, where no other file or link can interfere. What a
+    library leaves there when it is killed is removed after the next block.
 
     Raises:
-        OSError: if it cannot be written; what was there before stays.
+        OSError: if it cannot be written; the previous file stays.
     """
     workshop = path.with_name(path.name + ".unfinished")
     try:
@@ -39,7 +39,7 @@ def replacing(path: Path) -> Iterator[Path]:
         workshop.mkdir()
         written = workshop / path.name
         yield written
-        written.chmod(0o666 & workshop.stat().st_mode)  # some libraries let nobody else read
+        written.chmod(0o666 & workshop.stat().st_mode)  # some libraries make files private
         sync_to_disk(written)
         written.replace(path)
         sync_to_disk(path.parent)
@@ -50,38 +50,38 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that, whenever the program stops, the old or the new one is there.
+    """Write a text file so that, whenever the program stops, the old or the new one exists.
 
     Raises:
-        OSError: if it cannot be written; what was there before stays.
+        OSError: if it cannot be written; the previous file stays.
     """
     with replacing(path) as new:
         new.write_text(text, encoding="utf-8")
 
 
 def require_empty(folder: Path, otherwise: str = "") -> None:
-    """Make sure that a folder can be filled: that it does not exist, or is empty.
+    """Refuse a folder that exists and is not empty.
 
     Raises:
-        FolderTakenError: if it holds something, is a file, or is the current folder, which a
+        FolderTakenError: if it contains something, is a file, or is the current folder, which a
             new one cannot replace.
     """
     if folder.exists() and folder.samefile(os.curdir):
-        raise FolderTakenError(f"{folder} is the folder that you are in: name a new one.")
+        raise FolderTakenError(f"{folder} is the current folder: name a new one.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FolderTakenError(f"{folder} is not empty: choose another place{otherwise}.")
 
 
 def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
-    """Let ``write`` fill a folder beside it, which takes its place when all is there.
+    """Let ``write`` fill a temporary folder, which replaces ``folder`` when it is complete.
 
-    What a process left there that was killed meanwhile is thrown away.
+    What a process left there that was killed meanwhile is deleted.
 
     Raises:
-        FolderTakenError: if there is something in the folder by then, or somebody else fills it.
-        OSError: if it cannot be written; nothing is left of it then.
+        FolderTakenError: if the folder is not empty by then, or another process fills it.
+        OSError: if it cannot be written; nothing is left then.
     """
-    folder = Path(os.path.realpath(folder))  # `resolve` refuses links that go in a circle
+    folder = Path(os.path.realpath(folder))  # `resolve` refuses circular links
     unfinished = folder.with_name(f".{folder.name}.unfinished")
     missing = [parent for parent in folder.parents if not parent.exists()]
     try:
@@ -98,11 +98,11 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
         for path in (*unfinished.rglob("*"), unfinished):
             sync_to_disk(path)
         require_empty(folder)
-        if ON_WINDOWS:  # no folder is moved in which a file is open, and none onto another
+        if ON_WINDOWS:  # there a folder with an open file, or onto another, cannot be moved
             lock.release()
             if folder.exists():
                 folder.rmdir()
-        # Refused by the system where the folder holds something by now.
+        # The system refuses this if the folder is not empty any more.
         place = unfinished.rename(folder)
         (place / LOCK).unlink(missing_ok=ON_WINDOWS)
         sync_to_disk(folder.parent)
@@ -113,7 +113,7 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
             _empty(place)
             (place / LOCK).unlink(missing_ok=True)
         lock.release()
-        with suppress(OSError):  # what was made on the way goes, unless it holds something
+        with suppress(OSError):  # parents made for it are removed, unless they contain something
             for made in (unfinished, *missing):
                 made.rmdir()
 
@@ -121,19 +121,19 @@ def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
 def _claim(folder: Path) -> FileLock:
     """Make a folder, if it is not there, and lock it.
 
-    Only the holder of the lock deletes what is in the folder, and the lock itself: so two processes
-    that come at the same moment do not take the folder from each other.
+    Only the holder of the lock deletes the contents of the folder, and the lock itself: so two
+    processes that arrive at the same moment do not take the folder from each other.
 
     Raises:
-        Timeout: if somebody else has locked it, or has done so and gone again too often meanwhile.
+        Timeout: if another process has locked it, or locked and released it too often meanwhile.
         OSError: if it cannot be made.
     """
     lock = FileLock(folder / LOCK, timeout=0)
     for _ in range(100):
         if folder.is_symlink() or folder.is_file():
-            with suppress(FileNotFoundError, IsADirectoryError):  # somebody was quicker
+            with suppress(FileNotFoundError, IsADirectoryError):  # another process was first
                 folder.unlink()
-        # What is not there any longer was just taken away, and what is there just made.
+        # A missing folder was just removed, and an existing one just made.
         with suppress(FileNotFoundError, FileExistsError):
             folder.mkdir(parents=True, exist_ok=True)
             lock.acquire()
@@ -142,14 +142,14 @@ def _claim(folder: Path) -> FileLock:
 
 
 def _empty(folder: Path) -> None:
-    """Take away all that is in a folder, but the lock."""
+    """Delete everything in a folder except the lock."""
     for remains in folder.iterdir():
         if remains.name != LOCK:
             discard(remains)
 
 
 def quoted(path: Path) -> str:
-    """A path as a shell reads it back, for the commands that we propose.
+    """Quote a path for a shell, for the commands that we propose.
 
     >>> print(quoted(Path("my runs/it's")))
     'my runs/it'"'"'s'
@@ -161,7 +161,7 @@ def quoted(path: Path) -> str:
 
 
 def discard(path: Path) -> None:
-    """Take away a file, a folder with all that is in it, or a link, but not what it leads to."""
+    """Delete a file, a folder with its contents, or a link, but not the target of the link."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -169,9 +169,9 @@ def discard(path: Path) -> None:
 
 
 def sync_to_disk(path: Path) -> None:
-    """Wait until a file, or the list of files in a folder, is on the disk itself."""
+    """Wait until a file, or the listing of a folder, is on the disk."""
     if ON_WINDOWS and path.is_dir():
-        return  # where a folder is no file
+        return  # where folders cannot be opened as files
     number = os.open(path, os.O_RDWR if ON_WINDOWS else os.O_RDONLY)
     try:
         os.fsync(number)
@@ -180,7 +180,7 @@ def sync_to_disk(path: Path) -> None:
 
 
 def not_written(path: Path, error: OSError) -> OSError:
-    """What to say of a file or folder that could not be written: its name, and why."""
+    """Make the error for a file or folder that could not be written: its name, and why."""
     reason: BaseException = error
     while reason.__cause__ is not None:
         reason = reason.__cause__
@@ -189,10 +189,10 @@ def not_written(path: Path, error: OSError) -> OSError:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run's folder: no other process trains it meanwhile.
+    """Lock a run's folder, so that no other process trains it meanwhile.
 
     Raises:
-        InputError: if somebody does.
+        InputError: if another process has locked it.
     """
     lock = FileLock(folder / LOCK, timeout=0)
     try:

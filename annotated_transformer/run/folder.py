@@ -1,4 +1,4 @@
-"""The folder of a run: a trained model, and all that is needed to use it or to go on."""
+"""The folder of a run: a trained model, and all that is needed to use or resume it."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -41,20 +41,20 @@ from annotated_transformer.translator import Translator, require_positions
 
 @dataclass(frozen=True)
 class Run:
-    """A folder with ``recipe.json``, the vocabularies, and, once it was trained, its weights.
+    """A folder with ``recipe.json``, the vocabularies, and, once trained, the weights.
 
-    ``checkpoint.safetensors`` is where the training stands: what it needs to go on.
-    ``model.safetensors`` has the averaged weights of the best validation: what translates.
+    ``checkpoint.safetensors`` is the state of the training, from which it resumes.
+    ``model.safetensors`` has the averaged weights of the best validation, which translate.
     ``learning_curve.csv`` has a row for each validation.
-    ``start.safetensors`` is there if it began with the weights of another run.
+    ``start.safetensors`` has the weights of another run, if the training started from them.
     """
 
     folder: Path
     recipe: Recipe
-    checksum: str  # of the corpus that it is trained on
+    checksum: str  # of the corpus of the training
     vocabularies: Vocabularies
     device: torch.device = field(default_factory=torch.get_default_device)
-    prepared: Prepared | None = None  # what was prepared when it was begun, to train it at once
+    prepared: Prepared | None = None  # what was prepared when it was started, to train at once
 
     @classmethod
     def create(
@@ -67,20 +67,20 @@ class Run:
         strict: bool = False,
         device: torch.device | None = None,
     ) -> "Run":
-        """Learn the vocabularies from the training split and begin a run in an empty folder.
+        """Learn the vocabularies from the training split and start a run in an empty folder.
 
-        With ``start``, it begins with the vocabularies, the sizes and the weights of that run,
-        which are copied: it is not needed any longer. The folder is there with all that belongs
-        into it, or not at all.
+        With ``start``, it starts from the vocabularies, the sizes and the weights of that run,
+        which are copied: that run is not needed afterwards. The folder is complete, or not
+        made at all.
 
         Raises:
-            InputError: if there is something in the folder already, it is in that of ``start``, the
-                recipe is for another model, the corpus has one language alone, or for what
-                :func:`prepare` says; ``strict`` is handed to it.
+            InputError: if the folder is not empty, it is in that of ``start``, the
+                recipe is for another model, the corpus has only one language, or as for
+                :func:`prepare`, to which ``strict`` is passed.
         """
         folder = require_path("folder", folder)
         if start and Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(start.folder)):
-            raise InputError(f"{folder} is in the run to begin with: choose another place.")
+            raise InputError(f"{folder} is in the run to start from: choose another place.")
         require_empty(folder, f", or go on with `annotated-transformer resume {quoted(folder)}`")
         device = device or torch.get_default_device()
         if len(corpus.languages) != 2:
@@ -91,13 +91,13 @@ class Run:
         weights = b""
         if start:
             recipe, vocabularies = recipe.for_model_of(start.recipe), start.vocabularies
-            start.read(start.weights)  # to know that they are right; they are copied as they are
+            start.read(start.weights)  # checked here; the file is copied unchanged
             weights = start.weights.read_bytes()
             recipe = replace(recipe, start=sha256(weights).hexdigest())
         elif recipe.start:
             raise InputError(
-                f"start is {recipe.start!r}, the SHA-256 of weights to begin with: say where they "
-                "are, --from RUN."
+                f"start is {recipe.start!r}, the SHA-256 of weights to start from: give their run "
+                "with --from RUN."
             )
         else:
             vocabularies = learned_vocabularies(corpus, recipe.subwords)
@@ -116,12 +116,12 @@ class Run:
     def from_weights(
         cls, folder: Path, recipe: Recipe, vocabularies: Vocabularies, weights: Mapping[str, Tensor]
     ) -> "Run":
-        """Begin a run in an empty folder with the weights of a model that was trained elsewhere.
+        """Start a run in an empty folder from the weights of a model that was trained elsewhere.
 
-        It translates; its training cannot go on.
+        It translates; its training cannot be resumed.
 
         Raises:
-            InputError: if there is something in the folder already, or the weights are not those
+            InputError: if the folder is not empty, or the weights are not those
                 of the recipe's model.
         """
         require_empty(folder)
@@ -144,19 +144,19 @@ class Run:
 
     @classmethod
     def open(cls, folder: Path | str, device: torch.device | None = None) -> "Run":
-        """Open a run that was begun earlier.
+        """Open an existing run.
 
         Raises:
-            InputError: if the folder holds no run, or one that cannot be used.
+            InputError: if the folder contains no run, or an unusable one.
         """
         folder = require_path("folder", folder)
         return cls(folder, *read_description(folder), device or torch.get_default_device())
 
     def with_recipe(self, recipe: Recipe) -> "Run":
-        """The same run with another recipe, written into its folder.
+        """Return the run with another recipe, which is written into its folder.
 
         Raises:
-            InputError: if the run is past the end of that recipe, or somebody trains it.
+            InputError: if the run is past the end of that recipe, or another process trains it.
         """
         with locked(self.folder):
             self.require_steps(recipe)
@@ -165,123 +165,123 @@ class Run:
         return changed
 
     def keep_recipe(self) -> None:
-        """Write the recipe into the folder, if there is another one in it."""
+        """Write the recipe into the folder, if a different one is there."""
         if read_description(self.folder)[0] != self.recipe:
             write_recipe(self.folder, self.recipe)
 
     def require_corpus(self, corpus: Corpus) -> None:
-        """Make sure that a corpus is what the run was begun with.
+        """Refuse a corpus that is not the one with which the run was started.
 
         Raises:
-            InputError: if its text has changed since.
+            InputError: if its text has changed.
         """
         if corpus.checksum != self.checksum:
             raise InputError(
-                f"{corpus.name} has changed since {self.folder} was begun: its checksum is "
-                f"{corpus.checksum[:12]}…, it was {self.checksum[:12]}…; begin a new run, or say "
+                f"{corpus.name} has changed since {self.folder} was started: its checksum is "
+                f"{corpus.checksum[:12]}…, it was {self.checksum[:12]}…; start a new run, or give "
                 "with --corpus where the text is now. (Since version 0.3 texts are cleaned: a run "
-                "from before has another checksum where there was something to clean.)"
+                "from before has another checksum if there was something to clean.)"
             )
 
     def require_trainable(self) -> None:
-        """Make sure that the run is one that can be trained.
+        """Refuse a run that cannot be trained.
 
         Raises:
-            InputError: if it was exported, or its checkpoint is gone: it would begin anew.
+            InputError: if it was exported, or its checkpoint is gone: it would start again.
         """
         if self.weights.exists() and load_progress(self.weights).get("exported"):
             raise InputError(
-                f"{self.folder} was exported to translate with, its training cannot go on: begin "
-                f"another one with its weights, `annotated-transformer train --from "
+                f"{self.folder} was exported to translate with, its training cannot be resumed: "
+                f"start another one from its weights, `annotated-transformer train --from "
                 f"{quoted(self.folder)}`."
             )
         if self.weights.exists() and not self.checkpoint.exists():
             raise InputError(
-                f"{self.checkpoint} is gone, without which the training would begin anew: put it "
-                f"back, or delete {self.weights.name}, too."
+                f"{self.checkpoint} is gone, without which the training would start again: put it "
+                f"back, or also delete {self.weights.name}."
             )
 
     def require_steps(self, recipe: Recipe) -> None:
-        """Make sure that the run is not past the end of a recipe.
+        """Refuse a recipe whose end the run has passed.
 
         Raises:
-            InputError: if it is.
+            InputError: if the run is past its end.
         """
         done = load_progress(self.checkpoint).get("steps", 0) if self.checkpoint.exists() else 0
         if isinstance(done, int) and done > recipe.steps:
             raise InputError(
-                f"{self.folder} stands at step {done}, it cannot be trained up to step "
+                f"{self.folder} is at step {done}, it cannot be trained up to step "
                 f"{recipe.steps}: ask for more steps."
             )
 
     @property
     def checkpoint(self) -> Path:
-        """Where the training stands."""
+        """Return the path of the state of the training."""
         return self.folder / "checkpoint.safetensors"
 
     @property
     def weights(self) -> Path:
-        """What translates."""
+        """Return the path of the weights that translate."""
         return self.folder / "model.safetensors"
 
     @property
     def start(self) -> Path:
-        """The weights of another run that it began with, as they were there."""
+        """Return the path of the weights of another run from which this one started."""
         return self.folder / "start.safetensors"
 
     @property
     def learning_curve(self) -> Path:
-        """How the training went."""
+        """Return the path of the learning curve."""
         return self.folder / "learning_curve.csv"
 
     @cached_property
     def model(self) -> Translator:
-        """The trained model, ready to translate; it is loaded once.
+        """Load the trained model, ready to translate; it is loaded once.
 
         Raises:
-            InputError: if there are no weights yet, or they do not belong to the recipe.
+            InputError: if there are no weights yet, or they do not fit the recipe.
         """
         weights = self.read(self.weights)
-        with same_randomness():  # its fresh weights are of no interest
+        with same_randomness():  # its initial weights are replaced
             model = self.recipe.make_model(self.vocabularies)
         load_tensors(model, weights)
         return move(model.eval(), self.device)
 
     def first_model(self) -> Translator:
-        """The model before its training: with fresh weights, or with those of another run.
+        """Make the model before its training: newly initialised, or with weights of another run.
 
         Raises:
-            InputError: if those are not in the folder any longer, or have changed.
+            InputError: if those are no longer in the folder, or have changed.
         """
         model = self.recipe.make_model(self.vocabularies)
         if self.recipe.start and not self.checkpoint.exists():
             load_tensors(model, self.read(self.start))
             if sha256(self.start.read_bytes()).hexdigest() != self.recipe.start:
-                raise InputError(f"{self.start} is not what {self.folder} was begun with.")
+                raise InputError(f"{self.start} is not the file from which {self.folder} started.")
         return move(model, self.device)
 
     def read(self, path: Path) -> dict[str, Tensor]:
-        """The weights in a file, such as the model has.
+        """Read the weights of the model from a file.
 
         Raises:
-            InputError: if there is no such file, or it does not belong to the recipe.
+            InputError: if there is no such file, or it does not fit the recipe.
         """
         weights, _ = load_checkpoint(path, of_run=path != self.start)
-        # The recipe may say any size: what the file holds has room, and nothing else is built.
+        # A recipe may have any sizes: only what the file contains is allocated.
         require_fit(weights, self.recipe.model_without_weights(self.vocabularies), path)
         return weights
 
     def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:
-        """Translate texts with the trained model, as the recipe says unless a search is given."""
+        """Translate texts with the trained model, by the recipe's search unless one is given."""
         return translate(self.model, texts, self.vocabularies, search or self.recipe.search)
 
     def evaluate(self, corpus: Corpus, split: str, search: Search | None = None) -> list[Score]:
-        """Score the trained model on a split, and its attention where the alignments are known.
+        """Score the trained model on a split, and its attention where alignments are known.
 
         Raises:
-            InputError: if there is no such split, or a sentence of it is too long for the model.
+            InputError: if there is no such split, or a sentence in it is too long for the model.
         """
-        # The links of an alignment are between words: those of subwords are not known.
+        # Alignments link words: those of subwords are unknown.
         gold = None if self.recipe.subwords else corpus.alignments.get(split)
         pairs = list(corpus.split(split))
         lengths = Examples.of(self.vocabularies.encode(pairs)).lengths
@@ -289,12 +289,12 @@ class Run:
         return evaluate(self.model, self.vocabularies, pairs, search or self.recipe.search, gold)
 
     def export(self, folder: Path) -> "Run":
-        """Write what it takes to translate into an empty folder: no state of the training.
+        """Write the files needed to translate into an empty folder, without training state.
 
         The weights are those that translate, in half precision (16 bits instead of 32).
 
         Raises:
-            InputError: if there is something in the folder already, or no weights yet.
+            InputError: if the folder is not empty, or there are no weights yet.
         """
         require_empty(folder)
         model = self.model

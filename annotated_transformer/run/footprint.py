@@ -1,4 +1,4 @@
-"""The footprint of a training in memory, so that one that cannot fit is not begun."""
+"""The memory footprint of a training, so that one that cannot fit is refused."""
 
 import psutil
 import torch
@@ -7,14 +7,14 @@ from torch import nn
 from annotated_transformer.errors import InputError
 
 COPIES = 5
-"""Of every weight: itself, its gradient, two moments of Adam, and its running average."""
+"""Copies of every weight: itself, its gradient, two moments of Adam, the running average."""
 
 
 def needed_memory(model: nn.Module, batch_tokens: int, tgt_vocab: int) -> int:
-    """How many bytes a training takes at least, in float32.
+    """Estimate the bytes that a training needs at least, in float32.
 
-    Counted are the copies of the weights, and of the largest activation, the logits, three: they
-    themselves, their softmax and its gradient. The other activations come on top.
+    It counts the copies of the weights and three of the largest activation, the logits: the
+    logits, their softmax and its gradient. The other activations come on top.
     """
     weights = sum(parameter.numel() for parameter in model.parameters())
     fixed = sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
@@ -22,7 +22,7 @@ def needed_memory(model: nn.Module, batch_tokens: int, tgt_vocab: int) -> int:
 
 
 def memory_of(device: torch.device) -> int:
-    """How many bytes the device has in all."""
+    """Return the bytes of memory of the device."""
     module = torch.get_device_module(device)
     if hasattr(module, "mem_get_info"):
         total: int = module.mem_get_info(device)[1]
@@ -33,7 +33,7 @@ def memory_of(device: torch.device) -> int:
 def require_memory(
     model: nn.Module, batch_tokens: int, tgt_vocab: int, device: torch.device
 ) -> None:
-    """Refuse a training that cannot fit.
+    """Refuse a training that does not fit into memory.
 
     Raises:
         InputError: if it needs more than the device has.
@@ -42,5 +42,5 @@ def require_memory(
     if needed > there:
         raise InputError(
             f"this training needs at least {needed / 1e9:,.1f} GB of memory, {device} has "
-            f"{there / 1e9:,.1f}: take a smaller model, vocabulary or batch."
+            f"{there / 1e9:,.1f}: use a smaller model, vocabulary or batch."
         )

@@ -1,4 +1,4 @@
-"""Interruption: Ctrl-C, or a polite kill, as a wish to stop soon, not as an axe."""
+"""Interruption: Ctrl-C or SIGTERM is a request to stop after the current step."""
 
 import math
 import signal
@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 
 PATIENCE = 10.0
-"""For so many seconds after the first, signals only ask; one after that is obeyed at once."""
+"""Seconds after the first signal in which more signals change nothing; later ones take effect."""
 
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -20,7 +20,7 @@ SIGNALS = [
 
 @dataclass
 class Wish:
-    """To stop after this step: the signal that asked for it, or ``None``."""
+    """The request to stop after this step: the signal that made it, or ``None``."""
 
     signal: Signals | None = None
     since: float = math.inf
@@ -28,11 +28,11 @@ class Wish:
 
 @contextmanager
 def asked_to_stop() -> Iterator[Wish]:
-    """A wish that Ctrl-C, SIGTERM and SIGHUP set, so that a step is never cut in two.
+    """Yield a request that Ctrl-C, SIGTERM and SIGHUP set, so that a step is never interrupted.
 
-    More of them, from somebody who did not see the first at work, change nothing: there is one
-    step to end, and one save. One that comes long after the first does what it would have done
-    before. A signal that was ignored (by ``nohup``, say) stays ignored.
+    More signals soon after the first change nothing: one step
+    is finished, and saved. One that comes long after the first does what it would have done
+    before. A signal that was ignored (by ``nohup``, for example) stays ignored.
     """
     wish = Wish()
     before: dict[int, Any] = {}
@@ -48,7 +48,7 @@ def asked_to_stop() -> Iterator[Wish]:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    # Only the main thread can be told of a signal.
+    # Only the main thread can receive a signal.
     if threading.current_thread() is threading.main_thread():
         kept = {number: signal.getsignal(number) for number in SIGNALS}
         before = {

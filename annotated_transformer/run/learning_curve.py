@@ -13,7 +13,7 @@ COLUMNS = ("step", "seconds", "rate", "train_loss", "gradient_norm", "val_perple
 
 
 def is_row(fields: Sequence[str]) -> bool:
-    """Whether these are the fields of a row: a number in each column, the first a step."""
+    """Tell whether these are the fields of a row: a number in each column, the first a step."""
     step, *numbers = fields or [""]
     try:
         finite = all(map(isfinite, map(float, numbers)))
@@ -37,16 +37,16 @@ class LearningCurve:
             with path.open(newline="", encoding="utf-8", errors="replace") as file:
                 try:
                     header, *rows = [*csv.reader(file)] or [[]]
-                except csv.Error:  # a field that is endless
+                except csv.Error:  # a field that never ends
                     header, rows = [], []
             if header != list(COLUMNS) or not all(map(is_row, rows)):
-                raise InputError(f"{path} is not a learning curve: delete it, or mend its rows.")
+                raise InputError(f"{path} is not a learning curve: delete it, or repair its rows.")
             kept += [row for row in rows if int(row[0]) <= steps]
         self.lines = [",".join(row) for row in kept]
         self._write()
 
     def append(self, row: Mapping[str, int | float]) -> None:
-        """Append one row: it is there whole or not at all, whenever the program stops."""
+        """Append one row, which is written whole or not at all."""
         self.lines.append(",".join(str(row[column]) for column in COLUMNS))
         self._write()
 

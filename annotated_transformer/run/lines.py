@@ -1,4 +1,4 @@
-"""Lines: a run translates text of any length, in order; a bad line costs itself alone."""
+"""Lines: translate text of any length line by line; a bad line does not affect the others."""
 
 import os
 import signal
@@ -29,39 +29,39 @@ from annotated_transformer.translation import require_known, search_all
 from annotated_transformer.translator import Translator
 
 LONGEST = 100_000
-"""Bytes of a line: what has more is no sentence."""
+"""Bytes of a line: a longer one is not a sentence."""
 
 CHUNK = 1000
-"""Lines that are read, sorted by length and translated together."""
+"""Number of lines that are read, sorted by length and translated together."""
 
 MANY = 4 * CHUNK
-"""Lines from which on a second process is worth its start, which takes seconds."""
+"""Number of lines from which a second process is worth its start, which takes seconds."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """The translations of a line, the best first; where it has a fault, they are empty."""
+    """The translations of a line, the best first; if it has a fault, they are empty."""
 
     translations: list[str]
     fault: str | None = None
-    unknown: tuple[str, ...] = ()  # words of which the vocabulary does not know all
+    unknown: tuple[str, ...] = ()  # words with tokens that the vocabulary does not know
 
 
 def damage_of(line: bytes) -> str | None:
-    """Why a line is no line of text, as the end of a sentence."""
+    """Say why a line is not text, as the end of a sentence; ``None`` if it is."""
     if len(line) > LONGEST:
         return f"has more than {LONGEST:,} bytes"
     if text_of(line) is None:
         return "is not UTF-8 text"
     if b"\0" in line:
-        return "has a NUL, which no text has (it may be UTF-16)"
+        return "contains a NUL character (it may be UTF-16)"
     if b"\r" in line:
-        return "has a carriage return inside (its lines may end in one)"
+        return "contains a carriage return (its lines may end in one)"
     return None
 
 
 def put_together(sentences: Sequence[Line]) -> Line:
-    """The line of some sentences: their translations in a row, or the first fault of one."""
+    """Join the lines of some sentences: their translations, or the first fault."""
     fault = next((line.fault for line in sentences if line.fault), None)
     text = " ".join(line.translations[0] for line in sentences)
     unknown = chain.from_iterable(line.unknown for line in sentences)
@@ -69,9 +69,9 @@ def put_together(sentences: Sequence[Line]) -> Line:
 
 
 def lines_of(readline: Callable[[int], bytes]) -> Iterator[bytes]:
-    """The lines of a stream; of one that is too long, only so much that this can be seen.
+    """Iterate over the lines of a stream; of a line that is too long, read only enough to see it.
 
-    ``readline`` reads the next line of it, or so many bytes if it has more.
+    ``readline`` reads the next line, or that many bytes if it has more.
     """
     while line := readline(LONGEST + 2):
         rest = line
@@ -82,20 +82,20 @@ def lines_of(readline: Callable[[int], bytes]) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class LineTranslator:
-    """How the lines of a text are to be translated, by the engine that the run's recipe names."""
+    """Translates the lines of a text, with the engine of the run's recipe."""
 
     run: Run
     search: Search
     prefix: str | None = None
     precision: str = "float32"
-    split: str | None = None  # the language by whose rules lines are cut into sentences
+    split: str | None = None  # the language by whose rules lines are split into sentences
 
     def __post_init__(self) -> None:
-        """Refuse a prefix that no translation can begin with, and what sentences do not have.
+        """Refuse a prefix with unknown words, and settings that do not allow splitting.
 
         Raises:
-            InputError: if the vocabulary does not know all of the prefix, or lines are cut into
-                sentences and have a prefix or more than one translation, or cannot be cut.
+            InputError: if the vocabulary does not know all of the prefix, or lines are split into
+                sentences and have a prefix or more than one translation, or cannot be split.
         """
         prefix = self.prefix or ""
         require_known("prefix", prefix, self.run.vocabularies.tgt.encode(prefix))
@@ -103,18 +103,18 @@ class LineTranslator:
             sentence_splitter(self.split)
             if prefix or self.search.best > 1:
                 raise InputError(
-                    f"prefix is {prefix!r} and best is {self.search.best}: where lines are split "
-                    "into sentences there is no prefix, and one translation."
+                    f"prefix is {prefix!r} and best is {self.search.best}: with lines split into "
+                    "sentences, there must be no prefix, and best must be 1."
                 )
 
     @cached_property
     def fast(self) -> Transformer:
-        """The model's fast twin; it is made once."""
+        """Make the model's fast twin, once."""
         return fast_translator(cast(Transformer, self.run.model), self.precision)
 
     @contextmanager
     def translating(self) -> Iterator[Translator]:
-        """What translates inside the block."""
+        """Yield the model that translates inside the block."""
         if self.run.recipe.engine == "fast":
             yield self.fast
         else:
@@ -122,7 +122,7 @@ class LineTranslator:
                 yield self.run.model
 
     def fault(self, line: bytes, ids: Sequence[int], prefix: Sequence[int]) -> str | None:
-        """What is wrong with a line, as the end of a sentence; nothing is wrong with an empty one.
+        """Say what is wrong with a line, as the end of a sentence; an empty line is valid.
 
         ``ids`` are its tokens, ``prefix`` those with which its translation has to begin.
         """
@@ -131,7 +131,7 @@ class LineTranslator:
         if damage := damage_of(line):
             return damage
         if line and not ids:
-            return "has nothing but white space"
+            return "has only white space"
         code = LANGUAGE_CODE.match(text_of(line) or "")
         src = self.run.vocabularies.src
         if code and isinstance(src, SentencePieces) and code[0] not in src.languages:
@@ -140,7 +140,7 @@ class LineTranslator:
             )
         known = [i for i in ids if i != UNK]
         if ids and not self.run.vocabularies.src.decode(known).strip():
-            return "has nothing that the vocabulary knows"
+            return "has no token that the vocabulary knows"
         if len(ids) >= longest:
             return (
                 f"has {len(ids) + 1} tokens with its end symbol, the model takes {longest}: "
@@ -151,7 +151,7 @@ class LineTranslator:
         return None
 
     def __call__(self, lines: Sequence[bytes]) -> list[Line]:
-        """The translations of some lines, each as if it came alone."""
+        """Translate some lines, each as if it came alone."""
         if self.split is None:
             return self.whole(lines)
         split = sentence_splitter(self.split)
@@ -160,7 +160,7 @@ class LineTranslator:
         return [put_together(list(islice(found, len(sentences)))) for sentences in cut]
 
     def whole(self, lines: Sequence[bytes]) -> list[Line]:
-        """The translations of some lines, each as one sentence."""
+        """Translate some lines, each as one sentence."""
         (src, tgt), search = self.run.vocabularies, self.search
         prefix = tgt.encode(self.prefix or "")
         ids = src.encode_all([text_of(line) or "" for line in lines])
@@ -178,16 +178,16 @@ class LineTranslator:
         ]
 
     def unknown(self, text: str) -> tuple[str, ...]:
-        """The words of a text of which the vocabulary does not know all, each once."""
+        """List the words of a text that the vocabulary does not know completely, each once."""
         encode = self.run.vocabularies.src.encode
         return tuple(word for word in dict.fromkeys(text.split()) if UNK in encode(word))
 
     def translate(self, lines: Iterable[bytes], workers: int | None = None) -> Iterator[Line]:
-        """The translations of any number of lines, in their order; few of them are in memory.
+        """Translate any number of lines, in order; few of them are in memory.
 
-        They are made here, a thousand lines at a time, or by ``workers`` processes, of which each
-        loads the model once. If no number is given, there are two for a text of thousands of lines
-        on a processor with two cores or more; to see that, so many lines are read first.
+        This process translates them, a thousand lines at a time, or by ``workers`` processes,
+        each of which loads the model once. By default there are two for a text of thousands of
+        lines on a CPU with two cores or more; to find out, that many lines are read first.
 
         Raises:
             InputError: if a process was killed.
@@ -205,8 +205,8 @@ class LineTranslator:
     def by_processes(
         self, chunks: Iterable[Sequence[bytes]], workers: int
     ) -> Iterator[Sequence[Line]]:
-        """The translations of chunks of lines, each made by one of some processes."""
-        own = replace(self, run=replace(self.run))  # without the model, if it is loaded: each does
+        """Translate chunks of lines by several processes."""
+        own = replace(self, run=replace(self.run))  # without the loaded model: each loads its own
         threads = max(1, torch.get_num_threads() // workers)
         pool = ProcessPoolExecutor(workers, get_context("spawn"), begin, (own, threads))
         waiting: deque[Future[list[Line]]] = deque()
@@ -218,17 +218,17 @@ class LineTranslator:
             while waiting:
                 yield waiting.popleft().result()
         except BrokenProcessPool as error:
-            raise InputError("a process that translates was killed: take --workers 1.") from error
+            raise InputError("a process that translates was killed: use --workers 1.") from error
         finally:
             pool.shutdown(cancel_futures=True)
 
 
 translator: Callable[[Sequence[bytes]], list[Line]]
-"""In a process that translates: what it translates with."""
+"""The translator of a worker process."""
 
 
 def begin(given: LineTranslator, threads: int) -> None:
-    """Begin a process that translates; Ctrl-C is for the one that began it."""
+    """Start a worker process; Ctrl-C is handled by its parent."""
     global translator
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=end_with_parent, daemon=True).start()
@@ -237,12 +237,12 @@ def begin(given: LineTranslator, threads: int) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process when the one that began it has ended, however that came about."""
+    """End this process when its parent has ended, however that happened."""
     if parent := parent_process():
         parent.join()
         os._exit(1)
 
 
 def go_on(chunk: Sequence[bytes]) -> list[Line]:
-    """Translate a chunk in a process that has begun."""
+    """Translate a chunk in a worker process."""
     return translator(chunk)

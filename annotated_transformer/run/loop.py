@@ -1,4 +1,4 @@
-"""The loop of a run: from its recipe to a trained model, saved on the way and resumed at will."""
+"""The training loop of a run: from its recipe to a trained model, saved and resumable."""
 
 import time
 from contextlib import nullcontext
@@ -36,7 +36,7 @@ from annotated_transformer.translator import Translator
 
 
 def new_trainer(run: Run) -> Trainer:
-    """A trainer for the model that a run begins with, set up as its recipe says."""
+    """Make a trainer for the initial model of a run, set up by its recipe."""
     recipe = run.recipe
     model, schedule = run.first_model(), recipe.make_schedule()
     settings: dict[str, Any] = {
@@ -52,7 +52,7 @@ def new_trainer(run: Run) -> Trainer:
 
 
 def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) -> Signals | None:
-    """Train from where the run stands to the end of its recipe.
+    """Train from the run's current step to the end of its recipe.
 
     A checkpoint is written at every validation, at the end, and when a signal asks to stop. A run
     that was interrupted and resumed ends with the same weights as one that was not. Several
@@ -63,8 +63,8 @@ def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) 
 
     Raises:
         InputError: if the run is past the end of its recipe, its corpus has changed, its files do
-            not fit together, somebody else trains it, or it is not for so many processes.
-        DivergedError: if the loss, or a weight, is no longer a number.
+            not fit together, another process trains it, or it needs another number of processes.
+        DivergedError: if the loss, or a weight, is no longer finite.
     """
     recipe = run.recipe
     corpus = corpus or load_corpus(recipe.corpus, recipe.languages)
@@ -72,7 +72,7 @@ def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) 
     parts, stop = processes.share_of(recipe.accumulate), 0
     with locked(run.folder) if processes.is_main else nullcontext():
         session = Session(run, corpus, processes)
-        if processes.is_main:  # nothing refuses any longer
+        if processes.is_main:  # all checks are done
             run.keep_recipe()
         trainer, progress = session.trainer, session.progress
         bar = tqdm(
@@ -90,21 +90,21 @@ def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) 
                     row = session.validate()
                     session.save()
                     bar.set_postfix(loss=row["train_loss"], val_ppl=row["val_perplexity"])
-                stop = processes.largest(wish.signal or 0)  # all of them after the same step
+                stop = processes.largest(wish.signal or 0)  # all stop after the same step
             if progress.losses:
                 session.save()
     return Signals(stop) if stop and trainer.steps < recipe.steps else None
 
 
 class Session:
-    """A run while it is trained: its trainer, its batches, and how far it has come."""
+    """A run in training: its trainer, its batches, and its progress."""
 
     def __init__(self, run: Run, corpus: Corpus, processes: Processes) -> None:
-        """Go on from the checkpoint of the run, or begin.
+        """Resume from the checkpoint of the run, or start.
 
         Raises:
             InputError: if the run is past the end of its recipe, its files do not fit together, or
-                it was begun with another number of processes.
+                it was started with another number of processes.
         """
         recipe, self.run, self.processes = run.recipe, run, processes
         processes.require_engine(recipe.engine)
@@ -122,7 +122,7 @@ class Session:
         self.val = text.val
         self.trainer, self.progress = new_trainer(run), Progress.at_first(processes.number)
         self.average: Translator = deepcopy(cast(Translator, self.trainer.model))
-        self.started, self.is_best = time.monotonic(), False  # whether it is yet to be saved
+        self.started, self.is_best = time.monotonic(), False  # whether it has to be saved
         if processes.number > 1:
             self.trainer = SharedTrainer(self.trainer, processes)
         if run.checkpoint.exists():
@@ -133,8 +133,8 @@ class Session:
                 raise InputError(f"{run.checkpoint} is not that of a run ({error}).") from error
             if self.progress.processes != processes.number:
                 raise InputError(
-                    f"{run.folder} is trained by {self.progress.processes} processes, it cannot go "
-                    f"on with {processes.number}: each has random numbers of its own."
+                    f"{run.folder} is trained by {self.progress.processes} processes, it cannot be "
+                    f"resumed with {processes.number}: each has its own random numbers."
                 )
             load_state(tensors, self.trainer, self.progress.steps, run.checkpoint)
             self.started -= self.progress.seconds
@@ -143,8 +143,8 @@ class Session:
             if not self.patient and self.progress.steps < recipe.steps:
                 raise InputError(
                     f"{run.folder} stopped early, at step {self.progress.steps}: it waited for "
-                    f"{recipe.patience} validations for a better one; to go on, raise patience in "
-                    "its recipe.json."
+                    f"{recipe.patience} validations for a better one; to continue, raise patience "
+                    "in its recipe.json."
                 )
         done = self.trainer.steps
         if processes.is_main:
@@ -156,25 +156,25 @@ class Session:
 
     @property
     def patient(self) -> bool:
-        """Whether there has been a better validation lately, or the recipe does not ask."""
+        """Tell whether validation improved recently, or the recipe sets no patience."""
         return self.run.recipe.patience is None or self.progress.waited < self.run.recipe.patience
 
     def replace_weights(self) -> None:
-        """Write weights to translate with where they are gone: those of the best validation.
+        """Write missing weights to translate with: those of the best validation.
 
-        Where the training has gone on since then, they are gone for good.
+        If the training has continued since then, the current ones replace them.
         """
         if self.progress.losses or self.progress.waited:
             self.progress.best = None
             if self.processes.is_main:
-                told = f"{self.run.weights} is gone: step {self.trainer.steps} takes its place."
+                told = f"{self.run.weights} is gone: step {self.trainer.steps} replaces it."
                 tqdm.write(told, file=SCREEN)
         self.save()
 
     def validate(self) -> dict[str, int | float]:
-        """Measure the averaged weights, and note if they are the best so far; a row of the curve.
+        """Validate the averaged weights, and note if they are the best; return a row of the curve.
 
-        Its seconds are those after which the step was reached, before it is measured.
+        Its seconds are the time until the step, without its validation.
 
         Raises:
             DivergedError: if the weights are broken.
@@ -202,12 +202,12 @@ class Session:
         return row
 
     def save(self) -> None:
-        """Write the checkpoint; and weights to translate with, the best or if there are none.
+        """Write the checkpoint; and weights to translate with, if they are the best or missing.
 
-        The checkpoint comes first where there is none: weights without it have lost it.
+        The checkpoint comes first where there is none: weights alone mean that it was lost.
 
         Raises:
-            DivergedError: if the last step has broken the weights; what was saved before stays.
+            DivergedError: if the last step broke the weights; the previous files stay.
         """
         self.progress.steps = self.trainer.steps
         self.progress.seconds = time.monotonic() - self.started

@@ -1,4 +1,4 @@
-"""The preparation of a training: its text as ids, and everything that could be in its way."""
+"""The preparation of a training: its text as ids, and checks of everything it needs."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ from annotated_transformer.translator import require_positions
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a training by this recipe works on."""
+    """The data of a training by this recipe."""
 
     recipe: Recipe
     train: Examples
@@ -36,12 +36,12 @@ def prepare(
     device: torch.device,
     strict: bool = False,
 ) -> Prepared:
-    """Encode the text of a training, and refuse what cannot be trained.
+    """Encode the text of a training, and refuse one that would fail.
 
     Raises:
-        InputError: if the optimiser does not take its settings, the model cannot be built or has no
-            room, there is no text, the validation split has a sentence that it cannot read, or the
-            training split has none that it can, or, where ``strict`` is set, one that it cannot.
+        InputError: if the optimiser does not accept its settings, the model cannot be built or does
+            not fit into memory, there is no text, the validation split has a sentence that is too
+            long, or all training pairs are, or, with ``strict``, one is.
     """
     recipe.require_optimizer()
     model = recipe.model_without_weights(vocabularies)
@@ -52,10 +52,10 @@ def prepare(
     require_positions(model, val.lengths, partial(corpus.place, "val"))
     train, left_out = training_pairs(corpus, vocabularies, recipe.longest)
     if left_out and (strict or not train):
-        first = int((train.rows == np.arange(len(train))).sum())  # so many before it were kept
+        first = int((train.rows == np.arange(len(train))).sum())  # number of pairs kept before it
         raise InputError(
             f"{left_out:,} training pairs have more than {recipe.longest:,} tokens on a side, "
-            f"the first is {corpus.place('train', first)}: shorten them, or take a larger "
+            f"the first is {corpus.place('train', first)}: shorten them, or use a larger "
             "batch_tokens or max_length."
         )
     return Prepared(recipe, train, left_out, val)

@@ -1,4 +1,4 @@
-"""Presets: recipes that are known to work, by their names."""
+"""Presets: recipes that are known to work, by name."""
 
 import json
 from pathlib import Path
@@ -74,16 +74,16 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "base": {"transformer": {"share_embeddings": True}},
     "big": {"transformer": BIG_TRANSFORMER},
 }
-"""By preset and model. A preset leaves the defaults of a model that it does not name."""
+"""By preset and model. Settings that a preset does not name have the model's defaults."""
 
 
 def preset(model: str, corpus: str, name: str | None = None, **changes: Any) -> Recipe:
-    """The recipe of that name for a model on a corpus; "tiny" for the toy corpus, else "medium".
+    """Return the recipe of that name; by default "tiny" for the toy corpus, else "medium".
 
     Source: of "base" and "big" Vaswani et al. 2017, section 5 and Table 3.
 
     Raises:
-        InputError: if there is no such preset, or it has no such model.
+        InputError: if there is no such preset, or it does not exist for the model.
     """
     name = name or ("tiny" if corpus == "toy" else "medium")
     require_choice("recipe", name, PRESETS)
@@ -93,10 +93,10 @@ def preset(model: str, corpus: str, name: str | None = None, **changes: Any) -> 
 
 
 def recipe_of(name: str | None, model: str | None, corpus: str | None) -> Recipe:
-    """The preset of that name, or the recipe in the file of that name; see :func:`preset`.
+    """Return the preset of that name, or the recipe in the file of that name; see :func:`preset`.
 
     Raises:
-        InputError: if there is neither, or the file holds no settings.
+        InputError: if there is neither, or the file does not contain settings.
     """
     if name is None or name in PRESETS:
         return preset(model or "transformer", "toy" if corpus is None else corpus, name)
@@ -106,11 +106,11 @@ def recipe_of(name: str | None, model: str | None, corpus: str | None) -> Recipe
             "file of settings."
         )
     try:
-        settings = json.loads(Path(name).read_bytes())  # in UTF-16, too
+        settings = json.loads(Path(name).read_bytes())  # reads UTF-16 as well
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is not a JSON file of settings ({error}).") from error
     if not isinstance(settings, dict):
-        raise InputError(f"{name} is not a JSON file of settings: it holds no names.")
+        raise InputError(f"{name} is not a JSON file of settings: it must be an object.")
     kind = model or settings.get("model", "transformer")
     text = settings.get("corpus", "toy") if corpus is None else corpus
     return Recipe.of_settings(settings | {"model": kind, "corpus": text})

@@ -1,4 +1,4 @@
-"""Processes: a training that ``torchrun`` started more than once, on one machine or on many."""
+"""Processes: a training that ``torchrun`` starts several times, on one machine or on many."""
 
 import os
 import signal
@@ -26,63 +26,63 @@ from annotated_transformer.training import (
 
 T = TypeVar("T")
 BACKENDS = {CPU: "gloo", "cuda": "cpu:gloo,cuda:nccl"}
-"""What carries tensors from process to process, by the device that they are on."""
+"""The backend that sends tensors between processes, by device type."""
 
 REPORTED = (InputError, DivergedError, OSError)
-"""The errors that are told in one sentence."""
+"""The errors that are reported in one sentence."""
 
 SECONDS_TO_RELEASE = 0.5
-"""Seconds that Gloo's threads have to let go of their last tensors, for which they need Python.
+"""Seconds in which Gloo's threads release their last tensors, for which they need Python.
 
-DistributedDataParallel keeps the threads alive behind ``destroy_process_group``, and nothing says
-when they are done. One that still waits for Python while it ends aborts the process.
+DistributedDataParallel keeps the threads alive after ``destroy_process_group``, without a
+signal when they are done. One that still waits for Python at the end aborts the process.
 """
 
 
 @dataclass(frozen=True)
 class Processes:
-    """The processes that train one run together, as one of them sees them."""
+    """The processes that train one run together, as seen by one of them."""
 
     rank: int = 0
     number: int = 1
 
     @property
     def is_main(self) -> bool:
-        """Whether this is the one that writes, validates and shows how far they are."""
+        """Tell whether this process writes, validates and shows the progress."""
         return self.rank == 0
 
     @property
     def command(self) -> str:
-        """How the command line is called for them."""
+        """Return the command that calls the command line for them."""
         return "annotated-transformer" if self == ALONE else "torchrun … -m annotated_transformer"
 
     def share_of(self, batches: int) -> int:
-        """How many of the batches that make one step each process works on.
+        """Return how many of the batches of one step each process works on.
 
         Raises:
-            InputError: if they cannot be dealt out evenly.
+            InputError: if they cannot be distributed evenly.
         """
         if batches % self.number:
             raise InputError(
                 f"accumulate is {batches}, it must be a multiple of the {self.number} processes, "
-                f"which deal the batches of a step out among them: --set accumulate={self.number}, "
-                "with a batch_tokens that is smaller by as much."
+                f"which share the batches of a step: --set accumulate={self.number}, "
+                "with a batch_tokens that is smaller by the same factor."
             )
         return batches // self.number
 
     def require_engine(self, engine: str) -> None:
-        """Make sure that the engine of a recipe can be shared.
+        """Refuse an engine that several processes cannot share.
 
         Raises:
-            InputError: if it cannot: the fast one has the output layer's gradients before the rest.
+            InputError: if it is the fast one, which has the output layer's gradients first.
         """
         if self.number > 1 and engine != "readable":
             raise InputError(
-                f"engine is {engine!r}, it must be readable for the {self.number} processes."
+                f"engine is {engine!r}, it must be readable for {self.number} processes."
             )
 
     def first(self, make: Callable[[], T]) -> T:
-        """What ``make`` gives to the first process, for all: an error, too."""
+        """Run ``make`` in the first process, and send its result or its error to all."""
         if self.number == 1:
             return make()
         made: list[tuple[T | None, Exception | None]] = [(None, None)]
@@ -98,11 +98,11 @@ class Processes:
         return value  # type: ignore[return-value]
 
     def mean(self, value: float) -> float:
-        """The mean of a number over all processes."""
+        """Average a number over all processes."""
         return self._reduced(value, dist.ReduceOp.SUM) / self.number
 
     def largest(self, value: int) -> int:
-        """The largest of a number over all processes."""
+        """Return the maximum of a number over all processes."""
         return int(self._reduced(float(value), dist.ReduceOp.MAX))
 
     def _reduced(self, value: float, how: dist.ReduceOp.RedOpType) -> float:
@@ -114,38 +114,39 @@ class Processes:
 
 
 ALONE = Processes()
-"""One process, as without ``torchrun``."""
+"""A single process, without ``torchrun``."""
 
 
 class SharedTrainer(Trainer):
-    """A trainer whose step is taken by all processes, on the batches of all of them.
+    """A trainer whose step is taken by all processes together, on the batches of all.
 
-    Each works on its own batches and draws random numbers of its own. The gradients are averaged
-    on the way backwards; so that this is the gradient of Σ loss / Σ tokens over *all* batches, each
-    process multiplies its loss by number / Σ tokens, however few of the tokens are its own.
+    Each process works on its own batches and draws its own random numbers. The gradients are
+    averaged in the backward pass; so that this is the gradient of Σ loss / Σ tokens over *all*
+    batches, each process multiplies its loss by number / Σ tokens, however few of the tokens are
+    its own.
 
     Source: Li et al. 2020 (DistributedDataParallel).
     """
 
     def __init__(self, trainer: Trainer, processes: Processes) -> None:
-        """Take over a trainer, which all processes have made alike."""
+        """Take over a trainer, which all processes have made identically."""
         vars(self).update(vars(trainer))
         self.processes = processes
         self.replica = DistributedDataParallel(self.model)
-        # Tables of positions are the same everywhere; what is saved is that of the first process.
+        # Tables of positions are the same everywhere; only the first process saves.
         self.replica.broadcast_buffers = bool(buffers_of(self.model))
         self.weight = 1.0
-        self.waiting = 0  # batches of this step that are still to be worked on
+        self.waiting = 0  # batches of this step that are not processed yet
         torch.manual_seed(torch.initial_seed() + processes.rank)
 
     def update(self, parts: Sequence[AnyBatch]) -> tuple[float, float]:
-        """Take the step of all processes, of whose batches these are one share.
+        """Take the step of all processes; ``parts`` are the micro-batches of this one.
 
         Returns:
-            As :meth:`Trainer.update`, over the batches of all.
+            As :meth:`Trainer.update`, over all micro-batches.
         """
         tokens, summed = float(sum(part.num_tokens for part in parts)), self.loss
-        # Below, the loss is divided by the tokens of this process alone.
+        # Inside, the loss is divided by the tokens of this process only.
         self.weight = tokens / self.processes.mean(tokens)
         self.waiting = len(parts)
         self.loss = lambda logits, target: self.weight * summed(logits, target)
@@ -156,11 +157,11 @@ class SharedTrainer(Trainer):
         return self.processes.mean(loss), norm
 
     def auxiliary(self, part: AnyBatch) -> Tensor | float:
-        """As :meth:`Trainer.auxiliary`, with the weight of the loss."""
+        """Scale :meth:`Trainer.auxiliary` like the loss."""
         return self.weight * super().auxiliary(part)
 
     def logits(self, part: AnyBatch) -> Tensor:
-        """As :meth:`Trainer.logits`; after the last batch of a step the gradients are shared."""
+        """Do :meth:`Trainer.logits`; after the last micro-batch, gradients are synchronised."""
         self.waiting -= 1
         later = self.replica.no_sync() if self.waiting else nullcontext()
         with later, computing_in(self.precision, part.tgt_in.device):
@@ -168,7 +169,7 @@ class SharedTrainer(Trainer):
         return logits.to(next(self.model.parameters()).dtype)
 
     def tensors(self) -> dict[str, Tensor]:
-        """As :meth:`Trainer.tensors`, with the random number generators of all processes."""
+        """Return :meth:`Trainer.tensors`, with the random number generators of all processes."""
         states: list[dict[str, Tensor]] = [{}] * self.processes.number
         dist.all_gather_object(states, random_states(device_of(self.model)))
         others = {
@@ -179,7 +180,7 @@ class SharedTrainer(Trainer):
         return super().tensors() | states[0] | others
 
     def load(self, tensors: dict[str, Tensor], steps: int) -> None:
-        """As :meth:`Trainer.load`, with the generators of this process."""
+        """Do :meth:`Trainer.load`, with the generators of this process."""
         super().load(tensors, steps)
         prefix = f"process.{self.processes.rank}."
         states = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
@@ -189,9 +190,9 @@ class SharedTrainer(Trainer):
 
 @contextmanager
 def joined(device: str = "auto") -> Iterator[Processes]:
-    """This process and the others that ``torchrun`` started; without ``torchrun`` it is alone.
+    """Join the processes that ``torchrun`` started; without ``torchrun`` there is only this one.
 
-    An error is told by the process that meets it first; the others end without a word.
+    An error is reported by the process that meets it first; the others end silently.
 
     Raises:
         InputError: if there is no such device, or several processes cannot share it.
@@ -200,7 +201,7 @@ def joined(device: str = "auto") -> Iterator[Processes]:
     if "TORCHELASTIC_RUN_ID" not in os.environ or os.environ["WORLD_SIZE"] == "1":
         yield ALONE
         return
-    # When one is lost, torchrun sends it to the others. They notice by themselves, and can say so.
+    # When one is lost, torchrun signals the others. They notice by themselves, and report it.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
     store, rank, number = next(rendezvous("env://"))
     try:
@@ -218,8 +219,8 @@ def joined(device: str = "auto") -> Iterator[Processes]:
         if isinstance(error, REPORTED):
             raise
         raise ConnectionError(
-            f"one of the {number} processes was lost: 'resume', again with {number} of them, goes "
-            "on from the last checkpoint."
+            f"one of the {number} processes was lost: 'resume', again with {number} of them, "
+            "continues from the last checkpoint."
         ) from error
     finally:
         if dist.is_initialized():
@@ -228,7 +229,7 @@ def joined(device: str = "auto") -> Iterator[Processes]:
 
 
 def take_device(number: int) -> None:
-    """Let this process compute on the device of that number.
+    """Compute in this process on the device of that index.
 
     Raises:
         InputError: if this machine has fewer.
@@ -236,12 +237,12 @@ def take_device(number: int) -> None:
     there = torch.accelerator.device_count()
     if number >= there:
         raise InputError(
-            f"this is process {number + 1} on a machine with {there} devices: it takes at most one "
-            "process for each, --nproc-per-node."
+            f"this is process {number + 1} on a machine with {there} devices, it must be at most "
+            "one process for each: --nproc-per-node."
         )
     torch.accelerator.set_device_index(number)
 
 
 def is_loss(error: Exception) -> bool:
-    """Whether an error says that another process is gone; Gloo has no class for it."""
+    """Tell whether an error means that another process is gone; Gloo has no class for it."""
     return isinstance(error, dist.DistError) or "gloo" in str(error)

@@ -1,4 +1,4 @@
-"""Where a training stands, as its checkpoint says it."""
+"""The progress of a training, as stored in its checkpoint."""
 
 import sys
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Finite = Annotated[float, Field(ge=-sys.float_info.max, le=sys.float_info.max)]
 
 @dataclass
 class Progress:
-    """Where a training stands, beside its tensors."""
+    """The progress of a training, without its tensors."""
 
     steps: Annotated[int, Field(ge=0, le=10**9)]
     seconds: Annotated[float, Field(ge=0, le=10**10)]
@@ -21,9 +21,9 @@ class Progress:
     norms: list[Finite]
     best: Finite | None  # the lowest validation perplexity so far
     waited: Annotated[int, Field(ge=0)]  # validations since then
-    processes: Size  # that train it together
+    processes: Size  # number of processes that train it together
 
     @classmethod
     def at_first(cls, processes: int) -> "Progress":
-        """Before the first step. A checkpoint has to say all of it: no field has a default."""
+        """Return the progress before the first step; no field has a default, all must be set."""
         return cls(0, 0.0, losses=[], norms=[], best=None, waited=0, processes=processes)

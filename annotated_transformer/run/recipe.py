@@ -1,4 +1,4 @@
-"""Recipes: everything that decides how a training run goes."""
+"""Recipes: all settings that determine a training run."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -34,10 +34,10 @@ from annotated_transformer.training import (
 from annotated_transformer.translator import Translator
 
 FORMAT = 1
-"""Of ``recipe.json``; a higher number was written by a newer version of the package."""
+"""The format of ``recipe.json``; a higher number was written by a newer version."""
 
 SUMS = ("corpus_checksum", "vocabulary_checksum", "run")
-"""What ``recipe.json`` says of a run beside its settings."""
+"""The entries of ``recipe.json`` that are not settings."""
 
 ENGINES = ("readable", "fast")
 SCHEDULES: dict[str, Callable[["Recipe"], Schedule]] = {
@@ -49,7 +49,7 @@ OPTIMIZERS = tuple(
     for name, kind in vars(torch.optim).items()
     if isinstance(kind, type)
     and issubclass(kind, torch.optim.Optimizer)
-    # The last three want closures, matrices alone, or sparse gradients.
+    # The last three need closures, accept only matrices, or need sparse gradients.
     and name not in ("Optimizer", "LBFGS", "Muon", "SparseAdam")
 )
 Positive = Annotated[float, Field(gt=0, le=10**9)]
@@ -57,7 +57,7 @@ Positive = Annotated[float, Field(gt=0, le=10**9)]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a run is made. The same recipe on the same machine gives the same weights."""
+    """The settings of a run. The same recipe on the same machine gives the same weights."""
 
     model: Annotated[str, one_of(MODELS)]
     corpus: str
@@ -68,29 +68,29 @@ class Recipe:
     batch_tokens: Annotated[Size, Field(ge=2)] = 1024  # target or source positions in a batch
     accumulate: Size = 1  # batches whose gradients make one step
     optimizer: Annotated[str, one_of(OPTIMIZERS)] = "Adam"  # any of torch.optim
-    optimizer_settings: dict[str, Any] = field(default_factory=dict)  # none: Adam as in the paper
+    optimizer_settings: dict[str, Any] = field(default_factory=dict)  # empty: Adam as in the paper
     schedule: Annotated[str, one_of(SCHEDULES)] = "inverse_sqrt"  # after warm-up: 1/√step, or to 0
     peak_rate: Positive = 3e-3
     warmup: Annotated[int, Field(ge=0, le=10**9)] = 200
     smoothing: Share = 0.0
     clip: Positive | None = 1.0
     average_decay: Share = 0.99
-    precision: Annotated[str, one_of(PRECISIONS)] = "float32"  # in which matrices are multiplied
+    precision: Annotated[str, one_of(PRECISIONS)] = "float32"  # of matrix products
     engine: Annotated[str, one_of(ENGINES)] = "readable"  # fast: the same steps in less time
     validate_every: Annotated[Size, Field(le=10**6)] = (
         250  # steps between two validations; a checkpoint is written at each
     )
-    patience: Size | None = None  # validations without a better one before it stops early
-    search: Search = field(default_factory=lambda: Search(beam=4))  # unless another is asked for
-    sizes: dict[str, Any] = field(default_factory=dict)  # what differs from the model's defaults
-    freeze: str = ""  # how the names of parameters begin that are not trained, with commas between
-    start: str | None = None  # SHA-256 of the file of weights that it begins with; None: fresh ones
+    patience: Size | None = None  # validations without improvement before it stops early
+    search: Search = field(default_factory=lambda: Search(beam=4))  # unless another is given
+    sizes: dict[str, Any] = field(default_factory=dict)  # changes of the model's defaults
+    freeze: str = ""  # prefixes of the names of parameters that are not trained, with commas
+    start: str | None = None  # SHA-256 of the file of initial weights; None: newly initialised
 
     def __post_init__(self) -> None:
-        """Refuse settings that make no sense; what else may be in the way, :func:`prepare` finds.
+        """Refuse settings that are invalid by themselves; :func:`prepare` finds the rest.
 
         Raises:
-            InputError: if a setting has a value that makes no sense, or some do not go together.
+            InputError: if a setting has an invalid value, or some do not go together.
         """
         check_settings(self)
         require_readable(
@@ -105,15 +105,15 @@ class Recipe:
         if self.sizes.get("share_embeddings") and not self.subwords:
             raise InputError(
                 "share_embeddings is set and subwords is 0: one embedding for both sides needs "
-                "a joint vocabulary, of subwords."
+                "a joint vocabulary of subwords."
             )
         if self.engine == "fast" and self.model != "transformer":
             raise InputError(
-                f"engine is 'fast' and model is {self.model!r}: only a transformer has a fast one."
+                f"engine is 'fast' and model is {self.model!r}, it must be a transformer."
             )
 
     def make_schedule(self) -> Schedule:
-        """The learning rate at every step.
+        """Make the learning-rate schedule.
 
         Raises:
             InputError: if a linear schedule has no steps left after its warm-up.
@@ -121,10 +121,10 @@ class Recipe:
         return SCHEDULES[self.schedule](self)
 
     def make_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
-        """The optimiser of the model's parameters; the schedule will set its rate.
+        """Make the optimiser of the model's parameters; the schedule sets its learning rate.
 
         Raises:
-            InputError: if it does not take these settings.
+            InputError: if it does not accept these settings.
         """
         if self.optimizer == "Adam" and not self.optimizer_settings:
             return paper_adam(model)
@@ -133,15 +133,15 @@ class Recipe:
             made: torch.optim.Optimizer = kind(
                 model.parameters(), lr=0.0, **self.optimizer_settings
             )
-        except Exception as error:  # whatever an optimiser may say to settings that it is given
+        except Exception as error:  # optimisers raise different exceptions for bad settings
             raise InputError(self.not_taken(error)) from error
         return made
 
     def require_optimizer(self) -> None:
-        """Let the optimiser take one step, for some settings fail only then.
+        """Let the optimiser take one step, since some settings fail only then.
 
         Raises:
-            InputError: if it does not take these settings.
+            InputError: if it does not accept these settings.
         """
         weight = nn.Parameter(torch.zeros(1, 1, device=torch.get_default_device()))
         weight.grad = torch.zeros_like(weight)
@@ -152,25 +152,25 @@ class Recipe:
             raise InputError(self.not_taken(error)) from error
 
     def not_taken(self, error: Exception) -> str:
-        """What to say of settings that the optimiser does not take."""
+        """Make the message for settings that the optimiser does not accept."""
         told, given = str(error).partition("\n")[0], BRIEF.repr(self.optimizer_settings)
         return (
-            f"optimizer_settings is {given}: {self.optimizer} does not take that "
+            f"optimizer_settings is {given}: {self.optimizer} does not accept them "
             f"({type(error).__name__}: {told[:200]})."
         )
 
     def make_config(self, src_vocab: int, tgt_vocab: int) -> Any:
-        """The configuration of the model for vocabularies of these sizes.
+        """Make the configuration of the model for vocabularies of these sizes.
 
         Raises:
-            InputError: if the model does not take the recipe's sizes.
+            InputError: if the model does not accept the recipe's sizes.
         """
         return make_config(self.model, src_vocab, tgt_vocab, self.sizes)
 
     def make_model(self, vocabularies: Vocabularies) -> Translator:
-        """The model with fresh weights, the same ones for the same seed (of all of torch).
+        """Make the model with initial weights, the same ones for the same seed (of all of torch).
 
-        What ``freeze`` names has no gradients. A matrix that has several names is frozen by any.
+        Parameters in ``freeze`` have no gradients. A matrix with several names is frozen by any.
 
         Raises:
             InputError: if it cannot be built, no parameter has such a name, or all would be frozen.
@@ -182,7 +182,7 @@ class Recipe:
             if not (frozen := [weight for name, weight in named if name.startswith(prefix)]):
                 parts = dict.fromkeys(name.partition(".")[0] for name, _ in named)
                 raise InputError(
-                    f"freeze is {BRIEF.repr(prefix)}, the name of a parameter must begin so: there "
+                    f"freeze is {BRIEF.repr(prefix)}, a parameter's name must begin so: there "
                     f"are {', '.join(parts)}."
                 )
             for weight in frozen:
@@ -192,25 +192,25 @@ class Recipe:
         return model
 
     def model_without_weights(self, vocabularies: Vocabularies) -> Translator:
-        """The model without weights, its shapes alone: it takes no memory, whatever its sizes.
+        """Make the model with shapes only, which takes no memory, whatever its sizes.
 
         Raises:
             InputError: if it cannot be built.
         """
         try:
-            # Making a model seeds the generator, which is of no interest here.
+            # Making a model uses the generator, whose state is restored.
             with torch.device("meta"), same_randomness():
                 return self.make_model(vocabularies)
-        except RuntimeError as error:  # numbers of numbers that no number can hold
+        except RuntimeError as error:  # a number of elements overflows
             raise InputError(f"a model of these sizes cannot be built ({error}).") from error
 
     def for_model_of(self, other: "Recipe") -> "Recipe":
-        """The recipe to go on with a model that another recipe made; dropout may be another.
+        """Return the recipe to fine-tune a model of another recipe; dropout may differ.
 
         Raises:
             InputError: if this one is of another kind of model, vocabulary, or shape.
         """
-        refused = "{} is {!r}, that of the run to begin with is {!r}: its weights fit no other."
+        refused = "{} is {!r}, it must be that of the run to start from, {!r}, to fit its weights."
         if self.model != other.model:
             raise InputError(refused.format("model", self.model, other.model))
         sizes, subwords = other.sizes | self.sizes, self.subwords or other.subwords
@@ -225,26 +225,24 @@ class Recipe:
 
     @property
     def longest(self) -> int:
-        """How many tokens a side of a training pair may have, without ``EOS``."""
+        """Return the maximum number of tokens on a side of a training pair, without ``EOS``."""
         positions = getattr(self.make_config(9, 9), "max_length", self.batch_tokens)
         return min(self.batch_tokens, positions) - 1
 
     def to_settings(self) -> dict[str, Any]:
-        """The recipe as plain values, for JSON."""
+        """Convert the recipe to plain values, for JSON."""
         return asdict(self)
 
     @classmethod
     def of_settings(cls, settings: Mapping[str, Any]) -> "Recipe":
-        """A recipe from plain values; what ``recipe.json`` says of a run beside them is left out.
+        """Make a recipe from plain values; other entries of ``recipe.json`` are skipped.
 
         Raises:
-            InputError: if one of them is unknown or makes no sense, or they have another format.
+            InputError: if one of them is unknown or invalid, or they have another format.
         """
         number, version = settings.get("format", FORMAT), settings.get("version", "unknown")
-        if type(number) is not int or number < 1:  # JSON's true is an int, too
-            raise InputError(
-                f"format is {BRIEF.repr(number)}, it must be a whole number, at least 1."
-            )
+        if type(number) is not int or number < 1:  # isinstance would accept JSON's true
+            raise InputError(f"format is {BRIEF.repr(number)}, it must be an integer, at least 1.")
         if number > FORMAT:
             raise InputError(
                 f"format is {number}, written by version {version}; version {__version__} reads up "
@@ -258,14 +256,14 @@ class Recipe:
         return build(cls, {**settings, "search": build(Search, search)})
 
     def changed(self, changes: Mapping[str, Any]) -> "Recipe":
-        """The recipe with other settings, by name: its own, sizes of its model, or its search's.
+        """Return the recipe with settings changed by name: its own, of its model, or of its search.
 
-        The model stays, for another one has other sizes, and so does what it begins with. Where
-        several have a setting of that name, the first is meant; ``search.seed`` is the search's,
-        whatever else there is.
+        The model cannot be changed, since another has other sizes, and neither can the initial
+        weights. If several have a setting of that name, the first is changed; ``search.seed`` is
+        always that of the search.
 
         Raises:
-            InputError: if there is no such setting, or it cannot have that value.
+            InputError: if there is no such setting, or it does not allow that value.
         """
         settings = self.to_settings()
         parts = {
@@ -284,8 +282,8 @@ class Recipe:
             else:
                 if name in settings:
                     raise InputError(
-                        f"{name} is not changed: name a single setting, as in d_model=128 or "
-                        "search.beam=5, or take another recipe."
+                        f"{name} cannot be changed: name a single setting, as in d_model=128 or "
+                        "search.beam=5, or use another recipe."
                     )
                 raise InputError(unknown(name, sorted(set().union(*parts.values()))))
         return Recipe.of_settings(settings)

@@ -1,4 +1,4 @@
-"""The screen: what is shown beside the work; a broken pipe is ignored there."""
+"""The screen: progress and warnings; a broken pipe is ignored there."""
 
 import sys
 from contextlib import suppress
@@ -6,21 +6,21 @@ from typing import Any, TextIO, cast
 
 
 class Screen:
-    """Standard error, for what may be lost: a bar, a warning."""
+    """Standard error, for output that may be lost: a progress bar, a warning."""
 
     def write(self, text: str) -> int:
-        """Write a text, if anybody reads it; how much of it was written."""
+        """Write a text, if the stream is open; return how much of it was written."""
         with suppress(OSError):
             return sys.stderr.write(text)
         return 0
 
     def flush(self) -> None:
-        """Write what was held back."""
+        """Flush the stream."""
         with suppress(OSError):
             sys.stderr.flush()
 
     def __getattr__(self, name: str) -> Any:
-        """All else is that of standard error."""
+        """Delegate everything else to standard error."""
         return getattr(sys.stderr, name)
 
 

@@ -1,4 +1,4 @@
-"""Sentence pieces: a vocabulary that a SentencePiece model cuts, as many published models have."""
+"""Sentence pieces: the vocabulary of a SentencePiece model, as many published models have."""
 
 import json
 from base64 import b64decode, b64encode
@@ -14,17 +14,17 @@ KIND = "SentencePiece"
 
 
 class SentencePieces(Vocabulary):
-    """The pieces into which a SentencePiece model cuts texts, in an order of their own.
+    """The tokens of a SentencePiece model, in an order of their own.
 
-    The order may hold pieces that the model never cuts: those of the other language, where one
-    order serves both. A beginning such as ``>>fra<<``, which tells some models the language to
+    The order may contain pieces that the model never produces: those of the other language, if one
+    order serves both. A prefix such as ``>>fra<<``, which tells some models the language to
     translate into, is one token.
 
     Source: Kudo and Richardson 2018.
     """
 
     def __init__(self, model: bytes, tokens: Sequence[str]) -> None:
-        """Take the bytes of a model (a file ``.spm``) and all tokens.
+        """Store the bytes of a model (a file ``.spm``) and all tokens.
 
         Raises:
             InputError: if the first four tokens are not the special tokens, the bytes are not those
@@ -35,17 +35,17 @@ class SentencePieces(Vocabulary):
         library = require_library("sentencepiece")
         self.model, self._tokens = model, list(tokens)
         if not model:
-            raise InputError("this is no model of SentencePiece (it has 0 bytes).")
+            raise InputError("this is not a model of SentencePiece (it has 0 bytes).")
         try:
             self._processor = library.SentencePieceProcessor(model_proto=model)
         except RuntimeError as error:
-            raise InputError(f"this is no model of SentencePiece ({error}).") from error
-        # What a reader types is never a special token.
+            raise InputError(f"this is not a model of SentencePiece ({error}).") from error
+        # Input text never becomes a special token.
         self._ids = {token: i for i, token in enumerate(self._tokens) if i > EOS}
 
     @property
     def pieces(self) -> list[str]:
-        """The pieces of the model, whether they have a number here or not."""
+        """List the pieces of the model, with or without an id here."""
         return [self._processor.id_to_piece(i) for i in range(self._processor.get_piece_size())]
 
     @classmethod
@@ -74,11 +74,11 @@ class SentencePieces(Vocabulary):
 
     @property
     def languages(self) -> list[str]:
-        """The tokens that tell the language to translate into, such as ``>>fra<<``."""
+        """List the tokens that tell the language to translate into, such as ``>>fra<<``."""
         return [token for token in self._tokens if LANGUAGE_CODE.fullmatch(token)]
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """Cut texts into tokens and give their ids; a piece that has none is unknown."""
+        """Split texts into tokens and return their ids; a piece without an id is unknown."""
         parts = [self._language_and_text(text) for text in each_text(texts)]
         cut = self._processor.encode([text for _, text in parts], out_type=str)
         return [
@@ -93,7 +93,7 @@ class SentencePieces(Vocabulary):
         return [], text
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Put the text together again; ``PAD``, ``BOS`` and ``EOS`` are left out.
+        """Join tokens to a text; ``PAD``, ``BOS`` and ``EOS`` are left out.
 
         Raises:
             InputError: if an id is outside the vocabulary.
@@ -102,7 +102,7 @@ class SentencePieces(Vocabulary):
         return str(self._processor.decode_pieces(pieces)).replace("▁", " ").strip()
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """The token of each id, as a string.
+        """Return the token of each id, as a string.
 
         Raises:
             InputError: if an id is outside the vocabulary.
@@ -118,10 +118,10 @@ def vocabulary_of_json(text: str) -> Vocabulary:
     """Read a vocabulary of any kind from the JSON that it wrote.
 
     Raises:
-        InputError: if it is that of none.
+        InputError: if it is not the JSON of any kind.
     """
     try:
         kind: Any = json.loads(text)["model"]["type"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        kind = None  # the other kind has a sentence for it
+        kind = None  # the other kind reports the error
     return (SentencePieces if kind == KIND else Vocabulary).from_json(text)

@@ -1,4 +1,4 @@
-"""Sentences: a line of text, cut into those that it has."""
+"""Sentences: split a line of text into its sentences."""
 
 import re
 from codecs import BOM_UTF8
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from annotated_transformer.errors import InputError, require_library
 
 LANGUAGE_CODE = re.compile(r">>[^<>\s]+<<")
-"""With what a text begins that tells some models the language to translate into."""
+"""The prefix of a text that tells some models the language to translate into."""
 
 
 def text_of(line: bytes) -> str | None:
-    """The text of a line, without white space and a byte-order mark; nothing if not UTF-8."""
+    """Decode a line, without white space and a byte-order mark; ``None`` if it is not UTF-8."""
     try:
         return line.removeprefix(BOM_UTF8).decode().strip()
     except UnicodeDecodeError:
@@ -19,12 +19,12 @@ def text_of(line: bytes) -> str | None:
 
 
 def sentence_splitter(language: str) -> Callable[[bytes], list[bytes]]:
-    """What cuts a line into its sentences by the rules of a language; a line has at least one.
+    """Make a function that splits a line into at least one sentence by the rules of a language.
 
-    A code of the language to translate into, such as ``>>fra<<``, is put before each of them.
+    A code of the language to translate into, such as ``>>fra<<``, is put before each sentence.
 
     Raises:
-        InputError: if ``language`` is no code of ISO 639, or sentencex is not installed.
+        InputError: if ``language`` is not a code of ISO 639, or sentencex is not installed.
     """
     if not re.fullmatch("[a-z]{2,3}", language):
         raise InputError(f"the language is {language!r}, it must be a code such as en, de or ko.")

@@ -1,4 +1,4 @@
-"""The web: a model as two files that the laboratory, a page of the book, computes with."""
+"""The web: export a run as two files for the laboratory, a page of the book."""
 
 import json
 from collections import Counter
@@ -17,10 +17,10 @@ from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus
 
 FORMAT = 1
-"""Of ``model.json``; the page refuses any other."""
+"""The format of ``model.json``; the page refuses any other."""
 
 LARGEST = 10_000_000
-"""How many parameters a page can compute with while its reader waits."""
+"""The largest number of parameters with which a page computes fast enough."""
 
 RECURRENT: dict[str, Collection[Any] | None] = {
     "src_vocab": None,
@@ -54,33 +54,33 @@ KNOWN: dict[str, Mapping[str, Collection[Any] | None]] = {
         "tie_output": None,
     },
 }
-"""The settings that the page computes with, by the name of the model; the page refuses others."""
+"""The settings that the page supports, by the name of the model; it refuses others."""
 
 SENTENCES = 100
-"""How many sentences of the toy corpus go along, with their gold alignments."""
+"""The number of exported sentences of the toy corpus, with their gold alignments."""
 
 
 SEARCH = {"beam": None, "alpha": None, "extra_length": None}
-"""The settings of a search that the page knows, with any value."""
+"""The settings of a search that the page supports, with any value."""
 
 
 def export_to_web(run: Run, folder: Path) -> None:
     """Write ``model.safetensors`` and ``model.json`` into an empty folder.
 
     The weights are those that translate, in half precision (16 bits instead of 32). The
-    description has all sizes, how to search and both vocabularies; for the toy corpus also a gloss
+    description has all sizes, the search and both vocabularies; for the toy corpus also a gloss
     of every target token, and sentences of the test split with their gold alignments.
 
     Raises:
-        InputError: if there is something in the folder already, no weights yet, or too many, or
-            the model or its search has a setting that the page does not know.
+        InputError: if the folder is not empty, there are no weights yet, or too many, or
+            the model or its search has a setting that the page does not support.
     """
     require_empty(folder)
     model = run.model
     number = sum(tensor.numel() for tensor in model.parameters())
     if number > LARGEST:
         raise InputError(
-            f"the model has {number:,} parameters, a page takes at most {LARGEST:,}: "
+            f"the model has {number:,} parameters, it must have at most {LARGEST:,} for a page: "
             "train a smaller one."
         )
     text = json.dumps(describe(run), ensure_ascii=False, separators=(",", ":"))
@@ -93,7 +93,7 @@ def export_to_web(run: Run, folder: Path) -> None:
 
 
 def describe(run: Run) -> dict[str, Any]:
-    """Everything but the weights, as plain values for JSON."""
+    """Describe a run, without its weights, as plain values for JSON."""
     src, tgt = run.vocabularies
     search = run.recipe.search
     require_known(search, "the laboratory", SEARCH)
@@ -111,10 +111,10 @@ def describe(run: Run) -> dict[str, Any]:
 
 
 def resolved(model: str, config: Any) -> dict[str, Any]:
-    """The settings that the page knows; where one follows from others, its value.
+    """Return the settings that the page supports; derived settings get their values.
 
     Raises:
-        InputError: if it is no model of the page, or another setting has not its default.
+        InputError: if the page does not support the model, or another setting is not its default.
     """
     require_choice("model", model, KNOWN)
     require_known(config, "the laboratory", KNOWN[model])
@@ -127,7 +127,7 @@ def resolved(model: str, config: Any) -> dict[str, Any]:
 
 
 def tokens_and_merges(vocabulary: Vocabulary) -> dict[str, Any]:
-    """The tokens of a vocabulary by their ids; of subwords also which two are joined, in order.
+    """List the tokens of a vocabulary by id; for subwords also the merges, in order.
 
     Raises:
         InputError: if it is neither of words nor of subwords.
@@ -144,7 +144,7 @@ def tokens_and_merges(vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def toy_sentences() -> dict[str, Any]:
-    """Of the toy corpus a gloss for every target token, and test sentences with their links."""
+    """Return a gloss for every target token of the toy corpus, and test sentences with links."""
     splits = toy_corpus()
     glosses: dict[str, Counter[str]] = {}
     for pairs in splits.values():
@@ -158,5 +158,5 @@ def toy_sentences() -> dict[str, Any]:
 
 
 def sentence(pair: Pair) -> dict[str, Any]:
-    """A sentence pair as plain values."""
+    """Convert a sentence pair to plain values."""
     return {"src": pair.src, "tgt": pair.tgt, "links": sorted(pair.alignment)}

@@ -1,8 +1,8 @@
 """The toy corpus: English and Korean sentences with gold alignments, made by a grammar.
 
-``corpus`` makes it. Below it stand, each upon those before: ``hangul`` (how syllables are
-written), ``morphology`` (particles and endings), ``lexicon`` (words), ``phrases`` (two languages at
-once), ``nominals`` and ``clauses`` (the grammar), ``choice`` (random words),
+``corpus`` makes it. Each of the other modules uses only those before it: ``hangul`` (how syllables
+are written), ``morphology`` (particles and endings), ``lexicon`` (words), ``phrases`` (two
+languages at once), ``nominals`` and ``clauses`` (the grammar), ``choice`` (random words),
 ``sampler`` (random sentences).
 """
 

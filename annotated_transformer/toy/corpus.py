@@ -1,4 +1,4 @@
-"""The toy English-Korean corpus: sentence pairs with gold word alignments, made on the spot.
+"""The toy English-Korean corpus: generated sentence pairs with gold word alignments.
 
 A hand-written synchronous grammar translates while it generates. English is subject-verb-object and
 puts phrases and clauses behind nouns, Korean is subject-object-verb and puts them in front, and
@@ -35,7 +35,7 @@ from annotated_transformer.toy.phrases import Phrase
 from annotated_transformer.toy.sampler import Sampler
 
 LONGEST = 40  # tokens a side, in the splits of longer and of deeper sentences
-_HELD_OUT = 10  # one template in so many is kept for the split "unseen"
+_HELD_OUT = 10  # one template in ten is kept for the split "unseen"
 _PATIENCE = 20  # draws for each sentence found, beyond 20,000, before giving up
 
 
@@ -102,21 +102,21 @@ def toy_corpus(
 ) -> dict[str, list[Pair]]:
     """Make the corpus: the same for the same arguments, on every machine.
 
-    Args:
+    pairs: size of the split "train", 20 to 1,000,000; every other split has a twentieth of it.
         pairs: size of the split "train", 20 to 1,000,000; every other has a twentieth of it.
         seed: of the random numbers.
-        max_length: most tokens on the longer side, 4 to 32.
-        max_depth: deepest nesting of clauses and prepositional phrases, 0 to 3.
+        max_length: maximum number of tokens on the longer side, 4 to 32.
+        max_depth: maximum nesting of clauses and prepositional phrases, 0 to 3.
 
     Returns:
-        Splits without a sentence in common. "train", "val" and "test" are drawn alike, but that
-        "train" begins with those of `EXAMPLES` that are within the bounds.
+        Splits without a sentence in common. "train", "val" and "test" have the same distribution,
+        except that "train" begins with those of `EXAMPLES` that are within the bounds.
         "unseen" has only templates that these three do not have. "longer" has sentences of more
         than `max_length` tokens and of no more than `max_depth`, "deeper" has sentences nested
         deeper than `max_depth`; both stop at 40 tokens.
 
     Raises:
-        InputError: if an argument is out of its range, or if the grammar does not have so many
+        InputError: if an argument is out of its range, or if the grammar does not have that many
             different sentences within these bounds.
     """
     for name, value, low, high in (
@@ -156,13 +156,13 @@ def toy_corpus(
 def _draw(
     rng: Random, depths: range, split: Callable[[Pair], str], wanted: dict[str, int]
 ) -> dict[str, list[Pair]]:
-    """Draw different sentences until each split has as many as it wants."""
+    """Draw different sentences until each split has its size."""
     sampler = Sampler(rng)
     found: dict[str, dict[tuple[str, ...], Pair]] = {name: {} for name in wanted}
     examples = {example.src for example in EXAMPLES}
     missing, patience = sum(wanted.values()), 1000 * _PATIENCE
     while missing and patience:
-        # The larger of two depths: deep sentences are often too long, and so come to be rarer.
+        # The larger of two depths: deep sentences are often too long, and would become rare.
         candidate = pair(sampler.sentence(max(rng.choices(depths, k=2)), rng.random()))
         name = "" if candidate.src in examples else split(candidate)
         patience -= 1

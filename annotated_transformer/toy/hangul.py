@@ -6,8 +6,8 @@ that letters and syllables are converted by arithmetic (The Unicode Standard, se
 
     code = 0xAC00 + (initial · 21 + vowel) · 28 + final
 
-Two things of Korean grammar hang on the final consonant: which form a particle takes (학생 은, but
-나 는), and how a verb joins its ending (보 + ㄴ다 is written 본다, 먹 + 는다 is written 먹는다).
+Two features of Korean grammar depend on the final consonant: which form a particle takes (학생 은,
+but 나 는), and how a verb joins its ending (보 + ㄴ다 is written 본다, 먹 + 는다 is 먹는다).
 """
 
 from typing import NamedTuple
@@ -21,7 +21,7 @@ _NIEUN_INITIAL = 2  # ㄴ in the order of the nineteen initials
 
 
 class Syllable(NamedTuple):
-    """The parts of a syllable: the number of its initial, its vowel and its final (" ": none)."""
+    """The parts of a syllable: the index of its initial, its vowel and its final (" ": none)."""
 
     initial: int
     vowel: str
@@ -33,7 +33,7 @@ class Syllable(NamedTuple):
 
 
 def syllable(character: str) -> Syllable:
-    """Take a syllable apart.
+    """Split a syllable into its parts.
 
     >>> syllable("한")
     Syllable(initial=18, vowel='ㅏ', final='ㄴ')

@@ -1,8 +1,8 @@
-"""The dictionary of the toy corpus: words, their translations, and what goes with what.
+"""The dictionary of the toy corpus: words, their translations, and which words combine.
 
-Nouns fall into kinds. Verbs and adjectives say which kinds they go with, so that poets may be sad
+Nouns have kinds. Verbs and adjectives list the kinds they combine with, so that poets may be sad
 and cakes sweet, not the reverse. Every stem takes its endings regularly here,
-but for the spelling that `attach` knows.
+except for the spelling rules in `attach`.
 """
 
 from collections.abc import Iterable
@@ -24,12 +24,12 @@ class Noun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verb:
-    """A verb: English base form and third person, Korean stem, and the kinds that it goes with.
+    """A verb: English base form and third person, Korean stem, and the kinds that it combines with.
 
     `pattern` is "intransitive", "transitive", "ditransitive" or "clausal" (it takes a clause);
     `place` tells whether the action has a place ("in the school"), `creates` which of the objects
-    come to be by the action: nothing can be said of them before. `stative`: it is a state of mind,
-    which is no duty ("must like") and is not joined to actions.
+    are created by the action: nothing can be said of them before. `stative`: it is a state of mind,
+    which cannot be a duty ("must like") and is not joined to actions.
     """
 
     english: str

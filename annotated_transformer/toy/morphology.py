@@ -101,7 +101,7 @@ def _harmony(stem: str) -> str:
 
 
 def is_attached(gloss: str) -> bool:
-    """Say whether a morpheme with this gloss is written onto the one before it."""
+    """Tell whether a morpheme with this gloss is written onto the one before it."""
     return gloss == "be" or gloss.split(".")[-1] in GLOSSES
 
 

@@ -1,6 +1,6 @@
 """Noun phrases of the synchronous grammar: nouns, pronouns, "and", prepositions, case.
 
-In English phrases and clauses follow the noun; in Korean everything stands before it.
+In English, phrases and clauses follow the noun; in Korean everything precedes it.
 
     the cat on the table        탁자 위 의 고양이       (table top OF cat)
 """
@@ -24,7 +24,7 @@ class Nominal(NamedTuple):
     Attributes:
         phrase: the phrase, without a particle.
         agreement: "I", "singular" or "plural"; English verbs agree with it.
-        kind: kind of noun, which decides what it may be the subject or object of.
+        kind: kind of noun, which determines what it may be the subject or object of.
         embedded: as the subject of an embedded clause, where that differs (I: 나, but 내 가).
         oblique: as anything but a subject, where that differs (I, but me).
         described: whether an adjective stands before the noun.
@@ -41,7 +41,7 @@ class Nominal(NamedTuple):
 
 
 def _pronoun(english: str, oblique: str, korean: str, agreement: str, kind: str) -> Nominal:
-    """A pronoun; its gloss is its English form as a subject."""
+    """Make a pronoun; its gloss is its English form as a subject."""
     token = Token(korean, english)
     embedded = word(english, "PRO", Token("내", english)) if english == "I" else None
     return Nominal(

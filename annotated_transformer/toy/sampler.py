@@ -1,7 +1,7 @@
 """Random sentences from the synchronous grammar.
 
-English to Korean must be a function: no English sentence may have two readings. The sampler sees to
-it by four rules of attachment:
+English to Korean must be a function: no English sentence may have two readings. The sampler ensures
+this by four rules of attachment:
 
 1. What follows a noun modifies the nearest noun. A noun has one modifier after it at most (a
    prepositional phrase, a relative clause or "given"); nouns joined by "and" have none.
@@ -11,15 +11,15 @@ it by four rules of attachment:
 4. In "see and eat" no verb has an auxiliary: before the first in English, and after the last in
    Korean, it would seem to belong to both.
 
-And it sees to it that what it says makes sense, in both languages:
+It also ensures that sentences make sense, in both languages:
 
 5. No adjective comes twice in a sentence, and none together with its opposite.
 6. A noun with an adjective is not described by a clause as well ("the good cake that is sweet").
-7. "and" joins two actions, two qualities or two professions; states of mind stay alone.
-8. Neither "every" nor an "and" between objects meets a "not" in its clause: which of the two would
-   rule the other?
+7. "and" joins two actions, two qualities or two professions; states of mind are not joined.
+8. Neither "every" nor an "and" between objects occurs with a "not" in its clause: the scope would
+   be ambiguous.
 9. "given it" is said of what is given to the subject, 자신, if that is one robot or one animal.
-10. What is being made has no history: "writes a letter that the king sells" is not said.
+10. What is being made has no past: "writes a letter that the king sells" is not generated.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ from annotated_transformer.toy.phrases import Phrase
 
 
 class Clause(NamedTuple):
-    """What the rest of a clause has to know of it."""
+    """What the rest of a clause has to know about it."""
 
     subject: Nominal
     negated: bool
@@ -65,7 +65,7 @@ class Sampler(Choice):
     # Noun phrases: `depth` is what remains, `free` whether a clause may stand inside (rule 2).
 
     def _topic(self, depth: int) -> Nominal:
-        """The subject of a clause of its own: somebody, or a thing now and then."""
+        """Draw the subject of a main clause: somebody, or sometimes a thing."""
         if self.rng.random() < 0.07:
             thing = self._nominal(lexicon.THINGS, depth, free=True)
             if self.patterns(thing, says=False):
@@ -73,7 +73,7 @@ class Sampler(Choice):
         return self._subject(ANIMATE, depth)
 
     def _subject(self, kinds: Kinds, depth: int) -> Nominal:
-        """A noun phrase or pronoun that may be the subject of a verb."""
+        """Draw a noun phrase or pronoun that may be the subject of a verb."""
         if "person" in kinds and self.rng.random() < 0.3 and (people := self.fresh(PEOPLE)):
             return PRONOUNS[self.pick(people)]
         return self._nominal(kinds, depth, free=True)
@@ -81,7 +81,7 @@ class Sampler(Choice):
     def _object(
         self, kinds: Kinds, depth: int, free: bool, clause: Clause, creates: Kinds = frozenset()
     ) -> Nominal:
-        """A noun phrase or pronoun."""
+        """Draw a noun phrase or pronoun as an object."""
         pronominal = kinds - creates and self.rng.random() < 0.2
         if pronominal and (pronouns := self.pronouns(kinds, clause.subject)):
             return PRONOUNS[self.pick(pronouns)]
@@ -95,9 +95,9 @@ class Sampler(Choice):
         clause: Clause | None = None,
         creates: Kinds = frozenset(),
     ) -> Nominal:
-        """A noun and what belongs to it, or nouns joined by "and" (rule 1).
+        """Draw a noun with its modifiers, or nouns joined by "and" (rule 1).
 
-        `clause` is that whose object it is, or None for a subject.
+        `clause` is the clause whose object it is, or None for a subject.
         """
         noun = self.pick(lexicon.nouns_of(self.words, kinds))
         if noun.kind in creates:  # rule 10
@@ -111,7 +111,7 @@ class Sampler(Choice):
     def _modified(
         self, nominal: Nominal, depth: int, free: bool, clause: Clause | None = None
     ) -> Nominal:
-        """A noun, perhaps with something after it (rule 1)."""
+        """Draw a noun, perhaps with a modifier after it (rule 1)."""
         if not depth or self.rng.random() < 0.3:
             return nominal
         ways: list[Callable[[Nominal, int, bool], Nominal]] = []
@@ -122,7 +122,7 @@ class Sampler(Choice):
         if free:
             ways.append(self._object_related)
         if free and clause and nominal.kind in GOODS | RULE and nominal.phrase.src[0].form != "my":
-            # One robot or one animal has fewer sentences, in which "given it" is to be learned.
+            # One robot or one animal has fewer sentences from which "given it" is learned.
             ways += [partial(self._given, clause)] * (5 if _is_it(clause.subject) else 1)
         return self.rng.choice(ways)(nominal, depth - 1, free) if ways else nominal
 
@@ -160,9 +160,9 @@ class Sampler(Choice):
     def _predicate(
         self, subject: Nominal, depth: int, says: bool = True, states: bool = True
     ) -> Predicate:
-        """One predicate, or two joined by "and" (rules 2, 4 and 7).
+        """Draw one predicate, or two joined by "and" (rules 2, 4 and 7).
 
-        `says` lets it be "say that", `states` lets it be an adjective.
+        `says` allows "say that", `states` allows an adjective.
         """
         says = says and depth > 0
         if not self.perhaps(0.2):
@@ -196,7 +196,7 @@ class Sampler(Choice):
             complements.append(clauses.that(speaker, self._predicate(speaker, depth - 1)))
         if verb.objects:
             last = pattern == "transitive" and not place
-            # Where the action has a place, its object has none.
+            # If the action has a place, its object has none.
             deep = 0 if place else depth
             thing = self._object(verb.objects, deep, free and last, clause, verb.creates)
             complements.append(marked(thing, "OBJECT"))
@@ -208,7 +208,7 @@ class Sampler(Choice):
         return action(verb, *complements, modal=modal, negated=negated)
 
     def _profession(self, agreement: str, depth: int, free: bool) -> Nominal:
-        """What somebody is: "a poet that the king likes", or in the plural "poets"."""
+        """Draw what somebody is: "a poet that the king likes", or in the plural "poets"."""
         professions = lexicon.nouns_of(self.words, lexicon.PROFESSION)
         noun = self.pick([one for one in professions if one.english != "king"])  # or a queen?
         determiner, plural = ("", True) if agreement == "plural" else ("a", False)
@@ -219,10 +219,10 @@ class Sampler(Choice):
 
 
 def _is_it(nominal: Nominal) -> bool:
-    """Whether it is one robot or one animal (rule 9)."""
+    """Tell whether it is one robot or one animal (rule 9)."""
     return nominal.agreement == "singular" and nominal.kind in ("machine", "animal")
 
 
 def _sort(pattern: str) -> str:
-    """What "and" does not mix: states, professions, and actions of whatever pattern."""
+    """Return the sort of a pattern, which "and" does not mix: states, professions, actions."""
     return pattern if pattern in ("state", "identity") else "action"

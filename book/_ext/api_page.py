@@ -17,7 +17,7 @@ from transformer_workbook.chapters import CHAPTERS
 
 
 def modules() -> list[str]:
-    """Return what is imported by its own name: first what chapters build, in their order.
+    """Return the modules that are imported by name: first those of chapters, in their order.
 
     >>> modules()[:2]
     ['annotated_transformer.toy', 'annotated_transformer.examples']
@@ -53,7 +53,7 @@ def modules_of(page: str) -> list[str]:
 
 
 def lead_to_modules(app: Sphinx, document: nodes.document) -> None:
-    """Close a chapter with links to what it has built, on the page of the interface."""
+    """Add links at the end of a chapter to its modules on the page of the interface."""
     names = modules_of(app.env.docname)
     if not names or not app.env.docname.startswith("book/"):
         return
@@ -68,7 +68,7 @@ def lead_to_modules(app: Sphinx, document: nodes.document) -> None:
 def shorten(
     _app: Sphinx, what: str, _name: str, thing: Any, _options: object, *_: str | None
 ) -> tuple[str, None] | None:
-    """Say of a dataclass what its settings are and their defaults, without types and ranges."""
+    """Show the settings of a dataclass with their defaults, without types and ranges."""
     if what != "class" or not is_dataclass(thing):
         return None
     settings = []
@@ -79,7 +79,7 @@ def shorten(
 
 
 def drop_ranges(app: Sphinx, document: nodes.document) -> None:
-    """Do not say which validator is behind a kind of setting: its docstring says its range."""
+    """Hide the validator of a kind of setting: its docstring has its range."""
     if Path(app.env.docname).name == "api":
         for paragraph in list(document.findall(nodes.paragraph)):
             text = paragraph.astext()
@@ -88,7 +88,7 @@ def drop_ranges(app: Sphinx, document: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Offer the directive."""
+    """Register the extension with Sphinx."""
     app.add_directive("package-api", Api)
     app.connect("doctree-read", lead_to_modules)
     app.connect("doctree-read", drop_ranges)

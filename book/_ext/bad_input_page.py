@@ -1,4 +1,4 @@
-"""The page of bad input: what is given and what is said to it, from the table that tests run."""
+"""The page of bad input: the input and the message, from the table that tests run."""
 
 import csv
 from pathlib import Path
@@ -26,7 +26,7 @@ class BadInput(SphinxDirective):
         return [table(COLUMNS, map(self.row, rows))]
 
     def row(self, row: dict[str, str]) -> list[Cell]:
-        """Show what is given, with the text of its file if it has one, and the sentence."""
+        """Show the input, with the text of its file if it has one, and the sentence."""
         given: Cell = [nodes.literal("", row["given"])]
         if row["holds"]:
             given += [nodes.Text(", the file holds "), nodes.literal("", row["holds"])]

@@ -1,6 +1,6 @@
-"""The page of the bench: tables of the records of the bench, read when the site is built.
+"""The page of the benchmark: tables of its records, read when the site is built.
 
-So the page says what the records say, whenever they are made anew.
+So the page agrees with the records, whenever they change.
 """
 
 import csv
@@ -25,14 +25,14 @@ NAMES = {
     "use": "of the card",
     "equal": "as ours says",
 }
-"""The columns that the page shows, and what it calls them."""
+"""The columns that the page shows, and their names."""
 
 NOT_RUN = "not run: this processor has no products in 16 bits"
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What we set out for: how many times as fast, by the processor's time or on the wall."""
+    """An aim: how many times as fast, by CPU time or wall time."""
 
     contest: str
     contestant: str
@@ -55,15 +55,15 @@ WISHES = (
 
 
 def read(folder: Path, contest: str) -> list[Row]:
-    """The rows of a record of the bench."""
+    """Read the rows of a record of the benchmark."""
     with (folder / f"bench_{contest}.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
 def with_use(rows: Sequence[Row], made: dict[str, Any]) -> list[Row]:
-    """On an accelerator: the share of its operations a second that a contestant makes use of.
+    """Add, for an accelerator, the share of its peak operations a second that a contestant reaches.
 
-    A processor's time says nothing there, which only hands the work over.
+    CPU time means nothing there, since the CPU only launches the work.
     """
     if "operations" not in made:
         return list(rows)
@@ -76,7 +76,7 @@ def with_use(rows: Sequence[Row], made: dict[str, Any]) -> list[Row]:
 
 
 def shown(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns of a contest, and its rows."""
+    """Return the names of the columns of a contest, and its rows."""
     columns = [name for name in NAMES if name in rows[0]]
     body = []
     for row in rows:
@@ -90,7 +90,7 @@ def shown(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
 
 
 def how_made(rows: Sequence[Row], made: dict[str, Any]) -> str:
-    """One sentence: where and with what a record was made."""
+    """Describe where and with what a record was made, in one sentence."""
     versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
     rounds = max(int(row["rounds"] or 0) for row in rows)
     where = f"{made['processor']} ({made['machine']}), load {made['load']}"
@@ -100,7 +100,7 @@ def how_made(rows: Sequence[Row], made: dict[str, Any]) -> str:
 
 
 def outcome(wish: Wish, rows: Sequence[Row]) -> list[str]:
-    """A wish, what came of it, and whether that is what was wished."""
+    """Return an aim, the result, and whether the aim was reached."""
     row, other = (
         next(row for row in rows if row["contestant"] == name)
         for name in (wish.contestant, wish.beside)
@@ -108,23 +108,23 @@ def outcome(wish: Wish, rows: Sequence[Row]) -> list[str]:
     told = [f"{wish.contest.replace('_', ' ')}: {wish.contestant}", f"{wish.times} × {wish.beside}"]
     if not row["seconds"]:
         return [*told, "", NOT_RUN]
-    # The record compares all with one of them, which need not be the one that is meant here.
+    # The record's ratios have one reference, which need not be the one that is meant here.
     found = round(float(row[wish.clock]) / float(other[wish.clock]), 2)
     return [*told, f"{found:.2f} ×", "reached" if found >= wish.times else "missed"]
 
 
 class BenchDirective(SphinxDirective):
-    """Where the records are, and how a table is written."""
+    """Common parts: where the records are, and how a table is written."""
 
     def rows(self, contest: str) -> list[Row]:
-        """The rows of a record, on which the page then depends."""
+        """Return the rows of a record, on which the page then depends."""
         folder = Path(self.env.srcdir, "book", "records")
         for kind in ("csv", "json"):
             self.env.note_dependency(str(folder / f"bench_{contest}.{kind}"))
         return read(folder, contest)
 
     def made(self, contest: str) -> dict[str, Any]:
-        """How a record was made."""
+        """Return how a record was made."""
         path = Path(self.env.srcdir, "book", "records", f"bench_{contest}.json")
         made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return made
@@ -147,7 +147,7 @@ class BenchTable(BenchDirective):
 
 
 class BenchWishes(BenchDirective):
-    """What we set out for in some contests, and what came of it."""
+    """The aims of some contests, and their results."""
 
     required_arguments = 1
     final_argument_whitespace = True

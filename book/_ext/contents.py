@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @dataclass(frozen=True)
 class Entry:
-    """A page of the book, and the part in which it stands: none for the first."""
+    """A page of the book, and the part that it belongs to: none for the first."""
 
     part: str
     name: str
@@ -19,7 +19,7 @@ class Entry:
 
 
 def entries(root: Path = ROOT) -> Iterator[Entry]:
-    """Go through the pages of the book, in their order."""
+    """Iterate over the pages of the book, in order."""
     contents = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     yield Entry("", contents["root"], False)
     for part in contents["parts"]:

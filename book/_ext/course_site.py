@@ -1,4 +1,4 @@
-"""A site that asks no other host for anything, and its theme's faults cured."""
+"""A site without requests to other hosts, and fixes for its theme."""
 
 import re
 from pathlib import Path
@@ -6,26 +6,26 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-# What is wrong in the pages that the theme writes, and what stands there instead.
+# Faults in the pages of the theme, and their replacements.
 CURES = {
-    # 1.5 MB that draw the icons a second time; the style sheet has them already.
+    # 1.5 MB that draw the icons a second time; the style sheet already has them.
     r'<script defer src="[^"]*/fontawesome\.js[^"]*"></script>': "",
-    # A name that hides the text which the reader sees on the button.
+    # A name that hides the visible text on the button.
     r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"': r"\1",
     r'<summary aria-label="Toggle hidden content">': "<summary>",
-    # The book's title stands outside every region of the page.
+    # The book's title, which is outside every region of the page.
     r'<div id="pst-primary-sidebar"': r'\g<0> role="region" aria-label="Book"',
     # A list whose entries have a role that lists do not allow.
     r' role="list"(?= class="citation-list")': "",
     r'(<div class="citation"[^>]*?) role="doc-biblioentry"': r"\1",
     # A button of the contents that has a picture and no name.
     r'<summary>(?=<span class="toctree-toggle")': '<summary aria-label="Pages below">',
-    # The corner of a table is a header of nothing.
+    # The empty corner of a table is not a header.
     r"<th></th>": "<td></td>",
     r'<th class="head"><p></p></th>': '<td class="head"></td>',
 }
 
-# Pages that had another number in the first edition: their old addresses lead to the new ones.
+# Pages with another number in the first edition: their old addresses lead to the new ones.
 MOVED = {
     "10_layers": "11_layers",
     "11_transformer": "12_transformer",
@@ -65,7 +65,7 @@ def drop_thebe_style(
 
 
 def cure_pages(app: Sphinx, error: Exception | None) -> None:
-    """Cure what is wrong in the written pages."""
+    """Fix the faults in the written pages."""
     if error or app.builder.format != "html":
         return
     for page in Path(app.outdir).rglob("*.html"):
@@ -76,7 +76,7 @@ def cure_pages(app: Sphinx, error: Exception | None) -> None:
 
 
 def redirect(app: Sphinx, error: Exception | None) -> None:
-    """Let the root of the site lead to the front page, and old addresses to the new ones."""
+    """Redirect the root of the site to the front page, and old addresses to the new ones."""
     if error or app.builder.format != "html":
         return
     leads = {"index": app.config.root_doc}

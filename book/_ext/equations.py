@@ -1,7 +1,7 @@
 """The equations of the docstrings as formulas.
 
-A docstring is read in Python too, where TeX is no help: there an equation is plain text, and
-``equations.toml`` says what it is in TeX.
+A docstring is also read in Python, where TeX is of no use: there an equation is plain text, and
+``equations.toml`` has its TeX.
 """
 
 import re
@@ -15,11 +15,11 @@ LOGGER = logging.getLogger(__name__)
 
 PATH = Path(__file__).resolve().parent.parent / "equations.toml"
 EQUATIONS: dict[str, dict[str, str]] = tomllib.loads(PATH.read_text(encoding="utf-8"))
-"""What stands in a docstring, and its TeX, by the name of what the docstring describes."""
+"""The equations of docstrings, and their TeX, by the name of the documented object."""
 
 
 def pattern(equation: str) -> str:
-    """An equation as it stands in a docstring, where a line may end inside it."""
+    """Make a pattern for an equation in a docstring, which may contain line breaks."""
     words = r"\s+".join(map(re.escape, equation.split()))
     return rf"(?<!\w){words}(?!\w)"
 
@@ -30,13 +30,13 @@ def with_formulas(text: str, equations: dict[str, str]) -> str:
     >>> with_formulas("y = √x.\n\nIf √x is real.", {"√x": r"\sqrt x", "y = √x": r"y = \sqrt x"})
     '.. math:: y = \\sqrt x.\n\nIf :math:`\\sqrt x` is real.'
     """
-    # The longest first: it may have another inside.
+    # The longest first: it may contain another.
     ordered = sorted(equations, key=len, reverse=True)
 
     def formula(found: re.Match[str]) -> str:
         return f":math:`{equations[' '.join(found[1].split())]}{found[2]}`"
 
-    # A comma after a formula belongs to it: else a line may begin with it.
+    # A comma after a formula belongs to it; otherwise a line may begin with it.
     text = re.sub(rf"({'|'.join(map(pattern, ordered))})([,;.]?)", formula, text)
     return re.sub(r"(?:\A|(?<=\n\n)):math:`([^`]*)`(?=\n\n|\n?\Z)", r".. math:: \1", text)
 
@@ -44,7 +44,7 @@ def with_formulas(text: str, equations: dict[str, str]) -> str:
 def write_equations(
     _app: Sphinx, _what: str, name: str, _thing: object, _options: object, lines: list[str]
 ) -> None:
-    """Write those of one docstring; a warning, which stops the build, says which it lacks."""
+    """Write the equations of one docstring; a missing one is a warning, which stops the build."""
     equations = EQUATIONS.get(name.partition(".")[2], {})
     text = "\n".join(lines)
     for equation in equations:

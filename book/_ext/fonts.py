@@ -7,10 +7,10 @@ from fontTools import subset
 
 
 def cut_font(font: Path, characters: Iterable[str], target: Path) -> None:
-    """Write what a font needs for some characters, with its names and its licence, as WOFF2.
+    """Write the part of a font that is needed for some characters, as WOFF2, with its licence.
 
-    Tables for formulas and variants for exponents stay where there are any. A character that the
-    font has not is left to the browser's other fonts.
+    Tables for formulas and variants for exponents are kept. A character that the
+    font lacks is left to the browser's other fonts.
     """
     options = subset.Options(
         flavor="woff2", layout_features=["ssty"], name_IDs=["*"], name_languages=[0x409]

@@ -1,6 +1,6 @@
-"""Formulas as MathML, written while the book is built: the reader's browser draws them by itself.
+"""Formulas as MathML, written while the book is built: the browser draws them itself.
 
-The book's own font comes along, cut down to the characters that the formulas use, because the fonts
+The book's own font is included, with only the characters that the formulas use, because the fonts
 for formulas differ between machines and some have none.
 """
 
@@ -26,7 +26,7 @@ TO_MATHML = LatexToMathML(annotation=True, fancy_error=False, allow_unreliable_r
 SOURCE_FONT = Path(find_spec("ziamath").origin).parent / "fonts" / "STIXTwoMath-Regular.ttf"
 FONT = "_static/formulas.woff2"
 
-# What a browser draws of itself: the sign of the root.
+# The browser draws the root sign itself.
 DRAWN = "√"
 
 
@@ -42,7 +42,7 @@ def mathml(tex: str, display: bool) -> str:
 
 
 def write_formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
-    """Write a formula into the page; one that is no TeX is a warning, which stops the build."""
+    """Write a formula into the page; invalid TeX is a warning, which stops the build."""
     display = isinstance(node, nodes.math_block)
     # A displayed formula may be wider than a phone: the keyboard has to reach it to scroll it.
     tag, reached = ("div", {"tabindex": "0"}) if display else ("span", {})

@@ -1,7 +1,7 @@
 """The laboratory: a page in which the reader's browser computes the course's own models.
 
 The directive ``laboratory`` puts one on a page, the role links to it with an experiment set up. Its
-scripts stand in ``book/_static/laboratory``, its models in ``checkpoints``: they are written into
+scripts are in ``book/_static/laboratory``, its models in ``checkpoints``: they are written into
 the site in the form that the scripts read.
 """
 
@@ -25,7 +25,7 @@ STATIC = "_static/laboratory"
 SCRIPTS = (
     "transformer", "recurrent", "vocabulary", "model", "search", "models", "panels", "laboratory"
 )  # fmt: skip
-"""In the order in which they use one another."""
+"""The scripts, each after those that it uses."""
 
 OFFERS = {
     "toy-transformer": ("script", "Transformer, English → Korean", ["en", "ko"]),
@@ -62,7 +62,7 @@ class Experiment(ReferenceRole):
 
 
 def frame(base: str, sentence: str, small: bool = False) -> str:
-    """The frame of a laboratory that begins with a sentence; its scripts stand at ``base``."""
+    """Return the frame of a laboratory with a sentence; its scripts are at ``base``."""
     names = list(OFFERS)[:1] if small else list(OFFERS)
     fields = ("name", "kind", "title", "languages")
     offers = [dict(zip(fields, (name, *OFFERS[name]), strict=True)) for name in names]

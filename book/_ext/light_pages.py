@@ -1,4 +1,4 @@
-"""Pages that show their text before anything else: a description, late scripts, few elements."""
+"""Pages that show their text first: a description, deferred scripts, few elements."""
 
 import re
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from pygments.token import Name, Punctuation, Text, Whitespace, _TokenType
 from sphinx.application import Sphinx
 from sphinx.highlighting import PygmentsBridge
 
-# The scripts of the search: on its own page alone.
+# The scripts of the search, which only its own page needs.
 SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")
 
-# Scripts that only some pages have a use for, and what stands in those.
+# Scripts that only some pages need, and what those pages contain.
 ASKED_FOR = {
     "togglebutton.js": r'class="[^"]*(?<![\w-])(toggle|admonition [^"]*dropdown)(?![\w-])',
     "design-tabs.js": r'class="[^"]*\bsd-tab-set\b',
@@ -35,8 +35,8 @@ SCRIPT = re.compile(
 IMAGE = re.compile(r'<img (?=[^>]*\bsrc="(?P<source>[^"]*_images/[^"]*\.svg)")')
 POINTS_TO_PIXELS = 4 / 3
 
-# The theme measures everything that may scroll, one by one, as soon as the page is there. In its
-# place: all of it can be focused, and what does not scroll no longer when the reader comes near.
+# The theme measures everything that may scroll, one by one, when the page is loaded. Instead, all
+# of it can be focused, and elements that do not scroll lose this near the visible part.
 THEME_SCRIPT = "_static/scripts/pydata-sphinx-theme.js"
 MEASURES_ALL = (
     ".forEach(e=>{e.tabIndex=e.scrollWidth>e.clientWidth||e.scrollHeight>e.clientHeight?0:-1})"
@@ -57,7 +57,7 @@ PLAIN = {Name, Name.Namespace, Name.Other, Punctuation, Whitespace}
 
 
 class FewSpans(HtmlFormatter):
-    """Highlights code without an element for each of the words and marks that have no colour."""
+    """Highlights code without an element for each word and mark that has no colour."""
 
     def format(self, tokensource: Iterator[tuple[_TokenType, str]], outfile: TextIO) -> None:
         """Write the code."""
@@ -72,7 +72,7 @@ def describe(
     context: dict[str, Any],
     document: nodes.document | None,
 ) -> None:
-    """Give a page the description that search machines show: how its first paragraph begins."""
+    """Give a page a description for search engines: the beginning of its first paragraph."""
     tags = context.get("metatags", "")
     if 'name="description"' in tags:
         return
@@ -82,7 +82,7 @@ def describe(
 
 
 def beginning(document: nodes.document) -> str:
-    """The first paragraph of a page's own text, cut after a word, or nothing if it has none."""
+    """Return the first paragraph of a page's own text, cut after a word, or nothing."""
     for paragraph in document.findall(nodes.paragraph):
         if isinstance(paragraph.parent, nodes.section) and not paragraph["classes"]:
             text = " ".join(paragraph.astext().split())
@@ -93,7 +93,7 @@ def beginning(document: nodes.document) -> str:
 
 
 def lighten(html: str, name: str) -> str:
-    """Let a page load no script that it has no use for, and run none before it is shown."""
+    """Remove scripts that a page does not need, and defer the others."""
     html = PRELOAD.sub("", FILL_IN.sub("", html))
 
     def load(match: re.Match[str]) -> str:
@@ -109,14 +109,14 @@ def lighten(html: str, name: str) -> str:
 
 
 def size(image: Path) -> tuple[int, int]:
-    """The width and height of a drawing, in pixels."""
+    """Return the width and height of a drawing, in pixels."""
     drawing = ElementTree.parse(image).getroot()
     width, height = (float(drawing.attrib[key].removesuffix("pt")) for key in ("width", "height"))
     return round(width * POINTS_TO_PIXELS), round(height * POINTS_TO_PIXELS)
 
 
 def keep_room(html: str, folder: Path) -> str:
-    """Let drawings load when the reader comes near, into the room that is kept for them."""
+    """Load drawings lazily, into the space that is reserved for them."""
 
     def sized(match: re.Match[str]) -> str:
         width, height = size(folder / match["source"])
@@ -126,10 +126,10 @@ def keep_room(html: str, folder: Path) -> str:
 
 
 def measure_less(script: str) -> str:
-    """Let the theme measure only what the reader comes near.
+    """Let the theme measure only elements near the visible part.
 
     Raises:
-        ValueError: if the theme's script is another than the one that this was written for.
+        ValueError: if the theme's script is not the one for which this was written.
     """
     if script.count(MEASURES_ALL) != 1:
         raise ValueError(f"{THEME_SCRIPT} no longer measures what may scroll as it did.")

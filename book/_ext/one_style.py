@@ -1,7 +1,7 @@
-"""One style sheet for the whole site: those of the theme and the course, without what no page uses.
+"""One style sheet for the whole site: those of the theme and the course, without unused rules.
 
-The theme styles everything that anybody might write, and thousands of icons. A rule stays if its
-classes, ids and elements stand in a page or a script, and an icon if its rule does.
+The theme styles everything that anybody might write, and thousands of icons. A rule is kept if its
+classes, ids and elements occur in a page or a script, and an icon if its rule is kept.
 """
 
 import hashlib
@@ -20,16 +20,16 @@ SHEET = "site.css"
 LINK = re.compile(r'<link\b[^>]*\brel="stylesheet"[^>]*>')
 ADDRESS = re.compile(r"""url\(["']?(?!["']?data:)([^"')?#]+)[^)]*\)""")
 ICON_FONT = re.compile(r"url\(([^)]*/webfonts/([^)/]*)\.woff2)\)")
-ICON = re.compile("[\ue000-\uf8ff]")  # the area of Unicode that belongs to nobody
+ICON = re.compile("[\ue000-\uf8ff]")  # Unicode's private use area
 
-# Bootstrap puts this name together while it runs.
+# Bootstrap composes this name at run time.
 COMPOSED = {"bs-tooltip-auto"}
 
 
 def rules(css: str, folder: Path, static: Path) -> Iterator[Node]:
-    """Go through the rules of a style sheet of a folder, and of those that it imports.
+    """Iterate over the rules of a style sheet of a folder, and of those that it imports.
 
-    Addresses become those that are right in the folder of the static files.
+    Addresses are rewritten for the folder of the static files.
     """
 
     def move(match: re.Match[str]) -> str:
@@ -46,7 +46,7 @@ def rules(css: str, folder: Path, static: Path) -> Iterator[Node]:
 
 
 def needs(selector: Iterable[Node]) -> set[str]:
-    """The classes, ids and elements without which a selector selects nothing."""
+    """Return the classes, ids and elements without which a selector selects nothing."""
     found, before = set(), None
     for token in selector:
         if token.type == "hash" or (token.type == "ident" and before != ":"):
@@ -68,7 +68,7 @@ def selectors(prelude: Iterable[Node]) -> Iterator[list[Node]]:
 
 
 def purge(found: Iterable[Node], words: set[str]) -> str:
-    """Write the rules whose selectors need these words at most.
+    """Write the rules whose selectors need only these words.
 
     >>> sheet = "p.a, .b > i:hover { color: red } @media print { #c { color: blue } } @page {}"
     >>> purge(tinycss2.parse_stylesheet(sheet), {"p", "b", "i"})
@@ -91,7 +91,7 @@ def purge(found: Iterable[Node], words: set[str]) -> str:
 
 
 def words_of(site: Path, pages: dict[Path, str]) -> set[str]:
-    """All words in the tags of the pages, in their scripts and in those that they load."""
+    """Collect all words in the tags of the pages, in their scripts and in those that they load."""
     loaded = {
         (page.parent / source).resolve()
         for page, html in pages.items()
@@ -104,7 +104,7 @@ def words_of(site: Path, pages: dict[Path, str]) -> set[str]:
 
 
 def cut_icons(css: str, static: Path) -> str:
-    """Write the fonts of the icons with those that the style sheet names; return it changed."""
+    """Subset the fonts of the icons to those that the style sheet names; return it changed."""
     icons = set(ICON.findall(css))
     for address, name in set(ICON_FONT.findall(css)):
         cut_font(static / address, icons, static / f"{name}.woff2")
@@ -113,7 +113,7 @@ def cut_icons(css: str, static: Path) -> str:
 
 
 def use_one_style(app: Sphinx, error: Exception | None) -> None:
-    """Write the style sheet, and let every page ask for it alone."""
+    """Write the style sheet, and let every page use only it."""
     if error or app.builder.format != "html":
         return
     site = Path(app.outdir)

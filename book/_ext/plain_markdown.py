@@ -1,7 +1,7 @@
-"""The Markdown of the notebooks, which every viewer shows, and the roles that the site makes of it.
+"""The Markdown of the notebooks, which every viewer shows, and its roles on the site.
 
-JupyterLab, Colab and GitHub know neither roles nor directives. So the notebooks hold plain Markdown
-in five forms that look right there, and carry what the site needs where no reader sees it:
+JupyterLab, Colab and GitHub know neither roles nor directives. So the notebooks contain plain
+Markdown in five forms that look right there, with what the site needs in invisible parts:
 
 - ``([Gage, 1994](address "gage1994"))`` is a citation,
 - ``<span title="share">36%</span>`` a value that a cell has glued,
@@ -10,7 +10,7 @@ in five forms that look right there, and carry what the site needs where no read
 - and one that begins with ``<!-- seealso -->`` or ``<!-- warning -->`` and a bold title a box.
 
 The build turns them into roles and directives before it reads a page; ``tools/plain_notebooks.py``
-goes the other way, so that an author may write either.
+the reverse, so that an author may write either.
 """
 
 import json

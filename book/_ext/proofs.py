@@ -22,7 +22,7 @@ def mark(_app: Sphinx, document: nodes.document) -> None:
 
 
 def code_of(module: ModuleType, name: str) -> str:
-    """Return the source of a function, behind that of the private ones of its module it uses."""
+    """Return the source of a function, after that of the private functions that it uses."""
     code = compact(inspect.getsource(getattr(module, name)))
     used = dict.fromkeys(re.findall(r"\b_[a-z]\w*(?=\()", code))
     return "\n\n".join([*(code_of(module, each) for each in used if each != name), code])

@@ -1,9 +1,9 @@
-"""What a site has once it stands somewhere: all from one setting, the repository's address.
+"""What a published site has: all from one setting, the repository's address.
 
 ``repository: url`` in ``_config.yml`` gives the address of the site (of GitHub Pages) and, from
-both, the buttons that open a notebook on Colab and Binder, the cards that other sites show of a
-page, and the sitemap. While the setting is empty there is none of them. The page for addresses that
-do not exist is always there.
+both, the buttons that open a notebook on Colab and Binder, the cards of a page on other sites,
+and the sitemap. While the setting is empty there are none of them. The page for missing addresses
+is always there.
 """
 
 import re
@@ -24,7 +24,7 @@ LAUNCHERS = {
 CARDS = {"line_color": "#35618f"}
 
 MISSING = """<h1>There is no such page</h1>
-<p>Perhaps it has moved, or the address has lost a letter on its way to you. Try the
+<p>Perhaps it has moved, or the address has a typing error. Try the
 <a href="{home}">front page</a>, the <a href="search.html">search</a>, or the list of the
 chapters.</p>"""
 
@@ -68,13 +68,13 @@ def write_sitemap(app: Sphinx, error: Exception | None) -> None:
 
 
 def missing_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Offer the page that a host shows in the place of one that does not exist."""
+    """Yield the page that a host shows for missing addresses."""
     home = app.builder.get_target_uri(app.config.root_doc)
     yield "404", {"title": "There is no such page", "body": MISSING.format(home=home)}, "page.html"
 
 
 def anchor_missing_page(app: Sphinx, error: Exception | None) -> None:
-    """Let the links of that page begin at the site's address: it is shown in any folder."""
+    """Make the links of that page absolute: it is shown in any folder."""
     site = app.config.html_baseurl
     if not error and app.builder.format == "html" and site:
         page = Path(app.outdir, "404.html")
@@ -89,7 +89,7 @@ def summarise_card(
     context: dict[str, Any],
     document: nodes.document | None,
 ) -> None:
-    """Let a page's card say how its text begins, not how many minutes it takes."""
+    """Let a page's card show the beginning of its text, not its reading time."""
     if document and (text := beginning(document)):
         context["meta"] = {"og:description": text, **(context.get("meta") or {})}
 

@@ -1,7 +1,7 @@
 """How long a page takes to read, computed from the page itself and shown under its title.
 
-Words are read at 180 a minute and visible lines of code at 12. Exercises are counted apart: one,
-two or three stars stand for 5, 15 or 40 minutes.
+Words are counted at 180 a minute and visible lines of code at 12. Exercises are counted
+separately: one, two or three stars are 5, 15 or 40 minutes.
 """
 
 import json
@@ -19,9 +19,9 @@ from sphinx.application import Sphinx
 WORDS_A_MINUTE = 180
 LINES_A_MINUTE = 12
 MINUTES_OF_STARS = {1: 5, 2: 15, 3: 40}
-EXERCISES = "## Exercises"
+EXERCISES = "## Exercises", "## More exercises"
 
-# What is no prose in a Markdown cell: folds, blocks of code, formulas, the names of roles.
+# Not prose in a Markdown cell: folds, blocks of code, formulas, the names of roles.
 NOT_WORDS = re.compile(
     r"<details>.*?</details>|```.*?```|\$\$.*?\$\$|\$[^$]*\$|`[^`]*`|\{[a-z:]+\}", re.DOTALL
 )
@@ -30,7 +30,7 @@ STARS = re.compile(r"^\*\*\d+\. (★+)(?!★)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader has to carry."""
+    """What there is to read."""
 
     words: int
     lines: int
@@ -45,13 +45,13 @@ def words_in(markdown: str) -> int:
 
 
 def is_visible(cell: dict[str, Any]) -> bool:
-    """Whether the reader sees the source of a code cell without opening a fold."""
+    """Tell whether the reader sees the source of a code cell without opening a fold."""
     tags = cell["metadata"].get("tags", [])
     return not any(tag.startswith(("hide", "remove")) for tag in tags)
 
 
 def pieces(notebook: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Go through prose and visible code, and say whether it belongs to the exercises."""
+    """Iterate over prose and visible code, and tell whether it belongs to the exercises."""
     in_exercises = False
     for cell in notebook["cells"]:
         source = "".join(cell["source"])

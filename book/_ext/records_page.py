@@ -1,7 +1,7 @@
-"""The table of the records: what each holds, what would refute its sentence, and what came out.
+"""The table of the records: their content, what would refute their sentence, and the result.
 
-It is read from the JSON files that stand beside the tables in the folder ``records``. Each record
-has a page of its own with its rows, which the build adds to the written ones.
+It is read from the JSON files beside the tables in the folder ``records``. Each record
+has its own page with its rows, which the build adds.
 """
 
 import csv
@@ -40,7 +40,7 @@ class RecordsTable(SphinxDirective):
 
 
 def page_of(record: Path) -> str:
-    """Write the page of a record: what it holds, how it was made, and its rows."""
+    """Write the page of a record: its content, how it was made, and its rows."""
     made = json.loads(record.with_suffix(".json").read_text(encoding="utf-8"))
     with record.open(newline="", encoding="utf-8") as file:
         names, *rows = csv.reader(file)
@@ -60,20 +60,20 @@ def page_of(record: Path) -> str:
 
 
 def records_of(app: Sphinx) -> list[Path]:
-    """Return the tables that have a description beside them."""
+    """Return the tables that have a description."""
     folder = Path(app.srcdir, "book", "records")
     return [path.with_suffix(".csv") for path in sorted(folder.glob("*.json"))]
 
 
 def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Offer the pages of the records to the builder."""
+    """Yield the pages of the records for the builder."""
     for record in records_of(app):
         context = {"title": f"The record {record.stem}", "body": page_of(record)}
         yield f"book/records/{record.stem}", context, "page.html"
 
 
 def copy_rows(app: Sphinx, error: Exception | None) -> None:
-    """Put the tables beside their pages."""
+    """Copy the tables beside their pages."""
     if not error and app.builder.format == "html":
         for record in records_of(app):
             target = Path(app.outdir, "book", "records", record.name)

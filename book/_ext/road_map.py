@@ -1,6 +1,6 @@
 """The road map of the front page: every chapter as a step, with the question that it answers.
 
-It is drawn from the chapters: their order and parts stand in ``_toc.yml``, title and question in
+It is drawn from the chapters: their order and parts are in ``_toc.yml``, title and question in
 the first cell of each notebook, as its heading and the quotation under it.
 """
 
@@ -21,14 +21,14 @@ from sphinx.util.osutil import relative_uri
 
 OPENING = re.compile(r"# (?P<title>[^\n]+)\n+> (?P<question>(?:[^\n]+\n?)+)")
 
-# For each width of window: the steps side by side, and how wide one is. See front.css.
+# For each width of window: the number of steps in a row, and the width of one. See front.css.
 DRAWINGS = {"wide": (7, 184), "middle": (4, 184), "narrow": (1, 350)}
 TITLE, TEXT, LINE = 14, 13, 15
 RADIUS, LABEL, GAP = 12, 24, 9
 WORDS_BESIDE = 300
-"""In a step that is wider than this, the words stand beside its circle, else below."""
+"""In a step that is wider than this, the words are beside its circle, otherwise below."""
 LETTER = 0.53
-"""The width of a letter in its height: a generous mean, since every system has its own font."""
+"""The width of a letter, relative to its height: an upper mean, since system fonts differ."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Step:
 
     @property
     def name(self) -> str:
-        """The title as far as its colon or question mark."""
+        """Return the title up to its colon or question mark."""
         return re.split(r":|(?<=\?)", self.title)[0]
 
 
@@ -72,7 +72,7 @@ def parts(found: list[Step]) -> list[str]:
 
 
 def rows(found: list[Step], columns: int) -> list[list[Step]]:
-    """Lay the parts out in rows of at most so many steps; a part that fits shares a row."""
+    """Lay the parts out in rows of at most that many steps; a part that fits shares a row."""
     laid: list[list[Step]] = []
     for _, group in groupby(found, lambda step: step.part):
         part = list(group)
@@ -84,7 +84,7 @@ def rows(found: list[Step], columns: int) -> list[list[Step]]:
 
 
 def lines(text: str, size: int, width: int) -> list[str]:
-    """Break a text where its letters would leave the width."""
+    """Break a text into lines that fit the width."""
     return textwrap.wrap(text, int(width / (LETTER * size)), break_long_words=False)
 
 
@@ -147,7 +147,7 @@ def draw(found: list[Step], addresses: dict[str, str], kind: str) -> str:
 
 
 def in_words(found: list[Step], addresses: dict[str, str]) -> str:
-    """Write the map as a list, for whoever does not see it and for paper."""
+    """Write the map as a list, for screen readers and paper."""
     written = []
     for part, group in groupby(found, lambda step: step.part):
         chapters = list(group)

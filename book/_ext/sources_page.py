@@ -49,7 +49,7 @@ class SourcesDirective(SphinxDirective):
     """What both directives share: the rows of the file beside the page."""
 
     def rows(self) -> list[dict[str, str]]:
-        """Read the file, and have the page written anew when it changes."""
+        """Read the file, and rebuild the page when it changes."""
         path = Path(self.env.doc2path(self.env.docname)).with_suffix(".csv")
         self.env.note_dependency(str(path))
         with path.open(newline="", encoding="utf-8") as file:

@@ -9,14 +9,14 @@ from transformer_workbook.proofs import cross_attention as proofs
 
 
 class Louder(MultiHeadAttention):
-    """It says everything twice as loud."""
+    """Its outputs are twice as large."""
 
     def attend(self, query, seen, mask=None, positions=None):
         return 2 * super().attend(query, seen, mask, positions)
 
 
 class Common(MultiHeadAttention):
-    """All positions ask with the mean of their queries."""
+    """All positions attend with the mean of their queries."""
 
     def attend(self, query, seen, mask=None, positions=None):
         return super().attend(query.mean(dim=1, keepdim=True).expand_as(query), seen, mask)
@@ -50,5 +50,5 @@ REFUTED = {
     old_attentions: "one head differs from Luong's dot attention",
     what_a_position_sees: "this is not true: a target position depends on itself and on no other",
     projected_once: "projected once differs from projected at every step",
-    cut_off: "this is not true: cut off, the decoder says the same whatever the source",
+    cut_off: "this is not true: cut off, the decoder gives the same logits whatever the source",
 }

@@ -47,5 +47,5 @@ REFUTED = {
     greedy_search: "this is not true: on all 2 test sentences",
     beam_search: "this is not true: in 20 sentences, both searches find",
     rating: "of teacher forcing differs from log p of the search",
-    drawing: "p differs from the shares of 10,000 draws",
+    drawing: "p differs from the shares over 10,000 evenly spaced numbers",
 }

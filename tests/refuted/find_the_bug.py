@@ -48,6 +48,6 @@ REFUTED = {
     leaks: "this is not true: with 1, 2, 3 and 4 layers",
     one_batch: "this is not true: patient 3 writes none",
     signs_differ: "this is not true: no two patients fail the same ones",
-    one_position_is_cut_alike: "this is not true: patient 3 cuts one position",
+    one_position_is_cut_alike: "this is not true: patient 3 splits one position",
     copies_drift_apart: "this is not true: fresh, patient 5 fails",
 }

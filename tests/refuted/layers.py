@@ -9,7 +9,7 @@ from transformer_workbook.proofs import layers as proofs
 
 
 class Wrong(nn.Module):
-    """A network without a bend, which adds what the subclass says."""
+    """A network without a nonlinearity, which adds what the subclass says."""
 
     def __init__(self, d_model, d_ff):
         super().__init__()

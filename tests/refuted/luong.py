@@ -57,5 +57,5 @@ REFUTED = {
     scores: "your class differs from general: a loop",
     parts: "your parts differs from the formulas",
     gradient_through_scores: "this is not true: with dot, a gradient reaches",
-    misses: "this is not true: 자신 and ㄴ attend most to EOS",
+    misses: "this is not true: ",
 }

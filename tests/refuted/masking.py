@@ -55,5 +55,5 @@ REFUTED = {
     peeking: "this is not true: the peeking model has the lower validation loss",
     causality: "this is not true: the others move",
     one_call: "those of one differs from the logits of each call",
-    in_a_transformer: "this is not true: exactly the weights that these masks hide are 0",
+    in_a_transformer: "this is not true: exactly the weights that these masks forbid are 0",
 }

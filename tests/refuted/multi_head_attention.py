@@ -12,7 +12,7 @@ class OneView(MultiHeadAttention):
 
 
 class Louder(MultiHeadAttention):
-    """Its second head speaks twice as loud."""
+    """Its second head counts twice."""
 
     def gather(self, queries, seen, mask):
         return super().gather(queries, seen, mask) * torch.tensor([1.0, 2.0])[:, None, None]
@@ -59,10 +59,10 @@ def one_output_matrix():
 
 
 REFUTED = {
-    cuts: "this is not true: after the right cut all words notice",
+    cuts: "this is not true: split by view and transpose, all words notice",
     by_loop: "your class differs from the loop",
     multi_head: "the package differs from PyTorch",
-    twins: "that of its twin, which starts alike, differs from the gradient of a head",
+    twins: "that of its twin, initialised alike, differs from the gradient of a head",
     costs: "this is not true: one wide and eight narrow heads",
     one_output_matrix: "this is not true: W^O has as many rows",
 }

@@ -46,5 +46,5 @@ def whom_a_child_asks():
 REFUTED = {
     by_hand: "your class differs from the pencil",
     self_attention: "the package differs from a loop",
-    whom_a_child_asks: "this is not true: who is right gives",
+    whom_a_child_asks: "this is not true: children who are right",
 }

@@ -68,11 +68,11 @@ def six_curves():
 
 REFUTED = {
     smoothing: "your function differs from with ε = 0.0, q written out",
-    parts: "that of its parts differs from the gradient of the whole batch",
+    parts: "that of its micro-batches differs from the gradient of the whole batch",
     noise: "this is not true: the error of the gradient",
     adam: "your steps differs from torch.optim.Adam",
     schedule: "yours differs from the paper's schedule",
     trainer: "your class differs from plain PyTorch",
     learning_curve: "this is not true: without smoothing and dropout",
-    six_curves: "this is not true: A does what the solution says",
+    six_curves: "this is not true: each of the six curves does what the solution says",
 }

@@ -29,9 +29,9 @@ def base_model():
     proofs.base_model({"attentions": 62_980_000, "networks": 1, "table": 1})
 
 
-def who_hears_whom():
+def dependencies():
     everything = torch.ones(13, 22, dtype=torch.bool)
-    proofs.who_hears_whom(dict.fromkeys(("right", "forgotten mask", "deaf"), everything))
+    proofs.dependencies(dict.fromkeys(("correct", "missing mask", "source ignored"), everything))
 
 
 def first_loss():
@@ -43,7 +43,7 @@ def same_as_torch():
 
 
 def findings():
-    proofs.findings({"right": {"count": True}}, {}, Batch.of(SENTENCES))
+    proofs.findings({"correct": {"count": True}}, {}, Batch.of(SENTENCES))
 
 
 def shuffled():
@@ -51,18 +51,18 @@ def shuffled():
     proofs.shuffled(lambda name: (bag, None), Batch.of([(list(range(3, 11)), [4])]))
 
 
-def classic_mistakes():
-    proofs.classic_mistakes(5.0, vocab=148)
+def common_pitfalls():
+    proofs.common_pitfalls(5.0, vocab=148)
 
 
 REFUTED = {
-    pencil: "the pencil's memory differs from the memory of the package",
+    pencil: "the memory computed by hand differs from the memory of the package",
     whole_pass: "your transformer differs from the package",
     base_model: "this is not true: each part has as many",
-    who_hears_whom: "this is not true: the right model hears the whole source",
-    first_loss: "this is not true: the models pay half a nat more",
-    same_as_torch: "this is not true: fresh or moved",
-    findings: "this is not true: the right model passes",
-    shuffled: "this is not true: shuffle the source",
-    classic_mistakes: "this is not true: the first loss of the loud model",
+    dependencies: "this is not true: the correct model depends on the whole source",
+    first_loss: "this is not true: the loss of the models is half a nat above",
+    same_as_torch: "this is not true: fresh or perturbed",
+    findings: "this is not true: the correct model passes",
+    shuffled: "this is not true: permute the source",
+    common_pitfalls: "this is not true: with large embeddings",
 }

@@ -43,7 +43,7 @@ def repeats():
 
 REFUTED = {
     taken_out: "weights of zero differs from a zero block of W^O by",
-    missed_most: "this is not true: without the head that is missed most",
-    both_stories_fit: "this is not true: a repeated morpheme looks back",
+    missed_most: "this is not true: zero ablation of one head",
+    both_stories_fit: "this is not true: a repeated morpheme attends to its",
     repeats: "this is not true: after a repeated morpheme",
 }

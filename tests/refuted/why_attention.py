@@ -15,31 +15,32 @@ def recur_and_convolve():
     proofs.recur_and_convolve(matrices, matrices)
 
 
-def bills():
-    proofs.bills(lambda run, *arguments: 0, matrices, matrices, matrices)
+def operation_counts():
+    proofs.operation_counts(lambda run, *arguments: 0, matrices, matrices, matrices)
 
 
-def real_bills():
-    proofs.real_bills(lambda run, *arguments: 0, matrices, matrices)
+def whole_layers():
+    proofs.whole_layers(lambda run, *arguments: 0, matrices, matrices)
 
 
-def waiting():
-    proofs.waiting(lambda step: 1, [[8, 16, 32]] * 2 + [[1] * 3, [2] * 3], matrices, matrices)
+def sequential_operations():
+    chains = [[8, 16, 32]] * 2 + [[1] * 3, [2] * 3]
+    proofs.sequential_operations(lambda step: 1, chains, matrices, matrices)
 
 
 def paths():
-    proofs.paths(lambda n, hops: n, {"recurrent": range, "neighbours": range})
+    proofs.paths(lambda n, hops: n, {"recurrent": range, "dense convolution": range})
 
 
 def out_of_reach():
-    proofs.out_of_reach({"neighbours": lambda: nn.Linear(32, 32)})
+    proofs.out_of_reach({"dense convolutions": lambda: nn.Linear(32, 32)})
 
 
 REFUTED = {
     recur_and_convolve: "recur differs from nn.RNN",
-    bills: "this is not true: the counter says 4n²d",
-    real_bills: "this is not true: a multi-head layer needs",
-    waiting: "this is not true: that of the package's GRU is n",
+    operation_counts: "this is not true: the counter finds 4n²d",
+    whole_layers: "this is not true: a multi-head layer needs",
+    sequential_operations: "this is not true: the chain of the package's GRU is n",
     paths: "this is not true: the formulas of the text",
-    out_of_reach: "this is not true: of four neighbours",
+    out_of_reach: "this is not true: the gradient with respect to the first",
 }

@@ -1,6 +1,6 @@
-"""Training steps in 16 bits on a graphics card, of a model as large as the paper's base model.
+"""Training steps in 16 bits on a GPU, of a model as large as the paper's base model.
 
-The work is that of the contest ``training`` otherwise. A turn takes every batch once, so that all
+Otherwise the work is that of the contest ``training``. A turn takes every batch once, so that all
 turns have the same operations, which are counted.
 """
 
@@ -23,25 +23,25 @@ from bench.training import BATCH_TOKENS, TOLERANCE_16_BITS
 
 SIZES = {"d_model": 512, "num_layers": 6, "num_heads": 8, "d_ff": 2048}
 WORDS = 37_000
-"""Rows of the table of embeddings: the paper's, of which the captions use the first."""
+"""Rows of the embedding table: the paper's number, of which the captions use the first."""
 BATCHES, LARGER = 8, 5
 """How many batches there are, and how many times as large they are as in the other contests."""
 PRECISION = "bfloat16"
 SQUARE = 8192
-"""The side of the matrices whose product shows what the card can do."""
-# Four processes share the card's memory: what one keeps in pieces, the others lack.
+"""The side of the matrices whose product measures the speed of the GPU."""
+# Four processes share the GPU's memory: what one reserves, the others lack.
 ENVIRONMENT = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
 
 
 def prepare(folder: Path) -> dict[str, Any]:
-    """The work; to be recorded are its operations, and how many a second are possible.
+    """Write the work; return its operations, and how many a second are possible, for the record.
 
     Raises:
-        InputError: if this machine has none that CUDA computes on.
+        InputError: if this machine has no GPU for CUDA.
     """
     device = choose_device()
     if device.type != "cuda":
-        raise InputError("this machine has no graphics card for CUDA, on which the contest is.")
+        raise InputError("this machine has no GPU for CUDA, which the contest needs.")
     training.write_work(folder, SIZES, LARGER * BATCH_TOKENS, BATCHES, WORDS)
     return {
         "accelerator": torch.cuda.get_device_name(),
@@ -51,7 +51,7 @@ def prepare(folder: Path) -> dict[str, Any]:
 
 
 def operations_of(folder: Path) -> Callable[[Batch], int]:
-    """What counts the operations of a step on a batch: those of all products of matrices."""
+    """Make a function that counts the operations of a step: those of all matrix products."""
     with torch.device("meta"):
         model = Transformer(training.read_config(folder))
 
@@ -65,7 +65,7 @@ def operations_of(folder: Path) -> Callable[[Batch], int]:
 
 
 def products(device: torch.device, times: int = 20) -> float:
-    """Operations a second in products of two large matrices."""
+    """Measure operations a second in products of two large matrices."""
     a, b = torch.randn(2, SQUARE, SQUARE, device=device).bfloat16()
     for _ in range(3):
         a @ b
@@ -79,10 +79,10 @@ def products(device: torch.device, times: int = 20) -> float:
 
 
 class Everything(training.Steps):
-    """In a turn, a step on every batch; it ends when the card has done them."""
+    """A contestant that takes a step on every batch in a turn, and waits for the GPU."""
 
     def work(self, turn: int) -> int:
-        """The steps of a turn."""
+        """Take the steps of a turn."""
         for batch in self.batches:
             self.step(batch)
         torch.accelerator.synchronize()
@@ -98,13 +98,13 @@ class OursFast(Everything, training.OursFast):
 
 
 class Theirs(Everything, training.Theirs):
-    """A model of somebody else; PyTorch rounds what is multiplied, as its documentation has it."""
+    """A model of another library; PyTorch rounds what is multiplied, as in its documentation."""
 
     def __init__(self, folder: Path, make: Callable[[Transformer], nn.Module]) -> None:
         super().__init__(folder, make, choose_device())
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean over tokens."""
+        """Compute the mean loss over tokens."""
         with computing_in(PRECISION, batch.src.device):
             return super().loss(batch)
 
@@ -118,7 +118,7 @@ CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {
 
 
 def reference(name: str) -> str:
-    """Everybody is compared with PyTorch's own Transformer."""
+    """Compare every contestant with PyTorch's own Transformer."""
     return "nn.Transformer"
 
 

@@ -1,6 +1,6 @@
-"""Beam search, five places wide: ours beside Hugging Face and CTranslate2.
+"""Beam search with a beam of five: ours beside Hugging Face and CTranslate2.
 
-Each has its own rule of when to stop looking, so equal translations are counted, not required.
+Each has its own stopping rule, so equal translations are counted, not required.
 """
 
 from bench.translating import contestants, judge, prepare, reference

@@ -1,4 +1,4 @@
-"""An earlier version of the package, beside which the aims for translating were set."""
+"""An earlier version of the package, the reference for the aims of faster translation."""
 
 import io
 import subprocess
@@ -14,17 +14,17 @@ from annotated_transformer.errors import InputError
 from bench.task import ROOT
 
 COMMIT = "58a4a6ffccfbbe28f088e4ed8366296cb610370f"
-"""The last one of the first edition."""
+"""The last commit of the first edition."""
 PACKAGE = "annotated_transformer"
 SIZES = {"d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512, "norm": "pre"}
-"""Those of the checkpoint, under the names that they had then."""
+"""The files of the checkpoint, under the names that they had then."""
 
 
 def write_earlier(folder: Path) -> None:
-    """Put the package of that commit into a folder.
+    """Write the package of that commit into a folder.
 
     Raises:
-        InputError: if the history does not go back so far.
+        InputError: if the git history does not go back so far.
     """
     packed = subprocess.run(
         ["git", "archive", COMMIT, PACKAGE], cwd=ROOT, capture_output=True, check=False
@@ -39,7 +39,7 @@ def write_earlier(folder: Path) -> None:
 
 
 def modules_from(folder: Path, *names: str) -> list[ModuleType]:
-    """Modules of the package in a folder, which is the only one while they are imported."""
+    """Import modules of the package in a folder, without the installed package."""
 
     def taken_out() -> dict[str, ModuleType]:
         own = [name for name in sys.modules if name.split(".")[0] == PACKAGE]
@@ -56,7 +56,7 @@ def modules_from(folder: Path, *names: str) -> list[ModuleType]:
 
 
 class Earlier:
-    """Its model with the weights of the checkpoint, whose parameters are called as they were."""
+    """The earlier model with the weights of the checkpoint, under its own parameter names."""
 
     def __init__(self, folder: Path, weights: Path, beam: int) -> None:
         transformer, evaluation = modules_from(folder, "transformer", "evaluation")
@@ -68,6 +68,6 @@ class Earlier:
         self.translate = evaluation.translate_ids
 
     def found(self, sources: list[list[int]]) -> list[list[int]]:
-        """The ids of the translations, in batches as it makes them."""
+        """Return the ids of the translations, in the batches that it makes."""
         translations: list[list[int]] = self.translate(self.model, sources, self.beam, 0.0)
         return translations

@@ -1,4 +1,4 @@
-"""Greedy search: ours beside Hugging Face and CTranslate2, which must say the same in 32 bits."""
+"""Greedy search: ours beside Hugging Face and CTranslate2, which must agree in 32 bits."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ __all__ = ["CONTESTANTS", "judge", "prepare", "reference"]
 
 CONTESTANTS = contestants(beam=1)
 ROUNDED = ("ours, bfloat16", "ours, fast, bfloat16", "CTranslate2, int8")
-"""Whose weights are rounded, so that another token may win."""
+"""The contestants whose weights are rounded, so that another token may win."""
 
 
 def judge(answers: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """Refuse a contestant that computes in 32 bits and translates a sentence otherwise."""
+    """Refuse a contestant that computes in 32 bits and has another translation."""
     require_equal({n: answer for n, answer in answers.items() if n not in ROUNDED}, tolerance=0)
     return translating.judge(answers)

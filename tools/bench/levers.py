@@ -1,7 +1,7 @@
-"""The levers of fast training, one left out at a time: how much longer do the steps take?
+"""The optimisations of fast training, ablated one at a time: how much slower are the steps?
 
 The work is that of the contest ``training``. A contestant is our fast trainer, with the readable
-counterpart in the place of one lever.
+counterpart of one optimisation.
 """
 
 from collections.abc import Callable
@@ -25,12 +25,12 @@ __all__ = ["CONTESTANTS", "judge", "prepare", "reference"]
 
 
 def plain_product(rows: Tensor, others: Tensor) -> Tensor:
-    """What stands beside :func:`products.transposed_product`."""
+    """Compute what :func:`products.transposed_product` computes."""
     return rows.t() @ others
 
 
 def loss_of_logits(logits: Tensor, target: Tensor) -> Tensor:
-    """The loss of a table of batch × vocabulary."""
+    """Compute the loss from a table of batch × vocabulary."""
     return smoothed_cross_entropy(logits.float(), target, SMOOTHING)
 
 
@@ -43,15 +43,15 @@ REPLACED: dict[str, list[tuple[Any, str, Any]]] = {
     "cheap dropout": [(twin, "FastDropout", nn.Dropout)],
     "attention written out": [(twin, "FastAttention", ScaledDotProductAttention)],
 }
-"""For each lever: module, name there, and what is put there instead."""
+"""For each optimisation: module, name there, and its replacement."""
 
 
 IN_32_BITS = ("oneDNN", "copied transposes")
-"""The levers for 32 bits: in 16, PyTorch takes oneDNN by itself, but for the biases."""
+"""The optimisations for 32 bits: in 16, PyTorch uses oneDNN by itself, except for the biases."""
 
 
 def without(lever: str, precision: str, folder: Path) -> Contestant:
-    """Our fast trainer, with the readable counterpart of one lever."""
+    """Make our fast trainer, with the readable counterpart of one optimisation."""
     for module, name, counterpart in REPLACED.get(lever, []):
         setattr(module, name, counterpart)
     fast = OursFast(folder, precision)
@@ -63,7 +63,7 @@ def without(lever: str, precision: str, folder: Path) -> Contestant:
 
 
 def named(lever: str, precision: str) -> str:
-    """The name of the contestant that lacks a lever, or none."""
+    """Return the name of the contestant that lacks an optimisation, or none."""
     name = f"without {lever}" if lever else "all levers"
     return name if precision == "float32" else f"{name}, {precision}"
 
@@ -77,5 +77,5 @@ CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {
 
 
 def reference(name: str) -> str:
-    """Each is compared with the trainer that has all levers, in the same precision."""
+    """Compare each with the trainer that has all optimisations, in the same precision."""
     return named("", "bfloat16" if name.endswith("bfloat16") else "float32")

@@ -1,4 +1,4 @@
-"""The contest ``training`` as on an older processor: one whose widest instructions are AVX2."""
+"""The contest ``training`` as on an older CPU, whose widest instructions are AVX2."""
 
 from bench import training
 from bench.training import judge, prepare, reference
@@ -10,7 +10,7 @@ ENVIRONMENT = {
     "MKL_ENABLE_INSTRUCTIONS": "AVX2",
     "ONEDNN_MAX_CPU_ISA": "AVX2",
 }
-"""What tells PyTorch and its two libraries for matrices to use no others."""
+"""The variables that restrict PyTorch and its two matrix libraries to AVX2."""
 
 CONTESTANTS = {n: make for n, make in training.CONTESTANTS.items() if "bfloat16" not in n}
-"""Such a processor has no products in 16 bits: a step took more than ten times as long."""
+"""Such a CPU has no products in 16 bits: a step took more than ten times as long."""

@@ -1,4 +1,4 @@
-"""Models of others, with the weights of ours: the same numbers go in and come out."""
+"""Models of other libraries, with our weights: the same input gives the same output."""
 
 import math
 from typing import Any
@@ -15,7 +15,7 @@ from oracles import hidden, marian_pairs, stack_pairs, to_theirs
 
 
 class TorchTransformer(nn.Module):
-    """torch.nn.Transformer with what it lacks: embeddings, positions, and a tied output."""
+    """torch.nn.Transformer with embeddings, positions, and a tied output, which it lacks."""
 
     def __init__(self, ours: Transformer) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class TorchTransformer(nn.Module):
         self.register_buffer("table", table)
 
     def embed(self, tokens: Tensor) -> Tensor:
-        """Vectors of tokens and positions."""
+        """Compute the vectors of tokens and positions."""
         x = self.embedding(tokens) * self.scale
         return self.dropout(x + self.table[: tokens.size(1)])
 
@@ -56,7 +56,7 @@ class TorchTransformer(nn.Module):
 
 
 class Marian(nn.Module):
-    """MarianMT of Hugging Face, whose sines and cosines stand side by side as ours do."""
+    """MarianMT of Hugging Face, with sines and cosines in our order."""
 
     def __init__(self, ours: Transformer) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class Marian(nn.Module):
 
 
 def m2m100(ours: Transformer) -> Any:
-    """M2M100 of Hugging Face, whose norms come first, with our positions and output bias."""
+    """Make M2M100 of Hugging Face, which is pre-norm, with our positions and output bias."""
     from transformers import M2M100Config, M2M100ForConditionalGeneration
 
     c = ours.config

@@ -1,4 +1,4 @@
-"""Rounds: contestants in processes of their own, each doing the same work once in every round."""
+"""Rounds: contestants in separate processes, each doing the same work once in every round."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from annotated_transformer.errors import InputError
 from bench.task import ROOT, environment, load_contest
 
 PYTHON = "BENCH_PYTHON"
-"""The environment variable that names the Python in which the contestants' libraries are."""
+"""The environment variable with the Python in which the contestants' libraries are."""
 
 Row = dict[str, Any]
 
@@ -40,7 +40,7 @@ class Worker:
         )
 
     def heard(self) -> Row:
-        """The next thing that the process says.
+        """Return the next message of the process.
 
         Raises:
             InputError: if it has ended instead.
@@ -56,7 +56,7 @@ class Worker:
         return said
 
     def turn(self, number: int) -> Row:
-        """Let it work, and hear how long it took."""
+        """Let it work for a turn, and return how long it took."""
         assert self.process.stdin is not None
         print(number, file=self.process.stdin, flush=True)
         return self.heard()
@@ -76,10 +76,10 @@ class Worker:
 def race(
     contest: str, names: Sequence[str], threads: int, rounds: int, skip: int = 1
 ) -> tuple[list[Row], Row]:
-    """A row for each contestant; the versions of all their libraries, and what else is recorded.
+    """Return a row for each contestant, the versions of their libraries, and further notes.
 
     The first ``skip`` rounds are left out. Ratios are medians over rounds of how many times slower
-    the one was with whom a contestant is compared, in the same round.
+    the reference of a contestant was, in the same round.
 
     Raises:
         InputError: if a contestant does other work than the others, or cannot do it.
@@ -106,7 +106,7 @@ def race(
 
 
 def summary(name: str, own: Sequence[Row], others: Sequence[Row]) -> Row:
-    """Medians of what a contestant took, and of how it did beside another in the same rounds."""
+    """Summarise a contestant by medians, also relative to another in the same rounds."""
 
     def ratio(key: str) -> float:
         return statistics.median(

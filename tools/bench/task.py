@@ -13,36 +13,36 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Contestant(Protocol):
-    """Somebody who does the work of a contest, in a process of its own."""
+    """A process that does the work of a contest."""
 
     def answer(self) -> list[float] | list[str]:
-        """What has to be equal for all: numbers (to a tolerance), or texts. Asked once, first."""
+        """Return what must be equal for all: numbers, to a tolerance, or texts; called once."""
         ...
 
     def work(self, turn: int) -> int:
-        """Do the work of a turn, the same for all; give how many tokens or sentences it had."""
+        """Do the work of a turn, the same for all; return how many tokens or sentences it had."""
         ...
 
 
 class Contest(Protocol):
-    """A module of the bench: the work, and those who do it."""
+    """A module of the benchmark: the work, and the contestants."""
 
     CONTESTANTS: dict[str, Callable[[Path], Contestant]]
-    """Made of the folder that was prepared."""
+    """Made from the folder that was prepared."""
 
     ENVIRONMENT: dict[str, str]
-    """Variables for their processes; a contest that needs none leaves it out."""
+    """Environment variables for their processes; optional."""
 
     def reference(self, name: str) -> str:
-        """With whom a contestant is compared; it may be itself."""
+        """Return the contestant with which one is compared; it may be itself."""
         ...
 
     def judge(self, answers: dict[str, Any]) -> dict[str, dict[str, int]]:
-        """Refuse answers that are not those of the same work; say what else is to be recorded."""
+        """Refuse answers of other work; return further numbers for the record."""
         ...
 
     def prepare(self, folder: Path) -> dict[str, Any] | None:
-        """Write what all contestants read into an empty folder; say what is to be recorded."""
+        """Write what all contestants read into an empty folder; return notes for the record."""
         ...
 
 
@@ -59,7 +59,7 @@ CONTESTS = (
 
 
 def load_contest(name: str) -> Any:
-    """The contest of that name.
+    """Return the contest of that name.
 
     Raises:
         InputError: if there is none.
@@ -71,18 +71,18 @@ def load_contest(name: str) -> Any:
 
 
 def environment(contest: Any) -> dict[str, str]:
-    """The variables of the processes of a contest."""
+    """Return the environment variables for the processes of a contest."""
     variables: dict[str, str] = getattr(contest, "ENVIRONMENT", {})
     return variables
 
 
 def suits(name: str) -> bool:
-    """Whether this machine has what a contestant of that name needs: instructions for 16 bits."""
+    """Tell whether this machine has what a contestant needs: instructions for 16 bits."""
     return "bfloat16" not in name or onednn_multiplies(torch.bfloat16)
 
 
 def require_equal(answers: dict[str, Any], tolerance: float, in_16_bits: float = 0.0) -> None:
-    """Make sure that all contestants do the same work; in 16 bits, numbers may be further apart.
+    """Refuse contestants that do different work; in 16 bits, numbers may be further apart.
 
     Raises:
         InputError: if one gives another answer than the first.

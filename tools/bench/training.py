@@ -1,7 +1,7 @@
 """Training steps: ours beside torch.nn.Transformer and Hugging Face's Marian.
 
-All begin with the same weights, and at first say the same losses without dropout. Then they train:
-the same batches, Adam, clipping and label smoothing. Dropout stands where each library has it.
+All begin with the same weights, and first compute the same losses without dropout. Then they train
+with the same batches, Adam, clipping and label smoothing. Dropout is where each library has it.
 """
 
 import json
@@ -31,15 +31,15 @@ from bench.task import Contestant, require_equal
 
 VOCAB, BATCH_TOKENS, BATCHES, RATE, SMOOTHING, DROPOUT = 8000, 4096, 40, 1e-3, 0.1, 0.1
 STEPS = 3
-"""In a turn."""
+"""Steps in a turn."""
 SIZES = {"d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512}
 HERE = torch.device(CPU)
 TOLERANCE, TOLERANCE_16_BITS = 1e-4, 0.01
-"""Of the losses."""
+"""The tolerance of the losses."""
 
 
 def prepare(folder: Path) -> None:
-    """Batches of Multi30k, sorted by length as ours are, and weights to begin with."""
+    """Write batches of Multi30k, sorted by length as ours are, and initial weights."""
     write_work(folder, SIZES, BATCH_TOKENS, BATCHES)
 
 
@@ -48,7 +48,7 @@ def write_work(
 ) -> None:
     """Write what :func:`read_batches` and :func:`read_model` read.
 
-    The tables of words have as many rows as there are words, or more.
+    The embedding tables have as many rows as there are words, or more.
     """
     corpus = load_corpus("multi30k")
     vocabularies = learned_vocabularies(corpus, VOCAB)
@@ -65,35 +65,35 @@ def write_work(
 
 
 def read_batches(folder: Path, device: torch.device = HERE) -> list[Batch]:
-    """The batches that all work on."""
+    """Read the batches that all work on."""
     parts = load_file(folder / "batches.safetensors", device=str(device))
     kinds = ("src", "tgt_in", "tgt_out")
     return [Batch(*(parts[f"{i}.{kind}"] for kind in kinds)) for i in range(len(parts) // 3)]
 
 
 def read_config(folder: Path) -> TransformerConfig:
-    """The sizes of the model that all train."""
+    """Read the sizes of the model that all train."""
     return TransformerConfig(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
 
 
 def read_model(folder: Path) -> Transformer:
-    """Our model with the weights that all begin with."""
+    """Make our model with the initial weights of all."""
     model = Transformer(read_config(folder))
     load_tensors(model, load_file(folder / "weights.safetensors"))
     return model
 
 
 class Steps:
-    """What all contestants do in a turn: some steps, each on the next batch."""
+    """A contestant that takes some steps in a turn, each on the next batch."""
 
     batches: list[Batch]
 
     def step(self, batch: Batch) -> None:
-        """A step of training."""
+        """Take a step of training."""
         raise NotImplementedError
 
     def work(self, turn: int) -> int:
-        """The steps of a turn."""
+        """Take the steps of a turn."""
         numbers = range(turn * STEPS, (turn + 1) * STEPS)
         batches = [self.batches[number % len(self.batches)] for number in numbers]
         for batch in batches:
@@ -112,13 +112,13 @@ class Ours(Steps):
         self.trainer = self.make_trainer(model, precision)
 
     def make_trainer(self, model: Transformer, precision: str) -> Trainer:
-        """The readable one."""
+        """Make the readable trainer."""
         loss = partial(smoothed_cross_entropy, smoothing=SMOOTHING)
         return Trainer(model, loss, lambda _: RATE, precision=precision)
 
     @torch.no_grad()
     def answer(self) -> list[float]:
-        """The losses of two batches."""
+        """Return the losses of two batches."""
         self.trainer.model.eval()
         losses = []
         for batch in self.batches[:2]:
@@ -127,7 +127,7 @@ class Ours(Steps):
         return losses
 
     def step(self, batch: Batch) -> None:
-        """A step of training."""
+        """Take a step of training."""
         self.trainer.update([batch])
 
 
@@ -135,12 +135,12 @@ class OursFast(Ours):
     """Our fast trainer."""
 
     def make_trainer(self, model: Transformer, precision: str) -> Trainer:
-        """The fast one."""
+        """Make the fast trainer."""
         return FastTrainer(model, SMOOTHING, lambda _: RATE, precision=precision)
 
 
 class Theirs(Steps):
-    """A training loop around a model of somebody else, as its documentation has it."""
+    """A training loop around a model of another library, as in its documentation."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class Theirs(Steps):
         )
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean over tokens."""
+        """Compute the mean loss over tokens."""
         logits = self.model(batch.src, batch.tgt_in)
         return F.cross_entropy(
             logits.flatten(0, 1),
@@ -165,12 +165,12 @@ class Theirs(Steps):
         )
 
     def answer(self) -> list[float]:
-        """The losses of two batches; without gradients nn.Transformer would go another way."""
+        """Return the losses of two batches; without gradients nn.Transformer uses another path."""
         self.model.eval()
         return [self.loss(batch).item() for batch in self.batches[:2]]
 
     def step(self, batch: Batch) -> None:
-        """A step of training."""
+        """Take a step of training."""
         self.model.train()
         self.optimizer.zero_grad()
         loss = self.loss(batch)
@@ -181,7 +181,7 @@ class Theirs(Steps):
 
 
 def with_medium_precision(folder: Path) -> Contestant:
-    """PyTorch's own switch: products of float32 matrices in 16 bits, where the processor can."""
+    """Use PyTorch's switch for products of float32 matrices in 16 bits, if the CPU has them."""
     torch.set_float32_matmul_precision("medium")
     return Theirs(folder, TorchTransformer)
 
@@ -198,7 +198,7 @@ CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {
 
 
 def reference(name: str) -> str:
-    """Everybody is compared with PyTorch's own Transformer."""
+    """Compare every contestant with PyTorch's own Transformer."""
     return "nn.Transformer"
 
 

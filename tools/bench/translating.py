@@ -1,7 +1,7 @@
-"""Translating: what the contests of decoding share: the sentences, and those who translate them.
+"""Translating: what the contests of decoding share, the sentences and the contestants.
 
-All have the weights of the checkpoint, handed over by `export`, and read the same ids: what cuts
-and joins texts is one library for all. A beam ranks by the log-probability alone (no length
+All have the weights of the checkpoint, exported by `export`, and read the same ids: one library
+tokenizes for all. A beam ranks by the log-probability alone (no length
 penalty), because each engine divides it by the length in another way.
 """
 
@@ -30,11 +30,11 @@ from bench.task import ROOT, Contestant
 CHECKPOINT = ROOT / "checkpoints" / "multi30k-de-en"
 SPLIT, SENTENCES = "test_2016_flickr", 1000
 BATCH_TOKENS, EXTRA_LENGTH = 6144, 50
-"""Source positions in a batch, each counted for every place of the beam; tokens more than those."""
+"""Source positions in a batch, each counted once per beam slot; extra tokens of a translation."""
 
 
 def prepare(folder: Path) -> None:
-    """The checkpoint in the formats of all engines, and the ids of the sentences."""
+    """Write the checkpoint in the formats of all engines, and the ids of the sentences."""
     write_earlier(folder / "earlier")
     run = Run.open(CHECKPOINT)
     export_to_ctranslate2(run, folder / "ctranslate2")
@@ -44,18 +44,18 @@ def prepare(folder: Path) -> None:
 
 
 class Translating:
-    """Somebody who translates all sentences in a turn."""
+    """A contestant that translates all sentences in a turn."""
 
     def __init__(self, folder: Path, beam: int) -> None:
         self.folder, self.beam = folder, beam
         self.sources = json.loads((folder / "sources.json").read_text(encoding="utf-8"))
 
     def found(self) -> list[list[int]]:
-        """The ids of the translations, without ``EOS``."""
+        """Return the ids of the translations, without ``EOS``."""
         raise NotImplementedError
 
     def answer(self) -> list[str]:
-        """The translations, each as a text of numbers; none is longer than ours may be."""
+        """Return the translations, each as a text of numbers, at most as long as ours may be."""
         return [
             " ".join(map(str, ids[: len(source) + 1 + EXTRA_LENGTH]))
             for source, ids in zip(self.sources, self.found(), strict=True)
@@ -67,7 +67,7 @@ class Translating:
 
 
 class Ours(Translating):
-    """Our search, with the model or with its fast twin, which knows its precision by itself."""
+    """Our search, with the model or with its fast twin, which has its own precision."""
 
     def __init__(
         self, folder: Path, beam: int, precision: str = "float32", *, fast: bool = False
@@ -79,7 +79,7 @@ class Ours(Translating):
         self.search = Search(beam=beam, alpha=0.0, extra_length=EXTRA_LENGTH)
 
     def found(self) -> list[list[int]]:
-        """The ids of the translations."""
+        """Return the ids of the translations."""
         with computing_in(self.precision, torch.device("cpu")):
             return translate_ids(self.model, self.sources, self.search)
 
@@ -92,12 +92,12 @@ class OursEarlier(Translating):
         self.earlier = Earlier(folder / "earlier", Run.open(CHECKPOINT).weights, beam)
 
     def found(self) -> list[list[int]]:
-        """The ids of the translations."""
+        """Return the ids of the translations."""
         return self.earlier.found(self.sources)
 
 
 class HuggingFace(Translating):
-    """Hugging Face's ``generate``, with batches as ours are, of sentences of similar length."""
+    """Hugging Face's ``generate``, with batches of sentences of similar length, like ours."""
 
     def __init__(self, folder: Path, beam: int) -> None:
         super().__init__(folder, beam)
@@ -107,7 +107,7 @@ class HuggingFace(Translating):
 
     @torch.inference_mode()
     def found(self) -> list[list[int]]:
-        """The ids of the translations."""
+        """Return the ids of the translations."""
         found: list[list[int]] = [[] for _ in self.sources]
         for group in batches_by_tokens(self.examples, BATCH_TOKENS // self.beam):
             src = Batch.of([self.examples[i] for i in group]).src
@@ -124,7 +124,7 @@ class HuggingFace(Translating):
 
 
 class CTranslate2(Translating):
-    """CTranslate2, which makes its batches itself; with ``int8`` it rounds the weights."""
+    """CTranslate2, which makes its own batches; with ``int8`` it rounds the weights."""
 
     def __init__(self, folder: Path, beam: int, compute_type: str = "float32") -> None:
         super().__init__(folder, beam)
@@ -142,7 +142,7 @@ class CTranslate2(Translating):
         )
 
     def found(self) -> list[list[int]]:
-        """The ids of the translations."""
+        """Return the ids of the translations."""
         results = self.translator.translate_batch(
             self.texts,
             beam_size=self.beam,
@@ -157,7 +157,7 @@ class CTranslate2(Translating):
 
 
 def contestants(beam: int) -> dict[str, Callable[[Path], Contestant]]:
-    """Those who translate, by name."""
+    """Return the contestants, by name."""
     return {
         "ours": lambda folder: Ours(folder, beam),
         "ours, fast": lambda folder: Ours(folder, beam, fast=True),
@@ -171,12 +171,12 @@ def contestants(beam: int) -> dict[str, Callable[[Path], Contestant]]:
 
 
 def reference(name: str) -> str:
-    """Everybody is compared with us."""
+    """Compare every contestant with ours."""
     return "ours"
 
 
 def judge(answers: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """How many translations are those of ours, of how many."""
+    """Count how many translations are equal to ours."""
     expected = answers["ours"]
     return {
         name: {

@@ -20,7 +20,7 @@ PEERS = ("torch", "transformers", "ctranslate2")
 
 
 def versions() -> dict[str, str]:
-    """What is installed where this process runs."""
+    """Return the versions of the libraries of this process."""
     found = {"python": platform.python_version()}
     for name in PEERS:
         try:
@@ -31,9 +31,9 @@ def versions() -> dict[str, str]:
 
 
 def peak() -> int:
-    """The most memory that this process ever held, in MiB: its tensors on a card, if it has some.
+    """Return the peak memory of this process in MiB: of its tensors on a GPU, if it uses one.
 
-    Of the machine's own memory, Linux says it of each process.
+    On the CPU, Linux reports it for each process.
     """
     if torch.cuda.is_initialized():
         return torch.cuda.max_memory_allocated() // 2**20
@@ -45,7 +45,7 @@ def peak() -> int:
 def main(contest: str, name: str, folder: str, threads: str) -> None:
     """Make the contestant, give its answer, and then work whenever a turn comes."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # output of libraries is not an answer
 
     def say(message: dict[str, Any]) -> None:
         print(json.dumps(message), file=out, flush=True)

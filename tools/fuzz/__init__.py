@@ -1,8 +1,8 @@
-"""Feed every reader with broken files: it refuses them in one sentence, or reads them.
+"""Feed every reader with broken files: it must refuse them in one sentence, or read them.
 
     PYTHONPATH=tools .venv/bin/python -m fuzz            the planted faults, then ten minutes
     PYTHONPATH=tools .venv/bin/python -m fuzz --seconds 60 --reader recipe
 
-A reader may return, or raise ``InputError``. Anything else is a fault: another exception, a result
-that cannot be, a crash of the interpreter, or more than ten seconds. The file that did it is kept.
+A reader may return, or raise ``InputError``. Anything else is a fault: another exception, an
+impossible result, a crash of the interpreter, or more than ten seconds. The file is kept.
 """

@@ -17,11 +17,11 @@ from fuzz.readers import READERS
 from fuzz.worker import PATIENCE
 
 LONGEST = 60
-"""Seconds within which a planted fault has to be found."""
+"""Seconds within which a planted fault must be found."""
 
 
 def work(reader: str, seconds: float, seed: int, package: Path = ROOT) -> dict[str, object]:
-    """Let a process of its own look for a fault; a crash of it is one."""
+    """Search for a fault in a separate process; a crash of it is one."""
     folder = Path(mkdtemp(prefix="fuzz-"))
     paths = os.pathsep.join(map(str, (package, ROOT / "tools")))
     command = [sys.executable, "-m", "fuzz.worker", reader, folder]
@@ -46,7 +46,7 @@ def work(reader: str, seconds: float, seed: int, package: Path = ROOT) -> dict[s
 
 
 def found(fault: Fault) -> dict[str, object]:
-    """Look for a planted fault."""
+    """Search for a planted fault."""
     folder = Path(mkdtemp(prefix="planted-"))
     plant(fault, folder)
     return work(fault.reader, LONGEST, 0, folder)

@@ -1,4 +1,4 @@
-"""Mutations: files that are almost right."""
+"""Mutations: files that are almost valid."""
 
 import json
 import struct
@@ -104,7 +104,7 @@ def rewritten(content: bytes, random: Random) -> bytes:
 
 
 def rewritten_header(content: bytes, random: Random) -> bytes:
-    """Change one value of the JSON at the head of a safetensors file, its length told rightly."""
+    """Change one value of the JSON header of a safetensors file, with the right length."""
     (length,) = struct.unpack("<Q", content[:8])
     header = rewritten(content[8 : 8 + length], random)
     return struct.pack("<Q", len(header)) + header + content[8 + length :]

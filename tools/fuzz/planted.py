@@ -1,4 +1,4 @@
-"""Eleven faults to find: a reader's care taken away, one at a time, in a copy of the packages."""
+"""Eleven faults to find: one check of a reader removed at a time, in a copy of the packages."""
 
 import shutil
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ PACKAGES = "annotated_transformer", "transformer_workbook"
 
 @dataclass(frozen=True)
 class Fault:
-    """A line of a module as it is, and without its care."""
+    """A line of a module, and the line without its check."""
 
     reader: str
     module: str
@@ -84,5 +84,5 @@ def plant(fault: Fault, folder: Path) -> None:
     module = folder / fault.module
     text = module.read_text(encoding="utf-8")
     if text.count(fault.careful) != 1:
-        raise SystemExit(f"{fault.module} has {fault.careful!r} not once: plant another fault.")
+        raise SystemExit(f"{fault.module} must have {fault.careful!r} once: plant another fault.")
     module.write_text(text.replace(fault.careful, fault.careless), encoding="utf-8")

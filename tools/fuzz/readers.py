@@ -1,4 +1,4 @@
-"""The readers: a file that is right, what reads it, and how the file may be mutated."""
+"""The readers: a valid file, the function that reads it, and how the file may be mutated."""
 
 import gzip
 import io
@@ -37,18 +37,18 @@ SIZES = {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8}
 
 @dataclass(frozen=True)
 class Reader:
-    """What reads one file of a folder."""
+    """A function that reads one file of a folder."""
 
     file: str
     read: Callable[[Path], Any]
-    """Reads the folder; raises AssertionError where the result cannot be."""
+    """Reads the folder; raises AssertionError if the result is impossible."""
     mutations: tuple[Mutation, ...] = (bent,)
     most: int = 3
-    """How many mutations at once: one where a second could cancel the check of the first."""
+    """How many mutations at once: one if a second could cancel the check of the first."""
 
 
 def write_all(folder: Path) -> None:
-    """Write every file, as it should be."""
+    """Write every valid file."""
     (folder / "pairs.tsv").write_text(PAIRS, encoding="utf-8")
     split = folder / "split"
     split.mkdir()
@@ -133,7 +133,7 @@ def read_weights(folder: Path) -> None:
 
 
 def resume(folder: Path) -> None:
-    """Go on from a checkpoint: as it was written, or not at all."""
+    """Resume from a checkpoint: as it was written, or not at all."""
     stands, wanted = (
         Session(Run.open(place / "half"), load_corpus(str(place / "pairs.tsv")), ALONE)
         for place in (folder, folder.parent / "right")
@@ -150,7 +150,7 @@ def right_weights(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
 
 
 def check_pairs(folder: Path) -> None:
-    """Read all sentence pairs of a examples."""
+    """Read all sentence pairs of the examples."""
     examples: Examples = read_pairs(folder / "examples")
     assert len(examples.lengths) == len(examples)
     for source, target in examples:
@@ -158,7 +158,7 @@ def check_pairs(folder: Path) -> None:
 
 
 def import_published(source: Path) -> None:
-    """Take a published model, and translate with it."""
+    """Import a published model, and translate with it."""
     with TemporaryDirectory() as made:
         folder = Path(made, "run")
         try:
@@ -173,12 +173,12 @@ def import_published(source: Path) -> None:
 
 
 def import_stored(folder: Path) -> None:
-    """Take the published model of which the weights are stored as safetensors."""
+    """Import the published model whose weights are stored as safetensors."""
     import_published(folder / "marian")
 
 
 def import_pickled(folder: Path) -> None:
-    """Take the published model of which the weights are pickled."""
+    """Import the published model whose weights are pickled."""
     import_published(folder / "marian" / "pickled")
 
 

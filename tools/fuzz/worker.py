@@ -1,4 +1,4 @@
-"""One reader, one process: mutate, read, and say what went wrong first."""
+"""One reader, one process: mutate, read, and report the first fault."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from annotated_transformer.errors import InputError
 from fuzz.readers import READERS, Reader, write_all
 
 PATIENCE = 10
-"""Seconds within which a broken file has to be refused."""
+"""Seconds within which a broken file must be refused."""
 MEMORY = 6 * 2**30
 
 
@@ -25,7 +25,7 @@ class Endless(BaseException):
 
 
 def give_up(*_: object) -> None:
-    """Say that the reader takes too long."""
+    """Raise an exception if the reader takes too long."""
     raise Endless(f"more than {PATIENCE} seconds")
 
 
@@ -38,7 +38,7 @@ def fault(reader: Reader, folder: Path) -> str:
         return "" if "\n" not in str(error).strip() else f"more than a line: {error}"
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # whatever it is: that of another language has no other base
+    except BaseException as error:  # whatever it is: Rust's panics have no other base class
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(last.filename).name}, line {last.lineno}"
         return f"{type(error).__name__}: {str(error)[:200]} ({place})"
@@ -48,7 +48,7 @@ def fault(reader: Reader, folder: Path) -> str:
 
 
 def search(name: str, folder: Path, seconds: float, seed: int) -> dict[str, object]:
-    """Try mutants for so many seconds; return how many there were, and the first fault."""
+    """Try mutants for that many seconds; return how many there were, and the first fault."""
     reader, random, number = READERS[name], Random(seed), 0
     right, broken = folder / "right", folder / "broken"
     right.mkdir()

@@ -1,16 +1,16 @@
-"""The records of the book: results that take longer than a chapter has.
+"""The records of the book: results that take too long to compute in a chapter.
 
 A record is a table in book/records, one row a run, and beside it a JSON file that says how it was
-made. A row that is already there is kept; delete a table to make it anew.
+made. A row that exists is kept; delete a table to make it again.
 
-    PYTHONPATH=tools python -m records            # what is missing of all: `make records`
+    PYTHONPATH=tools python -m records            # all missing rows: `make records`
     PYTHONPATH=tools python -m records beams      # … of one table
     PYTHONPATH=tools python -m records --list     # the tables, and how long each takes
 
 ``tables`` reads and writes them, ``costs`` counts and times, ``trials`` chooses the best of equally
-many. ``toy_training`` is what the records on the toy corpus share, ``captions`` those on Multi30k.
+many. ``toy_training`` has what the records on the toy corpus share, ``captions`` those on Multi30k.
 Every other module has the records of one subject; ``bench`` and ``programs`` have those that
-`make bench` and, where there is a graphics card, `make accelerator` make anew.
+`make bench` and, on a machine with a GPU, `make accelerator` measure again.
 """
 
 import inspect
@@ -23,6 +23,7 @@ from annotated_transformer.errors import require_choice
 from records import (
     bench,
     checkpoint,
+    constructions,
     copying,
     decoding,
     growth,
@@ -30,6 +31,7 @@ from records import (
     layers,
     norm,
     parts,
+    positions,
     programs,
     race,
     recurrent,
@@ -47,26 +49,26 @@ GROUPS = ("records", "capstone", "bench", "accelerator")
 
 @dataclass(frozen=True)
 class Record:
-    """How a table is made, and how long it takes when nothing of it is there."""
+    """A table: how it is made, and how long that takes from the start."""
 
     name: str  # of its CSV file, without the ending
-    make: Callable[[Tables], Any]  # makes what is missing of it, and first of what it needs
+    make: Callable[[Tables], Any]  # makes missing rows, after those of tables that it needs
     minutes: int  # roughly, on two cores
     group: str = "records"
 
     @property
     def about(self) -> str:
-        """What the table holds, in one line: the first of the docstring of ``make``."""
+        """Return what the table contains, in one line: the first of the docstring of ``make``."""
         return (inspect.getdoc(self.make) or "").splitlines()[0]
 
     @property
     def refuter(self) -> str:
-        """The run that would refute what the book says of it, and its outcome: the other lines."""
+        """Return the run that could refute the book's claim, and its outcome: the other lines."""
         return " ".join((inspect.getdoc(self.make) or "").splitlines()[1:]).strip()
 
     @property
     def note(self) -> dict[str, str]:
-        """What stands beside the table, about it."""
+        """Return the description that is stored beside the table."""
         return {"about": self.about, "refuter": self.refuter}
 
 
@@ -75,11 +77,13 @@ TABLE = {
     for record in (
         Record("recurrent", recurrent.make_recurrent, 40),
         Record("recurrent_budgets", recurrent.make_recurrent_budgets, 20),
+        Record("recurrent_scaled", recurrent.make_recurrent_scaled, 15),
         Record("recurrent_looks", recurrent.make_recurrent_looks, 6),
         Record("recurrent_times", recurrent.make_recurrent_times, 1),
         Record("transformers", transformers.make_transformers, 40),
         Record("heads_cost", transformers.make_heads_cost, 1),
         Record("beams", decoding.make_beams, 5),
+        Record("beams_longer", decoding.make_beams_longer, 12),
         Record("cache_times", decoding.make_cache_times, 1),
         Record("scaling", scaling.make_scaling, 20),
         Record("stacks", stacks.make_stacks, 17),
@@ -89,11 +93,15 @@ TABLE = {
         Record("mask_times", layers.make_mask_times, 3),
         Record("copying_rates", copying.make_copying_rates, 12),
         Record("copying", copying.make_copying, 8),
+        Record("copying_finer", copying.make_copying_finer, 10),
         Record("training_times", training.make_training_times, 2),
         Record("transformer_budgets", training.make_transformer_budgets, 6),
         Record("too_high", training.make_too_high, 1),
         Record("heads", heads.make_heads, 8),
         Record("heads_out", heads.make_heads_out, 5),
+        Record("heads_ablations", heads.make_heads_ablations, 10),
+        Record("heads_retrained", heads.make_heads_retrained, 6),
+        Record("rotary_reach", positions.make_rotary_reach, 2),
         Record("growth_times", growth.make_growth_times, 3),
         Record("growth", growth.make_growth, 1),
         Record("capstone_tries_speed", tries.make_speeds, 3, "capstone"),
@@ -101,6 +109,7 @@ TABLE = {
         Record("capstone_tried", checkpoint.make_tried, 60, "capstone"),
         Record("capstone_beams", checkpoint.make_checkpoint, 10, "capstone"),
         Record("capstone_lengths", checkpoint.make_lengths, 1, "capstone"),
+        Record("who_acts", constructions.make_who_acts, 1, "capstone"),
         Record("race_speed", race.make_speeds, 5, "capstone"),
         Record("race_tries", race.make_tries, 180, "capstone"),
         Record("race_pace", race.make_pace, 7, "capstone"),
@@ -120,24 +129,25 @@ TABLE = {
         Record("bench_accelerator", bench.make_accelerator, 3, "accelerator"),
     )
 }
-"""Every table that is made, by its name, in an order in which each comes after what it needs."""
+"""All tables by name, each after those that it needs."""
 
 
 def names_in(group: str) -> list[str]:
-    """The tables that a target of the Makefile makes."""
+    """Return the tables that a target of the Makefile makes."""
     return [name for name, record in TABLE.items() if record.group == group]
 
 
 def make(names: Sequence[str], folder: Path = RECORDS, check: bool = False) -> None:
-    """Make what is missing of these tables; with ``check``, only see that nothing is.
+    """Make the missing rows of these tables; with ``check``, only find out whether there are any.
 
     Raises:
-        InputError: if there is no table of that name, what is there was made with other versions,
+        InputError: if there is no table of that name, the existing rows were made with other
+        versions,
             or, with ``check``, a row is missing.
     """
     for name in names:
         require_choice("record", name, TABLE)
     notes = {name: record.note for name, record in TABLE.items()}
     for name in names:
-        # What a table needs is always of its own group, so the command is right for both.
+        # The tables that one needs are of its own group, so the command is right for both.
         TABLE[name].make(Tables(folder, f"make {TABLE[name].group}", check, notes))

@@ -1,4 +1,4 @@
-"""The entry point of the records: make what is missing, see that nothing is, or list them all."""
+"""The entry point of the records: make missing rows, check that none are missing, or list all."""
 
 import argparse
 import sys
@@ -10,18 +10,18 @@ from annotated_transformer.errors import InputError
 from records.tables import RECORDS
 
 DESCRIPTION = (
-    "Make what is missing of the book's records: results that take longer than a chapter has."
+    "Make the missing rows of the book's records: results that take too long for a chapter."
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m records", description=DESCRIPTION)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="tables, all of a group if none")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="tables; default: all of a group")
     parser.add_argument("--group", choices=records.GROUPS, default="records")
-    parser.add_argument("--check", action="store_true", help="make nothing: fail if a row misses")
+    parser.add_argument("--check", action="store_true", help="fail if a row is missing")
     parser.add_argument("--list", action="store_true", help="print the names of all tables")
-    parser.add_argument("--folder", type=Path, default=RECORDS, help="where they stand")
+    parser.add_argument("--folder", type=Path, default=RECORDS, help="the folder of the tables")
     given = parser.parse_args(arguments)
     if given.list:
         for record in records.TABLE.values():

@@ -1,4 +1,4 @@
-"""The records of the bench: ours beside others, in the time that they take and in memory."""
+"""The records of the benchmark: ours beside others, in time and in memory."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ ROUNDS = 11
 
 
 def processor(variables: dict[str, str]) -> str:
-    """The name of the processor, and what PyTorch uses of it under these variables."""
+    """Return the name of the CPU, and what PyTorch uses of it under these variables."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     name = next((line.split(": ")[1] for line in lines if line.startswith("model name")), "unknown")
     capability = torch.backends.cpu.get_cpu_capability()
@@ -21,15 +21,15 @@ def processor(variables: dict[str, str]) -> str:
 
 
 def where(noted: Row, variables: dict[str, str]) -> Row:
-    """On what a record of the bench was made, and with what."""
+    """Describe the machine and the versions of a record of the benchmark."""
     load = round(os.getloadavg()[1], 1)  # of the last five minutes
     return {"processor": processor(variables), "load": load} | noted
 
 
 def measure(tables: Tables, contest: str, threads: int) -> None:
-    """Let all contestants have their turns, if a row is missing: times of two days do not compare.
+    """Let all contestants take turns, if a row is missing: times of two days are not comparable.
 
-    A contestant that this machine does not suit has a row without numbers.
+    A contestant that needs another machine has a row without numbers.
     """
     module, name = load_contest(contest), f"bench_{contest}"
     contestants = list(module.CONTESTANTS)
@@ -57,30 +57,30 @@ def make_two_threads(tables: Tables) -> None:
 
 
 def make_older(tables: Tables) -> None:
-    """The same steps as on an older processor, whose widest instructions are AVX2."""
+    """The same steps as on an older CPU, whose widest instructions are AVX2."""
     measure(tables, "older", threads=1)
 
 
 def make_levers(tables: Tables) -> None:
-    """Steps of fast training without one of its levers, beside those with all of them."""
+    """Steps of fast training without one of its optimisations, beside those with all of them."""
     measure(tables, "levers", threads=1)
 
 
 def make_levers_two_threads(tables: Tables) -> None:
-    """Steps without one of the levers, with two threads."""
+    """Steps without one of the optimisations, with two threads."""
     measure(tables, "levers_two_threads", threads=2)
 
 
 def make_accelerator(tables: Tables) -> None:
-    """Steps of a model as large as the paper's, in 16 bits, on a graphics card."""
+    """Steps of a model as large as the paper's, in 16 bits, on a GPU."""
     measure(tables, "accelerator", threads=1)
 
 
 def make_greedy(tables: Tables) -> None:
-    """Greedy search by the shipped model: ours and other engines, with the same weights."""
+    """Greedy search by the published model: ours and other engines, with the same weights."""
     measure(tables, "greedy", threads=1)
 
 
 def make_beam(tables: Tables) -> None:
-    """Beam search with five places by the shipped model: ours and other engines."""
+    """Beam search with a beam of five by the published model: ours and other engines."""
     measure(tables, "beam", threads=1)

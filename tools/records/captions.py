@@ -28,37 +28,37 @@ SPLITS = ("val", TEST, "test_2017_flickr")
 BEAMS = (2, 4, 8)
 ALPHAS = (0.0, 0.6, 1.0, 1.4, 1.8, 2.2)
 SEARCHES: list[tuple[int, float]] = [(1, 0.0), *product(BEAMS, ALPHAS)]
-"""Beam and length penalty: greedy search, for which the penalty means nothing, and others."""
+"""Beam and length penalty: greedy search, which needs no penalty, and others."""
 EDGES = (1, 8, 12, 16, 20, 100)
-"""Where the bins of source length begin, in words."""
+"""The lower ends of the bins of source length, in words."""
 METRICS = {"": "BLEU", "_lower": "BLEU, lower-cased", "_chrf": "chrF"}
-"""What is scored, by the end of a column's name."""
+"""The scores, by the end of a column's name."""
 
 
 @cache
 def corpus() -> Corpus:
-    """The corpus, read once in each process."""
+    """Return the corpus, read once in each process."""
     return load_corpus("multi30k")
 
 
 def caption_recipe(model: str, **changes: Any) -> Recipe:
-    """The preset with these changes; all trainings multiply in 16 bits."""
+    """Return the preset with these changes; all trainings multiply in 16 bits."""
     return preset(model, "multi30k", precision="bfloat16", **changes)
 
 
 def seconds_of_step(trainer: Trainer, batches: Iterator[Batch], steps: int) -> float:
-    """The seconds of the processor for one step, a mean over typical batches."""
+    """Measure the CPU seconds for one step, a mean over typical batches."""
     seconds = []
     for _ in range(steps):
         batch = next(batches)
         start = time.process_time()
         trainer.update([batch])
         seconds.append(time.process_time() - start)
-    return statistics.fmean(seconds[2:])  # the first steps make room in memory
+    return statistics.fmean(seconds[2:])  # the first steps allocate memory
 
 
 def median_seconds(rows: Iterable[Row], *columns: str) -> dict[tuple[str, ...], float]:
-    """The median time of a step of several rounds, by what stands in these columns."""
+    """Compute the median time of a step over several rounds, grouped by these columns."""
     found: dict[tuple[str, ...], list[float]] = {}
     for row in rows:
         kind = tuple(str(row[column]) for column in columns)
@@ -67,7 +67,7 @@ def median_seconds(rows: Iterable[Row], *columns: str) -> dict[tuple[str, ...], 
 
 
 def time_step(recipe: Recipe, steps: int) -> float:
-    """The seconds of the processor for one step of a recipe, a mean over typical batches."""
+    """Measure the CPU seconds for one step of a recipe, a mean over typical batches."""
     with tempfile.TemporaryDirectory() as folder:
         run = Run.create(Path(folder) / "run", recipe, corpus())
         examples = run.vocabularies.encode(corpus().split("train"))
@@ -79,21 +79,21 @@ def time_step(recipe: Recipe, steps: int) -> float:
 def train_run(
     folder: Path, recipe: Recipe, cut: Callable[[Vocabularies], Vocabularies] = lambda same: same
 ) -> Run:
-    """Train a run, or what is left of it; it translates with its *last* weights.
+    """Train a run, or the rest of it; it translates with its *last* weights.
 
-    So all figures of a record are those of as many steps as it says. (What the package would take
-    is the best validation.) What it is trained on is cut by other vocabularies with the same
-    tokens, if ``cut`` makes others of its own.
+    So all figures of a record belong to the number of steps that it states. (The package would use
+    the best validation.) With ``cut``, the training text is split by other vocabularies with the
+    same tokens.
 
     Raises:
-        InputError: if what is there was begun with another recipe.
+        InputError: if the existing run was started with another recipe.
         RuntimeError: if a signal stopped the training.
     """
     run = Run.open(folder) if folder.exists() else Run.create(folder, recipe, corpus())
     if run.recipe != recipe:
-        raise InputError(f"{folder} was begun with another recipe: delete it first.")
+        raise InputError(f"{folder} was started with another recipe: delete it first.")
     if signal := train(replace(run, vocabularies=cut(run.vocabularies)), corpus()):
-        raise RuntimeError(f"{folder}: {signal.name} came before the last step; begin again.")
+        raise RuntimeError(f"{folder}: {signal.name} came before the last step; start again.")
     prefix = "average."
     tensors, _ = load_checkpoint(run.checkpoint)
     last = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
@@ -102,34 +102,34 @@ def train_run(
 
 
 def by_name(scores: Sequence[Score]) -> dict[str, Score]:
-    """The scores by their names."""
+    """Return the scores by name."""
     return {score.name: score for score in scores}
 
 
 def scores_of(run: Run, split: str, search: Search | None = None) -> dict[str, Score]:
-    """All that can be said about a run on a split, by name; with its own search unless given."""
+    """Compute all scores of a run on a split, by name; by default with its own search."""
     return by_name(run.evaluate(corpus(), split, search))
 
 
 def score_columns(name: str, scores: dict[str, Score]) -> Row:
-    """The scores of one way to translate, as columns whose names begin with ``name``."""
+    """Make columns, whose names begin with ``name``, of the scores of one search."""
     return {name + end: round(scores[metric].value, 2) for end, metric in METRICS.items()}
 
 
 def signature_columns(scores: dict[str, Score]) -> Row:
-    """How the scores of :func:`score_columns` were computed."""
+    """Return how the scores of :func:`score_columns` were computed."""
     return {f"signature{end}": scores[metric].signature for end, metric in METRICS.items()}
 
 
 def in_bin(source: str, low: int, high: int) -> bool:
-    """Whether a source has at least ``low`` words, and fewer than ``high``."""
+    """Tell whether a source has at least ``low`` words, and fewer than ``high``."""
     return low <= len(source.split()) < high
 
 
 def columns_by_length(
     name: str, sources: Sequence[str], found: Sequence[str], wanted: Sequence[str]
 ) -> Row:
-    """BLEU of the sentences in each bin of source length."""
+    """Compute BLEU of the sentences in each bin of source length."""
     columns = {}
     for low, high in pairwise(EDGES):
         inside = [i for i, text in enumerate(sources) if in_bin(text, low, high)]

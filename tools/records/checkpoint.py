@@ -1,8 +1,8 @@
-"""The checkpoint: a Transformer that is trained in every way of a list, and the best stored.
+"""The checkpoint: a Transformer is trained with every recipe of a list, and the best one stored.
 
-The ways are trained one after the other, with two threads, and told apart by the BLEU of their
-translations of the validation split. The best is stored with half the bits; how it searches is
-chosen on the validation split, too. Every figure of its model card is measured on the stored file.
+They are trained one after the other, with two threads, and compared by the BLEU of their
+translations of the validation split. The best is stored in 16 bits; its search is also
+chosen on the validation split. Every figure of its model card is measured on the stored file.
 """
 
 import json
@@ -26,7 +26,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "ten minutes, dropout 0.2": {**NARROW, "steps": 3300},
     "half an hour": {**FAST, "dropout": 0.3, "steps": 7400},
 }
-"""What differs from the preset, by the name of the run."""
+"""The changes of the preset, by the name of the run."""
 CARD = """\
 # German to English image captions: a small Transformer
 
@@ -65,7 +65,7 @@ on two cores. `make capstone` makes the folder again, if it is not there.
 ## Data
 
 The training split of Multi30k, task 1: 29,000 captions of photographs from Flickr30k and their
-translations (Elliott and others 2016). It may be used for non-commercial research and education;
+translations (Elliott et al. 2016). It may be used for non-commercial research and education;
 so may this model. None of its text is in this repository. The vocabulary was learned from the
 training split alone.
 
@@ -82,17 +82,17 @@ Texts of another form than those it was trained on, made of {test}:
 
 
 def recipe_of_way(way: str) -> Recipe:
-    """The preset with what is different about this way."""
+    """Return the preset with the changes of this way."""
     return captions.caption_recipe("transformer").changed(WAYS[way])
 
 
 def folder_of_way(way: str) -> Path:
-    """Where this way is trained."""
+    """Return the folder in which this way is trained."""
     return captions.RUNS / way.replace(" ", "-")
 
 
 def try_way(way: str) -> Row:
-    """Train one way, or what is left of it, with two threads, and measure it.
+    """Train one way, or the rest of it, with two threads, and measure it.
 
     It translates the test split once, with the length penalty that was best on the validation.
     """
@@ -139,7 +139,7 @@ def score_bin(low: int, high: int) -> Row:
 
 
 def best_of(rows: list[Row]) -> Row:
-    """The row with the highest BLEU on the validation split."""
+    """Return the row with the highest BLEU on the validation split."""
     return max(rows, key=lambda row: float(row["val_bleu"]))
 
 
@@ -150,7 +150,7 @@ def mark_best(rows: list[Row]) -> list[Row]:
 
 
 def forms_of(run: Run) -> str:
-    """A table of BLEU on the test split as it is, and in forms that the training text lacks."""
+    """Make a table of BLEU on the test split as it is, and in forms without training text."""
     pairs = list(captions.corpus().split(captions.TEST))
     twos = [
         tuple(map(" ".join, zip(*pairs[i : i + 2], strict=True))) for i in range(0, len(pairs), 2)

@@ -1,8 +1,8 @@
-"""The record of which layers learn to say what stood at the beginning, and in how many steps.
+"""The record of which layers learn to copy the first symbol, and in how many steps.
 
-A run ends at the first look, one every ``EVERY`` steps, that finds ``LEARNED`` of new sequences
-right, or after ``STEPS``. For every layer and length the best of several rates is chosen with seeds
-of its own; fresh seeds then train with it.
+A run ends at the first evaluation, one every ``EVERY`` steps, at which ``LEARNED`` of new sequences
+are right, or after ``STEPS``. For every layer and length the best of several rates is chosen with
+separate seeds; fresh seeds then train with it.
 """
 
 import functools
@@ -25,7 +25,7 @@ SYMBOLS, WIDTH, SENTENCES = 8, 32, 32
 
 
 class Convolutions(nn.Module):
-    """Convolutions that read three positions each, the last of them their own."""
+    """Convolutions over three positions each, the last of them their own."""
 
     def __init__(self, *gaps: int) -> None:
         super().__init__()
@@ -41,9 +41,9 @@ class Convolutions(nn.Module):
 
 
 class Recurrent(layers.Recurrent):
-    """A GRU whose recurrent matrices begin orthogonal (Saxe 2014).
+    """A GRU whose recurrent matrices are initialised orthogonal (Saxe 2014).
 
-    With ``memory`` the gates begin nearly closed: what a state holds lasts for between 1 and so
+    With ``memory`` the gates are initialised nearly closed: a state persists for between 1 and that
     many steps, by the bias of the gate that keeps it (Tallec and Ollivier 2018).
     """
 
@@ -60,11 +60,11 @@ class Recurrent(layers.Recurrent):
 
 
 class LinearRecurrence(nn.Module):
-    """h_t = λ ⊙ h_{t-1} + γ ⊙ g_t ⊙ B x_t, of which the layer gives C [Re h_t, Im h_t].
+    """h_t = λ ⊙ h_{t-1} + γ ⊙ g_t ⊙ B x_t, from which the layer computes C [Re h_t, Im h_t].
 
-    λ is complex, and |λ| begins between 0.9 and 0.999; γ = √(1 - |λ|²), which the paper has at the
-    start only. Without a gate g_t is 1, with one it is a sigmoid of x_t. Either way h_t is linear
-    in h_{t-1}, and so ``scan`` finds all states in log₂ n rounds.
+    λ is complex, and |λ| is initialised between 0.9 and 0.999; γ = √(1 - |λ|²), which the paper has
+    only at initialisation. Without a gate g_t is 1, with one it is a sigmoid of x_t. Either way h_t
+    is linear in h_{t-1}, so ``scan`` computes all states in log₂ n rounds.
 
     Source: the recurrence of the LRU, Orvieto et al. 2023, sections 3.2 to 3.4.
     """
@@ -91,7 +91,7 @@ class LinearRecurrence(nn.Module):
 
 
 def scan(decay: Tensor, inputs: Tensor) -> Tensor:
-    """All h_t = decay ⊙ h_{t-1} + x_t of (batch, time, d), each round reaching twice as far."""
+    """Compute all h_t = decay ⊙ h_{t-1} + x_t of (batch, time, d); each round doubles the reach."""
     gap = 1
     while gap < inputs.size(1):
         inputs = inputs + decay * F.pad(inputs[:, :-gap], (0, 0, gap, 0))
@@ -100,7 +100,7 @@ def scan(decay: Tensor, inputs: Tensor) -> Tensor:
 
 
 def dilated(length: int) -> nn.Module:
-    """As many layers as it takes with gaps 1, 3, 9, … to hear of the first symbol."""
+    """Make as many layers with dilation 1, 3, 9, … as reach the first symbol."""
     number = 1
     while 3**number < length:
         number += 1
@@ -120,7 +120,7 @@ BODIES: dict[str, Callable[[int], nn.Module]] = {
 GRID = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 RATES = {name: (*GRID, 1.0) if name.startswith("GRU") else GRID for name in BODIES}
 LENGTHS = dict.fromkeys(BODIES, (9, 81)) | {
-    # Four convolutions of neighbours reach nine symbols: what lies farther has no derivative.
+    # Four dense convolutions reach nine symbols: earlier symbols have no derivative.
     "convolutions": (9,),
     "self-attention": (9, 81, 243),
     "dilated convolutions": (9, 81, 243),
@@ -132,7 +132,7 @@ CASES = [(name, n) for n in (9, 81, 243) for name in BODIES if n in LENGTHS[name
 
 
 class Copier(nn.Module):
-    """Reads symbols; says, at the last position, what the first was."""
+    """A model that reads symbols and predicts, at the last position, the first symbol."""
 
     def __init__(self, name: str, length: int) -> None:
         super().__init__()
@@ -142,14 +142,16 @@ class Copier(nn.Module):
         self.output = nn.Linear(WIDTH, SYMBOLS)
 
     def forward(self, symbols: Tensor) -> Tensor:
-        """(batch, time) to logits (batch, symbols)."""
+        """Compute logits (batch, symbols) from symbols (batch, time)."""
         states = self.body(self.positions(self.embedding(symbols)))
         logits: Tensor = self.output(states[:, -1])
         return logits
 
 
-def learn(name: str, length: int, rate: float, seed: int, most: int = STEPS) -> Row:
-    """Train until enough is right or the steps are used up; tell how many they were."""
+def learn(
+    name: str, length: int, rate: float, seed: int, most: int = STEPS, warmup: int = WARMUP
+) -> Row:
+    """Train until enough is right or the steps are used up; return how many there were."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     model = Copier(name, length)
@@ -157,7 +159,7 @@ def learn(name: str, length: int, rate: float, seed: int, most: int = STEPS) -> 
     step, right = 0, 0.0
     while step < most and right < LEARNED:
         step += 1
-        optimizer.param_groups[0]["lr"] = rate * min(1, step / WARMUP)
+        optimizer.param_groups[0]["lr"] = rate * min(1, step / warmup)
         x = torch.randint(SYMBOLS, (SENTENCES, length))
         optimizer.zero_grad()
         loss: Any = F.cross_entropy(model(x), x[:, 0])
@@ -173,7 +175,7 @@ def learn(name: str, length: int, rate: float, seed: int, most: int = STEPS) -> 
 
 
 def runs_by_rate(rows: list[Row], name: str, length: int) -> dict[float, list[Row]]:
-    """The runs of a layer at a length, by their rates."""
+    """Return the runs of a layer at a length, by learning rate."""
     runs: dict[float, list[Row]] = {}
     for row in rows:
         if (row["model"], int(row["length"])) == (name, length):
@@ -182,7 +184,7 @@ def runs_by_rate(rows: list[Row], name: str, length: int) -> dict[float, list[Ro
 
 
 def best_rate(rows: list[Row], name: str, length: int) -> float:
-    """The rate with which most runs learned; of those, in the fewest steps, or with most right."""
+    """Return the rate with which most runs learned; then the fewest steps, or the most right."""
 
     def losses(runs: list[Row]) -> list[float]:
         of_each = (
@@ -195,12 +197,13 @@ def best_rate(rows: list[Row], name: str, length: int) -> float:
 
 
 def make_copying_rates(tables: Tables) -> list[Row]:
-    """Which layers learn to say what stood at the beginning, with every learning rate.
+    """Which layers learn to copy the first symbol, with every learning rate.
 
-    What would refute "the rate decides": that some rate suits attention and the GRU. At 81 symbols
-    none does, though each has several of its own. (With slow gates at the start, one does.)
+    What would refute "the rate decides": a rate that suits both attention and the GRU. At 81
+    symbols none does, though each has several of its own. (With slow gates at initialisation, one
+    does.)
     """
-    # Two runs a rate; at the length that is compared, three more where both learned.
+    # Two runs a rate; at the length that is compared, three more if both learned.
     make = functools.partial(learn, most=TUNING_STEPS)
     keys = ["model", "length", "rate", "seed"]
     tasks = [(*case, rate, s) for case in CASES for rate in RATES[case[0]] for s in TUNING_SEEDS]
@@ -214,12 +217,45 @@ def make_copying_rates(tables: Tables) -> list[Row]:
 
 
 def make_copying(tables: Tables) -> None:
-    """In how many steps layers learn to say what stood at the beginning, with fresh seeds.
+    """The number of steps in which layers learn to copy the first symbol, with fresh seeds.
 
-    What would refute "we see no difference between attention and the GRU at 81 symbols": that three
-    times the path brings one out. At 243 symbols we see none either, though the interval allows
-    hundreds of steps.
+    What would refute "we see no difference between attention and the GRU at 81 symbols": a
+    difference at three times the path. At 243 symbols we see none either, though the interval
+    allows hundreds of steps.
     """
     rows = make_copying_rates(tables)
     tasks = [(*case, best_rate(rows, *case), seed) for case in CASES for seed in FRESH_SEEDS]
     tables.extend("copying", learn, tasks, ["model", "length", "rate", "seed"])
+
+
+WARMUPS, BETWEEN = (10, 50), (3**-0.5, 1.0, 3**0.5)
+FINER = ("self-attention", "GRU with slow gates")
+FINER_KEYS = ["model", "length", "warmup", "rate", "seed"]
+
+
+def learn_warmed_up(name: str, length: int, warmup: int, rate: float, seed: int) -> Row:
+    """Train as `learn` does, with a warm-up of so many steps."""
+    row = learn(name, length, rate, seed, warmup=warmup)
+    return {"model": name, "length": length, "warmup": warmup} | row
+
+
+def make_copying_finer(tables: Tables) -> None:
+    """Attention and the GRU with slow gates at 81 symbols, with rates between those of the grid.
+
+    It is the other method for "the GRU needs so many steps more": a finer grid, and another warm-up
+    for each side.
+    """
+    coarse, length = make_copying_rates(tables), 81
+    tasks = [
+        (name, length, warmup, round(best_rate(coarse, name, length) * factor, 6), seed)
+        for name in FINER for warmup in WARMUPS for factor in BETWEEN
+        for seed in TUNING_SEEDS + MORE_SEEDS
+    ]  # fmt: skip
+    rows = tables.extend("copying_finer", learn_warmed_up, tasks, FINER_KEYS)
+    for name in FINER:
+        for warmup in WARMUPS:
+            mine = [row for row in rows if int(row["warmup"]) == warmup]
+            mine = [row for row in mine if int(row["seed"]) >= min(TUNING_SEEDS)]
+            best = best_rate(mine, name, length)
+            tasks += [(name, length, warmup, best, seed) for seed in FRESH_SEEDS]
+    tables.extend("copying_finer", learn_warmed_up, tasks, FINER_KEYS)

@@ -1,4 +1,4 @@
-"""What a computation costs: operations, which are counted, and time, which is measured."""
+"""The cost of a computation: operations, which are counted, and time, which is measured."""
 
 import statistics
 import time
@@ -16,7 +16,7 @@ def operations(run: Any, *arguments: Any) -> int:
 
 
 def times_in_turns(*works: Callable[[], Any], repeats: int, skip: int = 0) -> list[float]:
-    """The median seconds of each work on one thread; taking turns, all meet the same noise.
+    """Measure the median seconds of each work on one thread, in turns, with the same noise for all.
 
     The first ``skip`` times of each are left out.
     """

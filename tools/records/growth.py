@@ -1,8 +1,8 @@
 """The records of growth: what a training step and a translation cost, one size varied at a time.
 
-Everything else stays at ``BASE``. The processor's time is measured; counted are the operations in
-products of matrices, the calls of PyTorch's operators, and the numbers that are kept: for the
-backward pass in training, as keys and values of the decoder in translating.
+Everything else stays at ``BASE``. CPU time is measured; counted are the operations in
+matrix products, the calls of PyTorch's operators, and the numbers that are stored: for the
+backward pass in training, and in the KV cache in translating.
 """
 
 import time
@@ -28,12 +28,12 @@ from transformer_workbook.notebook.intervals import Interval, mean_interval
 
 ROUNDS = 11
 NEAR = 0.1
-"""How far outside the two exponents that are counted an exponent of time counts as between them."""
+"""The tolerance with which an exponent of time is between the two that are counted."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of a model and of its work; the source is as long as the translation."""
+    """The sizes of a model and of its work; source and translation have the same length."""
 
     length: int = 16
     batch: int = 8
@@ -41,8 +41,8 @@ class Sizes:
     width: int = 128  # the feed-forward network is four times as wide
     vocabulary: int = 1000
     beam: int = 1
-    parts: int = 1  # into which the batch of a training step is cut: more calls, no more operations
-    one_layer: bool = False  # all layers of a stack are the same: as many operations, fewer weights
+    parts: int = 1  # micro-batches of a training step: more calls, the same operations
+    one_layer: bool = False  # all layers of a stack are one: the same operations, fewer weights
 
 
 BASE = Sizes()
@@ -50,7 +50,7 @@ SETTINGS = {
     "parts": ("parts", replace(BASE, batch=64)),
     "layers, all the same": ("layers", replace(BASE, one_layer=True)),
 }
-"""Where the name of what is varied is not the size's, or the others are not those of ``BASE``."""
+"""What is varied, if its name is not a size's, or the others are not those of ``BASE``."""
 
 VARIED = {
     "length": (16, 32, 64, 128, 256),
@@ -76,13 +76,13 @@ class Calls(TorchDispatchMode):
         self.number = 0
 
     def __torch_dispatch__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Count a call, and do it."""
+        """Count a call, and run it."""
         self.number += 1
         return func(*args, **(kwargs or {}))
 
 
 def build(sizes: Sizes) -> Transformer:
-    """A Transformer with random weights, that never ends a translation."""
+    """Make a Transformer with random weights that never ends a translation."""
     torch.manual_seed(0)
     config = TransformerConfig(
         sizes.vocabulary,
@@ -105,14 +105,14 @@ def build(sizes: Sizes) -> Transformer:
 
 
 def sentences(sizes: Sizes) -> Tensor:
-    """Random sources that end in ``EOS``, (batch, length)."""
+    """Make random sources that end in ``EOS``, (batch, length)."""
     words = torch.randint(4, sizes.vocabulary, (sizes.batch, sizes.length))
     words[:, -1] = EOS
     return words
 
 
 def training(model: Transformer, sizes: Sizes) -> Callable[[], Any]:
-    """A step of training."""
+    """Make a function that takes a step of training."""
     src = sentences(sizes)
     tgt_in = src.roll(1, dims=1).index_fill(1, torch.tensor(0), BOS)
     parts = [
@@ -125,7 +125,7 @@ def training(model: Transformer, sizes: Sizes) -> Callable[[], Any]:
 
 
 def decoding(model: Transformer, sizes: Sizes) -> Callable[[], Any]:
-    """A search whose translations all are as long as their sources."""
+    """Make a function that searches for translations as long as their sources."""
     src = sentences(sizes)
     return lambda: decode(model, src, Search(beam=sizes.beam, alpha=0.0, extra_length=0))
 
@@ -134,7 +134,7 @@ MAKERS = {"training": training, "decoding": decoding}
 
 
 def kept_for_backward(model: Transformer, run: Callable[[], Any]) -> int:
-    """How many numbers are kept for the backward pass, the model's own not counted."""
+    """Count the numbers stored for the backward pass, without the model's own."""
     found: dict[int, int] = {}
 
     def note(tensor: Tensor) -> Tensor:
@@ -149,13 +149,13 @@ def kept_for_backward(model: Transformer, run: Callable[[], Any]) -> int:
 
 
 def kept_for_next(sizes: Sizes) -> int:
-    """How many numbers of keys and values are there at the end; those of a source are kept once."""
+    """Count the numbers in the KV cache at the end; those of a source are stored once."""
     positions = sizes.batch * sizes.length * (1 + sizes.beam)
     return 2 * sizes.layers * sizes.width * positions
 
 
 def counted(work: str, sizes: Sizes) -> Row:
-    """What does not depend on the machine's speed."""
+    """Count what does not depend on the machine's speed."""
     model = build(sizes)
     run = MAKERS[work](model, sizes)
     run()  # the first step makes the optimiser's state
@@ -163,7 +163,7 @@ def counted(work: str, sizes: Sizes) -> Row:
         run()
     with sdpa_kernel(SDPBackend.MATH):  # the products of the fused kernel are not counted
         number = operations(run)
-    if work == "training":  # the parts of a batch come one by one
+    if work == "training":  # micro-batches are processed one by one
         part = replace(sizes, batch=sizes.batch // sizes.parts, parts=1)
         kept = kept_for_backward(model, training(model, part))
     else:
@@ -172,7 +172,7 @@ def counted(work: str, sizes: Sizes) -> Row:
 
 
 def measure(work: str, varied: str) -> list[Row]:
-    """The milliseconds of the processor for all values of a size, in rounds."""
+    """Measure the CPU milliseconds for all values of a size, in rounds."""
     torch.set_num_threads(1)
     size, base = SETTINGS.get(varied, (varied, BASE))
     settings = {value: replace(base, **{size: value}) for value in VARIED[varied]}
@@ -190,14 +190,14 @@ def measure(work: str, varied: str) -> list[Row]:
 
 
 def exponent(rows: list[Row], column: str) -> float:
-    """The slope of the best line through the logarithms of a column, against the value."""
+    """Fit the slope of the logarithm of a column over that of the value."""
     x, y = (torch.tensor([float(row[c]) for row in rows]).double() for c in ("value", column))
     x, y = x.log() - x.log().mean(), y.log() - y.log().mean()
     return float(x @ y / (x @ x))
 
 
 def exponents(rows: list[Row]) -> list[float]:
-    """Those of time, one for every round."""
+    """Fit the exponents of time, one for every round."""
     rounds = sorted({int(row["round"]) for row in rows})
     return [
         exponent([r for r in rows if int(r["round"]) == turn], "milliseconds") for turn in rounds
@@ -205,7 +205,7 @@ def exponents(rows: list[Row]) -> list[float]:
 
 
 def place(found: Interval, calls: float, products: float) -> str:
-    """Where an exponent of time lies: a sum of two costs lies between their exponents."""
+    """Say where an exponent of time is: for a sum of two costs, between their exponents."""
     low, high = sorted((calls, products))
     if found.low > high + NEAR:
         return "above"
@@ -213,7 +213,7 @@ def place(found: Interval, calls: float, products: float) -> str:
 
 
 def fit(rows: list[Row], work: str, varied: str) -> Row:
-    """The exponents of one curve; small and large are the first and the last three values."""
+    """Fit the exponents of one curve; small and large are the first and the last three values."""
     own = [row for row in rows if (row["work"], row["varied"]) == (work, varied)]
     values = VARIED[varied]
     small, large = (
@@ -252,13 +252,13 @@ def make_growth(tables: Tables) -> None:
     """The exponents with which time grows, beside those of operations, of calls, of memory.
 
     Written down before the run: time is a cost for each call and a cost for each operation, so over
-    the three largest values its exponent lies between theirs, give or take 0.1. What would refute
-    it: an exponent of which the whole interval lies outside (the column `time_is` says where). And
-    a batch that is cut into parts, which has more calls and no more operations, and takes no longer
-    (the rows `parts`): there the interval would hold 0. In the first run of this record the
-    layers of decoding lay outside, above both. Sixteen layers have more weights than the cache next
-    to a core holds. If that is why, layers that are all the same must grow more slowly: the last
-    row was added, and refutes it where its interval meets that of the layers.
+    the three largest values its exponent is between theirs, within 0.1. What would refute it: an
+    exponent whose whole interval is outside (the column `time_is` says where); and a batch of
+    several micro-batches, which has more calls and the same operations, that takes no longer (the
+    rows `parts`): there the interval would contain 0. In the first run of this record the layers of
+    decoding were outside, above both. Sixteen layers have more weights than the cache next to a
+    core can hold. If that is why, layers that share weights must grow more slowly: the last row was
+    added, and refutes it if its interval overlaps that of the layers.
     """
     make_growth_times(tables)
     if tables.check or len(read(tables.path("growth"))) == len(CURVES):

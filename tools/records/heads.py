@@ -4,6 +4,7 @@ Every choice (the rate, the head that is looked at) is made on validation senten
 that of test sentences.
 """
 
+import copy
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -25,17 +26,19 @@ from annotated_transformer.evaluation import (
     strongest_links,
 )
 from annotated_transformer.examples import Example
+from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.seq2seq import RecurrentConfig
 from annotated_transformer.tokens import PAD
 from annotated_transformer.toy import Pair, toy_corpus
+from annotated_transformer.training import Trainer, endless_batches, linear_schedule
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translator import State
 from records import toy_training
 from records.tables import Row, Tables
-from records.trials import SEEDS, tune
+from records.trials import SEEDS, best_rate, tune
 from transformer_workbook.notebook import (
     ToyTask,
     exactly_right,
@@ -52,13 +55,13 @@ Head = tuple[str, int]  # the name of the attention, and the number of the head
 
 @cache
 def short_task() -> ToyTask:
-    """Short sentences, made once in each process."""
+    """Return short sentences, made once in each process."""
     return ToyTask.of(toy_corpus(max_length=10, max_depth=1))
 
 
 @contextmanager
 def without(layer: MultiHeadAttention, head: int) -> Iterator[None]:
-    """Inside the block, this head adds nothing."""
+    """Ablate a head inside the block: it adds nothing."""
     block = layer.output.weight.detach().chunk(HEADS, dim=1)[head]
     kept = block.clone()
     block.zero_()
@@ -69,7 +72,7 @@ def without(layer: MultiHeadAttention, head: int) -> Iterator[None]:
 
 
 def objects(pair: Pair) -> dict[int, int]:
-    """Verb → head noun of the object that follows it, by position."""
+    """Map each verb to the head noun of the object that follows it, by position."""
     categories, found = [*pair.template.split(), ""], {}
     for verb, category in enumerate(categories):
         if category in ("VT", "VD"):
@@ -82,7 +85,7 @@ def objects(pair: Pair) -> dict[int, int]:
 
 
 def roles(weights: list[Tensor], pairs: list[Pair]) -> tuple[Tensor, Tensor]:
-    """(verbs, heads): the weight from verb to object, and of other words at the same distance."""
+    """Compute (verbs, heads): the weight from verb to object, and for other words so far apart."""
     score, distances, ahead = [], [], defaultdict(list)
     for pair, table in zip(pairs, weights, strict=True):
         found = objects(pair)
@@ -98,7 +101,7 @@ def roles(weights: list[Tensor], pairs: list[Pair]) -> tuple[Tensor, Tensor]:
 
 
 def seen_by(model: nn.Module, examples: list[Example]) -> dict[str, list[Tensor]]:
-    """The weights (heads, query, key) of every attention, for each sentence."""
+    """Compute the weights (heads, query, key) of every attention, for each sentence."""
     found: dict[str, list[Tensor]] = defaultdict(list)
     for example in examples:
         one = Batch.of([example])
@@ -108,7 +111,7 @@ def seen_by(model: nn.Module, examples: list[Example]) -> dict[str, list[Tensor]
 
 
 def end_values(model: Transformer, name: str, examples: list[Example]) -> tuple[Tensor, Tensor]:
-    """(heads,): the mean length of the value of the source's EOS, and of its words."""
+    """Compute (heads,): the mean length of the value of the source's EOS, and of its words."""
     layer, ends, words = model.get_submodule(name), [], []
 
     def look(module: nn.Module, arguments: Any, values: Tensor) -> None:
@@ -129,7 +132,7 @@ def end_values(model: Transformer, name: str, examples: list[Example]) -> tuple[
 def damage_by_head(
     model: Transformer, layers: dict[str, MultiHeadAttention], examples: list[Example]
 ) -> dict[Head, float]:
-    """How many nats a token costs more on average without each head."""
+    """Compute the effect of ablating each head, in nats per token."""
     before, damage = math.log(perplexity(model, examples)), {}
     for name, layer in layers.items():
         for head in range(HEADS):
@@ -139,7 +142,7 @@ def damage_by_head(
 
 
 def weight_of_end(seen: dict[str, list[Tensor]], names: list[str]) -> dict[Head, float]:
-    """The mean weight of the source's EOS, the last key, in each head of these attentions."""
+    """Compute the mean weight of the source's EOS, the last key, in each head."""
     return {
         (name, head): torch.cat([table[head, :-1, -1] for table in seen[name]]).mean().item()
         for name in names
@@ -148,7 +151,7 @@ def weight_of_end(seen: dict[str, list[Tensor]], names: list[str]) -> dict[Head,
 
 
 def measure_heads(model: Transformer, task: ToyTask) -> Row:
-    """Take every head out by itself; find the one that goes from verb to object; look at EOS."""
+    """Ablate every head by itself; find the one that attends from verb to object; look at EOS."""
     test, val = task.examples("test"), task.examples("val")
     layers = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
     damage, damage_on_val = (damage_by_head(model, layers, part) for part in (test, val))
@@ -186,8 +189,9 @@ def train_short(model: Any, task: ToyTask, rate: float, seed: int) -> None:
     toy_training.train(model, STEPS, rate, seed, task.examples("train"), BATCH_TOKENS)
 
 
-def train_on_short_sentences(kind: str, rate: float, seed: int) -> Row:
-    """Train one model, and measure it."""
+@cache
+def trained_on_short_sentences(kind: str, rate: float, seed: int) -> Any:
+    """A model of that kind, trained once in each process."""
     task = short_task()
     model: torch.nn.Module
     if kind == "Bahdanau":
@@ -197,6 +201,12 @@ def train_on_short_sentences(kind: str, rate: float, seed: int) -> Row:
         model = task.build(Transformer, TransformerConfig.tiny, seed, **sizes)
     model = model.float()
     train_short(model, task, rate, seed)
+    return model
+
+
+def train_on_short_sentences(kind: str, rate: float, seed: int) -> Row:
+    """Train one model, and measure it."""
+    model, task = trained_on_short_sentences(kind, rate, seed), short_task()
     test, pairs = task.examples("test"), task.pairs["test"]
     errors = alignment_errors(model, test, [pair.alignment for pair in pairs])
     row: Row = {
@@ -215,7 +225,7 @@ def train_on_short_sentences(kind: str, rate: float, seed: int) -> Row:
 
 @dataclass(frozen=True)
 class HeadsState(State):
-    """What the decoder keeps between two words."""
+    """The state of the decoder between two words."""
 
     seen: KeyValues  # of the source, for all heads
     mask: Tensor  # (batch, 1, 1, src)
@@ -235,7 +245,7 @@ class LuongWithHeads(Luong):
         return HeadsState(self.attention.project(memory, memory), padding_mask(src), last)
 
     def extend(self, state: HeadsState, tokens: Tensor) -> tuple[Tensor, HeadsState]:
-        """Step through the target words, then look."""
+        """Step through the target words, then attend."""
         s, last = self.decoder(self.tgt_embedding(tokens), tokens != PAD, state.decoder)
         context = self.attention.attend(s, state.seen, state.mask)
         mixed = torch.tanh(self.readout(torch.cat([context, s], dim=-1)))
@@ -243,7 +253,7 @@ class LuongWithHeads(Luong):
 
 
 def take_heads_out(seed: int) -> Row:
-    """Train the decoder of chapter 6; what is right without each head, and how each aligns."""
+    """Train the decoder of chapter 6; measure the ablation of each head, and how each aligns."""
     task = toy_training.task()
     model = task.build(LuongWithHeads, LuongConfig, seed).float()
     toy_training.train(model, DECODER_STEPS, DECODER_RATE, seed)
@@ -264,6 +274,144 @@ def take_heads_out(seed: int) -> Row:
     for head in range(HEADS):
         row[f"aer_{head + 1}"] = error(lambda table, head=head: table[head])
     return row | {"aer_mean": error(lambda table: table.mean(0))}
+
+
+ABLATIONS = ("zero", "mean", "mean at each position", "resample")
+"""What a head's output is replaced by: nothing, its means, or that of another sentence."""
+
+
+def outputs_of(model: Transformer, layer: MultiHeadAttention, batch: Batch) -> Tensor:
+    """The outputs of all heads side by side (batch, time, d_model), before W_O; nan at padding."""
+    found: list[Tensor] = []
+    handle = layer.output.register_forward_pre_hook(lambda _, inputs: found.append(inputs[0]))
+    with torch.no_grad():
+        model(batch.src, batch.tgt_in)
+    handle.remove()
+    [merged] = found
+    ids = batch.src if merged.size(1) == batch.src.size(1) else batch.tgt_in
+    return merged.masked_fill((ids == PAD)[..., None], torch.nan)
+
+
+@contextmanager
+def ablated(layer: MultiHeadAttention, head: int, kind: str, outputs: Tensor) -> Iterator[None]:
+    """Inside the block, the output of this head is replaced; ``outputs`` are what is averaged."""
+    width = layer.output.in_features // HEADS
+    mine = slice(head * width, (head + 1) * width)
+    everywhere = outputs[..., mine].flatten(0, 1).nanmean(0)
+    by_position = outputs[..., mine].nanmean(0)  # (time, width)
+
+    def replace_it(_: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
+        merged = inputs[0].clone()
+        match kind:
+            case "zero":
+                new: Tensor | float = 0.0
+            case "mean":
+                new = everywhere
+            case "mean at each position":
+                new = by_position[: merged.size(1)]
+            case _:
+                new = merged[..., mine].roll(1, dims=0)
+        merged[..., mine] = new
+        return (merged,)
+
+    handle = layer.output.register_forward_pre_hook(replace_it)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def effects_by_head(model: Transformer, kind: str, examples: list[Example]) -> dict[Head, float]:
+    """How many nats a token costs more on average with each head ablated in this way."""
+    before, effects = math.log(perplexity(model, examples)), {}
+    whole = Batch.of(short_task().examples("val"))
+    for name, layer in model.named_modules():
+        if isinstance(layer, MultiHeadAttention):
+            outputs = outputs_of(model, layer, whole)
+            for head in range(HEADS):
+                with ablated(layer, head, kind, outputs):
+                    effects[name, head] = math.log(perplexity(model, examples)) - before
+    return effects
+
+
+def ablate_heads(kind: str, rate: float, seed: int) -> Row:
+    """Ablate each head in one way; the head whose ablation costs most, and what it costs."""
+    model, task = trained_on_short_sentences("Transformer", rate, seed), short_task()
+    on_val, on_test = (
+        effects_by_head(model, kind, task.examples(part)) for part in ("val", "test")
+    )
+    zero = effects_by_head(model, "zero", task.examples("val"))
+    first, worst = (max(effects, key=lambda key: effects[key]) for effects in (zero, on_val))
+    return {
+        "kind": kind, "rate": rate, "seed": seed,
+        "largest": f"{worst[0]} {worst[1]}", "effect": round(on_test[worst], 3),
+        "largest_by_zero": f"{first[0]} {first[1]}", "effect_of_that": round(on_test[first], 3),
+        "same": int(worst == first),
+    }  # fmt: skip
+
+
+MORE_STEPS = 150
+"""Of training, for a decoder that has lost a head."""
+
+
+def train_on(model: LuongWithHeads, seed: int, head: int | None) -> float:
+    """Train some more steps, without one head or with all; the share that is then right."""
+    schedule = linear_schedule(DECODER_RATE, MORE_STEPS, warmup=MORE_STEPS // 20)
+    trainer = Trainer(model, smoothed_cross_entropy, schedule)
+    task = toy_training.task()
+    batches = endless_batches(task.examples("train"), toy_training.BATCH_TOKENS, seed)
+    for _ in range(MORE_STEPS):
+        trainer.update([next(batches)])
+        if head is not None:
+            with torch.no_grad():
+                model.attention.output.weight.chunk(HEADS, dim=1)[head].zero_()
+    test = task.examples("test")
+    return sum(exactly_right(model, test)) / len(test)
+
+
+def retrain_without(seed: int) -> Row:
+    """Train the decoder of chapter 6, ablate the head that costs least, and train both on."""
+    task = toy_training.task()
+    model = task.build(LuongWithHeads, LuongConfig, seed).float()
+    toy_training.train(model, DECODER_STEPS, DECODER_RATE, seed)
+    shares = {}
+    for part in ("val", "test"):
+        examples = task.examples(part)
+        for head in range(HEADS):
+            with without(model.attention, head):
+                shares[part, head] = sum(exactly_right(model, examples)) / len(examples)
+    least = max(range(HEADS), key=lambda head: shares["val", head])
+    test = task.examples("test")
+    row: Row = {"seed": seed, "head": least, "exact": sum(exactly_right(model, test)) / len(test)}
+    row |= {"ablated": shares["test", least]}
+    other = copy.deepcopy(model)
+    return row | {
+        "more_steps": train_on(model, seed + 1000, None),
+        "ablated_more_steps": train_on(other, seed + 1000, least),
+    }
+
+
+def make_heads_ablations(tables: Tables) -> None:
+    """What the head that matters most costs, by zero, mean and resample ablation.
+
+    It is the other method for "this head is needed": zeros are an output that no layer above has
+    ever met, the mean of the head's outputs is one that carries no information.
+    """
+    name = "Transformer"
+    rows = tune(tables, "heads", train_on_short_sentences, (name, "Bahdanau"), RATES)
+    rate = best_rate(rows, name)
+    runs = [(kind, rate, seed) for seed in SEEDS for kind in ABLATIONS]
+    # In one process, which trains each model once.
+    tables.extend("heads_ablations", ablate_heads, runs, ["kind", "rate", "seed"], workers=1)
+
+
+def make_heads_retrained(tables: Tables) -> None:
+    """The decoder with four heads without its least needed one, and trained on without it.
+
+    It is the other method for "no head can go": the ablation of a trained model leaves everything
+    else as it was, training lets the others take over.
+    """
+    tables.extend("heads_retrained", retrain_without, [(seed,) for seed in SEEDS], ["seed"])
 
 
 def make_heads(tables: Tables) -> None:

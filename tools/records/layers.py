@@ -1,4 +1,4 @@
-"""The records of what three kinds of layer cost, by the length, the portions and the mask."""
+"""The records of the cost of three kinds of layer, by the length, the batch and the mask."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,13 +20,13 @@ MASKED_LENGTHS, WINDOW, MASK_REPEATS, RUNS = (256, 512, 1024, 2048), 65, 5, rang
 
 
 class WrittenOut(ScaledDotProductAttention):
-    """The same attention, one operation at a time: it holds the weights, n × n a head."""
+    """The same attention, one operation at a time: it stores the weights, n × n a head."""
 
     forward = SoftLookup.forward
 
 
 class Recurrent(nn.GRU):
-    """A GRU that gives its states only."""
+    """A GRU that returns only its states."""
 
     def __init__(self, width: int = D_MODEL) -> None:
         super().__init__(width, width, batch_first=True)
@@ -49,7 +49,7 @@ class Convolutional(nn.Conv1d):
 
 
 class Attending(MultiHeadAttention):
-    """A sequence that attends to itself, with PyTorch's fused attention or written out."""
+    """Self-attention, with PyTorch's fused attention or written out."""
 
     def __init__(
         self, attention: type[ScaledDotProductAttention], width: int = D_MODEL, heads: int = HEADS
@@ -71,7 +71,7 @@ LAYERS: dict[str, Callable[[], Any]] = {
 
 
 def time_layer(name: str, length: int) -> Row:
-    """Time a layer, forwards and backwards, in turns with the recurrent one."""
+    """Time a layer, forward and backward pass, in turns with the recurrent one."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     x = torch.randn(SENTENCES, length, D_MODEL, requires_grad=True)
@@ -90,18 +90,18 @@ def time_layer(name: str, length: int) -> Row:
 
 
 def make_layers_times(tables: Tables) -> None:
-    """Operations and time of recurrent, convolutional and attending layers, by the length.
+    """Operations and time of recurrent, convolutional and self-attention layers, by the length.
 
-    What would refute "operations are not time": that layers of equally many take equally long. With
-    four sentences they do not; with 64 both do as many in a second, see portions_times.
+    What would refute "operations are not time": layers with equal operations that take equally
+    long. With four sentences they do not; with 64 both do as many in a second, see portions_times.
     """
-    # One at a time, here and below: nothing else may run beside what is timed.
+    # One at a time, here and below: nothing else may run during the timing.
     tasks = [(name, length) for name in LAYERS for length in LENGTHS]
     tables.extend("layers_times", time_layer, tasks, ["layer", "length"], workers=1)
 
 
 def time_portions(sentences: int, run: int) -> Row:
-    """Time attention and the GRU for so many sentences: the rows of each of the GRU's products."""
+    """Time attention and the GRU for a batch of that many sentences, rows of the GRU's products."""
     torch.set_num_threads(1)
     torch.manual_seed(run)
     x = torch.randn(sentences, PORTION_LENGTH, D_MODEL, requires_grad=True)
@@ -119,17 +119,17 @@ def time_portions(sentences: int, run: int) -> Row:
 
 
 def make_portions_times(tables: Tables) -> None:
-    """Attention against the GRU in time, by the number of sentences in a batch.
+    """Time of attention relative to the GRU, by the number of sentences in a batch.
 
-    What would refute "small portions slow the GRU down": that it stays behind as they grow. With 64
-    sentences it does as many operations in a second as attention.
+    What would refute "small batches slow the GRU down": that it stays slower in larger ones. With
+    64 sentences it does as many operations in a second as attention.
     """
     tasks = [(sentences, run) for run in RUNS for sentences in PORTIONS]
     tables.extend("portions_times", time_portions, tasks, ["sentences", "run"], workers=1)
 
 
 def attend_in_windows(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Attention of each position to the WINDOW around it, whose keys and values are gathered."""
+    """Compute attention of each position to the WINDOW around it, with gathered keys and values."""
     reach = WINDOW // 2
     exists = F.pad(key.new_ones(key.size(-2)), (reach, reach)).unfold(0, WINDOW, 1) > 0
     keys, values = (F.pad(x, (0, 0, reach, reach)).unfold(-2, WINDOW, 1) for x in (key, value))
@@ -139,7 +139,7 @@ def attend_in_windows(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 def masked_attentions(length: int) -> dict[str, Callable[..., Tensor]]:
-    """The same fused attention without a mask, with two, and what does the same by other means."""
+    """Return the same fused attention without a mask, with two, and equivalent computations."""
     place = torch.arange(length)
     causal = place[:, None] >= place
     near = (place[:, None] - place).abs() <= WINDOW // 2
@@ -157,7 +157,7 @@ MASKED = tuple(masked_attentions(1))
 
 
 def time_masked(name: str, length: int, run: int) -> Row:
-    """Time attention, forwards and backwards, in turns with that which has no mask."""
+    """Time attention, forward and backward pass, in turns with the one without a mask."""
     torch.set_num_threads(1)
     torch.manual_seed(run)
     shape = (1, HEADS, length, D_MODEL // HEADS)

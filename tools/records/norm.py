@@ -8,9 +8,9 @@ the better mean score wins. What is reported of it comes from five other seeds. 
 was added later: a single one had chosen, for pre-norm with 6 layers and warm-up, a rate at which
 four of five other seeds then failed.)
 
-The first weights are Xavier's, as in the Transformer of the package and in Xiong et al. 2020. What
-would refute "it is the order of the norms": that other first weights change the outcome as much. So
-the deeper post-norm stack without warm-up is there with PyTorch's own, smaller weights as well.
+The initial weights are Xavier's, as in the Transformer of the package and in Xiong et al. 2020.
+What would refute "it is the order of the norms": that other initial weights change the outcome as
+much. So the deeper post-norm stack without warm-up also runs with PyTorch's own, smaller weights.
 """
 
 import torch
@@ -26,11 +26,11 @@ SYMBOLS, LENGTH, D_MODEL, D_FF, HEADS = 16, 8, 32, 64, 4
 STEPS, EVERY, SENTENCES, WARMUP = 800, 20, 32, 100
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 TRIAL_SEEDS, SEEDS = (0, 1), (10, 11, 12, 13, 14)
-"""Those that choose a rate, and those that are reported."""
+"""The seeds that choose a rate, and those that are reported."""
 LEARNED = 0.95
 """A run has learned when this share of the symbols was right in 20 steps in a row."""
 PLATEAU = (0.22, 0.28)
-"""A run waits at about a quarter while between these shares of 20 steps are right."""
+"""A run is on a plateau at about a quarter while between these shares of 20 steps are right."""
 NORM_POSITIONS, DEPTHS = ("post", "pre"), (6, 12)
 KINDS = [
     (position, depth, warmup, "xavier")
@@ -38,11 +38,11 @@ KINDS = [
 ] + [("post", 12, 0, "pytorch")]  # fmt: skip
 KEYS = ["norm", "layers", "warmup", "init", "rate", "seed"]
 Kind = tuple[str, int, int, str]
-"""Norm, layers, steps of warm-up, first weights."""
+"""Norm, layers, steps of warm-up, initialisation."""
 
 
 class Reverser(nn.Module):
-    """An encoder that says a row of symbols backwards."""
+    """An encoder that predicts a row of symbols in reverse order."""
 
     def __init__(self, norm_position: str, num_layers: int, init: str = "xavier") -> None:
         super().__init__()
@@ -64,31 +64,31 @@ class Reverser(nn.Module):
                 nn.init.xavier_uniform_(parameter)
 
     def vectors(self, ids: Tensor) -> Tensor:
-        """The vectors after the last layer, not yet normalised in pre-norm."""
+        """Compute the vectors after the last layer, not yet normalised in pre-norm."""
         x: Tensor = self.positions(self.symbols(ids))
         for layer in self.layers:
             x = layer(x, self.mask)
         return x
 
     def forward(self, ids: Tensor) -> Tensor:
-        """The logits of the symbol to say at each position."""
+        """Compute the logits of the symbol to predict at each position."""
         logits: Tensor = self.output(self.norm(self.vectors(ids)))
         return logits
 
 
 def new_rows() -> Tensor:
-    """Rows of symbols that were never seen."""
+    """Draw rows of symbols that were never seen."""
     return torch.randint(SYMBOLS, (SENTENCES, LENGTH))
 
 
 def are_most_frequent(ids: Tensor, said: Tensor) -> Tensor:
-    """Whether no symbol of the row occurs more often than the one that is said."""
+    """Tell whether no symbol of the row occurs more often than the predicted one."""
     counts = F.one_hot(ids, SYMBOLS).sum(1)
     return counts.gather(1, said) == counts.amax(1, keepdim=True)
 
 
 def apart(vectors: Tensor) -> float:
-    """How far the vectors of all positions lie from their mean, against their length."""
+    """Measure the distance of the vectors from their mean, relative to their length."""
     x = vectors.flatten(0, 1)
     return ((x - x.mean(0)).norm() / x.norm()).item()
 
@@ -96,7 +96,7 @@ def apart(vectors: Tensor) -> float:
 def train_reverser(
     norm_position: str, num_layers: int, warmup: int, init: str, rate: float, seed: int
 ) -> Row:
-    """Train one encoder until it has learned; every 20 steps, tell the share that was right."""
+    """Train one encoder until it has learned; every 20 steps, record the share that was right."""
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(seed)
@@ -139,12 +139,12 @@ def train_reverser(
 
 
 def rates_of(kind: Kind) -> tuple[float, ...]:
-    """The rates that are tried; one more, where the best of the others was the lowest."""
+    """Return the rates that are tried; one more, where the best of the others was the lowest."""
     return (1e-4, *RATES) if kind == ("post", 12, 0, "xavier") else RATES
 
 
 def best_rates(rows: list[Row], kind: Kind, seeds: tuple[int, ...]) -> list[float]:
-    """The rates that all these seeds tried, the one with the best mean score first."""
+    """Return the rates that all these seeds tried, the one with the best mean score first."""
     scores: dict[float, list[float]] = {}
     for row in rows:
         same = [str(row[key]) for key in KEYS[:4]] == [str(value) for value in kind]
@@ -157,10 +157,10 @@ def best_rates(rows: list[Row], kind: Kind, seeds: tuple[int, ...]) -> list[floa
 def make_norms(tables: Tables) -> None:
     """How soon post-norm and pre-norm learn, with and without warm-up, at two depths.
 
-    Refuted if other first weights made as large a difference as the order of the norms. Run: the
+    Refuted if other initial weights made as large a difference as the order of the norms. Run: the
     deeper post-norm stack without warm-up, with PyTorch's smaller weights. It learned with each of
     the five seeds; with Xavier's weights it learned with none, with warm-up or without. So the book
-    says what it says of the two orders only together with the first weights.
+    states its result on the two orders only together with the initialisation.
     """
     first, second = TRIAL_SEEDS
     tasks = [(*kind, rate, first) for kind in KINDS for rate in rates_of(kind)]

@@ -1,12 +1,12 @@
-"""The parts in which Bahdanau's and Luong's models differ, exchanged one by one.
+"""The components in which Bahdanau's and Luong's models differ, exchanged one by one.
 
-With the additive score on both sides, three parts are left, and each is more than one thing. The
-encoder reads in both directions and begins the decoder by a layer of its own, so that its memory
-is twice as wide, or it reads to the right alone and hands its last state over. The decoder attends
-before the step, so that the query is the state before and the context enters the recurrence, or
-after it. The word before enters the readout, or not. All eight combinations are trained, in
-captions, and Bahdanau's and Luong's models with an encoder of two halves: both directions, with a
-memory no wider than that of one.
+With the additive score on both sides, three components are left, and each is more than one change.
+The encoder reads in both directions and initialises the decoder by a separate layer, so that its
+memory is twice as wide, or it reads only to the right and passes its last state on. The decoder
+attends before the step, so that the query is the previous state and the context enters the
+recurrence, or after it. The previous word enters the readout, or not. All eight combinations are
+trained, on captions, and Bahdanau's and Luong's models with an encoder of two halves: both
+directions, with a memory no wider than that of one.
 """
 
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ PARTS = {
     "context": ("before the step", "after the step"),
     "readout": ("with the word", "without the word"),
 }
-"""Of each part first Bahdanau's choice, then Luong's."""
+"""For each component first Bahdanau's choice, then Luong's."""
 HALVES = "two halves"
 COMBINATIONS = [", ".join(chosen) for chosen in product(*PARTS.values())]
 """All combinations: Bahdanau's model is the first, Luong's the last."""
@@ -55,7 +55,7 @@ MODELS = [
 
 @dataclass(frozen=True)
 class PartsConfig(RecurrentConfig):
-    """The sizes of a model, and which of the parts are as in Bahdanau's."""
+    """The sizes of a model, and which of the components are as in Bahdanau's."""
 
     encoder: str = PARTS["encoder"][0]
     attends_first: bool = True
@@ -66,12 +66,12 @@ class Readout(nn.Linear):
     """A linear layer that reads as many of the first numbers as it has weights for."""
 
     def forward(self, x: Float[Tensor, "*batch all"]) -> Float[Tensor, "*batch d_model"]:
-        """W x + b of the first numbers; the word before comes last, and may be left out."""
+        """Compute W x + b of the first numbers; the last, the previous word, may be left out."""
         return super().forward(x[..., : self.in_features])
 
 
 class Parts(Bahdanau):
-    """Bahdanau's model, of which a part may be Luong's instead."""
+    """Bahdanau's model, of which a component may be Luong's instead."""
 
     def __init__(self, config: PartsConfig) -> None:
         super().__init__(config)
@@ -94,7 +94,7 @@ class Parts(Bahdanau):
         self.readout = Readout(hidden + memory + word, d_model)
 
     def start(self, src: Int[Tensor, "batch src"]) -> AttentionState:
-        """Read the source sentences; give the state before the first target token."""
+        """Read the source sentences; return the state before the first target token."""
         if self.parts.encoder != PARTS["encoder"][1]:
             return super().start(src)
         memory, last = self.encoder(self.dropout(self.src_embedding(src)), src != PAD)
@@ -103,7 +103,7 @@ class Parts(Bahdanau):
     def extend(
         self, state: AttentionState, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], AttentionState]:
-        """Read ``tokens``; give the logits of the token after each, and the new state."""
+        """Read ``tokens``; return the logits of the token after each, and the new state."""
         if self.parts.attends_first:
             return super().extend(state, tokens)
         embedded = self.dropout(self.tgt_embedding(tokens))
@@ -114,7 +114,7 @@ class Parts(Bahdanau):
 
 
 def config_of(name: str, **sizes: Any) -> PartsConfig:
-    """The configuration of a combination, with these sizes."""
+    """Make the configuration of a combination, with these sizes."""
     encoder, context, readout = name.split(", ")
     return PartsConfig(
         encoder=encoder,
@@ -125,7 +125,7 @@ def config_of(name: str, **sizes: Any) -> PartsConfig:
 
 
 def build(name: str, seed: int) -> Parts:
-    """A fresh model with the sizes of the race."""
+    """Build a new model with the sizes of the race."""
     torch.manual_seed(seed)
     vocabularies = dict(zip(("src_vocab", "tgt_vocab"), map(len, race.vocabularies()), strict=True))
     sizes = captions.caption_recipe("bahdanau").sizes | {"dropout": DROPOUT}
@@ -168,20 +168,20 @@ def make_speeds(tables: Tables) -> dict[str, int]:
 
 
 def steps_in(rows: Iterable[Row]) -> dict[str, int]:
-    """How many steps of each combination fit into the minute, by the median of its times."""
+    """Compute how many steps of each combination fit into the minute, by its median time."""
     found = captions.median_seconds(rows, "model")
     return {name: race.steps_within(MINUTES, seconds) for (name,), seconds in found.items()}
 
 
 def make_parts(tables: Tables) -> list[Row]:
-    """Bahdanau's and Luong's models and all between them: three parts, exchanged one by one.
+    """Bahdanau's and Luong's models and all between them: three components, exchanged one by one.
 
-    What would refute that a part is worth its time: a lower perplexity without it after the same
-    minute. That it learns more from each step: a lower one after the same steps. The rate is tuned
-    for either question. Run: the word in the readout is worth its time, the other two of Bahdanau's
-    parts are not; after the same 185 steps his model and Luong's are no longer apart. That a step's
-    cost decides would be refuted by a difference after more steps: in the race, after 1,157 and
-    960 of them, their perplexities are 7.9 and 7.8.
+    What would refute that a component is worth its time: a lower perplexity without it after the
+    same minute. That the model learns more from each step: a lower one after the same steps. The
+    learning rate is tuned for either question. Run: the word in the readout is worth its time, the
+    other two of Bahdanau's components are not; after the same 185 steps his model and Luong's no
+    longer differ. That a step's cost decides would be refuted by a difference after more steps: in
+    the race, after 1,157 and 960 of them, their perplexities are 7.9 and 7.8.
     """
     train = partial(train_parts, make_speeds(tables))
     for criterion in ("val_perplexity", "val_perplexity_equal_steps"):

@@ -17,16 +17,16 @@ from records.bench import ROUNDS, where
 from records.tables import ROOT, Row, Tables, here, read
 
 STEPS, BATCH_TOKENS = 30, 2048
-"""Of a training, and the tokens of a step, however many processes share it."""
+"""Of a training; and the tokens of a step, however many processes share it."""
 COPIES = 4
-"""How often the test sentences stand in the text that is translated."""
+"""How often the test sentences are repeated in the text that is translated."""
 ONE, TWO = "one process, two threads", "two processes, one thread each"
 
 
 def train_once(processes: int, folder: Path) -> tuple[float, int]:
-    """Train for some steps with two threads altogether: the seconds that they took, the steps.
+    """Train for some steps with two threads in total; return the seconds and the steps.
 
-    What the program does before the first step is not counted.
+    The time before the first step is not counted.
     """
     out = folder / f"run-{time.monotonic_ns()}"
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
@@ -48,7 +48,7 @@ def train_once(processes: int, folder: Path) -> tuple[float, int]:
 
 
 def translate_once(workers: int, folder: Path) -> tuple[float, int]:
-    """Translate a text with two threads altogether: the seconds of the whole program, the lines."""
+    """Translate a text with two threads in total; return the program's seconds and the lines."""
     sources = [src for src, _ in captions.corpus().split(captions.TEST)] * COPIES
     text = folder / "text.de"
     text.write_text("\n".join(sources) + "\n", encoding="utf-8")
@@ -74,7 +74,7 @@ def _run(command: Sequence[str], threads: int, text: Path | None = None) -> None
 
 
 def compare(tables: Tables, name: str, once: Callable[[int, Path], tuple[float, int]]) -> None:
-    """Let both have their turns in rounds; keep medians, and the ratio within a round."""
+    """Let both take turns in rounds; record medians, and the ratio within a round."""
     if tables.check:
         tables.extend(name, once, [(ONE,), (TWO,)], ["contestant"])
         return

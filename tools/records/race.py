@@ -40,35 +40,35 @@ from records.trials import SEEDS, TRIAL
 
 MODELS = ("seq2seq", "bahdanau", "luong", "transformer")
 MOMENTS = (0.5, 1, 2, 3, 4, 6)
-"""Minutes of one core after which the perplexity of a run is measured, up to its end."""
+"""Minutes on one core after which the perplexity of a run is measured, up to its end."""
 ALL = ("rate", "dropout", "warmup", "score")
-"""What is tuned of a model, in the order in which it is changed."""
+"""The hyperparameters that are tuned, in the order in which they are changed."""
 
 
 class Budget(NamedTuple):
-    """So many minutes of one core, and how the models are tuned for them."""
+    """A number of minutes on one core, and how the models are tuned for them."""
 
     minutes: int
     tries: int  # of each model; all get more if the best of one is at the edge of what was tried
     things: tuple[str, ...] = ALL
-    after: int = 0  # the tries begin with what was best for so many minutes
+    after: int = 0  # the tries start from the best settings for this many minutes
 
 
 BUDGETS = (Budget(1, 12), Budget(3, 12), Budget(6, 5, ("dropout", "rate"), after=3))
 TIMED = 3
-"""The minutes of the tries that tell how many steps the other tries have."""
+"""The minutes of the tries that determine how many steps the other tries have."""
 ROUNDS, TIMED_STEPS = 7, 60
-"""How often each model is timed, in turn with the others, and for how many steps."""
+"""How often each model is timed, in turns with the others, and for how many steps."""
 QUARTERS = (4, 2, 1)
-"""How far apart rates and warm-ups are, in quarters of a doubling: first far, then nearer."""
+"""The distance between rates and warm-ups, in quarters of a doubling: first far, then near."""
 ALIKE = 1.01
-"""Perplexities with a smaller quotient are alike: another seed changes them by more."""
+"""Perplexities with a smaller quotient count as equal: another seed changes them by more."""
 SUBWORDS, BATCH_TOKENS, SMOOTHING, AVERAGE_DECAY = 5000, 1024, 0.1, 0.99
 SEARCH = Search(beam=4, alpha=0.6)
 
 
 class Settings(NamedTuple):
-    """What is tuned."""
+    """The hyperparameters that are tuned."""
 
     model: str
     score: str  # "" if the model has no choice
@@ -77,7 +77,7 @@ class Settings(NamedTuple):
     dropout: float = 0.1
 
     def beside(self, quarters: int, things: Sequence[str] = ALL) -> list["Settings"]:
-        """These with another rate, dropout or warm-up: so many quarters of a doubling away.
+        """Return these with another rate, dropout or warm-up, some quarters of a doubling away.
 
         A doubling of the rate or of the warm-up counts as a tenth of dropout.
         """
@@ -95,7 +95,7 @@ class Settings(NamedTuple):
         ]
 
     def with_other_scores(self) -> list["Settings"]:
-        """These with each of the other scores, if the model has a choice."""
+        """Return these with each of the other scores, if the model has a choice."""
         return [self._replace(score=score) for score in SCORES if self.score not in ("", score)]
 
 
@@ -103,39 +103,39 @@ FIRST = Settings("", "")
 
 
 def moved(value: float, first: float, quarters: int) -> float:
-    """A value so many quarters of a doubling higher, on the grid of quarters around ``first``."""
+    """Move a value by quarters of a doubling, on the grid of quarters around ``first``."""
     return float(first * 2 ** ((round(4 * math.log2(value / first)) + quarters) / 4))
 
 
 def first_settings(model: str) -> Settings:
-    """Where the tries of a model begin."""
+    """Return the settings with which the tries of a model begin."""
     return Settings(model, "general" if model == "luong" else "")
 
 
 def settings_of(row: Row) -> Settings:
-    """The settings that a row tells of."""
+    """Return the settings of a row."""
     rate, warmup, dropout = float(row["rate"]), int(row["warmup"]), float(row["dropout"])
     return Settings(row["model"], row["score"], rate, warmup, dropout)
 
 
 def tries_of(rows: Iterable[Row], model: str, minutes: int) -> dict[Settings, float]:
-    """What was tried of a model for so many minutes, and the perplexity of each on validation."""
+    """Return the tries of a model for that many minutes, with the validation perplexity of each."""
     mine = [row for row in rows if (row["model"], int(row["minutes"])) == (model, minutes)]
     return {settings_of(row): float(row["val_perplexity"]) for row in mine}
 
 
 def best_of(tried: dict[Settings, float]) -> Settings:
-    """The settings with the lowest perplexity."""
+    """Return the settings with the lowest perplexity."""
     return min(tried, key=lambda settings: tried[settings])
 
 
 def next_try(tried: dict[Settings, float], things: Sequence[str] = ALL) -> Settings:
-    """What to try next: the best with one of these things changed.
+    """Return the next settings to try: the best with one of these hyperparameters changed.
 
-    If all of that was tried, it is the second best with one thing changed, and so on.
+    If all of those were tried, take the second best with one change, and so on.
 
     Raises:
-        RuntimeError: if all of that was tried, too.
+        RuntimeError: if all of those were tried as well.
     """
     seen = {settings.score for settings in tried}
     for good in sorted(tried, key=lambda settings: tried[settings]):
@@ -145,11 +145,11 @@ def next_try(tried: dict[Settings, float], things: Sequence[str] = ALL) -> Setti
         for other in [*new, *far, *scores, *chain(*nearer)]:
             if other not in tried:
                 return other
-    raise RuntimeError(f"all that is beside {len(tried)} settings was tried.")
+    raise RuntimeError(f"all neighbours of {len(tried)} settings were tried.")
 
 
 def is_inside(tried: dict[Settings, float], things: Sequence[str] = ALL) -> bool:
-    """Whether the best, or one that is hardly worse, lies between others in all of these things."""
+    """Tell whether the best, or one that is hardly worse, is between others in all of these."""
     good = [settings for settings in tried if tried[settings] <= ALIKE * min(tried.values())]
     return any(lies_between(settings, tried, things) for settings in good)
 
@@ -157,9 +157,9 @@ def is_inside(tried: dict[Settings, float], things: Sequence[str] = ALL) -> bool
 def lies_between(
     settings: Settings, tried: Collection[Settings], things: Sequence[str] = ALL
 ) -> bool:
-    """Whether others differ from these settings in one thing alone, on either side of each thing.
+    """Tell whether each hyperparameter has others on either side that differ in it alone.
 
-    There is none below a dropout of 0. Of the other scores, all have to be tried.
+    There is none below a dropout of 0. Of the other scores, all must be tried.
     """
     for name in [thing for thing in things if thing != "score"]:
         value = getattr(settings, name)
@@ -173,19 +173,19 @@ def lies_between(
 
 @cache
 def vocabularies() -> Vocabularies:
-    """The joint subwords, read once in each process."""
+    """Return the joint subwords, read once in each process."""
     return learned_vocabularies(captions.corpus(), SUBWORDS)
 
 
 @cache
 def pairs() -> Examples:
-    """What is trained on."""
+    """Return the training pairs."""
     kept, _ = training_pairs(captions.corpus(), vocabularies(), BATCH_TOKENS - 1)
     return kept
 
 
 def build(settings: Settings, seed: int) -> Translator:
-    """A fresh model with the sizes of the preset, begun as is recommended for its kind."""
+    """Build a new model with the sizes of the preset, initialised as recommended for its kind."""
     recipe = captions.caption_recipe(settings.model, seed=seed)
     sizes: dict[str, Any] = {"dropout": settings.dropout}
     if settings.score:
@@ -196,7 +196,7 @@ def build(settings: Settings, seed: int) -> Translator:
 
 
 def new_trainer(model: Translator, rate: float, warmup: int) -> Trainer:
-    """How all of them are trained."""
+    """Make the trainer of all of them."""
     return Trainer(
         model,
         partial(smoothed_cross_entropy, smoothing=SMOOTHING),
@@ -209,12 +209,12 @@ def new_trainer(model: Translator, rate: float, warmup: int) -> Trainer:
 def stages(
     model: Translator, rate: float, warmup: int, seed: int, goals: Sequence[int]
 ) -> Iterator[tuple[Translator, float]]:
-    """Train up to each of so many steps; give the model with its averaged weights.
+    """Train up to each of these steps; yield the model with its averaged weights.
 
-    With it come the seconds of the processor that training has taken so far.
+    With it come the CPU seconds of the training so far.
 
     Raises:
-        DivergedError: if a weight is no longer a number.
+        DivergedError: if a weight is no longer finite.
     """
     trainer, batches = (
         new_trainer(model, rate, warmup),
@@ -231,7 +231,7 @@ def stages(
 
 
 def seconds_of_step(model: Translator, steps: int = 120) -> float:
-    """The seconds of the processor for one step of a fresh model."""
+    """Measure the CPU seconds for one step of a new model."""
     trainer, batches = new_trainer(model, 1e-3, 1000), endless_batches(pairs(), BATCH_TOKENS, TRIAL)
     return captions.seconds_of_step(trainer, batches, steps)
 
@@ -255,12 +255,12 @@ def time_in_turn(model: str, score: str, dropout: float, turn: int) -> Row:
 
 @cache
 def encoded(split: str) -> list[Example]:
-    """What is measured on, encoded once in each process."""
+    """Return the examples of a split, encoded once in each process."""
     return vocabularies().encode(captions.corpus().split(split))
 
 
 def perplexity_on(split: str, model: Translator) -> float:
-    """The perplexity on a split."""
+    """Compute the perplexity on a split."""
     return round(perplexity(model, encoded(split)), 3)
 
 
@@ -321,7 +321,7 @@ def make_speeds(tables: Tables) -> dict[tuple[str, str], float]:
 
 
 def steps_within(minutes: float, seconds_per_step: float) -> int:
-    """How many steps fit into so many minutes."""
+    """Compute how many steps fit into that many minutes."""
     return int(60 * minutes / seconds_per_step)
 
 
@@ -333,7 +333,7 @@ def mark_best(rows: list[Row]) -> list[Row]:
 
 
 TRY = [*Settings._fields, "minutes", "steps"]
-"""Which columns say what a try is."""
+"""The columns that identify a try."""
 
 
 def tune_for(tables: Tables, budget: Budget, seconds: Callable[[Settings], float]) -> list[Row]:
@@ -364,13 +364,13 @@ def tune_for(tables: Tables, budget: Budget, seconds: Callable[[Settings], float
 
 
 def best_for(rows: Iterable[Row], minutes: int) -> list[Settings]:
-    """The best settings of each of the four models for a budget."""
+    """Return the best settings of each of the four models for a budget."""
     kept = list(rows)
     return [best_of(tries_of(kept, model, minutes)) for model in MODELS]
 
 
 def seconds_in_tries(rows: Iterable[Row], settings: Settings) -> float:
-    """The seconds for a step of a model with this score, over its tries of three minutes."""
+    """Return the seconds for a step of a model with this score, over its tries of three minutes."""
     kind = (settings.model, settings.score, TIMED)
     mine = [row for row in rows if (*settings_of(row)[:2], int(row["minutes"])) == kind]
     mine = [row for row in mine if row["cpu_minutes"]]
@@ -379,14 +379,14 @@ def seconds_in_tries(rows: Iterable[Row], settings: Settings) -> float:
 
 
 def timed_tries(tables: Tables) -> list[Row]:
-    """The tries of three minutes, which need the speeds that were measured first."""
+    """Make the tries of three minutes, which need the measured speeds."""
     speeds = make_speeds(tables)
     [budget] = (budget for budget in BUDGETS if budget.minutes == TIMED)
     return tune_for(tables, budget, lambda settings: speeds[settings[:2]])
 
 
 def tries_for(tables: Tables, budget: Budget) -> list[Row]:
-    """The tries for a budget; those of a model with the same score have equally many steps."""
+    """Make the tries for a budget; those of a model with the same score have the same steps."""
     timed = timed_tries(tables)
     return (
         timed
@@ -428,7 +428,7 @@ def make_pace(tables: Tables) -> dict[tuple[str, str, bool], float]:
 
 
 def pace_in(rows: Iterable[Row]) -> dict[tuple[str, str, bool], float]:
-    """The median seconds for a step, by model, score, and whether there is dropout."""
+    """Compute the median seconds for a step, by model, score, and dropout."""
     found = captions.median_seconds(rows, "model", "score", "dropout")
     return {
         (model, score, float(dropout) > 0): round(seconds, 4)
@@ -437,11 +437,11 @@ def pace_in(rows: Iterable[Row]) -> dict[tuple[str, str, bool], float]:
 
 
 RUN = [*Settings._fields, "minutes", "seed", "seconds_per_step"]
-"""Which columns say what a run of the race is."""
+"""The columns that identify a run of the race."""
 
 
 def runs_of(tables: Tables, minutes: int, chosen: Sequence[Settings]) -> list[tuple[Any, ...]]:
-    """Runs with five fresh seeds each, with as many steps as fit."""
+    """List runs with five fresh seeds each, with as many steps as fit."""
     pace = make_pace(tables)
     settings = [(one, pace[one.model, one.score, one.dropout > 0]) for one in chosen]
     return [(*one, minutes, seed, seconds) for seed in SEEDS for one, seconds in settings]
@@ -462,7 +462,7 @@ def make_race(tables: Tables) -> list[Row]:
 
 
 def second_best(rows: Iterable[Row], minutes: int) -> list[Settings]:
-    """Of each of the four models the settings that were second best for a budget."""
+    """Return the second-best settings of each of the four models for a budget."""
     kept = list(rows)
     tried = [tries_of(kept, model, minutes) for model in MODELS]
     return [best_of({s: found[s] for s in found if s != best_of(found)}) for found in tried]

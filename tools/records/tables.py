@@ -1,4 +1,4 @@
-"""Tables that take long to make: kept row by row, with how they were made beside them."""
+"""Tables that take long to make: stored row by row, with how they were made beside them."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 def here(command: str, threads: int) -> Row:
-    """What makes a table, and on what: rows of another machine or version are not mixed with it."""
+    """Describe the command, the machine and the versions: rows of others are not mixed with it."""
     return {
         "command": command,
         "python": platform.python_version(),
@@ -31,7 +31,7 @@ def here(command: str, threads: int) -> Row:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a table, every value a text; none if there is no such file."""
+    """Read the rows of a table, every value a text; none if there is no such file."""
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:
@@ -40,15 +40,15 @@ def read(path: Path) -> list[Row]:
 
 @dataclass(frozen=True)
 class Tables:
-    """A folder of tables, and what to do about a row that is not there: make it, or say so."""
+    """A folder of tables, and what to do about a missing row: make it, or report it."""
 
     folder: Path = RECORDS
-    command: str = "make records"  # what stands beside a table as that which makes it
+    command: str = "make records"  # stored beside a table as the command that makes it
     check: bool = False  # a missing row is an error, nothing is made
-    notes: Mapping[str, Row] = field(default_factory=dict)  # what else stands beside each table
+    notes: Mapping[str, Row] = field(default_factory=dict)  # further entries beside each table
 
     def path(self, name: str) -> Path:
-        """Where a table stands."""
+        """Return the path of a table."""
         return self.folder / f"{name}.csv"
 
     def write(self, name: str, rows: list[Row], threads: int = 1) -> None:
@@ -66,7 +66,7 @@ class Tables:
         write_atomically(self.path(name).with_suffix(".json"), text + "\n")
 
     def made(self, name: str) -> Row:
-        """How a table was made, without its notes."""
+        """Return how a table was made, without its notes."""
         stored: Row = json.loads(self.path(name).with_suffix(".json").read_text("utf-8"))
         return {key: stored[key] for key in here("", 1) if key in stored}
 
@@ -80,13 +80,13 @@ class Tables:
         workers: int = 2,
         threads: int = 1,
     ) -> list[Row]:
-        """Make the rows that are missing, and store each as soon as it is there.
+        """Make the rows that are missing, and store each at once.
 
-        A row is what ``function`` gives for a task; the columns ``keys`` say which task it was.
-        ``finish`` is what is done to all rows before they are stored.
+        A row is the result of ``function`` for a task; the columns ``keys`` identify the task.
+        ``finish`` is applied to all rows before they are stored.
 
         Raises:
-            InputError: if the rows that are there were made with other versions, or one is missing
+            InputError: if the existing rows were made with other versions, or one is missing
                 and nothing is to be made.
         """
         path = self.path(name)
@@ -120,7 +120,7 @@ class Tables:
         return rows
 
     def lacks(self, path: Path) -> bool:
-        """Whether a file or a folder that is made from tables has to be made.
+        """Tell whether a file or a folder that is made from tables has to be made.
 
         Raises:
             InputError: if it has, and nothing is to be made.

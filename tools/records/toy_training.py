@@ -1,4 +1,4 @@
-"""Runs on the toy corpus: train a model, and measure everything that the book's tables tell."""
+"""Runs on the toy corpus: train a model, and measure the columns of the book's tables."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -25,7 +25,7 @@ COLUMNS = [bin.replace("–", "-") for bin in BINS]
 
 @cache
 def task() -> ToyTask:
-    """The corpus, made once in each process."""
+    """Return the corpus, made once in each process."""
     return ToyTask.make()
 
 
@@ -47,7 +47,7 @@ def train(
 
 
 def measure(model: Any, attention: str) -> Row:
-    """What the tables tell of a trained model; its alignment is that of the attention named."""
+    """Measure a trained model for the tables; its alignment is that of the attention named."""
     test, longer = task().examples("test"), task().examples("longer")
     right = exactly_right(model, test)
     errors = alignment_errors(model, test, [pair.alignment for pair in task().pairs["test"]])

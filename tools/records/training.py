@@ -22,14 +22,14 @@ BUDGETS = (500, 1000)  # steps of the Transformer; `transformers` has 2000
 
 
 def build_any(name: str) -> Any:
-    """An untrained model, in float64."""
+    """Build an untrained model, in float64."""
     if name == "Transformer":
         return build_transformer("sinusoidal")
     return build_recurrent(name)
 
 
 def sentences(kind: str) -> list[Example]:
-    """The training pairs of these lengths."""
+    """Return the training pairs of these lengths."""
     low, high = LENGTHS[kind]
     return [pair for pair in task().examples("train") if low <= len(pair[1]) <= high]
 

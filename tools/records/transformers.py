@@ -28,14 +28,14 @@ D_MODEL, SENTENCES, POSITIONS = 512, 10, 32
 
 
 def unscale(model: nn.Module) -> None:
-    """Let every attention of the model compare with plain dot products, not divided by √d_k."""
+    """Let every attention of the model use plain dot products, not divided by √d_k."""
     for module in model.modules():
         if isinstance(module, MultiHeadAttention):
             module.attention = DotAttention()
 
 
 def build_transformer(name: str, seed: int = 0) -> Transformer:
-    """An untrained Transformer: of 4 heads and with sinusoids, but for one thing.
+    """Build an untrained Transformer: 4 heads and sinusoids, except for one change.
 
     Its weights are drawn in float64. Learned positions begin as long as words do, √d_model; with a
     small start their norm is 1.
@@ -65,7 +65,7 @@ def train_transformer(name: str, rate: float, seed: int, steps: int = STEPS) -> 
 
 
 def time_heads(num_heads: int, repeats: int = 40) -> Row:
-    """Time a layer of so many heads, forwards and backwards, in turns with one of a single head."""
+    """Time a layer with this number of heads, forward and backward, in turns with a single head."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     x = torch.randn(SENTENCES, POSITIONS, D_MODEL)

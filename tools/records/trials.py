@@ -5,29 +5,29 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from records.tables import Row, Tables
 
 TRIAL = 0
-"""The seed of the trials, which choose a rate and are no result."""
+"""The seed of the trials, which choose a rate and are not reported."""
 
 SEEDS = (1, 2, 3, 4, 5)
 """The fresh seeds: with the same one, two models meet the same batches, so they can be paired."""
 
 FACTOR = 2.0
-"""The grid of rates goes on by this factor while the best stands at its edge."""
+"""The factor by which the grid of rates grows while the best is at its edge."""
 
 
 def best_rate(rows: Iterable[Row], model: str, criterion: str = "val_perplexity") -> float:
-    """The rate of a model's trial with the lowest validation perplexity."""
+    """Return the rate of a model's trial with the lowest validation perplexity."""
     trials = [row for row in rows if row["model"] == model and int(row["seed"]) == TRIAL]
     return float(min(trials, key=lambda row: float(row[criterion]))["rate"])
 
 
 def tried_rates(rows: Iterable[Row], model: str) -> list[float]:
-    """The rates of a model's trials, the lowest first: also those that another call has tried."""
+    """Return the rates of a model's trials, the lowest first, those of other calls included."""
     trials = (row for row in rows if row["model"] == model and int(row["seed"]) == TRIAL)
     return sorted({float(row["rate"]) for row in trials})
 
 
 def widened(grid: Sequence[float], best: float) -> list[float]:
-    """A grid with one rate more if the best stands at its edge."""
+    """Add a rate to a grid if the best is at its edge."""
     below = [best / FACTOR] * (best == min(grid))
     above = [best * FACTOR] * (best == max(grid))
     return [*below, *grid, *above]
@@ -41,7 +41,7 @@ def tune(
     rates: Sequence[float],
     criterion: str = "val_perplexity",
 ) -> list[Row]:
-    """Try rates until the best of each model lies inside its grid; train it with fresh seeds.
+    """Try rates until the best of each model is inside its grid; train it with fresh seeds.
 
     The best is that with the lowest number in the column ``criterion``.
     """
@@ -63,5 +63,5 @@ def tune(
 def tuned_rate(
     tables: Tables, table: str, train: Callable[..., Row], model: str, rates: Sequence[float]
 ) -> float:
-    """The best rate of one model of a table, after its trials."""
+    """Return the best rate of one model of a table, after its trials."""
     return best_rate(tune(tables, table, train, [model], rates), model)

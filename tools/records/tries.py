@@ -39,11 +39,11 @@ TRIES: dict[str, dict[str, Any]] = {
     "width 192": {"d_model": 192, "num_heads": 6, "d_ff": 384},
     "8,000 subwords": {"subwords": 8000},
 }
-"""What differs from the preset with the fast engine, by the name of the try."""
+"""The changes of the preset with the fast engine, by the name of the try."""
 
 
 class NoisyVocabularies(Vocabularies):
-    """Vocabularies that cut what is trained on at random, several times over.
+    """Vocabularies that split the training text at random, several times.
 
     A join of two symbols is left out with the probability ``dropout``: rare ways to cut a word are
     met, too. What is not trained on, :meth:`encode`, is cut as ever.
@@ -55,7 +55,7 @@ class NoisyVocabularies(Vocabularies):
 
     @classmethod
     def of(cls, clean: Vocabularies, dropout: float) -> "NoisyVocabularies":
-        """Vocabularies with the same tokens."""
+        """Copy the vocabularies, with the same tokens."""
 
         def with_dropout(vocabulary: Vocabulary) -> Vocabulary:
             described = json.loads(vocabulary.to_json())
@@ -67,27 +67,27 @@ class NoisyVocabularies(Vocabularies):
         return noisy
 
     def encode(self, pairs: Iterable[TextPair]) -> list[Example]:
-        """The ids of sentence pairs, cut as ever."""
+        """Encode sentence pairs, split as usual."""
         return self.clean.encode(pairs)
 
     def encode_in_chunks(
         self, pairs: Iterable[TextPair], size: int = 10_000
     ) -> Iterator[list[Example]]:
-        """The ids of sentence pairs, cut in ten ways."""
+        """Encode sentence pairs, split in ten ways."""
         kept = list(pairs)
         for _ in range(PASSES):
             yield from super().encode_in_chunks(kept, size)
 
 
 def recipe_of_try(name: str, **changes: Any) -> tuple[Recipe, float]:
-    """The recipe of a try, and the probability of its BPE-dropout."""
+    """Return the recipe of a try, and the probability of its BPE-dropout."""
     settings = TRIES[name] | changes
     dropout = float(settings.pop("bpe_dropout", 0))
     return captions.caption_recipe("transformer", engine="fast").changed(settings), dropout
 
 
 def time_try(name: str) -> Row:
-    """Time one step of a try, on one thread; tell how many fit into the budget."""
+    """Time one step of a try, on one thread; compute how many fit into the budget."""
     torch.set_num_threads(1)
     recipe, _ = recipe_of_try(name)
     seconds = captions.time_step(recipe, steps=60)

@@ -51,12 +51,12 @@ def thermometer() -> Any:
     return table(
         [*steps, ["", "", *sums]],
         [*(f"at {hour}" for hour in rows), "sum"],
-        ["degrees", "1 score", "2 power", "3 weight", "4 part"],
+        ["degrees", "1 score", "2 exponential", "3 weight", "4 part"],
     )
 
 
 def one_step() -> None:
-    """The third step of a decoder, from the words at the bottom to the word that it writes."""
+    """The third step of a decoder, from the words at the bottom to the word that it predicts."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(5.6, 3.8))

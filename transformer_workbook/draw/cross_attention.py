@@ -13,7 +13,7 @@ ORANGE, BLUE = "#ffdf9e", "#cfe3f5"  # of the target, of the source
 
 
 def five_attentions() -> None:
-    """What is plugged into the five kinds of attention, and from which sentence it comes."""
+    """Draw what is plugged into the five kinds of attention, and from which sentence it comes."""
     import matplotlib.pyplot as plt
 
     q, k, v = "$x_t W^Q$", "$x_j W^K$", "$x_j W^V$"
@@ -55,7 +55,7 @@ def _one_attention(ax: Any, title: str, plugs: Sequence[str], colours: Sequence[
 
 
 def decoder_layer() -> None:
-    """The three parts of a decoder layer, from bottom to top, and the memory beside them."""
+    """Draw a decoder layer: three sub-layers, from bottom to top, and the memory beside them."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(5.2, 3.6))
@@ -77,7 +77,7 @@ def decoder_layer() -> None:
 
 
 def robot(task: ToyTask, model: Any) -> Explorer:
-    """Where a Transformer looks in the source while it says the robot sentence."""
+    """Show where a Transformer attends in the source while it predicts the robot sentence."""
     pair = toy.EXAMPLES[1]
     one = Batch.of(task.examples("train")[1:2])
     captured = forced_attention(model, one.src, one.tgt_in)
@@ -92,7 +92,7 @@ def robot(task: ToyTask, model: Any) -> Explorer:
 
 
 def losses(by_source: Mapping[str, float]) -> None:
-    """The loss with each source."""
+    """Draw the loss with each source."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(5.2, 2.4))

@@ -102,7 +102,7 @@ def in_words(
 
 
 def first_words(task: ToyTask, token: Int[Tensor, "n"], p: Float[Tensor, "n"]) -> Any:
-    """The likeliest first words, and their probabilities."""
+    """The most probable first words, and their probabilities."""
     words = task.tgt_vocabulary.tokens(token.tolist())
     return table(p[:, None], [f"{word} ({WORDS[word]})" for word in words], ["p"])
 
@@ -110,25 +110,26 @@ def first_words(task: ToyTask, token: Int[Tensor, "n"], p: Float[Tensor, "n"]) -
 def likelier_and_better(
     likelier: Sequence[bool], before: Sequence[bool], after: Sequence[bool]
 ) -> Any:
-    """How many translations a beam makes likelier, and how many right; the text says it, too."""
+    """How many translations a beam makes more probable, and how many right; the text says both."""
     from myst_nb import glue
 
     counts = {
-        "likelier": f"{sum(likelier) / len(likelier):.0%}",
+        "more probable": f"{sum(likelier) / len(likelier):.0%}",
         "wrong before": before.count(False),
-        "fixed": sum(b and not a for a, b in zip(before, after, strict=True)),
+        "corrected": sum(b and not a for a, b in zip(before, after, strict=True)),
         "spoilt": sum(a and not b for a, b in zip(before, after, strict=True)),
     }
-    for name in ("likelier", "fixed", "spoilt"):
-        glue(name, counts[name], display=False)
+    names = {"likelier": "more probable", "fixed": "corrected", "spoilt": "spoilt"}
+    for name, column in names.items():
+        glue(name, counts[column], display=False)
     return table([counts], ["beam of 4"])
 
 
 def errors(rows: Sequence[Mapping[str, int]]) -> Any:
-    """The mistakes of both searches, and how many are the search's; the text says it, too."""
+    """The mistakes of both searches, and how often the right sentence is more probable."""
     from myst_nb import glue
 
-    glue("missed-beam", rows[1]["search errors"], display=False)
+    glue("missed-beam", rows[1]["right is more probable"], display=False)
     glue("wrong-beam", rows[1]["wrong"], display=False)
     return table(rows, ["greedy", "beam of 4"])
 

@@ -25,7 +25,7 @@ LINES: list[tuple[Callable[..., object], int, int | None]] = [
 
 
 def learning_curves(curves: Mapping[int, Sequence[float]], window: int = 20) -> None:
-    """The losses of all patients, all in grey, each point the mean of some steps."""
+    """Draw the losses of all patients, all in grey, each point the mean of some steps."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(5.2, 3.4))
@@ -38,7 +38,7 @@ def learning_curves(curves: Mapping[int, Sequence[float]], window: int = 20) -> 
 
 
 def leaks(healthy: Bool[Tensor, "word position"], *leaking: Bool[Tensor, "word position"]) -> None:
-    """Which positions notice a changed word: blue where they may, orange where they must not."""
+    """Draw which logits depend on which word: blue where they may, orange where they must not."""
     import matplotlib.pyplot as plt
     from matplotlib.patches import Rectangle
 
@@ -61,7 +61,7 @@ def leaks(healthy: Bool[Tensor, "word position"], *leaking: Bool[Tensor, "word p
 
 
 def mistaken_lines() -> None:
-    """The lines that matter, one mistake after the other."""
+    """Print the lines that matter, one bug after the other."""
     for number, (function, first, last) in enumerate(LINES, start=1):
         lines = inspect.getsource(function).rstrip().split("\n")[first:last]
         print(f"# {number}", textwrap.dedent("\n".join(lines)), sep="\n")

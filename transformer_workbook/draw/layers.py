@@ -7,7 +7,7 @@ from transformer_workbook.notebook import COLOURS, arrow, box
 
 
 def two_orders() -> None:
-    """Post-norm and pre-norm, each with the way of the shortcut."""
+    """Draw post-norm and pre-norm, each with the path of the shortcut."""
     import matplotlib.pyplot as plt
 
     _, axes = plt.subplots(1, 2, figsize=(5.2, 3.8))
@@ -31,13 +31,18 @@ def _order(ax: Any, title: str, boxes: dict[float, str], end: float) -> None:
 
 
 def learning_rates() -> None:
-    """The loss of three stacks at twelve learning rates, from the record."""
+    """Draw the loss of three stacks at twelve learning rates, from the record."""
     import matplotlib.pyplot as plt
     import pandas as pd
 
     record = pd.read_csv("records/stacks.csv")
     usual = record[(record.seed >= 10) & (record.warmup == 0)]
-    marks = {"plain, 4": ("s:", 3), "plain, 24": ("o-", 4), "shortcut, 24": ("v--", 0)}
+    marks = {
+        "plain, 4": ("s:", 3),
+        "plain, 24": ("o-", 4),
+        "plain, 24, looks linear": ("D-.", 2),
+        "shortcut, 24": ("v--", 0),
+    }
     fig, ax = plt.subplots(figsize=(5.2, 3.6))
     for kind, (mark, colour) in marks.items():
         some = usual[usual.kind == kind]
@@ -50,5 +55,5 @@ def learning_rates() -> None:
     ax.set_yticks(range(-4, 1), ["$10^{-4}$ or less", *powers])
     ax.set(xscale="log", xlabel="learning rate", ylabel="training loss")
     title = "stack, number of layers"
-    fig.legend(title=title, loc="outside upper center", ncols=3, frameon=False)
+    fig.legend(title=title, loc="outside upper center", ncols=2, frameon=False)
     plt.show()

@@ -12,9 +12,9 @@ from transformer_workbook.notebook import heat_map
 def masks(
     panels: Mapping[str, Bool[Tensor, "*axes query key"]], words: Sequence[str] | None = None
 ) -> None:
-    """Masks side by side, blue where they are true: of the first sentence and head of each.
+    """Draw masks side by side, blue where they are true: of the first sentence and head of each.
 
-    Beside them stand the words, or the numbers of the positions.
+    The axes show the words, or the numbers of the positions.
     """
     import matplotlib.pyplot as plt
 
@@ -39,7 +39,7 @@ def masks(
 
 
 def losses(curves: Mapping[str, Sequence[float]]) -> None:
-    """The training losses of models, as means of 20 steps."""
+    """Draw the training losses of models, as means of 20 steps."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots()
@@ -54,7 +54,7 @@ def losses(curves: Mapping[str, Sequence[float]]) -> None:
 
 
 def head(weights: Float[Tensor, "query key"], words: Sequence[str]) -> None:
-    """Where one head of self-attention looks."""
+    """Draw the attention map of one head of self-attention."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(3.8, 3.4))

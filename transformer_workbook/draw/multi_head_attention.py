@@ -37,16 +37,16 @@ def multi_head_layer() -> None:
 
 
 def cuts() -> None:
-    """Four words of six numbers, cut for two heads in the right way and in the wrong one."""
+    """Four words of six numbers, split for two heads by view and transpose, and by view alone."""
     import matplotlib.pyplot as plt
     from matplotlib.colors import ListedColormap
 
     x = torch.arange(4)[:, None] * 10 + torch.arange(6)  # (words, numbers)
-    right, wrong = x.view(4, 2, 3).transpose(0, 1), x.view(2, 4, 3)
+    both, alone = x.view(4, 2, 3).transpose(0, 1), x.view(2, 4, 3)
     panels = {
-        f"{name}: head {i}": part
-        for name, cut in (("right", right), ("wrong", wrong))
-        for i, part in enumerate(cut, start=1)
+        f"{name}:\nhead {i}": part
+        for name, heads in (("view, transpose", both), ("view alone", alone))
+        for i, part in enumerate(heads, start=1)
     }
     light = ListedColormap([BLUE, ORANGE, GREEN, "#f3dcea"])
     _, axes = plt.subplots(1, 4, figsize=(7.6, 2.6))
@@ -63,16 +63,16 @@ def cuts() -> None:
 
 
 def neighbours(runs: Mapping[int, Sequence[tuple[Any, list[float]]]]) -> None:
-    """The error of the last run of one head and of two, and where the heads look."""
+    """The error of the last run of one head and of two, and the attention maps of the heads."""
     import matplotlib.pyplot as plt
 
     last = {h: runs[h][-1] for h in (1, 2)}
     names, attention = torch.eye(8, 16), ScaledDotProductAttention()
-    looks: list[Tensor] = []
+    weights: list[Tensor] = []
     for h, (layer, _) in last.items():
         with torch.no_grad():
             query, key = (f(names).view(8, h, -1).transpose(0, 1) for f in (layer.query, layer.key))
-            looks.extend(attention.weights(query, key))
+            weights.extend(attention.weights(query, key))
     window = 15
     _, (left, *maps) = plt.subplots(1, 4, figsize=(8.8, 2.6), width_ratios=[1.4, 1, 1, 1])
     for (_, curve), name in zip(last.values(), ("one head", "two heads"), strict=True):
@@ -84,8 +84,8 @@ def neighbours(runs: Mapping[int, Sequence[tuple[Any, list[float]]]]) -> None:
     left.legend(frameon=False, fontsize=10)
     gold = {(j % 8, t) for t in range(8) for j in (t - 1, t + 1)}
     titles = "the only head", "two heads: 1st", "two heads: 2nd"
-    for ax, title, weights in zip(maps, titles, looks, strict=True):
-        heat_map(ax, weights, list("01234567"), list("01234567"), gold)
+    for ax, title, map_ in zip(maps, titles, weights, strict=True):
+        heat_map(ax, map_, list("01234567"), list("01234567"), gold)
         ax.tick_params(axis="x", rotation=0, labelsize=9)
         ax.tick_params(axis="y", labelsize=9)
         ax.set_title(title, fontsize=11)
@@ -93,7 +93,7 @@ def neighbours(runs: Mapping[int, Sequence[tuple[Any, list[float]]]]) -> None:
 
 
 def four_heads(task: ToyTask, model: Any) -> None:
-    """Where the four heads of a translator look while it says the robot sentence."""
+    """The attention maps of the four heads of a translator, for the robot sentence."""
     import matplotlib.pyplot as plt
 
     robot = toy.EXAMPLES[1]

@@ -47,7 +47,7 @@ def encoding(values: Float[Tensor, "40 20"]) -> None:
 
 
 def head(weights: Float[Tensor, "query key"]) -> None:
-    """Where a head looks."""
+    """Show the weights of a head for every query and key."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(4, 3.6))
@@ -58,7 +58,7 @@ def head(weights: Float[Tensor, "query key"]) -> None:
 
 
 def sixteen_symbols(model: Any) -> None:
-    """Where the head of a model looks in the mean, at twice the length of its training."""
+    """Show the mean attention map of a model, at twice the length of its training."""
     import matplotlib.pyplot as plt
 
     generator = torch.Generator().manual_seed(2)
@@ -67,10 +67,10 @@ def sixteen_symbols(model: Any) -> None:
         model(tokens)
     [weights] = captured["look"]  # (sequence, head, query, key)
     _, ax = plt.subplots(figsize=(5.2, 4.8))
-    labels = [str(place) for place in range(16)]
-    wanted = [(place - 1, place) for place in range(1, 16)]
+    labels = [str(position) for position in range(16)]
+    wanted = [(position - 1, position) for position in range(1, 16)]
     heat_map(ax, weights[:, 0].mean(0), labels, labels, wanted)
     ax.axhline(8, color="black", linewidth=1)
     ax.axvline(8, color="black", linewidth=1)
-    ax.set(xlabel="place of the key", ylabel="place of the query")
+    ax.set(xlabel="position of the key", ylabel="position of the query")
     plt.show()

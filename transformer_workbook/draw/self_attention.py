@@ -72,7 +72,7 @@ def whom_a_child_asks(model: Any, cards: Int[Tensor, "1 children 3"]) -> Explore
         [NAMES[child] for child in children],
         gold=[(children.index(child), i) for i, child in enumerate(drawn[0].tolist())],
         caption="Eight children at a new party",
-        sides=("asking", "asked"),
+        sides=("query", "key"),
     )
 
 

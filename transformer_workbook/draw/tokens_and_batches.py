@@ -14,7 +14,7 @@ BLUE, GREEN, GREY, ORANGE = "#cfe3f5", "#d5ecdf", "#f2f2f2", "#f7d8a0"
 
 
 def machine() -> None:
-    """From a source and what is written so far, over numbers and the model, to the next piece."""
+    """Draw the model between its inputs, source and target so far, and the next piece."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(7.4, 2.9))
@@ -40,7 +40,7 @@ def machine() -> None:
 
 
 def alignment(pair: Pair) -> None:
-    """One square per gold link: morphemes down, English words across."""
+    """Draw one square for each gold link: morphemes down, English words across."""
     import matplotlib.pyplot as plt
 
     grid = torch.zeros(len(pair.tgt), len(pair.src))
@@ -57,7 +57,7 @@ def alignment(pair: Pair) -> None:
 
 
 def batch(batch: Batch, pairs: tuple[Pair, ...], english: Vocabulary, korean: Vocabulary) -> None:
-    """The three tensors of a batch, with the words that their numbers stand for."""
+    """Draw the three tensors of a batch, with the words that their ids stand for."""
     import matplotlib.pyplot as plt
     from matplotlib.patches import Rectangle
 
@@ -83,7 +83,7 @@ def batch(batch: Batch, pairs: tuple[Pair, ...], english: Vocabulary, korean: Vo
 def surprisals(
     models: Mapping[str, tuple[Callable[..., Any], Any]], pair: Pair, korean: Vocabulary
 ) -> None:
-    """How much each morpheme of a sentence surprises two models."""
+    """Draw the surprisal of each morpheme of a sentence under two models."""
     import matplotlib.pyplot as plt
 
     ids = torch.tensor([BOS, *korean.encode(" ".join(pair.tgt)), EOS])

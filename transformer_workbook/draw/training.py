@@ -38,28 +38,28 @@ def schedules(inverse_sqrt_schedule: Callable[[float, int], Schedule]) -> None:
     for (name, rate), style in zip(shown.items(), ("-", "--", ":"), strict=True):
         ax.plot(steps, [round(1e3 * rate(step), 3) for step in steps], style, label=name)
     ax.set_yticks([0, 0.2, 0.4, 0.6])
-    ax.set(xlabel="step", ylabel="rate (thousandths)", ylim=(0, 1.05))
+    ax.set(xlabel="step", ylabel="learning rate (thousandths)", ylim=(0, 1.05))
     ax.set_xticks([0, 5000, 10_000, 15_000, 20_000])
     ax.legend(frameon=False)
     plt.show()
 
 
 def trainer() -> None:
-    """What is done for every part of a batch, and what once."""
+    """What is done for every micro-batch, and what once."""
     import matplotlib.pyplot as plt
 
     blue, orange = "#cfe6f5", "#fbe3b5"
     _, ax = plt.subplots(figsize=(5.2, 2.5))
     for i in range(3):
-        box(ax, 0, 2 - i, f"part {i + 1}: loss, backward", blue, 9)
+        box(ax, 0, 2 - i, f"micro-batch {i + 1}:\nloss, backward", blue, 9)
         arrow(ax, (1.05, 2 - i), (1.75, 1 + 0.25 * (1 - i)))
     box(ax, 2.75, 1, "gradients added,\ndivided once by\nall the tokens", orange, 9)
-    for i, name in enumerate(("clip", "rate of this step", "one step of Adam")):
+    for i, name in enumerate(("clip", "learning rate\nof this step", "one step of Adam")):
         box(ax, 5.15, 2 - i, name, orange, 9)
         if i:
             arrow(ax, (5.15, 3 - i - 0.25), (5.15, 2 - i + 0.25))
     arrow(ax, (3.75, 1.2), (4.75, 1.95))
-    ax.text(0, 2.65, "for every part", ha="center", size=10)
+    ax.text(0, 2.65, "for every micro-batch", ha="center", size=10)
     ax.text(4, 2.65, "once", ha="center", size=10)
     ax.set(xlim=(-1.2, 6.3), ylim=(-0.4, 2.9))
     ax.axis("off")
@@ -69,27 +69,27 @@ def trainer() -> None:
 def four_mistakes(
     accumulate: Callable[[nn.Module, Any, Sequence[Batch]], float],
     model: Any,
-    parts: Sequence[Batch],
+    micro: Sequence[Batch],
 ) -> Any:
     """What each mistake makes of the first gradient, and of the warm-up."""
 
     def gradient(numbers: Sequence[int]) -> torch.Tensor:
-        accumulate(model, smoothed_cross_entropy, [parts[i] for i in numbers])
+        accumulate(model, smoothed_cross_entropy, [micro[i] for i in numbers])
         return torch.cat([p.grad.flatten() for p in model.parameters()])
 
     right = [[0, 1, 2], [3, 4, 5], [6]]
     truth = gradient(right[0])
     means = torch.stack([gradient([i]) for i in right[0]]).sum(0)
-    loops = {  # the parts of each step, the first gradient, where the warm-up ends
+    loops = {  # the micro-batches of each step, the first gradient, where the warm-up ends
         "right": (right, truth, "4,000"),
         "steps at i = 0": ([[0], [1, 2, 3], [4, 5, 6]], gradient([0]), "4,000"),
         "drops the rest": (right[:2], truth, "4,000"),
         "adds up means": (right, means, "4,000"),
-        "schedule counts parts": (right, truth, "1,334"),
+        "schedule counts micro-batches": (right, truth, "1,334"),
     }
     rows = [
         {
-            "parts of each step": str(steps),
+            "micro-batches of each step": str(steps),
             "first gradient off by": f"{(found - truth).norm() / truth.norm():.0%}",
             "its length, right = 1": (found.norm() / truth.norm()).item(),
             "warm-up over at step": end,
@@ -132,7 +132,7 @@ def translations(model: Any, task: ToyTask, numbers: Iterable[int]) -> Any:
         [ids] = translate_ids(model, [examples[i][0]])
         known = meaning | dict(zip(pairs[i].tgt, pairs[i].gloss, strict=True))
         words = " ".join(f"{m} ({known[m]})" for m in task.tgt_vocabulary.tokens(ids))
-        rows.append({"a test sentence": " ".join(pairs[i].src), "it writes": words})
+        rows.append({"a test sentence": " ".join(pairs[i].src), "the model": words})
     return table(rows)
 
 

@@ -15,7 +15,7 @@ BLUE, ORANGE, PLAIN = "#cfe3f5", "#ffdf9e", "white"
 
 
 def transformer(vocab: int) -> None:
-    """The model of the lesson, with the shapes on the way of 9 and of 13 tokens."""
+    """Draw the model of the lesson, with the shapes of 9 source and 13 target tokens."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(5.6, 8.2))
@@ -60,12 +60,12 @@ def _column(ax: Any, x: float, name: str, parts: Sequence[str], vocab: int) -> N
         ax.text(x + aside, (y + top) / 2, shape, size=9, va="center", ha=side)
 
 
-def who_hears_whom(heard: Mapping[str, Bool[Tensor, "13 22"]]) -> None:
-    """Which logits move with which word: with all masks, and with one forgotten."""
+def dependencies(depends: Mapping[str, Bool[Tensor, "13 22"]]) -> None:
+    """Draw which logits move with which word: with all masks, and with one missing."""
     import matplotlib.pyplot as plt
     from matplotlib.colors import ListedColormap
 
-    shown = heard["right"].int() + heard["forgotten mask"].int()
+    shown = depends["correct"].int() + depends["missing mask"].int()
     pair = toy.EXAMPLES[1]
     read = ["BOS", *(f"{m} ({g})" for m, g in zip(pair.tgt, pair.gloss, strict=True))]
     _, ax = plt.subplots(figsize=(6.4, 5.0))
@@ -78,19 +78,19 @@ def who_hears_whom(heard: Mapping[str, Bool[Tensor, "13 22"]]) -> None:
     ax.set_yticks(places[:13], read, size=8)
     ax.set(xlabel="the word that is changed", ylabel="logits after reading")
     ax.invert_yaxis()
-    ax.set_title("blue: moves; orange: only with a mask forgotten", size=10)
+    ax.set_title("blue: moves; orange: moves only with a mask missing", size=10)
     plt.show()
 
 
 def first_losses(losses: Sequence[float], vocab: int) -> Any:
-    """The lowest, the mean and the highest of twenty, beside ln V."""
+    """Show the lowest, the mean and the highest of twenty, beside ln V."""
     summary = [math.log(vocab), min(losses), sum(losses) / len(losses), max(losses)]
     names = [f"ln V = ln {vocab}", f"lowest of {len(losses)}", "mean", "highest"]
     return table(torch.tensor(summary), columns=names, decimals=1)
 
 
 def curves(losses: Mapping[str, Sequence[float]]) -> None:
-    """The loss of each model on the batch that it learns by heart."""
+    """Draw the loss of each model on the batch that it overfits."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(5.6, 3.6))
@@ -106,7 +106,7 @@ def curves(losses: Mapping[str, Sequence[float]]) -> None:
 
 
 def findings(found: Mapping[str, Mapping[str, bool]]) -> Any:
-    """Which check has found which mistake."""
+    """Show which check has found which bug."""
     marks = [
         {check: "found" if seen else "" for check, seen in row.items()} for row in found.values()
     ]

@@ -1,5 +1,6 @@
 """The figures and tables of chapter 15, translation."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -84,10 +85,11 @@ def ngrams_found(said: Sequence[str], reference: Sequence[str]) -> None:
 
 
 def model_card(path: Path) -> Any:
-    """The figures of a model card; the text says the two of the test splits."""
+    """The scores of a model card, its first table; the text takes those of two test splits."""
     from myst_nb import glue
 
-    lines = [line for line in path.read_text("utf-8").splitlines() if line.startswith("|")]
+    _, first, *_ = re.split(r"^(\|.*?)\n\n", path.read_text("utf-8"), flags=re.M | re.S)
+    lines = first.splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     figures = [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
     bleu = {row["split"]: float(row["BLEU"]) for row in figures}
@@ -109,7 +111,7 @@ def race() -> None:
         ax.vlines(mean.index, low, high, color=colour)
         ax.plot(mean.index, mean, color=colour, marker=marker, label=name)
     ax.set(xscale="log", yscale="log")
-    ax.set(xlabel="minutes of one core", ylabel="perplexity (val)")
+    ax.set(xlabel="minutes of one CPU core", ylabel="perplexity (val)")
     ax.set_xticks([1, 3, 6], ["1", "3", "6"])
     ticks = [6, 8, 10, 15, 20, 30]
     ax.set_yticks(ticks, map(str, ticks))
@@ -121,10 +123,10 @@ def race() -> None:
 def cross_attention(
     cross: Sequence[Float[Tensor, "heads query key"]], target: Sequence[str], source: Sequence[str]
 ) -> Explorer:
-    """Where each head of each layer attends to when the model says a token."""
+    """Where each head of each layer attends to when the model predicts a token."""
     return attention_explorer(
         {f"layer {i}": weights for i, weights in enumerate(cross, 1)},
         target,
         source,
-        caption="Cross-attention: what it attends to when it says a token",
+        caption="Cross-attention: what it attends to when it predicts a token",
     )

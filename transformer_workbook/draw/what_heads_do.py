@@ -22,8 +22,9 @@ def title(name: str) -> str:
 def heads(
     weights: Mapping[str, Float[Tensor, "sentence head query key"]], one: int, pair: Pair
 ) -> None:
-    """All heads of a model on one sentence, a column for each attention."""
+    """All heads of a model on one sentence, a column for each attention; the text quotes it."""
     import matplotlib.pyplot as plt
+    from myst_nb import glue
 
     read, said = len(pair.src) + 1, len(pair.tgt) + 1  # EOS, BOS
     _, axes = plt.subplots(4, 6, figsize=(8, 5.2))
@@ -39,10 +40,11 @@ def heads(
     for h, ax in enumerate(axes[:, 0]):
         ax.set_ylabel(f"head {h + 1}", fontsize=10)
     plt.show()
+    glue("of-the-maps", " ".join(pair.src), display=False)
 
 
 def damage(rise: Mapping[tuple[str, int], float]) -> None:
-    """How far the loss rises without each head; the text names the head that is missed most."""
+    """The effect of zero ablation of each head; the text names the head of the largest effect."""
     import matplotlib.pyplot as plt
     from myst_nb import glue
 
@@ -56,27 +58,26 @@ def damage(rise: Mapping[tuple[str, int], float]) -> None:
             ax.text(x, y, f"{value:.2f}", ha="center", va="center", c=ink)
     ax.set_xticks(range(6), map(title, names), fontsize=10)
     ax.set_yticks(range(4), [f"head {h + 1}" for h in range(4)], fontsize=10)
-    ax.set_title("rise of the loss without this head (nats)")
+    ax.set_title("effect of zero ablation: rise of the loss (nats)")
     plt.show()
     name, h = max(rise, key=lambda head: rise[head])
     glue("missed", f"{title(name)}, head {h + 1}", display=False)
     glue("small", str(sum(x < 0.01 for x in rise.values())), display=False)
-    glue("above", str(sum(x > 0.1 for x in rise.values())), display=False)
 
 
 def one_head(weights: Float[Tensor, "query key"], pair: Pair) -> None:
-    """What a head of the decoder looks at in one sentence, morpheme by morpheme."""
+    """The attention map of a head of the decoder in one sentence, morpheme by morpheme."""
     import matplotlib.pyplot as plt
 
     labels = ["BOS", *(f"{m} ({g})" for m, g in zip(pair.tgt, pair.gloss, strict=True))]
     _, ax = plt.subplots(figsize=(6.2, 5.2))
     heat_map(ax, weights[: len(labels), : len(labels)], labels, labels)
-    ax.set(xlabel="looked at", ylabel="just read")
+    ax.set(xlabel="key: attended to", ylabel="query: just read")
     plt.show()
 
 
 def rises(rises: Mapping[str, float]) -> None:
-    """How far the loss rises with other weights after an ending, and without the head."""
+    """How far the loss rises with other weights after an ending, and by zero ablation."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(5.2, 2.4))
@@ -84,5 +85,5 @@ def rises(rises: Mapping[str, float]) -> None:
     bars = ax.barh(list(rises), values, color=[*[COLOURS[0]] * 4, "grey"])
     ax.bar_label(bars, fmt="%.2f", padding=3)
     ax.invert_yaxis()
-    ax.set(xlabel="rise of the loss (nats)", xlim=(0, 1.9))
+    ax.set(xlabel="rise of the loss (nats)", xlim=(0, 1.2 * max(values)))
     plt.show()

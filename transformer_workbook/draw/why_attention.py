@@ -3,24 +3,24 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from transformer_workbook.notebook import COLOURS, table
+from transformer_workbook.notebook import COLOURS, mean_interval, table
 
 Point = tuple[int, int]
 """A layer and a position."""
 
 
 def shortest_paths() -> None:
-    """A shortest way from the first of nine words to the last, through four networks."""
+    """Draw a shortest path from the first of nine words to the last, through four networks."""
     import matplotlib.pyplot as plt
 
     sentence = "Keys that open the very old oak door were".split()  # noqa: SIM905
     networks: dict[str, tuple[list[str | int], list[Point]]] = {
         "recurrent: 9 steps": (["recurrent"], [(0, 0), *((1, t) for t in range(9))]),
-        "convolutions of 3 neighbours: 4 steps": (
+        "dense convolutions: 4 steps": (
             [1, 1, 1, 1],
             [(depth, 2 * depth) for depth in range(5)],
         ),
-        "convolutions with gaps: 2 steps": ([1, 3], [(0, 0), (1, 2), (2, 8)]),
+        "dilated convolutions: 2 steps": ([1, 3], [(0, 0), (1, 2), (2, 8)]),
         "self-attention: 1 step": (["attention"], [(0, 0), (1, 8)]),
     }
     _, axes = plt.subplots(4, figsize=(5.6, 8.4), height_ratios=[2, 5, 3, 2])
@@ -39,7 +39,7 @@ def shortest_paths() -> None:
 
 
 def _lines(layers: Sequence[str | int]) -> Iterator[tuple[Point, Point]]:
-    """Go through who is read by whom; a layer is a kind, or the gap of a convolution."""
+    """Go through all pairs of a point and one that it reads; a layer is a kind, or a dilation."""
     for depth, kind in enumerate(layers, start=1):
         for t in range(9):
             if kind == "recurrent":
@@ -53,7 +53,7 @@ def _lines(layers: Sequence[str | int]) -> Iterator[tuple[Point, Point]]:
 
 
 def times() -> Any:
-    """The times of a GRU and of multi-head attention, beside their operations."""
+    """Show the times of a GRU and of multi-head attention, beside their operations."""
     import pandas as pd
 
     record = pd.read_csv("records/layers_times.csv")
@@ -64,12 +64,29 @@ def times() -> Any:
         "attention, milliseconds": attention.milliseconds,
     }
     compared = pd.DataFrame(took).round().astype(int)
-    compared["operations, attention : GRU"] = attention.operations / recurrent.operations
+    compared["FLOPs, attention : GRU"] = attention.operations / recurrent.operations
     return table(compared, rows=[f"n = {n}" for n in compared.index])
 
 
+def speed_by_batch() -> Any:
+    """Show how many FLOPs attention gets done while the GRU does one, by the size of the batch."""
+    import pandas as pd
+
+    runs = pd.read_csv("records/portions_times.csv").groupby("sentences").speed_to_recurrent
+    speeds = {sentences: mean_interval(values.tolist()) for sentences, values in runs}
+    rows = [
+        {
+            "sentences at a time": sentences,
+            "FLOPs per second, attention : GRU": f"{speed.value:.1f}",
+            "95 % interval": f"{speed.low:.1f} to {speed.high:.1f}",
+        }
+        for sentences, speed in speeds.items()
+    ]
+    return table(rows)
+
+
 def milliseconds() -> Any:
-    """All times of the record."""
+    """Show all times of the record."""
     import pandas as pd
 
     record = pd.read_csv("records/layers_times.csv")

@@ -65,12 +65,12 @@ def turned_attention(
 @letters
 def unchanged_by() -> list[str]:
     """Which changes of the memory leave the output of cross-attention as it is?"""
-    x, words, places = normal(4, 6, seed=0), normal(5, 6, seed=1), normal(5, 6, seed=2)
-    memory, order, one = words + places, [3, 0, 4, 2, 1], normal(6, seed=3)
+    x, words, positions = normal(4, 6, seed=0), normal(5, 6, seed=1), normal(5, 6, seed=2)
+    memory, order, one = words + positions, [3, 0, 4, 2, 1], normal(6, seed=3)
     first_twice = torch.cat([memory[:1], memory])
     keys_and_values = {
         "A": (memory[order], memory[order]),
-        "B": (words[order] + places, words[order] + places),
+        "B": (words[order] + positions, words[order] + positions),
         "C": (memory[order], memory),
         "D": (memory.repeat(2, 1), memory.repeat(2, 1)),
         "E": (first_twice, first_twice),
@@ -117,7 +117,7 @@ def memory_gradient(
 
 
 Read = tuple[Tensor, Tensor, Tensor, Tensor]
-"""A memory, its mask, and the positions that ask it, in two parts."""
+"""A memory, its mask, and the target positions that attend to it, in two parts."""
 
 
 def two_memories(d_model: int, num_heads: int, dtype: torch.dtype) -> tuple[Any, ...]:
@@ -143,9 +143,9 @@ def two_memories(d_model: int, num_heads: int, dtype: torch.dtype) -> tuple[Any,
 def translate(
     kind: Callable[..., Any], num_heads: int, first: Read, second: Read, weights: dict[str, Tensor]
 ) -> list[Tensor] | None:
-    """Let a layer read two memories, and ask it some positions at a time.
+    """Let a layer read two memories, and call it with some target positions at a time.
 
-    After a memory was read, other weights project: what is still projected comes out wrong.
+    After a memory was read the weights change: what is projected later comes out wrong.
     """
     layer = loaded(kind(first[0].size(-1), num_heads), weights)
     if layer is None:

@@ -64,7 +64,7 @@ def cached_numbers(num_layers: int, num_heads: int, d_k: int, src: int, tgt: int
 
 @functools.cache
 def misses(vocab: int, beam: int = 1, models: int = 10_000) -> float:
-    """The share of random models of two words whose likeliest sentence a beam misses."""
+    """The share of random models of two words whose most probable sentence a beam misses."""
     generator = torch.Generator().manual_seed(0)
     first = torch.randn(models, vocab, generator=generator).softmax(-1)
     second = torch.randn(models, vocab, vocab, generator=generator).softmax(-1)
@@ -76,7 +76,7 @@ def misses(vocab: int, beam: int = 1, models: int = 10_000) -> float:
 
 @number(within=0.06)
 def greedy_misses() -> float:
-    """In what share of random models does greedy search miss the likeliest sentence?"""
+    """In what share of random models does greedy search miss the most probable sentence?"""
     return misses(30)
 
 
@@ -139,7 +139,7 @@ class RandomModel:
     asked: list[int] = field(default_factory=list, compare=False, repr=False)
 
     def __call__(self, tokens: Iterable[Any]) -> Tensor:
-        """The log-probabilities of the next token; BOS is never said."""
+        """The log-probabilities of the next token; BOS is never generated."""
         said = [int(token) for token in tokens]
         self.asked.append(len(said))
         if len(self.asked) > CALLS:
@@ -152,12 +152,12 @@ class RandomModel:
 
 @dataclass(frozen=True)
 class NeverEmpty(RandomModel):
-    """The same, but no sentence of it is empty: EOS is never said first."""
+    """The same, but no sentence of it is empty: EOS never comes first."""
 
     eos: int = 0
 
     def __call__(self, tokens: Iterable[Any]) -> Tensor:
-        """The log-probabilities of the next token; BOS is never said, nor EOS after it."""
+        """The log-probabilities of the next token; BOS is never generated, nor EOS after it."""
         said = [int(token) for token in tokens]
         log_probs = super().__call__(said)
         if said == [self.bos]:
@@ -180,7 +180,7 @@ NextLogProbs = Callable[[list[int]], Tensor]
     seconds=5.0,
 )
 def exact_search(following: NextLogProbs, bos: int, eos: int) -> list[int]:
-    """The likeliest sentence of all, without BOS and EOS."""
+    """The most probable sentence of all, without BOS and EOS."""
     heap = [(0.0, [bos])]
     while True:
         cost, tokens = heapq.heappop(heap)

@@ -134,7 +134,7 @@ def drawn(
 
 
 def tested(seed: int) -> Case:
-    """What the tests know: two sentences of five words, eight numbers each, a causal mask."""
+    """Draw what the tests use: two sentences of five words, eight numbers each, a causal mask."""
     return drawn(2, seed=seed, mask=CAUSAL)
 
 
@@ -151,7 +151,7 @@ def hides_the_last(attention: Attention, case: Case) -> bool:
 
 
 def takes_any_order(attention: Attention, case: Case) -> bool:
-    """Whether keys, values and the mask's columns may be shuffled together."""
+    """Whether keys, values and the mask's columns may be permuted together."""
     query, key, value, mask = case
     shuffled = attention(query, key[:, ORDER], value[:, ORDER], mask[:, ORDER])
     return equal(shuffled, attention(*case))
@@ -180,13 +180,13 @@ TESTS: dict[str, Callable[[Attention, Case], bool]] = {
 
 
 def larger(times: float, case: Case) -> Case:
-    """Queries that are so many times as large, and so are the scores."""
+    """Multiply the queries by a number, and with them the scores."""
     query, key, value, mask = case
     return times * query, key, value, mask
 
 
 def opposite(case: Case) -> Case:
-    """Queries that look away from the key of their own place: the first sees only that one."""
+    """Turn each query away from the key of its own position: the first sees only that one."""
     _, key, value, mask = case
     return -1e10 * key, key, value, mask
 
@@ -256,7 +256,7 @@ def examples(seed: int) -> Part:
 
 
 def cut(*places: int) -> list[list[Part]]:
-    """Three updates on the same examples, cut into parts at these places."""
+    """Make three updates on the same examples, split into micro-batches at these indices."""
     edges = [0, *places, 12]
     return [[(x[a:b], y[a:b]) for a, b in pairwise(edges)] for x, y in map(examples, range(3))]
 
@@ -285,7 +285,7 @@ INVARIANTS: dict[str, Callable[[int], bool]] = {
         lambda trainer: torch.allclose(trained(trainer, cut(2)), trained(trainer, cut(6)))
     ),
 }
-"""What must hold of a healthy trainer."""
+"""What must hold for a healthy trainer."""
 
 
 @cache

@@ -58,12 +58,12 @@ def put_to_test(test: Test, case: Model) -> Any:
 
 
 def of_length(memory_mask: Tensor, lengths: range) -> Tensor:
-    """The sentences of a batch that have one of the lengths, in whatever company."""
+    """Tell which sentences of a batch have one of the lengths."""
     return torch.tensor([n in lengths for n in memory_mask.sum((1, 2, 3)).tolist()])
 
 
 def leak(query: int, key: int, lengths: range = ANY) -> Change:
-    """Let one target position see one other in the last layer, when all are read at once."""
+    """Let one target position attend to one other in the last layer, when all are read at once."""
 
     def change(model: Transformer) -> None:
         def open_mask(layer: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -78,7 +78,7 @@ def leak(query: int, key: int, lengths: range = ANY) -> Change:
 
 
 def see_everything(model: Transformer) -> None:
-    """Let every target position see every other, and padding too, when all are read at once."""
+    """Let every target position attend to every other and to padding, when all are read at once."""
 
     def open_mask(layer: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         x, past, mask, *others = arguments
@@ -89,7 +89,7 @@ def see_everything(model: Transformer) -> None:
 
 
 def read_padding_in_the_encoder(model: Transformer) -> None:
-    """Let the encoder look at padding."""
+    """Let the encoder attend to padding."""
 
     def open_mask(layer: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         x, mask = arguments
@@ -100,7 +100,7 @@ def read_padding_in_the_encoder(model: Transformer) -> None:
 
 
 def read_padding_at(position: int, lengths: range = ANY) -> Change:
-    """Let one target position look at the padding of the source, in the last layer."""
+    """Let one target position attend to the padding of the source, in the last layer."""
 
     def change(model: Transformer) -> None:
         def open_mask(attention: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -223,7 +223,7 @@ Numbers = Callable[[int], Tensor]
 
 
 def drawn(size: float, around: float = 0.0, seed: int = 0) -> Numbers:
-    """Random numbers for every normalisation, by its place among all."""
+    """Draw random numbers for every normalisation, by its index among all."""
     return lambda i: around + size * normal(8, seed=seed + i)
 
 
@@ -250,7 +250,7 @@ class Renamed(nn.LayerNorm):
 
 
 class Reversed(nn.LayerNorm):
-    """The right numbers in the wrong places."""
+    """The right numbers in the opposite order."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The numbers of each vector in the opposite order."""
@@ -301,11 +301,11 @@ HEALTHY = Model("a healthy model")
 TRAINING = Model("a healthy model that comes in training mode", trains=True)
 ROUNDED = Model("a healthy model that rounds its logits", round_logits)
 STEADY = Model("a healthy model without dropout", never_drop)
-DEAF = Model("a model that ignores the source", without("cross_attention"))
+IGNORING = Model("a model that ignores the source", without("cross_attention"))
 COUNTING = Model("a healthy model that reads no word of the target", read_nothing)
 POSITIONS = Model("a model that writes every word at position 0", number=1)
 NORMS = Model("a model with another layer normalisation", number=2)
-HEADS = Model("a model whose heads are cut across positions", number=3)
+HEADS = Model("a model whose heads are split across positions", number=3)
 PADDING = Model("a model whose decoder reads the padding of the source", number=6)
 FUTURE = Model("a model that sees the future when it does not train", number=8)
 LEAKS = [
@@ -327,7 +327,7 @@ FOR_PADDING = [
     TRAINING,
     PADDING,
     HEADS,
-    DEAF,
+    IGNORING,
     Model("a healthy model without positions", forget_positions),
     STEADY,
     Model("a model whose encoder reads padding", read_padding_in_the_encoder),
@@ -341,7 +341,8 @@ FOR_PADDING = [
         beside_padding(lambda x: 1.01 * x),
     ),
     Model(
-        "a model whose logits change places beside padding", beside_padding(lambda x: x.flip(-1))
+        "a model whose logits are in reverse order beside padding",
+        beside_padding(lambda x: x.flip(-1)),
     ),
     Model(
         "a model whose last logit changes beside padding", beside_padding(turn_last(-1, torch.neg))
@@ -397,7 +398,7 @@ FOR_FUTURE = [
     *LEAKS_OF_SOME,
     Model("a model with a small leak", read_at_once(leak_faintly)),
     Model("a model with a leak into its last logit", read_at_once(leak_last)),
-    DEAF,
+    IGNORING,
     COUNTING,
     Model(
         "a healthy model that does not read the last word",

@@ -163,7 +163,7 @@ def encoder_layer_case(
     norm_first: bool,
     dtype: torch.dtype = torch.float64,
 ) -> tuple[Any, ...]:
-    """Sentences of up to five words, and numbers for a layer of PyTorch's that reads them."""
+    """Sentences of up to five words, and parameters for a layer of PyTorch's that reads them."""
     hidden = torch.arange(5) >= torch.tensor(lengths)[:, None]
     with torch.device("meta"):  # its shapes alone are needed
         theirs = nn.TransformerEncoderLayer(d_model, num_heads, d_ff)
@@ -179,7 +179,7 @@ def ask_encoder_layer(
     norm_first: bool,
     weights: dict[str, Tensor],
 ) -> Any:
-    """Build the layer, give it numbers, and send a few sentences through it."""
+    """Build the layer, give it its parameters, and send a few sentences through it."""
     layer = loaded(kind(x.size(-1), num_heads, len(weights["linear1.bias"]), norm_first), weights)
     if layer is None:
         return None
@@ -197,7 +197,7 @@ def ask_encoder_layer(
     ask=ask_encoder_layer,
 )
 def encoder_layer(d_model: int, num_heads: int, d_ff: int, norm_first: bool) -> nn.Module:
-    """Build an encoder layer that computes what PyTorch's does with the same numbers."""
+    """Build an encoder layer that computes what PyTorch's does with the same parameters."""
 
     class EncoderLayer(nn.Module):
         """The two sub-layers, with shortcuts and norms in either order."""
@@ -209,11 +209,11 @@ def encoder_layer(d_model: int, num_heads: int, d_ff: int, norm_first: bool) -> 
             self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
 
         def gather(self, x: Tensor, hidden: Tensor) -> Tensor:
-            """What attention gives."""
+            """The output of the attention."""
             return self.self_attn(x, x, x, key_padding_mask=hidden)[0]
 
         def work(self, x: Tensor) -> Tensor:
-            """What the feed-forward network gives."""
+            """The output of the feed-forward network."""
             return self.linear2(torch.relu(self.linear1(x)))
 
         def forward(self, x: Tensor, hidden: Tensor) -> Tensor:

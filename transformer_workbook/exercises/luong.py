@@ -125,10 +125,10 @@ def local_attention(
     v_p: Float[Tensor, " d_p"],
     D: int,
 ) -> tuple[Float[Tensor, " tgt"], Float[Tensor, "tgt src"]]:
-    """Local attention: where each step looks, and its weights."""
+    """Local attention: the centre of each step, and its weights."""
     centre = len(memory) * torch.sigmoid(torch.tanh(states @ W_p.mT) @ v_p)
-    places = torch.arange(1, len(memory) + 1)
-    distance = places - centre[:, None]
+    positions = torch.arange(1, len(memory) + 1)
+    distance = positions - centre[:, None]
     scores = states @ memory.mT
     outside = distance.abs() > D
     weights = scores.masked_fill(outside, -torch.inf).softmax(dim=1)

@@ -50,7 +50,7 @@ def kept_ends(lengths: list[int]) -> int:
     ]
 )
 def window_mask(ids: Int[Tensor, "batch time"], width: int) -> Bool[Tensor, "batch 1 time time"]:
-    """The causal window mask of a batch: each place sees width places, and no padding."""
+    """The causal window mask of a batch: each position attends to width words, no padding."""
     place = torch.arange(ids.size(1))
     back = place[:, None] - place
     near = (back >= 0) & (back < width)
@@ -75,7 +75,7 @@ LAYERS, WIDTH, PLACES = 3, 5, 20
 
 
 def reach(layers: int = LAYERS, width: int = WIDTH) -> int:
-    """How many places back a layer above others sees, each of them through a window."""
+    """How many positions back a stack of layers reaches, each of them through a window."""
     place = torch.arange(PLACES)
     back = place[:, None] - place
     window = ((back >= 0) & (back < width)).double()
@@ -85,7 +85,7 @@ def reach(layers: int = LAYERS, width: int = WIDTH) -> int:
 
 @number()
 def far_reach() -> int:
-    """How many places back do three layers see, each through a window of five?"""
+    """How many positions back do three layers reach, each through a window of five?"""
     return reach()
 
 
@@ -117,7 +117,7 @@ Logits = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True, repr=False)
 class Reader:
-    """A model of which you can read what it sees: for each position, the positions it reads.
+    """A model of which you can read what it sees: for each position, the positions it attends to.
 
     It also takes the beginning of a sentence; what it would see beyond its end is not there.
     """
@@ -159,7 +159,7 @@ class Reader:
             ((0,), (0, 1), (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4, 5)),
         )
     ]
-    + [  # a token that some write into the copies stands there already
+    + [  # the token that some write into the copies is there already
         (Reader(((0,), (1, 2), (0, 1, 2))), torch.tensor([5, 7, token]))
         for token in (PAD, BOS, EOS, UNK)
     ]
@@ -223,7 +223,7 @@ def long_queries() -> Case:
 
 
 def opposite_queries() -> Case:
-    """Queries that look away from the key of their own place: the first sees only that one."""
+    """Queries opposite to the key of their own position: the first attends to that alone."""
     _, key, value = vectors(6, seed=55)
     return -1e10 * key, key, value
 

@@ -1,4 +1,4 @@
-"""Exercises of the chapter "Multi-head attention: looking at several places at once"."""
+"""Exercises of the chapter "Multi-head attention: attending to several positions at once"."""
 
 import math
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def attend_in_heads(
     value: Float[Tensor, "batch time values"],
     num_heads: int,
 ) -> Float[Tensor, "batch time values"]:
-    """Attend in every head, and put the results side by side."""
+    """Split into heads, attend in each, and merge the heads."""
     batch, time, _ = query.shape
 
     def split(x: Tensor) -> Tensor:
@@ -78,7 +78,7 @@ CUTS: dict[str, Callable[[Tensor, int, int], Tensor]] = {
 
 @letters
 def mixing_cuts() -> set[str]:
-    """Which cuts into heads mix the numbers of different words?"""
+    """Which splits into heads mix the numbers of different words?"""
     word = torch.arange(4)[:, None]  # row t of a head is to have numbers of word t alone
     x = word.expand(2, 4, 6)
     return {letter for letter, cut in CUTS.items() if (cut(x, 2, 3) != word).any()}
@@ -88,7 +88,7 @@ def mixing_cuts() -> set[str]:
 def head_sizes(
     d_model: int, num_heads: int, num_groups: int, d: int
 ) -> tuple[int, int, int, int, int]:
-    """Count the parameters of a layer with groups, and what it keeps of a word."""
+    """Count the parameters of a layer with groups, and what its KV cache keeps of a word."""
     queries = (d_model + 1) * num_heads * d
     keys_values = 2 * (d_model + 1) * num_groups * d
     output = (num_heads * d + 1) * d_model

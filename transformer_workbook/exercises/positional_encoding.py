@@ -95,7 +95,7 @@ def in_default_precision(
 def turned_score(
     q: Pair, k: Pair, p: int, m: int, omega: float
 ) -> tuple[Pair, Pair, Tensor, Tensor, Tensor]:
-    """Why the score of two turned vectors depends on their offset only."""
+    """Why the score of two rotated vectors depends on their offset only."""
     (a, b), (c, d) = q, k
     query = turned(q, p * omega)
     key = turned(k, m * omega)
@@ -126,7 +126,7 @@ def alibi_biases(length: int, heads: int) -> Float[Tensor, "heads query key"]:
 def llama_rotary(
     query: Float[Tensor, "*batch time d_k"], key: Float[Tensor, "*batch time d_k"], start: int
 ) -> tuple[Float[Tensor, "*batch time d_k"], Float[Tensor, "*batch time d_k"]]:
-    """Rotary embeddings as in Llama: queries and keys, each turned by its position."""
+    """RoPE as in Hugging Face's Llama: queries and keys, each rotated by its position."""
     time, d_k = query.shape[-2:]
     position = torch.arange(start, start + time)
     frequency = BASE ** (-torch.arange(0, d_k, 2) / d_k)

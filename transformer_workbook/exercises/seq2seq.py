@@ -51,13 +51,13 @@ def reverse_padded(ids: Int[Tensor, "batch length"]) -> Int[Tensor, "batch lengt
 
 
 VOCAB = 10
-LOST = 3  # what a model says that does not know how to go on
+LOST = 3  # the prediction of a model that does not know how to go on
 PATIENCE = 20  # tokens; whoever asks for more is in an endless loop
 
 
 @dataclass(frozen=True)
 class Reciter:
-    """A language model that knows one sentence by heart, and gets lost if led astray."""
+    """A language model that has memorised one sentence and knows nothing else."""
 
     words: tuple[int, ...]
     bos: int = 1
@@ -85,7 +85,7 @@ class Reciter:
 def greedy_decode(
     next_logits: Callable[[list[int]], Tensor], bos: int, eos: int, limit: int
 ) -> list[int]:
-    """Write the likeliest token, read it, and go on until EOS or the limit."""
+    """Write the most probable token, read it, and go on until EOS or the limit."""
     tokens = [bos]
     for _ in range(limit):
         token = int(next_logits(tokens).argmax())

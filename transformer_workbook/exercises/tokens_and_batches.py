@@ -34,7 +34,7 @@ def count_tokens(ids: Int[Tensor, "batch length"]) -> Int[Tensor, " batch"]:
     whole=True,
 )
 def shift(tgt_out: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
-    """What does the decoder read, given the padded batch that it must say?"""
+    """What does the decoder read, given the padded batch that it must predict?"""
     first = torch.full_like(tgt_out[:, :1], BOS)
     words = tgt_out.masked_fill(tgt_out == EOS, PAD)
     return torch.cat([first, words[:, :-1]], dim=1)
@@ -80,17 +80,17 @@ POOLS = [16, 32, 64, 128, 256, 512, 1024]
 
 @cache
 def target_lengths() -> list[int]:
-    """How many tokens every target sentence has, with EOS."""
+    """Count the tokens of every target sentence, with EOS."""
     return [len(pair.tgt) + 1 for pair in toy_corpus(SENTENCES)["train"]]
 
 
 def cut(lengths: Sequence[int], size: int) -> list[Sequence[int]]:
-    """Pieces of a size; the last may be shorter."""
+    """Cut into pieces of one size; the last may be shorter."""
     return [lengths[i : i + size] for i in range(0, len(lengths), size)]
 
 
 def padding(pool: int) -> float:
-    """The share of padding if pools of so many sentences are sorted, and then cut into batches."""
+    """Return the share of padding when pools of this size are sorted and cut into batches."""
     lengths = target_lengths()
     batches = [batch for part in cut(lengths, pool) for batch in cut(sorted(part), BATCH)]
     positions = sum(len(batch) * max(batch) for batch in batches)

@@ -64,7 +64,7 @@ def paper_rate(step: int, d_model: int, warmup: int) -> float:
 def accumulate(
     sums: Float[Tensor, "parts weights"], tokens: Int[Tensor, " parts"], every: int
 ) -> list[Float[Tensor, " weights"]]:
-    """The gradient of each step, per token; what is left over makes a step, too."""
+    """The gradient of each step, per token; what is left over also makes a step."""
     steps = []
     for start in range(0, len(sums), every):
         group = slice(start, start + every)
@@ -97,7 +97,7 @@ def loss_at(rate: float) -> float:
 
 @question
 def highest_rate(answer: Any, say: Callable[..., str]) -> str:
-    """Which of the rates is the highest at which the model still learns by heart?"""
+    """Which of the rates is the highest at which the model still memorises its sentences?"""
     if not is_number(answer):
         return say("no number", form=form(answer))
     rate = min(RATES, key=lambda rate: abs(rate - float(answer)))
@@ -159,7 +159,7 @@ def refuting_beta(answer: Any, say: Callable[..., str]) -> str:
 def _padded(
     *sizes: int, seed: int, rate: float, clip: float, smoothing: float = 0.1
 ) -> tuple[Tensor | float, ...]:
-    """A model and batches with padding at the end of every part."""
+    """A model and batches with padding at the end of every micro-batch."""
     d, vocab, steps, parts, tokens = sizes
     generator = torch.Generator().manual_seed(seed)
     y = torch.randint(1, vocab, (steps, parts, tokens), generator=generator)

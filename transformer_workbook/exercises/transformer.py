@@ -35,7 +35,7 @@ class Maker:
     states: list[bytes] = field(default_factory=list, compare=False)
 
     def __call__(self) -> Tensor:
-        """A layer that is like none before."""
+        """Make a layer that is like none before."""
         state = bytes(torch.get_rng_state().tolist())
         torch.rand(1)  # as a layer does that draws its weights
         if state not in self.states:
@@ -88,15 +88,15 @@ def model_parameters(vocab: int, num_layers: int, d: int, d_ff: int) -> tuple[in
 
 @letters
 def unmoved_by_shuffling() -> str:
-    """Which of the seven models give the same logits when the source is shuffled?"""
-    return "DG"  # the deaf one and the one without places; the notebook's solution tries all seven
+    """Which of the seven models give the same logits when the source is permuted?"""
+    return "DG"  # source ignored, no positions; the notebook's solution tries all seven
 
 
 VOCAB = 148
 
 
 def error(v: float) -> float:
-    """By how many nats ln V + v/2 is too much for random logits of this variance."""
+    """Compute by how many nats ln V + v/2 is too much for random logits of this variance."""
     logits = v**0.5 * normal(2000, VOCAB, seed=0)
     paid = logits.logsumexp(dim=1) - logits.mean(dim=1)
     return math.log(VOCAB) + v / 2 - float(paid.mean())
@@ -104,7 +104,7 @@ def error(v: float) -> float:
 
 @cache
 def limit(nats: float = 1.0) -> float:
-    """The variance of random logits at which ln V + v/2 is too much by so many nats."""
+    """Find the variance of random logits at which ln V + v/2 is too much by this many nats."""
     low, high = 1.0, 100.0
     while high - low > 0.01:
         middle = (low + high) / 2
@@ -124,7 +124,7 @@ def first_loss_limit() -> float:
 def language_model_config(
     vocab: int, width: int, layers: int, heads: int, norms: str
 ) -> TransformerConfig:
-    """Sizes for a model of one side; the source's vocabulary has another size."""
+    """Give sizes for a decoder-only model; the source's vocabulary has another size."""
     src_vocab, d_ff = vocab - 2, 2 * width + 1
     return TransformerConfig(src_vocab, vocab, width, layers, heads, d_ff, norm_position=norms)
 
@@ -132,13 +132,13 @@ def language_model_config(
 def ask_language_model(
     kind: Callable[[TransformerConfig], nn.Module], config: TransformerConfig
 ) -> Any:
-    """Build the model, give it numbers, and let it read three sentences."""
+    """Build the model, load its weights, and compute the logits of three sentences."""
     model = loaded(kind(config), numbers_for(language_model.reference(config)))
     if model is None:
         return None
     generator = torch.Generator().manual_seed(0)
     tokens = torch.randint(PAD + 1, config.tgt_vocab, (3, 5), generator=generator)
-    tokens[1, 3:] = tokens[2, 0] = PAD  # only a PAD before a word can be heard by it
+    tokens[1, 3:] = tokens[2, 0] = PAD  # only a PAD before a word can change its logits
     logits = model.eval()(tokens)
     as_asked = isinstance(logits, Tensor) and logits.shape[:2] == tokens.shape
     return logits[tokens != PAD] if as_asked else logits
@@ -156,7 +156,7 @@ def language_model(config: TransformerConfig) -> nn.Module:
     """Build half a Transformer: a decoder that has no source."""
 
     class LanguageModel(nn.Module):
-        """Layers of an encoder, which read with the mask of a decoder."""
+        """Layers of an encoder, with the mask of a decoder."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -173,7 +173,7 @@ def language_model(config: TransformerConfig) -> nn.Module:
             self.norm = nn.LayerNorm(config.d_model)
 
         def forward(self, tokens: Tensor) -> Tensor:
-            """The logits of the token after each."""
+            """Give the logits of the next token at each position."""
             x, mask = self.embedding(tokens), target_mask(tokens)
             for layer in self.layers:
                 x = layer(x, mask)

@@ -46,7 +46,7 @@ def unfair_in(first: Result, second: Result) -> list[str]:
 
 Pair = tuple[str, str]
 Words = dict[tuple[str, ...], int]
-"""The tokens of each word of a text, and how often the word stands there."""
+"""The tokens of each word of a text, and how often the word occurs."""
 
 
 @exercise(
@@ -81,7 +81,7 @@ Words = dict[tuple[str, ...], int]
     ]
 )
 def next_merge(words: Words) -> Pair:
-    """Find the pair of neighbours that is the most frequent in a text."""
+    """Find the pair of neighbouring tokens that is the most frequent in a text."""
     counts: Counter[Pair] = Counter()
     for tokens, count in words.items():
         for pair in pairwise(tokens):
@@ -126,7 +126,7 @@ def _takes_the_longest_first(word: str, merges: list[Pair]) -> list[str]:
 
 
 def _shortens_a_list_under_its_range(word: str, merges: list[Pair]) -> list[str]:
-    """The list gets shorter while its places are gone through."""
+    """The list gets shorter while its positions are gone through."""
     tokens = list(word)
     for pair in merges:
         for i in range(len(tokens) - 1):
@@ -136,7 +136,7 @@ def _shortens_a_list_under_its_range(word: str, merges: list[Pair]) -> list[str]
 
 
 Counts = tuple[list[int], list[int], int, int]
-"""Of one sentence: runs found and runs said, of each length; words said and words wanted."""
+"""Of one sentence: n-grams found and n-grams said, for each n; words said and words wanted."""
 
 
 @exercise(
@@ -195,7 +195,7 @@ def perplexity_per_word(
 
 
 def _runs(text: Sequence[str], n: int) -> Counter[Sequence[str]]:
-    """How often each run of n characters stands in a text."""
+    """How often each n-gram of characters occurs in a text."""
     return Counter(text[i : i + n] for i in range(len(text) - n + 1))
 
 
@@ -208,7 +208,7 @@ def _runs(text: Sequence[str], n: int) -> Counter[Sequence[str]]:
     ]
 )
 def chrf(said: str, wanted: str) -> float:
-    """Score a sentence by its runs of one to six characters."""
+    """Score a sentence by its n-grams of one to six characters."""
     said, wanted = "".join(said.split()), "".join(wanted.split())
     precisions, recalls = [], []
     for n in range(1, 7):

@@ -80,7 +80,7 @@ class _Loss:
 def head_damages(
     W: Float[Tensor, "d_model heads_d"], num_heads: int, loss: Callable[[Tensor], float]
 ) -> list[float]:
-    """How far does the loss rise without each head?"""
+    """What is the effect of zero ablation of each head?"""
     whole, d = loss(W), W.size(1) // num_heads
     damages = []
     for head in range(num_heads):
@@ -195,7 +195,7 @@ def _ahead() -> list[bool]:
 
 
 def _costs() -> list[float]:
-    """What each Transformer loses without its object head."""
+    """What zero ablation of its object head costs each Transformer."""
     return list(map(float, _measured("Transformer", "object_damage")))
 
 

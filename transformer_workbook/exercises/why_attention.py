@@ -1,4 +1,4 @@
-"""Exercises of the chapter "Why attention? Work, waiting and distance"."""
+"""Exercises of the chapter "Why attention? Complexity, parallelism and path length"."""
 
 import csv
 import math
@@ -29,7 +29,7 @@ def window(length: int, width: int) -> Bool[Tensor, "query key"]:
 
 @exercise([([2, 4],), ([3, 5, 10],), ([7, 7, 7],), ([1, 6, 2, 3],)])
 def wasted_pairs(lengths: list[int]) -> float:
-    """Find the share of all cells of a padded batch that padding wastes."""
+    """Find the share of the pairs of a padded batch that padding wastes."""
     longest = max(lengths)
     cells = len(lengths) * longest**2
     used = sum(n**2 for n in lengths)
@@ -47,18 +47,18 @@ def break_even(n: int, g: int, d: int) -> tuple[int, int, int, float, float]:
     return attention, recurrent, length, share_of_pairs, at_twice_the_length
 
 
-GAPS = [1, 2, 4, 8]
+DILATIONS = [1, 2, 4, 8]
 
 
-def reach(gaps: list[int], kernel_size: int = 3) -> int:
-    """How long the stretch is on which the last output of a stack of convolutions can depend."""
-    return 1 + sum((kernel_size - 1) * gap for gap in gaps)
+def reach(dilations: list[int], kernel_size: int = 3) -> int:
+    """Count the positions of the receptive field of a stack of convolutions."""
+    return 1 + sum((kernel_size - 1) * dilation for dilation in dilations)
 
 
 @number()
 def doubling_reach() -> int:
-    """Up to which length can four convolutions with gaps 1, 2, 4 and 8 learn the task?"""
-    return reach(GAPS)
+    """Up to which length can four convolutions with dilations 1, 2, 4 and 8 learn the task?"""
+    return reach(DILATIONS)
 
 
 RECORDS = Path("records"), Path(__file__).parents[2] / "book" / "records"
@@ -67,7 +67,7 @@ RECORDS = Path("records"), Path(__file__).parents[2] / "book" / "records"
 
 @cache
 def milliseconds() -> dict[tuple[str, int], float]:
-    """The times of layers_times.csv, by the layer and the length; of nothing if it is missing."""
+    """Read layers_times.csv, by the layer and the length; an empty table if it is missing."""
     for file in (folder / "layers_times.csv" for folder in RECORDS):
         if file.exists():
             rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
@@ -76,7 +76,7 @@ def milliseconds() -> dict[tuple[str, int], float]:
 
 
 def supported(times: dict[tuple[str, int], float]) -> list[str]:
-    """The letters of the sentences that hold for these times, and say no more than they do."""
+    """List the letters of the sentences that these times support."""
     lengths = sorted({length for _, length in times})
     attention = [times["self-attention", n] for n in lengths]
     holds = {
@@ -101,9 +101,9 @@ def record_of_times(answer: Any, say: Callable[..., str]) -> str:
 
 
 def tables() -> list[Tensor]:
-    """Windows, a ring, and windows in which the first or the last reads all, or is read by all.
+    """List windows, a ring, and windows in which one end reads all positions, or is read by all.
 
-    And two without order, in which who reads and who is read makes a difference.
+    Two more are not symmetric in any order of the positions.
     """
     windows = [window.reference(*sizes) for sizes in ((8, 3), (5, 9), (11, 5))]
     ends = [window.reference(length, 3) for length in (7, 6, 10, 9)]
@@ -132,7 +132,7 @@ def path_length(reads: Bool[Tensor, "n n"]) -> int:
 def case(
     *sizes: int, seed: int, dtype: torch.dtype = torch.float64, times: int = 1
 ) -> tuple[Tensor, Tensor, Tensor, int]:
-    """Queries, keys and values for so many, so wide; and the width of a block."""
+    """Make queries, keys and values of these sizes, and give the width of a block."""
     queries, keys, d_k, d_v, width = sizes
     shapes = (queries, d_k), (keys, d_k), (keys, d_v)
     query, key, value = (normal(*s, seed=seed + i, dtype=dtype) for i, s in enumerate(shapes))
@@ -140,7 +140,7 @@ def case(
 
 
 class Watch(TorchFunctionMode):
-    """Remembers the shapes of the tensors of which PyTorch computes exponentials."""
+    """Record the sizes of all tensors of which PyTorch computes exponentials."""
 
     exponentials = (
         "exp",
@@ -159,7 +159,7 @@ class Watch(TorchFunctionMode):
         return super().__enter__()  # type: ignore[no-untyped-call]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Remember, and go on."""
+        """Record the sizes of the arguments, and call the function."""
         given = {**dict(enumerate(args)), **(kwargs or {})}.values()
         if func.__name__ in self.exponentials:
             self.sizes.update(n for x in given if isinstance(x, Tensor) for n in x.shape)
@@ -169,7 +169,7 @@ class Watch(TorchFunctionMode):
 def in_blocks(
     answer: Callable[..., Tensor | None], query: Tensor, key: Tensor, value: Tensor, width: int
 ) -> dict[str, Any] | None:
-    """The output, and whether no exponential met the scores of all keys."""
+    """Give the output, and whether no exponential was taken of the scores of all keys."""
     with Watch() as watch:
         output = answer(query, key, value, width)
     # In blocks of one key, there are as many blocks as keys.
@@ -178,7 +178,7 @@ def in_blocks(
 
 
 def far_below_zero(seed: int) -> tuple[Tensor, Tensor, Tensor, int]:
-    """A case whose scores are all below −1,000, where exp gives 0."""
+    """Make a case whose scores are all below −1,000, where exp gives 0."""
     query, key, value = normal(3, 2, seed=12), normal(5, 2, seed=seed), normal(5, 4, seed=14)
     return 600 + 200 * query, key - 5, value, 2
 

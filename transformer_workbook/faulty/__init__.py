@@ -1,1 +1,1 @@
-"""Models and trainers with a bug, for a chapter in which bugs are found."""
+"""Models and trainers with a bug, for the chapter in which bugs are found."""

@@ -2,8 +2,8 @@
 
 This file is the solution of chapter 17. Read it when you have named all eight.
 
-A patient has the parts, the weights and the shapes of a healthy model, under the same names. Only
-what one kind of part *does* is different, as it was once in a published program.
+A patient has the modules, the weights and the shapes of a healthy model, under the same names. Only
+what one kind of module *does* is different, as it was once in a published program.
 """
 
 from collections.abc import Callable
@@ -43,20 +43,20 @@ SMALL = TransformerConfig(
 
 
 class Alike(nn.Module):
-    """A part that is printed under the name of the part whose place it takes."""
+    """A module that is printed under the name of the module that it replaces."""
 
     def _get_name(self) -> str:
         return healthy_kind(type(self)).__name__
 
 
 def healthy_kind(kind: type[nn.Module]) -> type[nn.Module]:
-    """The kind of part whose place a faulty one takes: what it inherits from, beside Alike."""
+    """Return the class that a faulty one replaces: what it inherits from, beside Alike."""
     _, healthy = kind.__bases__
     return healthy
 
 
 class ForgetsPositions(Alike, SinusoidalPositionalEncoding):
-    """A decoder that reads one token at a time has it stand at position 0, always."""
+    """A decoder that reads one token at a time gives each of them the position 0."""
 
     def forward(
         self,
@@ -77,7 +77,7 @@ class DividesByAnotherDeviation(Alike, nn.LayerNorm):
 
 
 class CutsAcrossPositions(Alike, MultiHeadAttention):
-    """Heads cut by ``view`` alone: the numbers of one head come from several positions."""
+    """Heads split by ``view`` alone: the numbers of one head come from several positions."""
 
     def split(
         self, x: Float[Tensor, "batch time heads_d"], num_heads: int | None = None
@@ -88,7 +88,7 @@ class CutsAcrossPositions(Alike, MultiHeadAttention):
 
 
 class CutsAcrossPositionsOfTheSource(Alike, CrossAttention):
-    """The same cut in cross-attention, which is a kind of part of its own."""
+    """The same split in cross-attention, which is a class of its own."""
 
     split = CutsAcrossPositions.split
 
@@ -108,7 +108,7 @@ class NeverStopsDropping(Alike, ScaledDotProductAttention):
 
 
 class ReadsPaddingOfTheSource(Alike, DecoderLayer):
-    """The decoder's cross-attention is given no mask: it looks at the padding of the source."""
+    """The decoder's cross-attention is given no mask: it attends to the padding of the source."""
 
     def forward(
         self,
@@ -168,7 +168,7 @@ class HidesTheFutureInTrainingOnly(Alike, Transformer):
 
 
 def _becomes(*kinds: type[nn.Module]) -> Callable[[Transformer], None]:
-    """Let every part of a model that one of ``kinds`` is like be of that kind."""
+    """Replace every module of a model by the faulty one of ``kinds`` that is like it."""
     faulty = {healthy_kind(kind): kind for kind in kinds}
 
     def change(model: Transformer) -> None:
@@ -180,7 +180,7 @@ def _becomes(*kinds: type[nn.Module]) -> Callable[[Transformer], None]:
 
 
 def _copies_one_layer(model: Transformer) -> None:
-    """Make each stack of deep copies of one layer: all start from the same weights."""
+    """Make each stack of deep copies of one layer: all are initialised with the same weights."""
     model.encoder = nn.ModuleList(deepcopy(model.encoder[0]) for _ in model.encoder)
     model.decoder = nn.ModuleList(deepcopy(model.decoder[0]) for _ in model.decoder)
 

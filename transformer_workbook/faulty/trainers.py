@@ -2,9 +2,9 @@
 
 This file is the solution of an exercise of chapter 17. Read it when you have named all four.
 
-They fit y = x · w by gradient descent on the squared error. What they are given is what a trainer
-of a Transformer is given: updates that come in parts, a validation set, and the wish to average the
-weights that training passes through.
+They fit y = x · w by gradient descent on the squared error. They take what a trainer of a
+Transformer takes: updates that consist of micro-batches, a validation set, and the choice to
+average the weights after each update.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.training import inverse_sqrt_schedule
 
 Part = tuple[Float[Tensor, "_ d"], Float[Tensor, " _"]]
-"""Some examples: their numbers x and their targets y."""
+"""A micro-batch: some examples, their numbers x and their targets y."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Run:
 
 
 class HealthyTrainer:
-    """Gradient descent in updates of several parts, which act as if they were one."""
+    """Gradient descent in updates of several micro-batches, which act as one batch."""
 
     def __init__(self, width: int, average: bool) -> None:
         self.weights, self.average = torch.zeros(width, dtype=torch.float64), average
@@ -40,16 +40,16 @@ class HealthyTrainer:
         self.steps, self.schedule = 0, inverse_sqrt_schedule(peak=0.2, warmup=2)
 
     def gradient(self, parts: Sequence[Part]) -> Tensor:
-        """The sum over all examples of all parts, divided by how many they are."""
+        """Sum over all examples of all micro-batches, and divide by their number."""
         return sum(map(self.summed, parts), torch.tensor(0.0)) / sum(len(y) for _, y in parts)
 
     def summed(self, part: Part) -> Tensor:
-        """The gradient of the squared errors of one part, added up."""
+        """Sum the gradients of the squared errors of one micro-batch."""
         x, y = part
         return 2 * (x @ self.weights - y) @ x
 
     def count(self, parts: Sequence[Part]) -> None:
-        """An update is one step of the schedule, whatever its parts."""
+        """Count an update as one step of the schedule, however many micro-batches it has."""
         self.steps += 1
 
     def fit(self, updates: Sequence[Sequence[Part]], val: Part) -> None:
@@ -65,10 +65,10 @@ class HealthyTrainer:
 
 
 class AveragesMeans(HealthyTrainer):
-    """The mean of each part's mean: an example of a small part counts more."""
+    """The mean of the micro-batches' means: an example of a small one counts more."""
 
     def gradient(self, parts: Sequence[Part]) -> Tensor:
-        """Each part is divided by its own number of examples."""
+        """Divide each micro-batch by its own number of examples."""
         return torch.stack([self.summed(part) / len(part[1]) for part in parts]).mean(dim=0)
 
 
@@ -76,12 +76,12 @@ class TrainsOnValidation(HealthyTrainer):
     """The validation set is among the examples of every update."""
 
     def fit(self, updates: Sequence[Sequence[Part]], val: Part) -> None:
-        """One more part for each update."""
+        """Add one more micro-batch to each update."""
         super().fit([[*parts, val] for parts in updates], val)
 
 
 class ForgetsTheAverage(HealthyTrainer):
-    """The average is kept, and the last weights are evaluated."""
+    """The weights are averaged, and the last ones are evaluated."""
 
     def chosen(self) -> Tensor:
         """Whatever is asked for."""
@@ -89,7 +89,7 @@ class ForgetsTheAverage(HealthyTrainer):
 
 
 class CountsParts(HealthyTrainer):
-    """The schedule takes a step for every part, not for every update."""
+    """The schedule takes a step for every micro-batch, not for every update."""
 
     def count(self, parts: Sequence[Part]) -> None:
         """Several steps for one update."""
@@ -109,8 +109,8 @@ KINDS: dict[int, type[HealthyTrainer]] = {
 def train(number: int, updates: Sequence[Sequence[Part]], val: Part, average: bool = False) -> Run:
     """Train with trainer 1 to 4, or 0, which is healthy.
 
-    Every update is a list of parts. With ``average``, the validation loss is that of the mean of
-    the weights after each update.
+    Every update is a list of micro-batches. With ``average``, the validation loss is that of the
+    mean of the weights after each update.
 
     >>> x, y = torch.eye(2, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
     >>> train(0, [[(x, y)]], (x, y)).weights

@@ -1,4 +1,4 @@
-"""The judge: whether an answer is right, and which mistake it is if it is wrong.
+"""The judge: checks whether an answer is correct, and finds the mistake in a wrong one.
 
 Import from here.
 """

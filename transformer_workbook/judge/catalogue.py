@@ -1,12 +1,12 @@
-"""A catalogue: the mistakes that readers make, as changes of the source of a right answer.
+"""A catalogue: the mistakes that readers make, as changes of the source of a correct answer.
 
-It stands in a table beside the reference, a TOML file of the same name::
+It is a table beside the reference, a TOML file of the same name::
 
     [[window_mask]]
-    says = "the windows have one place too many: width counts the query itself."
+    says = "the windows have one position too many: width counts the query itself."
     change = { "< width" = "<= width" }
 
-Every change replaces a text that stands in the source exactly once. Where no change can say a
+Every change replaces a text that occurs in the source exactly once. Where no change can express a
 mistake, ``function`` names a function beside the reference that makes it.
 """
 
@@ -31,7 +31,7 @@ class Mistake:
     """A way to be wrong."""
 
     says: str
-    """What the result of it is, as a sentence."""
+    """A sentence that says what the wrong result is."""
     answer: Any
     """An answer that is wrong in this way: a function, a class or a module."""
 
@@ -48,7 +48,7 @@ def mistakes_in(reference: Callable[..., Any]) -> list[Mistake]:
 
 
 def pairs_in(reference: Callable[..., Any]) -> Iterator[Mistake]:
-    """Make every two mistakes of a table at once, where both changes apply."""
+    """Combine every two mistakes of a table whose changes both apply."""
     source, names = source_of(reference), names_around(reference)
     for one, other in combinations([row for row in rows_of(reference) if "change" in row], 2):
         says = said(
@@ -58,31 +58,31 @@ def pairs_in(reference: Callable[..., Any]) -> Iterator[Mistake]:
         if len(row["change"]) == len(one["change"]) + len(other["change"]):
             with suppress(
                 ValueError, SyntaxError
-            ):  # the one leaves nothing to change for the other
+            ):  # the first leaves nothing to change for the second
                 yield Mistake(says, wrong(row, source, names, reference.__name__))
 
 
 def rows_of(reference: Callable[..., Any]) -> list[dict[str, Any]]:
-    """The rows of the table beside a reference's module that are its own."""
+    """Return the rows of the table beside a reference's module that belong to the reference."""
     file = Path(str(sys.modules[reference.__module__].__file__))
     return table(file.with_suffix(".toml")).get(reference.__name__, [])
 
 
 def names_around(reference: Callable[..., Any]) -> dict[str, Any]:
-    """What a reference's module names, and the reference itself."""
+    """Return the names in a reference's module, and the reference itself."""
     return vars(sys.modules[reference.__module__]) | {reference.__name__: reference}
 
 
 @cache
 def table(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """The mistakes that stand in a file, by what they are mistakes of."""
+    """Read the mistakes in a file, by the name of their reference."""
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def wrong(
     row: Mapping[str, Any], source: str, names: Mapping[str, Any], name: str
 ) -> Callable[..., Any]:
-    """The answer that a row of a table describes."""
+    """Make the wrong answer that a row of a table describes."""
     if "function" in row:
         return names[row["function"]]
     own = dict(names)
@@ -95,7 +95,7 @@ def wrong(
 
 
 def changed(source: str, changes: Mapping[str, str]) -> str:
-    """A source after some changes, one upon the other.
+    """Apply changes to a source, one after the other.
 
     >>> changed("return mask & near", {"&": "|", "near": "far"})
     'return mask | far'
@@ -106,13 +106,13 @@ def changed(source: str, changes: Mapping[str, str]) -> str:
     for right, replacement in changes.items():
         if source.count(right) != 1:
             found = source.count(right)
-            raise ValueError(f"{right!r} stands in the source {found} times, it must be once.")
+            raise ValueError(f"{right!r} occurs in the source {found} times, it must be once.")
         source = source.replace(right, replacement)
     return source
 
 
 def source_of(reference: Callable[..., Any]) -> str:
-    """The source of a function or a class without its decorators."""
+    """Return the source of a function or a class without its decorators."""
     source = textwrap.dedent(inspect.getsource(reference))
     [node] = ast.parse(source).body
     assert isinstance(node, ast.FunctionDef | ast.ClassDef)

@@ -1,4 +1,4 @@
-"""Comparing: whether two results are the same, and how a wrong one is told from the right one."""
+"""Comparing: whether two results are the same, and how a wrong one differs from the right one."""
 
 import contextlib
 from collections.abc import Mapping, Sequence, Set
@@ -17,16 +17,16 @@ LONG = 80  # a value that takes more characters than this is not shown as a whol
 
 @dataclass(frozen=True)
 class Failure:
-    """What stands in place of a result when a function gave none."""
+    """The result of a function that raised an exception."""
 
     error: str
-    """What went wrong; two failures are the same if this is."""
+    """The error; two failures are the same if their errors are."""
     place: str = ""
-    """Where, in the reader's own code: the number of a line, and the line."""
+    """Where in the reader's own code: the number of a line, and the line."""
 
     @property
     def sentence(self) -> str:
-        """What is told of it."""
+        """Return the message about it."""
         sentence = self.error
         if self.place:
             sentence = said("{error}, in line {place}", error=self.error, place=self.place)
@@ -34,15 +34,15 @@ class Failure:
 
 
 def equal(got: Any, want: Any, whole: bool = False) -> bool:
-    """Whether a result is the one that is wanted, up to rounding.
+    """Tell whether a result equals the wanted one, up to rounding.
 
-    For a list or a tuple, any sequence will do, and for a number, or for True, a tensor that holds
-    just it. If the numbers have to be ``whole``, 2.0 is not 2. What cannot be compared is not the
-    same.
+    A list or a tuple may be any sequence, and a number, or True, may be a tensor with one
+    element. If the numbers must be ``whole``, 2.0 is not 2. What cannot be compared is not
+    equal.
     """
     try:
         return _equal(got, want, whole)
-    except Exception:  # a reader's object may raise at anything
+    except Exception:  # a reader's object may raise anything
         return False
 
 
@@ -71,14 +71,14 @@ def _equal(got: Any, want: Any, whole: bool) -> bool:
 
 
 def in_its_form(got: Any, want: Any) -> Any:
-    """A result as a tensor where one is asked for and its numbers come in a list or an array.
+    """Convert a list or an array to a tensor, if a tensor is asked for.
 
     >>> in_its_form([[1, 2], [3, 4]], torch.zeros(2, 2))
     tensor([[1, 2],
             [3, 4]])
     """
     if isinstance(want, Tensor) and want.dim() and isinstance(got, list | tuple | np.ndarray):
-        with contextlib.suppress(Exception):  # it holds no numbers, or rows of different lengths
+        with contextlib.suppress(Exception):  # no numbers, or rows of different lengths
             return _tensor(got)
     if isinstance(want, list | tuple) and isinstance(got, list | tuple) and len(got) == len(want):
         entries = list(map(in_its_form, got, want))
@@ -89,7 +89,7 @@ def in_its_form(got: Any, want: Any) -> Any:
 
 
 def _tensor(rows: Any) -> Tensor:
-    """The numbers of a list or an array, whose rows may be tensors."""
+    """Convert a list or an array, whose rows may be tensors, to a tensor."""
     try:
         return torch.as_tensor(rows)
     except (TypeError, ValueError):
@@ -97,7 +97,7 @@ def _tensor(rows: Any) -> Tensor:
 
 
 def _is_plainly_other(got: Any, want: Any) -> bool:
-    """Whether two shapes or two numbers differ at first sight, as most that are compared do."""
+    """Tell whether two shapes or two numbers clearly differ, as most that are compared do."""
     if type(got) is type(want) is Tensor:
         return got.shape != want.shape
     if type(got) is type(want) is float:
@@ -106,34 +106,34 @@ def _is_plainly_other(got: Any, want: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is one real number: not True, not text."""
+    """Tell whether this is one real number: not True, not text."""
     if isinstance(value, Tensor):
         return not value.dim() and not value.is_complex() and value.dtype != torch.bool
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _as_tensor(value: Any) -> Tensor:
-    """A number as a tensor: a fraction, too."""
+    """Convert a number, which may be a fraction, to a tensor."""
     known = isinstance(value, Tensor | int | float | np.generic)
     return torch.as_tensor(value if known else float(value))
 
 
 def is_truth(value: Any) -> bool:
-    """Whether this is True or False, be it in a tensor without axes."""
+    """Tell whether this is True or False, or a tensor without axes that contains it."""
     if isinstance(value, Tensor):
         return not value.dim() and value.dtype == torch.bool
     return isinstance(value, bool | np.bool_)
 
 
 def _is_sequence(value: Any) -> bool:
-    """A list, a tuple, a range, an array, or a tensor with axes."""
+    """Tell whether this is a list, a tuple, a range, an array, or a tensor with axes."""
     if isinstance(value, Tensor | np.ndarray):
         return bool(value.ndim)
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def _kind(tensor: Tensor, whole: bool) -> tuple[bool, bool, bool]:
-    """Whether truths stand in a tensor, complex numbers, or floats in place of whole numbers."""
+    """Tell whether a tensor is boolean, complex, or has floats instead of integers."""
     is_truth = tensor.dtype == torch.bool
     return is_truth, tensor.is_complex(), whole and tensor.is_floating_point()
 
@@ -146,10 +146,10 @@ def _close(a: Tensor, b: Tensor) -> Tensor:
 
 
 def difference(got: Any, want: Any, whole: bool = False) -> str:
-    """How a wrong result differs from the right one."""
+    """Say how a wrong result differs from the right one."""
     try:
         return _difference(got, want, whole)
-    except Exception:  # a reader's object may raise at anything
+    except Exception:  # a reader's object may raise anything
         return said("it gives {got}, which cannot be compared.", got=form(got))
 
 
@@ -165,9 +165,9 @@ def _difference(got: Any, want: Any, whole: bool) -> str:
     place, got, want = first_difference(got, want, whole)
     if form(got, whole) != form(want, whole):
         asked = form(want, whole)
-        if form(got) == form(want):  # the numbers alone are of another kind
-            asked = said("{tensor} of whole numbers", tensor=asked)
-            asked = said("a whole number") if is_number(want) else asked
+        if form(got) == form(want):  # only the kind of number differs
+            asked = said("{tensor} of integers", tensor=asked)
+            asked = said("an integer") if is_number(want) else asked
         given = {"place": place, "got": "None" if got is None else form(got, whole), "asked": asked}
         if place:
             return said("it gives {got} at {place}; {asked} is asked for.", **given)
@@ -180,7 +180,7 @@ def _difference(got: Any, want: Any, whole: bool) -> str:
 
 
 def first_difference(got: Any, want: Any, whole: bool = False) -> tuple[str, Any, Any]:
-    """The place of the first difference, and what stands there."""
+    """Find the first difference: its position, and both values there."""
     if isinstance(got, Mapping) and isinstance(want, Mapping) and got.keys() == want.keys():
         for key in want:
             if not equal(got[key], want[key], whole):
@@ -198,7 +198,7 @@ def first_difference(got: Any, want: Any, whole: bool = False) -> tuple[str, Any
 
 
 def form(value: Any, whole: bool = False) -> str:
-    """What kind of thing a value is, and how large."""
+    """Describe the type and the size of a value."""
     if is_number(value):
         is_float = whole and torch.as_tensor(value).is_floating_point()
         return said("a float") if is_float else said("a number")
@@ -214,7 +214,7 @@ def form(value: Any, whole: bool = False) -> str:
             return said("a tensor of shape {shape} of floats", shape=shape)
         return said("a tensor of shape {shape}", shape=shape)
     if isinstance(value, np.ndarray):
-        return said("an array of NumPy of shape {shape}", shape=value.shape)
+        return said("a NumPy array of shape {shape}", shape=value.shape)
     if isinstance(value, list | tuple):
         return said("a {type} of length {length}", type=type(value).__name__, length=len(value))
     if isinstance(value, Mapping):
@@ -223,7 +223,7 @@ def form(value: Any, whole: bool = False) -> str:
 
 
 def show(value: Any, digits: int = 4) -> str:
-    """A value as a reader would write it, with few digits.
+    """Write a value as a reader would, with few digits.
 
     >>> show((torch.tensor([[0.5, 1 / 3]]), {2, 1}, [7]))
     '([[0.5, 0.3333]], {1, 2}, [7])'
@@ -245,6 +245,6 @@ def show(value: Any, digits: int = 4) -> str:
 
 
 def brief(value: Any, digits: int = 4) -> str:
-    """A value, or its form where it is long."""
+    """Write a value, or only its form if it is long."""
     text = show(value, digits)
     return text if len(text) <= LONG else form(value)

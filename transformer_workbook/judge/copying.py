@@ -1,4 +1,4 @@
-"""Copying: deep copies of arguments, quickly where they are plain tensors, numbers or text."""
+"""Copying: deep copies of arguments, fast for plain tensors, numbers and text."""
 
 from copy import deepcopy
 from typing import Any, TypeVar
@@ -9,15 +9,15 @@ from torch import Tensor
 T = TypeVar("T")
 
 CONSTANT = frozenset({bool, int, float, str, bytes, type(None)})
-"""What cannot be changed and need not be copied."""
+"""Types that are immutable and need not be copied."""
 
 
 def copied(value: T, known: dict[int, Any] | None = None) -> T:
-    """A deep copy, in which what was the same object twice is so again.
+    """Make a deep copy in which identical objects stay identical.
 
-    ``known`` says what has a copy already, by its ``id``.
+    ``known`` has the copies that already exist, by the ``id`` of the original.
 
-    ``copy.deepcopy`` takes some ten times as long for a tensor, and is asked for all others.
+    ``copy.deepcopy``, which takes some ten times as long for a tensor, is used for all other types.
 
     >>> row = torch.zeros(2)
     >>> first, second = copied((row, row))
@@ -47,7 +47,7 @@ def _copied(value: Any, known: dict[int, Any]) -> Any:
 
 
 def _is_plain(tensor: Tensor) -> bool:
-    """Whether a tensor is nothing but its numbers, one after the other."""
+    """Tell whether a tensor has only its numbers, in contiguous memory."""
     return (
         tensor.layout is torch.strided
         and not tensor.requires_grad

@@ -1,4 +1,4 @@
-"""Exercises: functions and derivations that a reader writes, and what is said of a wrong one."""
+"""Exercises: functions and derivations that a reader writes, and how wrong ones are judged."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ from transformer_workbook.judge.trials import SECONDS, Trial, attempt, calculate
 
 @dataclass(frozen=True)
 class Exercise(Task):
-    """A function is asked for: call it with the reader's.
+    """An exercise that asks for a function: call it with the reader's.
 
     A mistake is named only if simulating it gives the reader's answer in *every* case; where the
     simulation raises an exception, the reader's function must raise the same one. Otherwise the
@@ -49,40 +49,40 @@ class Exercise(Task):
     """
 
     reference: Callable[..., Any]
-    """A right answer; its name and its docstring are the exercise's. Its mistakes stand in the
+    """A correct answer; its name and its docstring are the exercise's. Its mistakes are in the
     table beside it."""
     cases: Sequence[tuple[Any, ...]]
     """Arguments to try."""
     ask: Callable[..., Any] | None = None
-    """How an answer is put to a case: ``ask(answer, *case)``. If missing, it is called."""
+    """How an answer is called on a case: ``ask(answer, *case)``; by default directly."""
     whole: bool = False
-    """Whether the numbers asked for are ids or places, which floats are not."""
+    """Whether the numbers asked for are ids or positions, which floats are not."""
     seconds: float = SECONDS
     """How long the answer may take for one case."""
     given: Sequence[Mistake] | None = None
-    """What readers often get wrong, where it stands in no table beside the reference."""
+    """Common mistakes, if they are not in a table beside the reference."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cases", Cases(self.cases))
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """What the exercise is called in ``exercises``."""
+        """Return the name of the exercise in ``exercises``."""
         return self.reference.__name__.lstrip("_")
 
     @property
     def statement(self) -> str:  # type: ignore[override]
-        """What is asked, in one line."""
+        """Return the statement, in one line."""
         return (self.reference.__doc__ or "").partition("\n")[0]
 
     @cached_property
     def mistakes(self) -> list[Mistake]:
-        """What readers often get wrong."""
+        """Return the common mistakes."""
         return mistakes_in(self.reference) if self.given is None else list(self.given)
 
     @cached_property
     def subject(self) -> Subject:
-        """The cases as questions."""
+        """Return the cases as questions."""
         numbers = range(len(self.cases))
         return Subject(
             [partial(self._put, number) for number in numbers],
@@ -98,14 +98,14 @@ class Exercise(Task):
         return attempt(self.reference, self.cases[number], TIMEOUT_MAX, self.ask).result
 
     def check(self, answer: Any) -> Verdict:
-        """Compare the answer with the reference. Until it is written, it returns ``None``."""
+        """Compare the answer with the reference; an answer that is not written returns ``None``."""
         if not callable(answer):
             sentence = said("the check wants the function itself, not what it returns.")
             return Verdict("wrong", sentence)
         if isinstance(answer, nn.Module) and self._asks_for_a_class:
             return Verdict("wrong", said("this is one layer; hand over its class."))
         trials = list(self.subject.trials(answer))
-        pairs = zip(trials, self.subject.right, strict=False)  # an endless one is the last
+        pairs = zip(trials, self.subject.right, strict=False)  # a call without end is the last
         answers = [in_its_form(trial.result, want) for trial, want in pairs]
         if all(got is None for got in answers):
             if any(trial.printed for trial in trials):
@@ -131,7 +131,7 @@ class Exercise(Task):
         return Verdict("wrong", sentence)
 
     def _unfinished(self, answer: Callable[..., Any]) -> Verdict:
-        """What is said of an answer that gives None in every case."""
+        """Judge an answer that returns None in every case."""
         if is_stub(getattr(answer, "forward", answer)):
             return Verdict("not attempted")
         if isinstance(answer, type):
@@ -145,15 +145,15 @@ class Exercise(Task):
         return signature(self.reference).return_annotation is nn.Module
 
     def tell(self, got: Any, want: Any) -> str:
-        """How a wrong result differs from the right one."""
+        """Say how a wrong result differs from the right one."""
         return difference(got, want, self.whole)
 
     def _named(self, answers: list[Any], failing: list[int]) -> str:
-        """The first mistake that gives these answers."""
+        """Find the first mistake that gives these answers."""
         return self.subject.named(answers, failing)
 
     def _mended(self, answers: list[Any]) -> str:
-        """Which mistake of the catalogue is made together with another, if floats tell them."""
+        """Find the mistake of the catalogue that is made together with another, if floats tell."""
         if not all(map(is_continuous, self.subject.right)):
             return ""
         of = self.subject.of_mistake
@@ -161,7 +161,7 @@ class Exercise(Task):
         return two_mistakes(answers, every, self.whole) or self._paired(answers)
 
     def _paired(self, answers: list[Any]) -> str:
-        """Which two mistakes of the catalogue are made at once."""
+        """Find two mistakes of the catalogue that are made at once."""
         for both, results in self._pairs:
             if all(
                 equal(got, want, self.whole) for got, want in zip(answers, results, strict=True)
@@ -171,7 +171,7 @@ class Exercise(Task):
 
     @cached_property
     def _pairs(self) -> Remembered[tuple[Mistake, Remembered[Any]]]:
-        """Every two mistakes of the catalogue at once, and what they give."""
+        """Combine every two mistakes of the catalogue, with what they give."""
 
         def results(both: Mistake) -> Iterator[Any]:
             return (calculate(both.answer, case, self.ask) for case in self.cases)
@@ -184,11 +184,11 @@ class Exercise(Task):
         return Diagnosis(self.reference, self.cases, self.ask, self.whole, self.seconds)
 
     def related(self, answer: Callable[..., Any], answers: list[Any], right: list[Any]) -> str:
-        """What to say if the answers are always the same thing of the right ones."""
+        """Say how all answers are related to the right ones."""
         return self._diagnosis.related(answer, answers, right)
 
     def _by_itself(self, answer: Callable[..., Any], answers: list[Any], told: int) -> str:
-        """What is said of a wrong answer without the catalogue."""
+        """Judge a wrong answer without the catalogue."""
         diagnosis, right = self._diagnosis, self.subject.right
         if same := always_the_same(answers, right):
             return said(
@@ -212,29 +212,29 @@ class Exercise(Task):
         return diagnosis.circumstance(answer, answers, right, shown)
 
     def _in_case(self, number: int, sentence: str) -> str:
-        """That a sentence holds of a case."""
+        """Say that a sentence holds for a case."""
         return said("for {case} {sentence}", case=self._arguments(number), sentence=sentence)
 
     def _arguments(self, number: int) -> str:
-        """A case as a reader may write it, or how to get it where it is large."""
+        """Write a case as a reader may type it, or how to get it if it is large."""
         text = self._literals[number]
         return text if len(text) <= LONG else f"exercises.{self.name}.cases[{number}]"
 
     @cached_property
     def _literals(self) -> list[str]:
-        """Every case as a reader may write it."""
+        """Write every case as a reader may type it."""
         return [", ".join(map(show, case)) for case in self.cases]
 
 
 class Derivation(Exercise):
-    """A function is asked for that returns the steps of a derivation, to be checked one by one.
+    """An exercise that asks for the steps of a derivation, which are judged one by one.
 
-    A mistake is named if its first wrong step is the reader's, too; what follows from a wrong step
-    differs from reader to reader.
+    A mistake is named if its first wrong step is the reader's as well; what follows from a wrong
+    step differs from reader to reader.
     """
 
     def related(self, answer: Callable[..., Any], answers: list[Any], right: list[Any]) -> str:
-        """What the first wrong step is of the right one, or all steps are of the right ones."""
+        """Say how the first wrong step, or all steps, are related to the right ones."""
         number, got = self._first_wrong(answers)
         if not number:
             return super().related(answer, answers, right)
@@ -262,16 +262,16 @@ class Derivation(Exercise):
         return ""
 
     def _first_wrong(self, answers: list[Any]) -> tuple[int, list[Any]]:
-        """The number of the first wrong step, and what it is in every case.
+        """Return the number of the first wrong step, and its value in every case.
 
-        It is 0 where no step is wrong, or where there are more or fewer steps than asked for.
+        It is 0 if no step is wrong, or the number of steps is not the one asked for.
         """
         pairs = columns(answers, self.subject.right)
         number = min(wrong_columns(pairs, self.whole), default=0)
         return number, pairs[number - 1][0] if number else []
 
     def tell(self, got: Any, want: Any) -> str:
-        """Which step is the first wrong one, and how."""
+        """Say which step is the first wrong one, and how it is wrong."""
         if not isinstance(got, list | tuple) or len(got) != len(want):
             return super().tell(got, want)
         pairs = enumerate(zip(got, want, strict=True), start=1)
@@ -288,7 +288,7 @@ def exercise(
     whole: bool = False,
     seconds: float = SECONDS,
 ) -> Callable[[Callable[..., Any]], Exercise]:
-    """Make an exercise of its reference; a decorator."""
+    """Make an exercise from its reference; a decorator."""
     return lambda reference: Exercise(reference, tuple(cases), ask, whole, seconds)
 
 
@@ -298,5 +298,5 @@ def derivation(
     whole: bool = False,
     seconds: float = SECONDS,
 ) -> Callable[[Callable[..., Any]], Derivation]:
-    """Make a derivation of its reference; a decorator."""
+    """Make a derivation from its reference; a decorator."""
     return lambda reference: Derivation(reference, tuple(cases), ask, whole, seconds)

@@ -27,10 +27,10 @@ class _Call:
 
 
 class _Watcher:
-    """One thread for all calls: to start one for each would take longer than most of them.
+    """One thread for all calls: starting one for each would take longer than most calls.
 
     It sleeps until the first of the calls has to end. Most are over long before, and a new one
-    ends later than those that it sleeps for; so it is seldom woken.
+    ends later than those already watched; so it is seldom woken.
     """
 
     def __init__(self) -> None:
@@ -40,24 +40,24 @@ class _Watcher:
         self.thread: threading.Thread | None = None
 
     def begin(self, call: _Call) -> None:
-        """Watch a call from now on."""
+        """Start to watch a call."""
         with self.changed:
             self.calls.add(call)
             if self.thread is None:
                 sys.unraisablehook = _all_but_ours(sys.unraisablehook)
-            if self.thread is None or not self.thread.is_alive():  # a fork of a process has none
+            if self.thread is None or not self.thread.is_alive():  # a forked process has none
                 self.thread = threading.Thread(target=self._watch, daemon=True)
                 self.thread.start()
             elif call.ends < self.wakes:
                 self.changed.notify()
 
     def end(self, call: _Call) -> None:
-        """Forget a call that is over, and an exception that is still on its way to it."""
+        """Stop watching a call that is over, and discard an exception still on its way to it."""
         with self.changed:
             self.calls.discard(call)
             if call.stopped:
-                # To call it off would leave Python's signal on, by which a traced function of
-                # Python 3.11 begins for ever; so another takes its place, and is waited for.
+                # Cancelling it would leave Python's signal set, with which a traced function of
+                # Python 3.11 starts again for ever; so another replaces it, and is waited for.
                 with suppress(OutOfTime):
                     _stop(call.thread)
                     while True:
@@ -82,9 +82,9 @@ def _stop(thread: ctypes.c_ulong) -> None:
 
 
 def _all_but_ours(tell: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Tell of all exceptions that Python has to drop, but of none that stops a call.
+    """Report all exceptions that Python has to drop, except those that stop a call.
 
-    One that comes while a weak reference is let go is dropped; the watcher sends the next.
+    One that arrives while a weak reference is released is dropped; the watcher sends the next.
     """
 
     def told(unraisable: Any) -> None:
@@ -98,7 +98,7 @@ _WATCHER = _Watcher()
 
 
 def within(seconds: float, call: Callable[[], Any]) -> Any:
-    """What a call gives; where it takes too long, OutOfTime is raised in its thread.
+    """Return the result of a call; if it takes too long, raise OutOfTime in its thread.
 
     >>> within(1.0, lambda: 2 + 2)
     4
@@ -109,5 +109,5 @@ def within(seconds: float, call: Callable[[], Any]) -> Any:
     try:
         return call()
     finally:
-        watched.over = True  # by itself, so that no exception comes between
+        watched.over = True  # its own statement, so that no exception comes between
         _WATCHER.end(watched)

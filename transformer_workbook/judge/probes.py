@@ -1,4 +1,4 @@
-"""Probes: cases beside those of an exercise, whose right results are found once for all answers."""
+"""Probes: additional cases, whose right results are computed once for all answers."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
@@ -11,19 +11,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A case to put an answer to, and what the reference gives in it."""
+    """A case for an answer, and the result of the reference in it."""
 
     reference: Callable[[tuple[Any, ...]], Any]
     case: tuple[Any, ...]
 
     @cached_property
     def right(self) -> Any:
-        """The right result, or a Failure; it is calculated when it is first asked for."""
+        """Return the right result, or a Failure; it is computed when first asked for."""
         return self.reference(self.case)
 
 
 class Remembered(Iterable[T], Generic[T]):
-    """What an iterator gives, to be gone through again; it gives no more than is asked for.
+    """An iterable that stores the items of an iterator, and takes no more than are asked for.
 
     >>> squares = Remembered(lambda: (n * n for n in range(3)))
     >>> list(squares), list(squares)
@@ -42,7 +42,7 @@ class Remembered(Iterable[T], Generic[T]):
             if place == len(self._known):
                 try:
                     self._known += itertools.islice(self._rest, 1)
-                except BaseException:  # what was interrupted would give nothing more
+                except BaseException:  # an interrupted iterator would give nothing more
                     self._begin()
                     raise
             if place == len(self._known):

@@ -8,14 +8,14 @@ from annotated_transformer.run.files import write_atomically
 from transformer_workbook.judge.sentences import said
 
 FILE = Path("my_exercises.json")
-"""The file; a notebook is run in its own folder."""
+"""The file; a notebook runs in its own folder."""
 
 
 def read_progress(file: Path = FILE) -> dict[str, str]:
-    """The last verdict on every exercise that was tried: "right" or "wrong".
+    """Read the last verdict on every exercise that was tried: "right" or "wrong".
 
     Raises:
-        InputError: if the file holds something else.
+        InputError: if the file contains anything else.
     """
     if not file.exists():
         return {}
@@ -31,7 +31,7 @@ def read_progress(file: Path = FILE) -> dict[str, str]:
 
 
 def note_progress(name: str, state: str, file: Path = FILE) -> None:
-    """Remember a verdict, if this is a notebook. What was right once stays so."""
+    """Store a verdict, if this is a notebook. An exercise that was right stays so."""
     if not in_a_notebook():
         return
     known = read_progress(file)
@@ -40,7 +40,7 @@ def note_progress(name: str, state: str, file: Path = FILE) -> None:
 
 
 def in_a_notebook() -> bool:
-    """Whether Jupyter or IPython runs this."""
+    """Tell whether Jupyter or IPython runs this."""
     try:
         from IPython import get_ipython
     except ImportError:

@@ -1,9 +1,9 @@
-"""Questions: judge a value that a reader found by an experiment or by thought.
+"""Questions: judge a value that a reader found by an experiment or by reasoning.
 
 The replies to wrong values are rows of the table beside the question. ``value`` is the wrong value,
-as an expression in which ``right`` is the right one; ``when`` is a condition on ``answer`` that
-comes before all others, ``otherwise`` one that comes after them; ``letter`` or ``word`` is what was
-chosen. ``values`` are expressions for the places in a sentence. A judge of its own takes its
+as an expression of ``right``, the right one; ``when`` is a condition on ``answer`` that
+is tried before all others, ``otherwise`` one that is tried after them; ``letter`` or ``word`` is
+the choice. ``values`` are expressions for the placeholders in a sentence. A custom judge takes its
 sentences from the rows by ``name``.
 """
 
@@ -25,13 +25,13 @@ Say = Callable[..., str]
 
 
 class Question(Task):
-    """A value is asked for, found by an experiment or by thought."""
+    """A question that asks for a value, found by an experiment or by reasoning."""
 
     def __init__(self, judge: Callable[[Any], str | Verdict], name: str, statement: str) -> None:
         self.judge, self.name, self.statement = judge, name, statement
 
     def check(self, answer: Any) -> Verdict:
-        """Judge a value; ``None`` is no answer."""
+        """Judge a value; ``None`` means that there is no answer yet."""
         if answer is None:
             return Verdict("not attempted")
         try:
@@ -44,10 +44,10 @@ class Question(Task):
 
 
 def question(judge: Callable[[Any, Say], str | Verdict]) -> Question:
-    """Make a question of a judge of its own; a decorator.
+    """Make a question from a custom judge; a decorator.
 
-    ``judge(answer, say)`` returns what is wrong with an answer, or nothing, or a verdict.
-    ``say(name, **values)`` is the sentence of that name, with the values in its places.
+    ``judge(answer, say)`` returns what is wrong with an answer, or "", or a verdict.
+    ``say(name, **values)`` is the sentence of that name, with its placeholders filled.
     """
 
     def judged(answer: Any) -> str | Verdict:
@@ -60,7 +60,7 @@ def question(judge: Callable[[Any, Say], str | Verdict]) -> Question:
 def number(
     within: float = 1e-3, among: Sequence[int | float] = ()
 ) -> Callable[[Callable[[], int | float]], Question]:
-    """Make a question of a function that returns the right number; a decorator.
+    """Make a question from a function that returns the right number; a decorator.
 
     ``within`` is relative. There may be a few numbers to choose from.
     """
@@ -85,7 +85,7 @@ def number(
 
 
 def letters(find: Callable[[], Iterable[str]]) -> Question:
-    """Make a question of a function that returns the letters to choose; a decorator.
+    """Make a question from a function that returns the letters to choose; a decorator.
 
     The rows say of every letter why it belongs to the choice, or why not.
     """
@@ -99,7 +99,7 @@ def letters(find: Callable[[], Iterable[str]]) -> Question:
 
 
 def word(find: Callable[[], str]) -> Question:
-    """Make a question of a function that returns the right word; a decorator.
+    """Make a question from a function that returns the right word; a decorator.
 
     The rows reply to every wrong one.
     """
@@ -111,7 +111,7 @@ def word(find: Callable[[], str]) -> Question:
 
 
 def rows_of(function: Callable[..., Any]) -> Rows:
-    """The rows of the table that stand under the name of a function."""
+    """Return the rows of the table under the name of a function."""
     file = Path(str(sys.modules[function.__module__].__file__))
     return table(file.with_suffix(".toml")).get(function.__name__, [])
 
@@ -123,7 +123,7 @@ def _statement(function: Callable[..., Any]) -> str:
 def _first_that_holds(
     rows: Rows, names: Mapping[str, Any], kind: str, within: float | None = None
 ) -> str:
-    """What the first row of a kind says that holds of the answer, or nothing."""
+    """Return the sentence of the first row whose condition holds for the answer, or ""."""
     for row in rows:
         if kind in row:
             found = eval(row[kind], dict(names))
@@ -135,7 +135,7 @@ def _first_that_holds(
 
 
 def _sentence(row: Mapping[str, Any], names: Mapping[str, Any]) -> str:
-    """What a row says, with the values of its expressions in their places."""
+    """Fill the placeholders of a row's sentence with the values of its expressions."""
     values = {name: eval(value, dict(names)) for name, value in row.get("values", {}).items()}
     return row["says"].format(**values) if values else row["says"]
 
@@ -149,11 +149,11 @@ SLIPS: tuple[Way, ...] = (
     Way("this is twice what is asked for.", lambda x: 2 * x),
     Way("this is half of what is asked for.", lambda x: x / 2),
 )
-"""What a wrong number may be of the right one."""
+"""How a wrong number may come from the right one."""
 
 
 def _slip(answer: float, right: int | float, within: float) -> str:
-    """What a wrong number is of the right one."""
+    """Say how a wrong number comes from the right one."""
     return first_said(
         SLIPS, lambda change: abs(answer - change(right)) <= within * abs(change(right))
     )
@@ -172,7 +172,7 @@ def _too_large_or_small(
 
 
 def by_word(answer: Any, right: str, replies: Mapping[str, str]) -> str:
-    """What is wrong with a word or letter; there is a reply to every wrong one."""
+    """Say what is wrong with a word or letter; there is a reply to every wrong one."""
     words = [right, *replies]
     chosen = str(answer).strip().casefold()
     if chosen not in [word.casefold() for word in words]:
@@ -182,13 +182,13 @@ def by_word(answer: Any, right: str, replies: Mapping[str, str]) -> str:
 
 
 def by_letters(answer: Any, right: Iterable[str], replies: Mapping[str, str]) -> str:
-    """What is wrong with a choice of letters: the first that is too much, or missing.
+    """Say what is wrong with a choice of letters: the first one too many, or missing.
 
     ``replies`` says of every letter why it belongs to the choice, or why not.
     """
     try:
         letters = "".join(map(str, answer))
-    except TypeError:  # it has no entries
+    except TypeError:  # it is not iterable
         letters = None
     if letters is None or isinstance(answer, Mapping):
         return said("letters are asked for, as in 'AC', not {got}.", got=form(answer))

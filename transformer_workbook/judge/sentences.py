@@ -1,7 +1,7 @@
-"""Sentences: what a reader is told stands in the code as whole literals, which can be listed.
+"""Sentences: messages to readers are whole literals in the code, which can be listed.
 
-``pybabel extract -k said -k to_say -k Way`` lists them. A place in braces holds a value, a name or
-another whole sentence, never a piece of grammar. Nothing is looked up by a sentence.
+``pybabel extract -k said -k to_say -k Way`` lists them. A placeholder in braces is a value, a name
+or another whole sentence, never a piece of grammar. Nothing is looked up by a sentence.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 
 class Way(NamedTuple):
-    """A row of a table: what to say, and a change or a condition by which it is found out."""
+    """A row of a table: a sentence, and the change or condition that it describes."""
 
     says: str
     how: Callable[..., Any]
     values: Mapping[str, object] = {}
-    """What stands in the places of the sentence."""
+    """The values of the placeholders in the sentence."""
 
 
 def said(sentence: str, /, **values: object) -> str:
-    """A sentence with its values in its places.
+    """Fill the placeholders of a sentence.
 
     >>> said("this is `{name}`, as it was given.", name="mask")
     'this is `mask`, as it was given.'
@@ -29,12 +29,12 @@ def said(sentence: str, /, **values: object) -> str:
 
 
 def to_say(sentence: str, /) -> str:
-    """A sentence that is said later, when the values in its places are known."""
+    """Mark a sentence whose placeholders are filled later."""
     return sentence
 
 
 def first_said(ways: Iterable[Way], fits: Callable[[Callable[..., Any]], bool]) -> str:
-    """What the first way says that fits, or nothing."""
+    """Return the sentence of the first way that fits, or ""."""
     for says, how, values in ways:
         with suppress(Exception):  # it may make no sense for results or arguments of this kind
             if fits(how):
@@ -43,5 +43,5 @@ def first_said(ways: Iterable[Way], fits: Callable[[Callable[..., Any]], bool]) 
 
 
 def either(values: Iterable[str]) -> str:
-    """Values of which one will do."""
+    """Join values of which any one is accepted."""
     return reduce(lambda one, other: said("{one} or {other}", one=one, other=other), values)

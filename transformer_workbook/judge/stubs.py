@@ -1,4 +1,4 @@
-"""Stubs: whether a function is still what a reader begins with."""
+"""Stubs: whether a function is still unwritten."""
 
 import ast
 import inspect
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def is_stub(function: Callable[..., Any]) -> bool:
-    """Whether a function ends with `return None`, or cannot be read as one, such as a lambda.
+    """Tell whether a function ends with `return None`, or has no readable source, such as a lambda.
 
-    What ends otherwise, and still returns None, lacks a `return`.
+    A function that ends otherwise, and still returns None, lacks a `return`.
     """
     try:
         [node] = ast.parse(textwrap.dedent(inspect.getsource(function))).body

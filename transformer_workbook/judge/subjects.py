@@ -1,4 +1,4 @@
-"""A subject: what is asked of an answer, what is right, and the mistakes that are known."""
+"""A subject: the questions to an answer, the right results, and the known mistakes."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,38 +13,38 @@ from transformer_workbook.judge.trials import Trial
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """Questions to an answer, be it a function, a class or a module; and how it may be wrong."""
+    """Questions to an answer, which is a function, a class or a module; and its known mistakes."""
 
     ask: Sequence[Callable[[Any], Trial]]
-    """Each puts one question to an answer."""
+    """Each asks an answer one question."""
     want: Sequence[Callable[[], Any]]
-    """What is right, for each question."""
+    """The right result of each question."""
     mistakes: Sequence[Mistake]
     whole: bool = False
-    """Whether the numbers asked for are ids or places, which floats are not."""
+    """Whether the numbers asked for are ids or positions, which floats are not."""
     _known: dict[tuple[int, int], Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def right(self) -> list[Any]:
-        """The right answers."""
+        """Return the right results."""
         return [want() for want in self.want]
 
     def trials(self, answer: Any) -> Iterator[Trial]:
-        """What an answer does with every question, up to one with which it does not end."""
+        """Try an answer on every question, up to one on which it does not end."""
         for ask in self.ask:
             yield (trial := ask(answer))
             if trial.endless:
                 return
 
     def failing(self, answers: Sequence[Any]) -> list[int]:
-        """The questions to which these answers are wrong."""
+        """Return the questions to which these answers are wrong."""
         pairs = enumerate(zip(answers, self.right, strict=False))
         return [i for i, (got, want) in pairs if not equal(got, want, self.whole)]
 
     def named(self, answers: Sequence[Any], failing: Collection[int]) -> str:
-        """What is said of the first mistake that gives these answers to all questions, or nothing.
+        """Return the sentence of the first mistake that gives all these answers, or "".
 
-        Most mistakes differ from an answer where it is wrong, so that is looked at first.
+        Most mistakes differ from an answer where it is wrong, so those questions are tried first.
         """
         order = sorted(range(len(self.ask)), key=lambda i: i not in failing)
         for number, mistake in enumerate(self.mistakes):
@@ -53,7 +53,7 @@ class Subject:
         return ""
 
     def of_mistake(self, number: int) -> Iterable[Any]:
-        """What a mistake gives to all questions, one after the other: most are not needed."""
+        """Iterate over the results of a mistake for all questions: most are not needed."""
         return Remembered(lambda: (self._of(number, i) for i in range(len(self.ask))))
 
     def _of(self, number: int, question: int) -> Any:

@@ -1,4 +1,4 @@
-"""Surroundings: what a function reads outside itself is copied for it, and put back afterwards."""
+"""Surroundings: data that a function reads outside itself is copied, and restored afterwards."""
 
 import contextlib
 from collections import deque
@@ -15,24 +15,24 @@ from transformer_workbook.judge.copying import copied
 
 DATA = (Tensor, nn.Module, np.ndarray, list, dict, set, deque, tuple)
 MISSING = object()
-"""What stands under a name that nothing has."""
+"""The value of a name that does not exist."""
 
 
 class Place(NamedTuple):
-    """Where something stands that a function reads."""
+    """A variable or default that a function reads."""
 
     holder: Any
     name: str
     value: Any
     put: Callable[[Any], None]
-    """Let something else stand there."""
+    """Replace its value."""
 
 
 @contextlib.contextmanager
 def surroundings_put_back(function: Callable[..., Any]) -> Iterator[dict[str, tuple[Any, Any]]]:
-    """Inside, a function reads copies of the data around it; here is each beside its original.
+    """Let a function read copies of the data around it inside; yield each copy with its original.
 
-    So do the functions and classes of the same notebook that it uses.
+    This includes the functions and classes of the same notebook that it uses.
 
     >>> seen = []
     >>> note = lambda x: seen.append(x)
@@ -48,7 +48,7 @@ def surroundings_put_back(function: Callable[..., Any]) -> Iterator[dict[str, tu
         for place in _outside(function, home, set()):
             afterwards.callback(place.put, place.value)
             if isinstance(place.value, DATA):
-                with contextlib.suppress(Exception):  # a tensor with a history has no copy
+                with contextlib.suppress(Exception):  # a tensor with a history cannot be copied
                     place.put(copy := copied(place.value, known))
                     if equal(copy, place.value):
                         copies[place.name] = copy, place.value
@@ -56,8 +56,8 @@ def surroundings_put_back(function: Callable[..., Any]) -> Iterator[dict[str, tu
 
 
 def _outside(part: Any, home: str | None, seen: set[Any]) -> Iterator[Place]:
-    """The places that a function reads, or a class or a partial, if they are at home there."""
-    part = getattr(part, "__func__", part)  # of a method
+    """Iterate over the data that a function, a class or a partial reads, if it is defined there."""
+    part = getattr(part, "__func__", part)  # for a method
     if isinstance(part, partial):
         given, state = (part.args, part.keywords), getattr(part, "__setstate__")  # noqa: B009
         yield Place(part, "partial", given, lambda x: state((part.func, *x, part.__dict__)))
@@ -77,12 +77,12 @@ def _outside(part: Any, home: str | None, seen: set[Any]) -> Iterator[Place]:
 
 
 def _places(function: FunctionType) -> Iterator[Place]:
-    """The globals that a function names, what it closes over, and its defaults."""
+    """Iterate over the globals of a function, its closure, and its defaults."""
     world = function.__globals__
     for name in sorted(_names(function.__code__)):
         yield Place(world, name, world.get(name, MISSING), partial(_put, world, name))
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):  # nothing stands in it yet
+        with contextlib.suppress(ValueError):  # an empty cell
             yield Place(cell, name, cell.cell_contents, partial(setattr, cell, "cell_contents"))
     for name in ("__defaults__", "__kwdefaults__"):
         yield Place(function, name, getattr(function, name), partial(setattr, function, name))
@@ -96,6 +96,6 @@ def _put(world: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _names(code: CodeType) -> set[str]:
-    """The names that a piece of code, and the code inside it, may read outside."""
+    """Return the names that a piece of code, and the code inside it, may read outside."""
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*map(_names, inner))

@@ -1,4 +1,4 @@
-"""Tasks: what a reader is asked, and the verdict on an answer."""
+"""Tasks: a question to a reader, and the verdict on an answer."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from transformer_workbook.judge.progress import note_progress
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What a check found; it shows itself, and can be read by a program."""
+    """The result of a check; it displays itself, and can be read by a program."""
 
     state: str  # "not attempted", "right" or "wrong"
     mistake: str = ""  # why it is wrong, as a sentence
 
     @property
     def passed(self) -> bool:
-        """Whether the answer is right."""
+        """Tell whether the answer is right."""
         return self.state == "right"
 
     def __repr__(self) -> str:
@@ -30,17 +30,17 @@ class Verdict:
 
 
 class Task:
-    """What a reader is asked: called with an answer, it gives a verdict and notes it.
+    """A question to a reader: called with an answer, it returns a verdict and stores it.
 
-    The note is written in a notebook only, beside it. ``check`` judges and writes nothing.
+    It is stored only in a notebook, beside it. ``check`` judges without storing.
     """
 
     statement: str
-    """What is asked, in one line."""
+    """The statement, in one line."""
     name: str
 
     def __call__(self, answer: Any) -> Verdict:
-        """Judge an answer and remember the verdict."""
+        """Judge an answer and store the verdict."""
         verdict = self.check(answer)
         if verdict.state != "not attempted":
             note_progress(self.name, verdict.state)
@@ -52,7 +52,7 @@ class Task:
 
 
 class Cases(Sequence[tuple[Any, ...]]):
-    """Arguments to try. Whoever takes one out gets a copy."""
+    """Arguments to try. Taking one out makes a copy."""
 
     def __init__(self, cases: Iterable[tuple[Any, ...]]) -> None:
         self._cases = tuple(cases)

@@ -34,22 +34,22 @@ NOT_THE_READERS = (
 
 
 MOST = 20_000
-"""Characters that are kept of what a function prints, or of what an exception says."""
+"""Maximum number of characters kept of a function's output, or of an exception."""
 
 IN_PLACE = said("it changes its arguments in place; return a new result")
 
 
 class Printed(io.StringIO):
-    """What a function prints, as far as somebody would read it."""
+    """Captures what a function prints, up to a limit."""
 
     def write(self, text: str) -> int:
-        """Keep a text, if there is room; nothing is said of what is left out."""
+        """Keep a text, if there is room; the rest is dropped silently."""
         super().write(text[: max(0, MOST - self.tell())])
         return len(text)
 
 
 class Unfit(ValueError):
-    """What was written cannot be put to a case; the message says why, and is told as it is."""
+    """The answer cannot be called on a case; the message says why, and is shown unchanged."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ def attempt(
     seconds: float = SECONDS,
     ask: Callable[..., Any] | None = None,
 ) -> Trial:
-    """Call a function with copies of the arguments, and tell whatever it does.
+    """Call a function with copies of the arguments, and report whatever it does.
 
-    ``ask(function, *arguments)`` is called instead where it is given.
-    The data that it reads outside itself are copied too, the random generators are put back, and
-    what it prints is caught. Only an interruption from the keyboard goes through.
+    ``ask(function, *arguments)`` is called instead if it is given.
+    The data that it reads outside itself are copied, the random generators are restored, and
+    its output is captured. Only an interruption from the keyboard passes through.
     """
     given, printed = copied(case), Printed()
     copies: dict[str, tuple[Any, Any]] = {}
@@ -95,7 +95,7 @@ def attempt(
         return Trial(Failure(sentence), printed.getvalue(), endless=True)
     except Unfit as error:
         result = Failure(str(error))
-    except BaseException as error:  # whatever a reader's code may raise, even SystemExit
+    except BaseException as error:  # a reader's code may raise anything, even SystemExit
         result = Failure(_tell(error), _place(error))
     else:
         if not equal(given, case):
@@ -107,7 +107,7 @@ def attempt(
 def calculate(
     function: Callable[..., Any], case: tuple[Any, ...], ask: Callable[..., Any] | None = None
 ) -> Any:
-    """What one of our own functions gives in a case that may make no sense, or a Failure."""
+    """Call one of our own functions on a case; return a Failure if it raises."""
     try:
         with settings_put_back():
             return within(1.0, lambda: ask(function, *case) if ask else function(*case))
@@ -116,16 +116,16 @@ def calculate(
 
 
 def _precision(given: tuple[Any, ...]) -> torch.dtype:
-    """The type of the numbers given: what a reader makes without naming one fits them."""
+    """Return the precision of the arguments: new tensors of a reader without a type fit them."""
     floats = (x.dtype for x in given if isinstance(x, torch.Tensor) and x.is_floating_point())
     return next(floats, torch.float64)
 
 
 @contextlib.contextmanager
 def settings_put_back(precision: torch.dtype = torch.float64) -> Iterator[None]:
-    """Leave the random numbers of Python, NumPy and PyTorch as they were, and its settings.
+    """Restore the random generators of Python, NumPy and PyTorch, and PyTorch's settings.
 
-    Inside, new tensors have this precision: what is drawn does not depend on a notebook's own.
+    Inside, new tensors have this precision: random numbers do not depend on a notebook's own.
     """
     state, own = random.getstate(), torch.get_default_dtype()
     of_numpy = np.random.get_state()  # noqa: NPY002  (a reader may use it)
@@ -145,14 +145,14 @@ def settings_put_back(precision: torch.dtype = torch.float64) -> Iterator[None]:
 def _tell(error: BaseException) -> str:
     try:
         message = str(error)[:MOST].strip().partition("\n")[0]
-    except Exception:  # a reader's exception may raise too
+    except Exception:  # a reader's exception may raise as well
         message = ""
     name = type(error).__name__
     return said("it raises {error}", error=f"{name}: {message}" if message else name)
 
 
 def _place(error: BaseException) -> str:
-    """The last line of the reader's own code on the way to an exception."""
+    """Find the last line of the reader's own code in a traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if _is_readers(Path(frame.filename))]
     if not own:

@@ -1,8 +1,9 @@
-"""What the notebooks draw, show and train with.
+"""What the notebooks use to draw, to show and to train.
 
 Import from here: ``from transformer_workbook.notebook import ToyTask, table``.
 """
 
+from transformer_workbook.notebook.comparisons import compare, comparisons
 from transformer_workbook.notebook.experiments import (
     BINS,
     ToyTask,
@@ -27,7 +28,6 @@ from transformer_workbook.notebook.intervals import (
     mean_interval,
     paired_difference,
     share_interval,
-    verdict,
 )
 from transformer_workbook.notebook.listing import show_source
 from transformer_workbook.notebook.of_torch import differs_from_torch
@@ -42,6 +42,8 @@ __all__ = [
     "arrow",
     "attention_explorer",
     "box",
+    "compare",
+    "comparisons",
     "difference",
     "differs_from_torch",
     "drawn_in_float64",
@@ -58,5 +60,4 @@ __all__ = [
     "train_briefly",
     "train_once",
     "use_course_style",
-    "verdict",
 ]

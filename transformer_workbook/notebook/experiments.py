@@ -31,7 +31,7 @@ Model = TypeVar("Model", bound=torch.nn.Module)
 T = TypeVar("T")
 
 EDGES = (4, 7, 10, 13, 16, 19)
-"""Where the bins of sentence length begin that the book uses: 4 to 6 morphemes, 7 to 9, …"""
+"""The lower ends of the book's bins of sentence length: 4 to 6 morphemes, 7 to 9, …"""
 
 BINS = tuple(f"{low}–{high - 1}" for low, high in pairwise(EDGES))
 """The same bins as labels: 4–6, 7–9, …"""
@@ -39,9 +39,9 @@ BINS = tuple(f"{low}–{high - 1}" for low, high in pairwise(EDGES))
 
 @contextmanager
 def drawn_in_float64() -> Iterator[None]:
-    """Inside the block, the weights of new models are in float64, and *drawn* so.
+    """Draw the weights of new models in float64 inside the block, and keep them so.
 
-    Drawn in float32, they would be rounded differently by other processors, and training would
+    Drawn in float32, they would be rounded differently by other CPUs, and training would
     enlarge the difference until figures change.
 
     >>> with drawn_in_float64():
@@ -57,13 +57,13 @@ def drawn_in_float64() -> Iterator[None]:
 
 
 def texts(pairs: Sequence[Pair]) -> list[TextPair]:
-    """Sentence pairs of the grammar as texts, words and morphemes between spaces."""
+    """Convert sentence pairs of the grammar to texts, with spaces between words and morphemes."""
     return [(" ".join(pair.src), " ".join(pair.tgt)) for pair in pairs]
 
 
 @dataclass(frozen=True)
 class ToyTask:
-    """English to Korean on the toy corpus: its sentence pairs, and the numbers of their words."""
+    """English to Korean on the toy corpus: its sentence pairs and both vocabularies."""
 
     pairs: dict[str, list[Pair]]
     vocabularies: Vocabularies
@@ -75,29 +75,29 @@ class ToyTask:
 
     @classmethod
     def make(cls) -> "ToyTask":
-        """The task of the book: the corpus as :func:`toy_corpus` makes it."""
+        """Make the task of the book, with the default corpus of :func:`toy_corpus`."""
         return cls.of(toy_corpus())
 
     def build(
         self, model: Callable[..., Model], config: Callable[..., Any], seed: int = 0, **choices: Any
     ) -> Model:
-        """A new model for the task, in float64, with the random weights of that seed."""
+        """Build a new model for the task, in float64, with the initial weights of that seed."""
         with drawn_in_float64():
             torch.manual_seed(seed)
             return model(config(*map(len, self.vocabularies), **choices))
 
     @property
     def src_vocabulary(self) -> Vocabulary:
-        """The English words."""
+        """Return the vocabulary of English words."""
         return self.vocabularies.src
 
     @property
     def tgt_vocabulary(self) -> Vocabulary:
-        """The Korean morphemes."""
+        """Return the vocabulary of Korean morphemes."""
         return self.vocabularies.tgt
 
     def examples(self, split: str) -> list[Example]:
-        """The pairs of a split as ids.
+        """Return the pairs of a split as ids.
 
         Raises:
             InputError: if there is no such split.
@@ -115,10 +115,10 @@ def train_briefly(
     seed: int = 0,
     batch_tokens: int = 512,
 ) -> list[float]:
-    """Train a small model as the chapters do; give the loss per token at every step.
+    """Train a small model as the chapters do; return the loss per token at every step.
 
-    Adam with a linear decay to 0 over all steps. Its ε of 1e-6 is larger than usual: with it, and
-    in float64, the same training gives the same figures on other machines.
+    It uses Adam with a linear decay to 0 over all steps. Its ε of 1e-6 is larger than usual: with
+    it, and in float64, the same training gives the same figures on other machines.
 
     Raises:
         InputError: if the rate is not positive, or there are no steps or no examples.
@@ -132,18 +132,18 @@ def train_briefly(
 
 
 TRAINED = Path("records", "trained")
-"""Where a notebook finds what :func:`train_once` has kept."""
+"""The folder in which a notebook finds the stored results of :func:`train_once`."""
 
 ANEW = "TRAIN"
-"""The environment variable with which nothing that was kept is used."""
+"""The environment variable with which stored results are ignored."""
 
 
 def train_once(name: str, model: torch.nn.Module, train: Callable[[], T]) -> T:
-    """Train a model, if nobody has done so: else give it the weights that were kept.
+    """Train a model, unless its trained weights are stored: then load those.
 
-    They are kept in 32 bits, with what ``train`` returned, which JSON must be able to hold; another
+    They are stored in 32 bits, with what ``train`` returned, which must be JSON; another
     training needs another name. With the environment variable ``TRAIN``, or without the file, the
-    model is trained here.
+    model is trained.
 
     Returns:
         What ``train`` returned.
@@ -157,12 +157,12 @@ def train_once(name: str, model: torch.nn.Module, train: Callable[[], T]) -> T:
     weights = {name: tensor.float() for name, tensor in tensors_of(model).items()}
     if TRAINED.exists() and not path.exists():
         save_checkpoint(path, weights, {"returned": returned})
-    load_tensors(model, weights)  # rounded as those that are kept
+    load_tensors(model, weights)  # rounded like the stored ones
     return returned
 
 
 def exactly_right(model: Translator, examples: Sequence[Example]) -> list[bool]:
-    """For each example, whether greedy search gives its translation, token for token."""
+    """Tell for each example whether greedy search gives its translation, token for token."""
     found = translate_ids(model, [src for src, _ in examples])
     return [tokens == tgt for tokens, (_, tgt) in zip(found, examples, strict=True)]
 
@@ -170,9 +170,9 @@ def exactly_right(model: Translator, examples: Sequence[Example]) -> list[bool]:
 def share_by_length(
     right: Sequence[bool], examples: Sequence[Example], edges: Sequence[int] = EDGES
 ) -> list[float]:
-    """The share that is right among the examples of each bin of target lengths.
+    """Compute the share of right examples in each bin of target lengths.
 
-    Bin i holds the lengths from ``edges[i]`` up to, but not including, ``edges[i + 1]``.
+    Bin i has the lengths from ``edges[i]`` up to, but not including, ``edges[i + 1]``.
 
     >>> examples = [([5], [5]), ([5], [5, 6]), ([5], [5, 6, 7])]
     >>> share_by_length([True, False, True], examples, edges=(1, 3, 4))
@@ -182,7 +182,7 @@ def share_by_length(
         InputError: if a bin is empty, or if there are not as many verdicts as examples.
     """
     if len(right) != len(examples):
-        raise InputError(f"{len(right)} verdicts stand against {len(examples)} examples.")
+        raise InputError(f"there are {len(right)} verdicts for {len(examples)} examples.")
     shares = []
     for low, high in pairwise(edges):
         hits = [r for r, (_, tgt) in zip(right, examples, strict=True) if low <= len(tgt) < high]
@@ -193,7 +193,7 @@ def share_by_length(
 
 
 def spread(values: Sequence[float]) -> str:
-    """The mean of several runs, then the lowest and the highest, in per cent.
+    """Write the mean of several runs, then the lowest and the highest, in per cent.
 
     >>> spread([0.5, 0.75, 1.0])
     '75% (50–100%)'

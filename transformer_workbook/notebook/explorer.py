@@ -1,4 +1,4 @@
-"""Explorer: what every word attends to, as a figure that the reader can ask."""
+"""Explorer: an interactive figure of the weights with which every word attends."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -101,7 +101,7 @@ def attention_explorer(
 
 
 def _hundredths(weights: Float[Tensor, "_ _"]) -> list[list[int]]:
-    """Weights as they are printed: 0.93 is 93."""
+    """Round weights as they are printed: 0.93 is 93."""
     # A tie such as 1/8 is rounded up whatever its last bit says, which differs between machines.
     rounded: list[list[int]] = (100 * weights + 0.5 + 1e-4).int().tolist()
     return rounded
@@ -116,7 +116,7 @@ def _table(
     layer: str,
     title: str,
 ) -> str:
-    """The weights as a plain table, which needs neither scripts nor styles."""
+    """Write the weights as a plain table, which needs neither scripts nor styles."""
     corner = f"{sides[0]}\u00a0↓ {sides[1]}\u00a0→"
     header = "".join(f'<th scope="col">{escape(word)}</th>' for word in columns)
     lines = [
@@ -138,7 +138,7 @@ def _fragment(
     caption: str,
     sides: tuple[str, str],
 ) -> str:
-    """The tables with the style and the script that make a figure of them."""
+    """Join the tables with the style and the script that make a figure of them."""
     head = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     names = 'data-row="{}" data-column="{}"'.format(*map(escape, sides))
     grid = '<div class="grid" role="group" aria-label="attention weights" tabindex="0">'
@@ -155,7 +155,7 @@ def _fragment(
 
 
 def _asset(name: str) -> str:
-    """A file beside this module, without its comments and its indentation."""
+    """Read a file beside this module, without its comments and its indentation."""
     text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("/*", "//")))

@@ -1,4 +1,4 @@
-"""Figures: the one look that all plots of the book share."""
+"""Figures: the common style of all plots of the book."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -12,7 +12,7 @@ from torch import Tensor
 from annotated_transformer.errors import InputError
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
-"""Colours that readers with any colour vision can tell apart (Okabe and Ito 2008)."""
+"""Colours that readers with any colour vision can distinguish (Okabe and Ito 2008)."""
 
 
 def use_course_style() -> None:
@@ -53,11 +53,11 @@ def require_attention(
     columns: Sequence[str],
     gold: Collection[tuple[int, int]] = (),
 ) -> None:
-    """Refuse what is not one attention matrix, or one for each head, over these words.
+    """Refuse anything but one attention matrix, or one for each head, over these words.
 
     ``weights`` is (query, key) or (heads, query, key); there is a word in ``rows`` for each query
     and one in ``columns`` for each key. A query attends with weights that sum to 1, or with zeros
-    where it may attend to nothing. A gold link is (position in columns, position in rows).
+    if it may attend to no key. A gold link is (position in columns, position in rows).
 
     Raises:
         InputError: if the words, the weights or the links are not like this.

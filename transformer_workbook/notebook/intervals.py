@@ -1,7 +1,7 @@
-"""How sure a comparison is: intervals of means, of differences and of shares.
+"""The uncertainty of comparisons: intervals of means, of differences and of shares.
 
-The interval has the level that its caller asks for, 95 % unless told otherwise. Who makes several
-comparisons at once says how many, and each interval becomes wider, so that *all* of them hold
+The interval has the level that its caller asks for, by default 95 %. If several
+comparisons are made at once, their number widens each interval, so that *all* of them hold
 together at that level (Bonferroni).
 
 SciPy is imported where it is needed: only the book depends on it.
@@ -41,7 +41,7 @@ class Interval:
 
     @property
     def sign(self) -> int:
-        """1 if all of it is above 0, -1 if all of it is below, and 0 if 0 is inside.
+        """Return 1 if the interval is above 0, -1 if it is below, and 0 if it contains 0.
 
         >>> Interval(2.0, 1.0, 3.0).sign, Interval(2.0, -1.0, 5.0).sign
         (1, 0)
@@ -50,7 +50,7 @@ class Interval:
 
 
 def mean_interval(values: Sequence[float], comparisons: int = 1, level: float = LEVEL) -> Interval:
-    """The mean of independent runs, mean ± t · s/√n (Student 1908).
+    """Compute the mean of independent runs, mean ± t · s/√n (Student 1908).
 
     >>> print(mean_interval([88.0, 90.0, 91.0, 89.0, 92.0]))
     90.0 [88.0, 92.0]
@@ -59,7 +59,7 @@ def mean_interval(values: Sequence[float], comparisons: int = 1, level: float = 
         InputError: if there are fewer than two values.
     """
     if len(values) < 2:
-        raise InputError(f"{len(values)} value(s): an interval needs two runs at least.")
+        raise InputError(f"there are {len(values)} values: an interval needs at least two runs.")
     from scipy import stats
 
     joint = _joint(level, comparisons)
@@ -71,7 +71,7 @@ def mean_interval(values: Sequence[float], comparisons: int = 1, level: float = 
 def paired_difference(
     ours: Sequence[float], theirs: Sequence[float], comparisons: int = 1, level: float = LEVEL
 ) -> Interval:
-    """The mean of ours - theirs, run by run: both had the same seed, or the same data.
+    """Compute the mean of ours - theirs, run by run: both had the same seed, or the same data.
 
     >>> print(paired_difference([90.0, 92.0, 91.0], [88.0, 91.0, 88.0]))
     2.0 [-0.5, 4.5]
@@ -88,7 +88,7 @@ def paired_difference(
 def difference(
     ours: Sequence[float], theirs: Sequence[float], comparisons: int = 1, level: float = LEVEL
 ) -> Interval:
-    """The difference of the means of independent runs of unequal variance (Welch 1947).
+    """Compute the difference of the means of independent runs of unequal variance (Welch 1947).
 
     >>> print(difference([90.0, 92.0, 91.0], [80.0, 90.0, 70.0]))
     11.0 [-13.5, 35.5]
@@ -97,7 +97,7 @@ def difference(
         InputError: if a side has fewer than two values.
     """
     if min(len(ours), len(theirs)) < 2:
-        raise InputError(f"{len(ours)} and {len(theirs)} runs: two a side are needed at least.")
+        raise InputError(f"there are {len(ours)} and {len(theirs)} runs: each side needs two.")
     joint = _joint(level, comparisons)
     value = sum(ours) / len(ours) - sum(theirs) / len(theirs)
     if len(set(ours)) == len(set(theirs)) == 1:  # nothing varies: no degrees of freedom
@@ -115,7 +115,7 @@ def difference(
 def share_interval(
     successes: int, trials: int, comparisons: int = 1, level: float = LEVEL
 ) -> Interval:
-    """The share of successes in so many trials, with the interval of Wilson (1927).
+    """Compute the share of successes in that many trials, with the interval of Wilson (1927).
 
     >>> f"{share_interval(4, 6):.2f}"
     '0.67 [0.30, 0.90]'
@@ -132,25 +132,7 @@ def share_interval(
     return Interval(successes / trials, float(found.low), float(found.high))
 
 
-def verdict(ours: str, theirs: str, gain: Interval, unit: str = "", spec: str = ".1f") -> str:
-    """Say what an interval of ours - theirs shows, where more is better.
-
-    >>> verdict("GRU", "RNN", Interval(2.0, 1.0, 3.0), " points")
-    'GRU is ahead of RNN by 2.0 [1.0, 3.0] points'
-    >>> verdict("GRU", "RNN", Interval(-2.0, -3.0, -1.0), " points")
-    'RNN is ahead of GRU by 2.0 [1.0, 3.0] points'
-    >>> verdict("GRU", "RNN", Interval(2.0, -1.0, 5.0), " points")
-    'we see no difference between GRU and RNN: 2.0 [-1.0, 5.0] points'
-    """
-    if gain.sign < 0:
-        ours, theirs = theirs, ours
-        gain = Interval(-gain.value, -gain.high, -gain.low)
-    if gain.sign:
-        return f"{ours} is ahead of {theirs} by {gain:{spec}}{unit}"
-    return f"we see no difference between {ours} and {theirs}: {gain:{spec}}{unit}"
-
-
 def _joint(level: float, comparisons: int) -> float:
     if not 0 < level < 1 or comparisons < 1:
-        raise InputError(f"level={level} must lie in (0, 1), comparisons={comparisons} be ≥ 1.")
+        raise InputError(f"level={level} must be in (0, 1), comparisons={comparisons} at least 1.")
     return 1 - (1 - level) / comparisons

@@ -1,4 +1,4 @@
-"""Source code for a lesson: every line that runs, without the small print."""
+"""Source code for a lesson: every line that runs, without docstrings and annotations."""
 
 import ast
 import inspect
@@ -11,7 +11,7 @@ from textwrap import dedent
 from typing import Any
 
 WIDTH = 76
-"""How many characters fit beside each other on the page."""
+"""Maximum number of characters in a line of the page."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -29,9 +29,9 @@ def show_source(*things: Any) -> Any:
 
 
 def compact(source: str) -> str:
-    """Fold away docstrings, annotations of functions and remarks to type checkers; keep the rest.
+    """Remove docstrings, annotations of functions and comments for type checkers.
 
-    What is left does the same. Fields of a class keep their annotations: they say what it holds.
+    The rest does the same. Fields of a class keep their annotations: they tell what it stores.
 
     >>> print(compact('def double(x: float) -> float:\\n    "Twice x."\\n    return 2 * x  # sum'))
     def double(x):
@@ -62,7 +62,7 @@ def compact(source: str) -> str:
             for number, note in enumerate(notes):
                 if empty and number == 0:
                     cuts.append((place(note.lineno, note.col_offset), end(note), "pass"))
-                else:  # the whole line goes
+                else:  # the whole line is removed
                     cuts.append((starts[note.lineno - 1], end(note) + 1, ""))
         if isinstance(node, Function):
             begin = place(node.lineno, node.col_offset)
@@ -78,7 +78,7 @@ def compact(source: str) -> str:
 
 
 def _is_note(line: ast.stmt) -> bool:
-    """Whether a statement is a docstring: of what holds it, or of the name above it."""
+    """Tell whether a statement is a docstring: of what contains it, or of the name above it."""
     return (
         isinstance(line, ast.Expr)
         and isinstance(line.value, ast.Constant)
@@ -94,7 +94,7 @@ def _arguments(node: Function) -> list[ast.arg]:
 
 
 def _annotated(node: Function) -> Iterator[ast.AST]:
-    """Go through the parts of a signature: what may hold a colon before the last one."""
+    """Iterate over the parts of a signature that may contain a colon before the last one."""
     yield from _arguments(node)
     yield from (value for value in (*node.args.defaults, *node.args.kw_defaults) if value)
     if node.returns:
@@ -126,7 +126,7 @@ def _signature(node: Function, source: str) -> str:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Go through what a function holds, but not through the classes and functions in it."""
+    """Iterate over the statements of a function, but not of the classes and functions in it."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, ast.ClassDef | Function):
             yield child
@@ -134,7 +134,7 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _close_gaps(text: str) -> str:
-    """Take away the lines that a docstring has left, and remarks that only a type checker reads."""
+    """Remove the lines that a docstring has left, and comments that only a type checker reads."""
     text = re.sub(r"(?m)  # type: ignore(\[[\w, -]+\])?$", "", text)
     text = re.sub(r"(?m)(^ *(?:class|def|async def)\b.*:\n|^ *\):\n)\n+", r"\1", text)
     return text.strip("\n") + "\n"

@@ -19,10 +19,10 @@ def differs_from_torch(
     batch: Batch,
     additional_norm: bool = False,
 ) -> float:
-    """How far logits are from those of PyTorch's stacks, where no padding is predicted.
+    """Measure how far logits are from those of PyTorch's stacks, where no padding is predicted.
 
-    ``run(ours, src, tgt_in)`` gives the logits. PyTorch's stacks end with an additional norm, which
-    a post-norm model does not have; it is left out if it is not asked for.
+    ``run(ours, src, tgt_in)`` computes the logits. PyTorch's stacks end with an additional norm,
+    which a post-norm model does not have; it is left out if it is not asked for.
     """
     theirs = _of_torch(ours, additional_norm)
     masks = {  # in theirs, True is hidden

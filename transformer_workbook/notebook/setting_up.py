@@ -1,4 +1,4 @@
-"""Notebooks: what the first cell of every chapter does."""
+"""Notebooks: the set-up in the first cell of every chapter."""
 
 import os
 
@@ -8,13 +8,13 @@ from annotated_transformer.errors import InputError
 from transformer_workbook.notebook.figures import use_course_style
 
 THREADS = "ANNOTATED_TRANSFORMER_THREADS"
-"""The environment variable that says how many threads a notebook may use."""
+"""The environment variable with the number of threads that a notebook may use."""
 
 
 def set_up_notebook() -> None:
-    """Draw in the style of the course, print three decimals, and use one thread or ``THREADS``.
+    """Set the style of the course, print three decimals, and use one thread or ``THREADS``.
 
-    The stored outputs also come out with two (``make portability``); one is enough for the small
+    The stored outputs are the same with two (``make portability``); one is enough for the small
     models, and lets the tests run two notebooks at once.
 
     Raises:

@@ -16,7 +16,7 @@ def table(
 ) -> Any:
     """Show a matrix, a vector (as one row), a list of dictionaries or a data frame.
 
-    Numbers that are not whole have ``decimals`` decimals. What has no names shows none.
+    Numbers that are not integers have ``decimals`` decimals. What has no names shows none.
     pandas and IPython come with ``pip install annotated-transformer[book]``. They are imported
     here, so that the package itself does not need them.
 
@@ -34,7 +34,7 @@ def table(
     for axis, names in (("index", rows), ("columns", columns)):
         size = len(getattr(frame, axis))
         if names is not None and len(names) != size:
-            raise InputError(f"there are {len(names)} names for the {axis}, it has {size} places.")
+            raise InputError(f"{axis}: {len(names)} names are given for {size} entries.")
         if names is not None:
             setattr(frame, axis, pd.Index(list(names)))
     unnamed = [isinstance(part, pd.RangeIndex) for part in (frame.index, frame.columns)]

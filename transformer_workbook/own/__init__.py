@@ -1,8 +1,8 @@
-"""A package of one's own: empty to begin with, made from this package, and checked step by step.
+"""The reader's own package: made as an empty copy of this package, and checked step by step.
 
-Import from here. Inside, each upon those before: ``teaching`` (which modules a reader writes),
-``definitions`` (what a module consists of), ``skeleton`` (their empty source), ``checks`` (what
-they are asked), ``loading`` (their code in the place of ours), ``judging`` (which mistake it is),
+Import from here. Each module uses only those before it: ``teaching`` (what a reader writes),
+``definitions`` (what a module consists of), ``skeleton`` (their empty source), ``checks`` (the
+questions to them), ``loading`` (their code in place of ours), ``judging`` (which mistake it is),
 ``placing`` (in which function), ``bench`` (another process for all this), ``report``, ``showing``
 (a question as a program), ``using`` (their code in our programs).
 """

@@ -22,25 +22,25 @@ from transformer_workbook.own.loading import file_of, stand_in
 from transformer_workbook.own.placing import placed
 
 PATIENCE = 60.0
-"""After so many seconds without a word the other process is stopped."""
+"""Seconds without output after which the other process is stopped."""
 
 PROGRAM = "import sys; from transformer_workbook.own.bench import serve; serve(sys.argv[1:])"
 
 END = False
-"""The last word of the other process."""
+"""Marks the end of the other process's output."""
 
 LONGEST = 10**6
-"""Bytes of a line that the other process says: what has more is none of ours."""
+"""Bytes of a line from the other process: a longer one is not ours."""
 
 
 def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -> list[Finding]:
-    """What is said of every subject of these modules, in their order.
+    """Judge every subject of these modules, in their order.
 
-    Whatever the reader's code does, it does it in another process: it may end that process, print
-    what it likes, or compute without an end.
+    The reader's code runs in another process: it may end that process, print
+    anything, or compute without end.
 
     Raises:
-        InputError: if the folder is not that of a package of one's own.
+        InputError: if the folder is not that of a reader's package.
     """
     for module in modules:
         file_of(folder, module)
@@ -50,11 +50,11 @@ def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -
         loaded: str | None = ""
         for told in _told(folder, left, patience):
             if isinstance(told, Finding):
-                found[told.module, told.subject] = told  # once more where its place was found
+                found[told.module, told.subject] = told  # again when its place was found
             else:
                 loaded = told
         left = [pair for pair in left if pair not in found]
-        if left and loaded is not None:  # the process ended too early, at the first that is left
+        if left and loaded is not None:  # the process ended too early, at the first one left
             hung, first = left[0]
             place = "" if hung == loaded else f"{hung}.py"
             for pair in [pair for pair in left if pair[0] == hung]:
@@ -64,17 +64,17 @@ def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -
     return list(found.values())
 
 
-STOPPED = "the check ended here: this code does not come to an end, or ends the whole process."
+STOPPED = "the check ended here: this code does not finish, or ends the whole process."
 
 
 def _told(
     folder: Path, left: list[tuple[str, str]], patience: float
 ) -> Iterator[Finding | str | None]:
-    """What a process says until it ends, or says nothing for too long.
+    """Iterate over the entries of a process until it ends, or is silent for too long.
 
-    A finding; the name of a module that has been loaded; or None when it is judged.
+    An entry is a finding; the name of a module that has been loaded; or None when it is judged.
     """
-    # A folder of the reader's is the first place where Python looks for modules with -c: not here.
+    # With -c, Python looks for modules in the current folder first: not in the reader's here.
     environment = os.environ | {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     mark = uuid4().hex  # the reader's code may write anything to any descriptor
@@ -88,29 +88,29 @@ def _told(
         start_new_session=True,
     )
     lines: Queue[Any] = Queue()
-    # Not waited for: a process that the reader's code has begun may keep the pipe for ever.
+    # Not waited for: a process that the reader's code has started may keep the pipe open.
     Thread(target=_listen, args=(process.stdout, mark.encode(), lines), daemon=True).start()
     try:
         if _next(lines, 10 * PATIENCE) is END:
-            raise InputError("the process that checks could not be started: is memory short?")
+            raise InputError("the checking process could not be started: is memory short?")
         while (told := _next(lines, patience)) is not END:
             yield Finding(**told) if isinstance(told, dict) else told
     finally:
         if hasattr(os, "killpg"):
-            with suppress(PermissionError):  # macOS says so where all of them have ended
-                os.killpg(process.pid, signal.SIGKILL)  # with all that it has begun
+            with suppress(PermissionError):  # raised by macOS where all of them have ended
+                os.killpg(process.pid, signal.SIGKILL)  # with all processes that it started
         process.kill()
         process.wait()
 
 
 def _listen(pipe: Any, mark: bytes, lines: "Queue[Any]") -> None:
-    """Hand on what the other process says, and `END` when it says no more."""
+    """Forward the output of the other process, and `END` when it is closed."""
     with pipe:
         rest = b""
         while got := pipe.read(LONGEST):
             *whole, rest = (rest + got).split(b"\n")
             for line in whole:
-                with suppress(ValueError):  # a long one, into which another thread has written
+                with suppress(ValueError):  # a line into which another thread has written
                     if line.startswith(mark):
                         lines.put(json.loads(line.removeprefix(mark)))
             rest = rest[:LONGEST]
@@ -125,11 +125,11 @@ def _next(lines: "Queue[Any]", patience: float) -> Any:
 
 
 def serve(arguments: list[str]) -> None:
-    """Judge what is named after the folder, and print what is found, as soon as it is."""
+    """Judge the modules named after the folder, and print each finding at once."""
     told = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the reader's code prints goes nowhere
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the output of the reader's code is dropped
 
-    # Absolute: the reader's code may change where this process stands.
+    # Absolute: the reader's code may change the current folder.
     folder, subjects, mark = Path(arguments[0]).resolve(), json.loads(arguments[1]), arguments[2]
 
     def tell(entry: Any) -> None:

@@ -1,4 +1,4 @@
-"""Definitions: what a module consists of, by name, and how two sources differ in it."""
+"""Definitions: what a module defines, by name, and how two sources differ."""
 
 import ast
 from collections.abc import Iterator
@@ -13,18 +13,18 @@ SOURCES = Path(annotated_transformer.__file__).parent
 
 
 def source_of(module: str) -> str:
-    """The source of a module of ours."""
+    """Return the source of a module of ours."""
     return (SOURCES / f"{module}.py").read_text(encoding="utf-8")
 
 
 @cache
 def ours(module: str) -> dict[str, Definition]:
-    """What a module of ours consists of."""
+    """Return the definitions of a module of ours."""
     return dict(definitions(ast.parse(source_of(module))))
 
 
 def definitions(tree: ast.Module) -> Iterator[tuple[str, Definition]]:
-    """Functions, constants and methods by name; then classes, which are changed as a whole last."""
+    """Iterate over functions, constants and methods by name; then over classes as a whole."""
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     others = (node for node in tree.body if isinstance(node, Definition) and node not in classes)
     yield from ((name_of(node), node) for node in others)
@@ -35,18 +35,18 @@ def definitions(tree: ast.Module) -> Iterator[tuple[str, Definition]]:
 
 
 def name_of(node: ast.AST) -> str:
-    """What a statement defines, if it is one name."""
+    """Return the name that a statement defines, if it is only one."""
     targets = getattr(node, "targets", [getattr(node, "target", node)])
     return str(getattr(targets[0], "id", getattr(node, "name", "")))
 
 
 def is_private(name: str) -> bool:
-    """Whether this is for a module or a class alone: another need not have it."""
+    """Tell whether a name is for its module or class alone: another need not have it."""
     return name.split(".")[-1].startswith("_") and not name.endswith("__")
 
 
 def differing(tree: ast.Module, module: str) -> Iterator[str]:
-    """The names of ours that a module of the reader's defines otherwise, or not at all."""
+    """Iterate over the names of ours that a reader's module defines differently, or not at all."""
     theirs = dict(definitions(tree))
     for name, node in ours(module).items():
         if ast.dump(theirs[name]) != ast.dump(node) if name in theirs else not is_private(name):

@@ -1,4 +1,4 @@
-"""Judging: what a module of the reader's is, right, not written or wrong, and in which way."""
+"""Judging: whether a reader's module is right, not written or wrong, and which mistake it has."""
 
 import ast
 import linecache
@@ -31,12 +31,12 @@ SECONDS = 5.0
 NOT_WRITTEN = "it raises NotImplementedError"
 
 SLIPS = Path(__file__).with_name("slips.toml")
-"""What readers often get wrong, by module, as changes of our source."""
+"""Common mistakes, by module, as changes of our source."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is said of a function or a class of the reader's."""
+    """The verdict on a function or a class of the reader's."""
 
     module: str
     subject: str
@@ -44,41 +44,41 @@ class Finding:
     """``right``, ``not written`` or ``wrong``."""
     sentence: str = ""
     question: int = 0
-    """The number of the first question, among all about the subject, that is not answered right."""
+    """The number of the first question, among all about the subject, that is answered wrong."""
     named: bool = False
     """Whether the sentence names the mistake, instead of showing an answer."""
     place: str = ""
     """The function in which the mistake is, where that is known."""
     depends: bool = False
-    """Whether the mistake is told of another subject."""
+    """Whether the mistake is reported for another subject."""
 
 
 def subjects_of(module: str) -> list[str]:
-    """The functions and classes of a module that are judged."""
+    """Return the functions and classes of a module that are judged."""
     return list(dict.fromkeys(check.subject for check in CHECKS[module]))
 
 
 def loaded(folder: Path, module: str) -> ModuleType | Failure:
-    """The module of the reader's, or why there is none."""
+    """Load a module of the reader's, or return why it cannot be loaded."""
     file = file_of(folder, module)
     try:
         source = file.read_bytes()
     except OSError as error:
         return Failure(f"it cannot be read: {error}")
-    linecache.checkcache(str(file))  # it may have been told of before
+    linecache.checkcache(str(file))  # it may have been read before
     return attempt(lambda: run_source(source, PACKAGE, module, str(file)), (), SECONDS).result
 
 
 def checks_of(module: str, subject: str) -> list[Check]:
-    """What is asked about a subject; the questions come in an order of size."""
+    """Return the questions about a subject, in order of size."""
     return [check for check in CHECKS[module] if check.subject == subject]
 
 
 @cache
 def subject_of(module: str, subject: str, place: str = "") -> Subject:
-    """The questions about a function or a class, and the mistakes of its module.
+    """Return the questions about a function or a class, and the mistakes of its module.
 
-    Where the place of a mistake is known, those there come first, and those nearby.
+    If the place of a mistake is known, mistakes there come first, then those nearby.
     """
     checks = checks_of(module, subject)
     known = mistakes(module)
@@ -90,7 +90,7 @@ def subject_of(module: str, subject: str, place: str = "") -> Subject:
 
 
 def _distance(places: Collection[str], place: str) -> int:
-    """0 for the same function, 1 for the same class and for a helper, 2 for others."""
+    """Return 0 for the same function, 1 for the same class or a helper, 2 for others."""
     if not place or place in places:
         return 0
     near = (
@@ -101,7 +101,7 @@ def _distance(places: Collection[str], place: str) -> int:
 
 @cache
 def mistakes(module: str) -> dict[Mistake, tuple[str, ...]]:
-    """What readers often get wrong in a module: ours, with a change; and where the change is."""
+    """Return the common mistakes in a module: ours, with a change; and where the change is."""
     sources = [changed(source_of(module), row["change"]) for row in table(SLIPS)[module]]
     return {
         Mistake(row["says"], run_source(source, PACKAGE, module, f"<{module}>")): (
@@ -112,10 +112,10 @@ def mistakes(module: str) -> dict[Mistake, tuple[str, ...]]:
 
 
 def judged(theirs: ModuleType | Failure, module: str, subject: str, place: str = "") -> Finding:
-    """Say of one subject of a module what it is, and of a mistake of which the place is known.
+    """Judge one subject of a module; the place of its mistake may be known.
 
     A mistake is named if simulating it gives the reader's answers to all questions about the
-    subject; otherwise the first answer that is wrong is shown, which is that of the smallest.
+    subject; otherwise the first wrong answer is shown, which is the one of the smallest question.
     """
     if isinstance(theirs, Failure):
         sentence = f"it cannot be used: {theirs.sentence}"
@@ -141,14 +141,14 @@ def judged(theirs: ModuleType | Failure, module: str, subject: str, place: str =
 
 
 def _is_not_written(given: Failure) -> bool:
-    """Whether it is the reader's code that raises this; PyTorch does for types it does not know."""
+    """Tell whether the reader's code raises this; PyTorch also does, for types it does not know."""
     return given.error.partition(": ")[0] == NOT_WRITTEN and bool(
         re.search(r"\braise\b", given.place)
     )
 
 
 def asked(check: Check, module: ModuleType, seconds: float | None = None) -> Trial:
-    """What a module answers to a question, or a Failure. The question stays as it is."""
+    """Ask a module a question; return its answer or a Failure. The question is not changed."""
 
     def ask() -> Any:
         torch.manual_seed(0)
@@ -162,7 +162,7 @@ def asked(check: Check, module: ModuleType, seconds: float | None = None) -> Tri
     for given, kept in zip(inputs, before, strict=True):
         if isinstance(given, Tensor):
             given.data = kept
-            if given.requires_grad:  # as what a parameter was added to does
+            if given.requires_grad:  # as the sum with a parameter does
                 given.detach_()
         else:
             given[:] = kept
@@ -171,5 +171,5 @@ def asked(check: Check, module: ModuleType, seconds: float | None = None) -> Tri
 
 @cache
 def wanted(check: Check) -> Any:
-    """The right answer to a question."""
+    """Return the right answer to a question."""
     return attempt(check.want, (), 1e6).result

@@ -1,4 +1,4 @@
-"""Loading: a module of the reader's in the place of ours, or beside it."""
+"""Loading: a module of the reader's in place of ours, or beside it."""
 
 import sys
 from collections.abc import Collection, Mapping
@@ -14,21 +14,20 @@ OURS = "annotated_transformer"
 
 
 def file_of(folder: Path, module: str) -> Path:
-    """Where a module of the reader's stands.
+    """Return the file of a module of the reader's.
 
     Raises:
         InputError: if the folder is not one that ``start`` wrote.
     """
     if not (folder / PACKAGE).is_dir():
         raise InputError(
-            f"{folder} has no folder {PACKAGE}: begin one with "
-            "'annotated-transformer start FOLDER'."
+            f"{folder} has no folder {PACKAGE}: make one with 'annotated-transformer start FOLDER'."
         )
     return folder / PACKAGE / f"{module}.py"
 
 
 def stand_in(folder: Path) -> None:
-    """Let our modules stand in for all of the reader's; further files of theirs are found."""
+    """Let our modules replace all of the reader's; their additional files can be imported."""
     package = ModuleType(PACKAGE)
     package.__path__ = [str((folder / PACKAGE).resolve())]
     sys.modules[PACKAGE] = package
@@ -37,7 +36,7 @@ def stand_in(folder: Path) -> None:
 
 
 def alone(folder: str | Path, module: str) -> ModuleType:
-    """A module of the reader's, with ours in the place of all others."""
+    """Load a module of the reader's, with ours in place of all others."""
     file = file_of(Path(folder), module)
     stand_in(Path(folder))
     return run_source(file.read_bytes(), PACKAGE, module, str(file))
@@ -50,9 +49,9 @@ def run_source(
     file: str,
     known: Mapping[str, Any] = MappingProxyType({}),
 ) -> ModuleType:
-    """Run a source as the module of that name; it is one until another takes its place.
+    """Run a source as the module of that name; it is one until another replaces it.
 
-    ``known`` are names that it has before it begins.
+    ``known`` are the names that it has at the start.
     """
     made = ModuleType(f"{package}.{module}")
     made.__dict__.update(known)
@@ -73,9 +72,9 @@ def run_source(
 
 
 def take_in(folder: Path, theirs: Collection[str]) -> None:
-    """Import all of our package anew, with some modules of the reader's in the place of ours.
+    """Import our whole package again, with some modules of the reader's in place of ours.
 
-    Whoever holds anything of our package from before holds what is no longer used.
+    References to the package from before are to the old modules.
     """
     for name in [name for name in sys.modules if name.partition(".")[0] in (OURS, PACKAGE)]:
         if name != OURS:
@@ -84,7 +83,7 @@ def take_in(folder: Path, theirs: Collection[str]) -> None:
     package = ModuleType(PACKAGE)
     package.__path__ = [place]
     sys.modules[PACKAGE] = package
-    sys.modules[OURS].__path__.append(place)  # for further files, which a module of theirs imports
+    sys.modules[OURS].__path__.append(place)  # for additional files that their modules import
     for module in WRITTEN:
         if module in theirs:
             file = file_of(folder, module)

@@ -1,7 +1,7 @@
-"""Mending: which small change of the reader's own code would make it right.
+"""Mending: find a small change of the reader's code that would make it right.
 
-What no catalogue knows is found like this: where the mistake stands, one operator, name or number
-after the other is changed, until all answers are right. The place is told, not the change.
+It finds what no catalogue has: at the place of the mistake, one operator, name or number
+after the other is changed, until all answers are right. The place is reported, not the change.
 """
 
 import ast
@@ -20,12 +20,12 @@ MORE = to_say("a part of this should not be there.")
 OPERATOR = to_say("another operator belongs here.")
 NUMBER = to_say("another number belongs here.")
 NAME = to_say("another name belongs here.")
-ORDER = to_say("the order of the parts is another one.")
+ORDER = to_say("the parts belong in another order.")
 SIGN = to_say("a sign, a ~ or a not is missing here.")
 LESS = to_say("something is missing here.")
 LINE = to_say("this line should not be there.")
 KINDS = OPPOSITE, MORE, OPERATOR, NUMBER, NAME, ORDER, SIGN, LESS, LINE
-"""In which order they are tried."""
+"""The order in which they are tried."""
 
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult,
@@ -35,27 +35,27 @@ ALIKE = (
     "tanh sigmoid relu", "repeat_interleave repeat", "squeeze unsqueeze", "zeros ones",
     "new_zeros new_ones", "tril triu",
 )  # fmt: skip
-"""Functions that are taken for each other."""
+"""Functions that are confused with each other."""
 READ = ast.Load()
 PARTS = ast.Slice(ast.Constant(1)), ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(1)))
-"""All but the first, and all but the last."""
+"""All except the first, and all except the last."""
 NO_CODE = {"returns", "decorator_list", "annotation"}
 
 
 class Change(NamedTuple):
-    """Another part of the code in the place of one."""
+    """A replacement for a part of the code."""
 
     kind: str
     node: ast.AST
     holder: ast.AST
     field: str
     instead: Any
-    """What the field of the holder then is."""
+    """The new value of the field of the holder."""
     likeness: float = 0.0
 
 
 class Known(NamedTuple):
-    """The names that may stand in a definition."""
+    """The names that may be used in a definition."""
 
     values: set[str]
     constants: set[str]
@@ -64,9 +64,9 @@ class Known(NamedTuple):
 
 
 def mended(place: ast.AST, module: ast.Module, is_right: Callable[[], bool]) -> str:
-    """Which part of a definition would, changed, make right what is wrong; or nothing.
+    """Find the part of a definition that, when changed, makes everything right; or return "".
 
-    ``is_right`` says whether all is, with the definition as it then stands.
+    ``is_right`` tells whether all answers are right with the changed definition.
     """
     end = time.monotonic() + SECONDS
     changes = _changes(place, _known(place, module))
@@ -99,7 +99,7 @@ def _known(place: ast.AST, module: ast.Module) -> Known:
 
 
 def _changes(place: ast.AST, known: Known) -> Iterator[Change]:
-    """Every change of one part: of expressions, and of statements."""
+    """Iterate over every change of one part: of expressions, and of statements."""
     for holder in ast.walk(place):
         for field, value in ast.iter_fields(holder):
             if field in NO_CODE:
@@ -120,12 +120,12 @@ def _replaced(values: list[Any], i: int, *instead: Any) -> list[Any]:
 
 
 def _with(node: Any, **changes: Any) -> Any:
-    """The same node with other parts."""
+    """Copy a node with other parts."""
     return type(node)(**{field: getattr(node, field) for field in node._fields} | changes)
 
 
 def _instead(node: Any, known: Known) -> Iterator[tuple[str, ast.AST]]:
-    """What might stand in the place of a part."""
+    """Iterate over the replacements of a part."""
     values = [ast.Name(name, READ) for name in sorted(known.values | known.constants)]
     match node:
         case ast.Compare(ops=[_]):
@@ -195,7 +195,7 @@ def _instead(node: Any, known: Known) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _reordered(parts: list[Any]) -> Iterator[list[Any]]:
-    """The same parts, two of which have changed places."""
+    """Iterate over the orders in which two parts are swapped."""
     for i in range(len(parts)):
         for j in range(i):
             other = [*parts]

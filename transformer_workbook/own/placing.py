@@ -1,6 +1,6 @@
-"""Placing: in which function of the reader's a mistake stands, so that it is told once.
+"""Placing: find the reader's function that has a mistake, so that it is reported once.
 
-It is that function which, when ours is put in its place, makes right what is wrong.
+It is the function for which replacing it by ours makes right what is wrong.
 """
 
 import ast
@@ -24,14 +24,14 @@ from transformer_workbook.own.mending import mended
 from transformer_workbook.own.teaching import PACKAGE
 
 QUICKLY = 0.5
-"""How many seconds an answer may take that is tried out."""
+"""Seconds that an answer may take in such a trial."""
 
 
 def placed(folder: Path, module: str, found: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings of a module that are wrong, each with the place of its mistake if it is found.
+    """Find the place of the mistake for each wrong finding of a module, if possible.
 
-    Of several that come from one mistake, one tells it, and the others depend on it. What has a
-    second mistake is told as if the first were mended.
+    Of several that come from one mistake, one reports it, and the others depend on it. A second
+    mistake is reported as if the first were corrected.
     """
     left = {finding.subject: finding for finding in found if finding.state == "wrong"}
     try:
@@ -49,7 +49,7 @@ def placed(folder: Path, module: str, found: Iterable[Finding]) -> Iterator[Find
             return
         now = _run(tree, module)
         group = [judged(now, module, subject, place) for subject in right[place]]
-        # A subject to which the place belongs tells of it; of others one that can name the mistake.
+        # The subject to which the place belongs reports it; else one that can name the mistake.
         teller = min(group, key=lambda f: (not _belongs(place, f.subject), not f.named))
         told = _missing(theirs, module, place) or teller.sentence
         if not teller.named and place in (parts := dict(definitions(tree))):
@@ -73,13 +73,13 @@ def _belongs(place: str, subject: str) -> bool:
 
 
 def _right_with(tree: ast.Module, module: str, name: str, wrong: dict[str, Finding]) -> list[str]:
-    """What is right with our definition of that name, of all that is wrong without it."""
+    """Return the findings that become right with our definition of that name."""
     made = _run(_grafted(tree, module, name), module)
     return [subject for subject, finding in wrong.items() if _are_right(made, [finding])]
 
 
 def _are_right(made: ModuleType | Failure, wrong: Collection[Finding]) -> bool:
-    """Whether nothing is wrong any more; the questions that failed are asked first."""
+    """Tell whether everything is right; the questions that failed are asked first."""
     if isinstance(made, Failure):
         return False
     for finding in wrong:
@@ -92,7 +92,7 @@ def _are_right(made: ModuleType | Failure, wrong: Collection[Finding]) -> bool:
 def _are_right_as(
     tree: ast.Module, module: str, name: str, now: Any, wrong: Collection[Finding]
 ) -> bool:
-    """Whether all is right with a definition as it stands in the tree; the rest is as it is now."""
+    """Tell whether everything is right with a definition of the tree; the rest is unchanged."""
     *outside, last = name.split(".")
     node: Any = dict(definitions(tree))[name]
     if isinstance(node, ast.ClassDef) or "super" in {getattr(n, "id", "") for n in ast.walk(node)}:
@@ -101,7 +101,7 @@ def _are_right_as(
     before = vars(holder)[last]
     try:
         exec(compile(ast.Module([node], []), f"<{module}>", "exec"), vars(now), made)
-    except Exception:  # what it is made of may make no sense
+    except Exception:  # the combination may make no sense
         return False
     setattr(holder, last, made[last])
     try:
@@ -111,7 +111,7 @@ def _are_right_as(
 
 
 def _grafted(tree: ast.Module, module: str, name: str) -> ast.Module:
-    """The module of the reader's, with one definition of ours."""
+    """Copy the reader's module, with one definition of ours."""
     tree, (*outside, last) = deepcopy(tree), name.split(".")
     inside: Any = tree
     for outer in outside:
@@ -124,7 +124,7 @@ def _grafted(tree: ast.Module, module: str, name: str) -> ast.Module:
 
 
 def _run(tree: ast.Module, module: str) -> ModuleType | Failure:
-    """A module of the reader's, in which our definitions find all that they need."""
+    """Run a module of the reader's, in which our definitions find all that they need."""
     public = {name for name in ours(module) if not is_private(name)}
     known = {
         name: value
@@ -140,7 +140,7 @@ def _run(tree: ast.Module, module: str) -> ModuleType | Failure:
 
 
 def _missing(theirs: ModuleType, module: str, name: str) -> str:
-    """That a name is not there, and which one was perhaps meant; or nothing."""
+    """Say that a name is missing, and which one was perhaps meant; or return ""."""
     *outside, last = name.split(".")
     holder: Any = getattr(theirs, outside[0], None) if outside else theirs
     if holder is None or hasattr(holder, last):

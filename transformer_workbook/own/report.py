@@ -1,4 +1,4 @@
-"""Report: all that was found, as a table with sentences, and as data."""
+"""Report: all findings, as a table with sentences, and as data."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,13 +12,13 @@ from transformer_workbook.own.teaching import asked_for
 
 @dataclass(frozen=True)
 class Report:
-    """What was found of some modules."""
+    """The findings about some modules."""
 
     findings: tuple[Finding, ...]
 
     @property
     def modules(self) -> dict[str, list[Finding]]:
-        """What was found of each module."""
+        """Return the findings by module."""
         found: dict[str, list[Finding]] = {}
         for finding in self.findings:
             found.setdefault(finding.module, []).append(finding)
@@ -26,7 +26,7 @@ class Report:
 
     @property
     def complete(self) -> list[str]:
-        """The modules in which everything is right."""
+        """Return the modules in which everything is right."""
         return [
             module
             for module, found in self.modules.items()
@@ -35,7 +35,7 @@ class Report:
 
     @property
     def right(self) -> bool:
-        """Whether everything is right."""
+        """Tell whether everything is right."""
         return len(self.complete) == len(self.modules)
 
     def __repr__(self) -> str:
@@ -56,11 +56,11 @@ class Report:
 
     @property
     def used(self) -> str:
-        """Which modules serve a program, the reader's or ours, and what keeps the reader's out."""
+        """Say which modules a program uses, the reader's or ours, and why."""
         lines = [f"Yours: {', '.join(self.complete) or 'nothing yet'}."]
         wrong = {f.module: None for f in self.findings if f.state == "wrong"}
         if wrong:
-            lines += [f"WRONG, so the course's stand in for yours: {', '.join(wrong)}."]
+            lines += [f"WRONG, so the course's are used instead: {', '.join(wrong)}."]
             lines += [f"  {mistake}" for mistake in self.mistakes]
         unwritten = [m for m in self.modules if m not in self.complete and m not in wrong]
         if unwritten:
@@ -69,7 +69,7 @@ class Report:
 
     @property
     def mistakes(self) -> list[str]:
-        """Every mistake once: where it is, what it is, and what depends on it."""
+        """List every mistake once: where it is, what it is, and what depends on it."""
         groups: dict[tuple[str, str], list[Finding]] = {}
         for finding in self.findings:
             if finding.state == "wrong":
@@ -78,7 +78,7 @@ class Report:
         return [_told(module, place, group) for (module, place), group in groups.items()]
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Convert the report to plain values."""
         states = [finding.state for finding in self.findings]
         return {
             "right": states.count("right"),
@@ -101,12 +101,12 @@ def _told(module: str, place: str, group: list[Finding]) -> str:
     teller = next(finding for finding in group if not finding.depends)
     others = [f.subject for f in group if f is not teller]
     where = place if place.endswith(".py") else f"{module}, {place}"
-    also = f" (Wrong by it, too: {', '.join(others)}.)" * bool(others)
+    also = f" (Also wrong because of it: {', '.join(others)}.)" * bool(others)
     return f"{where}: {teller.sentence}{also}"
 
 
 def check_package(folder: str | Path, what: str | int | None = None) -> Report:
-    """Check a package of one's own: all of it, a chapter by its number, or a module by its name.
+    """Check a reader's package: all of it, a chapter by its number, or a module by its name.
 
     Shown in a notebook, the report is what ``annotated-transformer check`` prints.
 

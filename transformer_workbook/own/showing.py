@@ -1,4 +1,4 @@
-"""Showing: a question of a check as a program of its own, made of the code that asks it."""
+"""Showing: a question of a check as a standalone program, made of the code that asks it."""
 
 import ast
 import inspect
@@ -28,7 +28,7 @@ PROGRAM = """# {module}, {subject}: {claim}
 {imports}
 
 {definitions}
-# Your module, with the course's in the place of all others.
+# Your module, with the course's in place of all others.
 torch.set_default_dtype(torch.float64)
 m = alone({folder!r}, {module!r})
 
@@ -40,12 +40,12 @@ m = alone({folder!r}, {module!r})
 
 
 def question(folder: str | Path, name: str, what: str | int | None = None) -> str:
-    """The question behind what is found of a function or class, as a program that asks it.
+    """Make a program of the question behind a finding about a function or class.
 
-    It is the first that is not answered right, or the first of all.
+    It is the first question that is answered wrong, or the first of all.
 
     Raises:
-        InputError: if there is no such package, or nothing of that name that is checked.
+        InputError: if there is no such package, or nothing of that name is checked.
     """
     asked = {m: subjects_of(m) for m in asked_for(None if what is None else str(what))}
     chosen = [m for m in asked if name in (f"{m}.py", *asked[m], *ours(m))]
@@ -60,7 +60,7 @@ def question(folder: str | Path, name: str, what: str | int | None = None) -> st
 
 
 def program(folder: Path, module: str, check: Check) -> str:
-    """A program that asks a question; it ends in silence if the answer is right."""
+    """Make a program that asks a question; it is silent if the answer is right."""
     parts = _Parts(check.ask.__module__)
     ask = parts.call("given", check.ask, "m")
     inputs = ", ".join(sorted(parts.inputs))
@@ -86,7 +86,7 @@ def program(folder: Path, module: str, check: Check) -> str:
 
 
 class _Parts:
-    """What a question needs: definitions of the room that asks it, and imports from elsewhere."""
+    """The parts of a program: definitions of the module that asks, and imports from elsewhere."""
 
     def __init__(self, home: str) -> None:
         self.home = home
@@ -96,7 +96,7 @@ class _Parts:
         self.imports: set[tuple[str, str, str]] = set()
 
     def call(self, name: str, function: Function, *arguments: str) -> str:
-        """Give a name to what a function returns: to what stands in it, if it is a lambda."""
+        """Give a name to what a function returns: to its expression, if it is a lambda."""
         if not _is_lambda(function):
             return f"{name} = {self.value(function)}({', '.join(arguments)})"
         node = _lambda(function)
@@ -109,7 +109,7 @@ class _Parts:
         return f"{name} = {_text(function.__module__, node.body)}"
 
     def value(self, value: Any) -> str:
-        """How a value is written."""
+        """Write a value as code."""
         if isinstance(value, partial):
             self.imports.add(("functools", "partial", "partial"))
             named = [f"{name}={self.value(entry)}" for name, entry in value.keywords.items()]
@@ -124,7 +124,7 @@ class _Parts:
         return str(value.__name__)
 
     def need(self, node: ast.AST, world: dict[str, Any], bound: Collection[str] = ()) -> None:
-        """Note what a piece of code reads in the module where it stands."""
+        """Note which names of its module a piece of code reads."""
         room = world["__name__"]
         for name in _names(node, ast.Load) & world.keys() - {*bound} - self.names:
             if isinstance(world[name], Tensor | list):
@@ -138,14 +138,14 @@ class _Parts:
                 self.imports.add((room, name, name))
 
     def definitions(self) -> Iterator[str]:
-        """The definitions of the room that are needed, in their order."""
+        """Iterate over the needed definitions of the module, in their order."""
         needed = {_defined(self.home)[name] for name in self.names}
         for node in (node for node in _tree(self.home).body if node in needed):
             space = "\n\n" * isinstance(node, ast.FunctionDef | ast.ClassDef)
             yield f"{space}{_text(self.home, node)}\n"
 
     def import_lines(self) -> Iterator[str]:
-        """The imports, those of whole modules first."""
+        """Iterate over the imports, those of whole modules first."""
         for module in sorted({module for module, *_ in self.imports}):
             pairs = sorted({(name, known) for m, name, known in self.imports if m == module})
             names = [name if name == known else f"{name} as {known}" for name, known in pairs]
@@ -167,7 +167,7 @@ def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
 
 @cache
 def _defined(module: str) -> dict[str, ast.stmt]:
-    """The statements of a module that define something, by name."""
+    """Return the statements of a module that define something, by name."""
     found: dict[str, ast.stmt] = {}
     for node in _tree(module).body:
         own = {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else None
@@ -177,7 +177,7 @@ def _defined(module: str) -> dict[str, ast.stmt]:
 
 @cache
 def _imported(module: str) -> dict[str, tuple[str, str, str]]:
-    """What a module imports: from where, what, and under which name it knows it."""
+    """Return what a module imports: from where, what, and under which name."""
     found = {}
     for node in _tree(module).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -192,7 +192,7 @@ def _is_lambda(function: Function) -> bool:
 
 
 def _lambda(function: Function) -> ast.Lambda:
-    """The code of a function without a name, by its place in the file."""
+    """Return the code of a lambda, found by its position in the file."""
     code = function.__code__
     nodes = [node for node in ast.walk(_tree(function.__module__)) if isinstance(node, ast.Lambda)]
     nodes = [node for node in nodes if node.lineno == code.co_firstlineno]
@@ -208,14 +208,14 @@ def _span(node: ast.expr) -> tuple[Any, ...]:
 
 
 def _text(module: str, node: Any) -> str:
-    """A piece of a module as it stands there; an expression of several lines in parentheses."""
+    """Return a piece of a module's text; an expression of several lines in parentheses."""
     lines = inspect.getsource(sys.modules[module]).splitlines()
     first = min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))])
     piece = [*lines[first - 1 : node.end_lineno]]
     piece[-1] = piece[-1].encode()[: node.end_col_offset].decode()
     piece[0] = piece[0].encode()[node.col_offset :].decode()
     rest = "\n".join(piece[1:])
-    if isinstance(node, ast.expr):  # it stands in the middle of others
+    if isinstance(node, ast.expr):  # it is part of another expression
         rest = dedent(rest)
     text = re.sub(r"  # type: ignore.*", "", "\n".join([piece[0], rest])).rstrip()
     return text if _is_code(text) else f"(\n{indent(text, '    ')}\n)"

@@ -1,4 +1,4 @@
-"""Skeleton: a package to be written by the reader, made from the source of our own."""
+"""Skeleton: a package for the reader to write, made from the source of our own."""
 
 import ast
 import re
@@ -26,14 +26,14 @@ GIVEN = {
     "TextBatch.inputs", "Batch.inputs", "batch_of", "SoftLookup.__call__", "Search.__post_init__",
     "Limits.__init__", "Limits.force", "Limits.reached", "draw", "random_draws",
 }  # fmt: skip
-"""What a reader gets as it is: files, random numbers, refusals and limits are not to learn here."""
+"""What a reader gets unchanged: files, random numbers, refusals and limits are not exercises."""
 
 
 def skeleton(source: str, chapter: int) -> str:
-    """The source with all that explains it, and with nothing in its functions.
+    """Return the source with all explanations, and with empty functions.
 
-    What stays: signatures, docstrings, constants, the fields of classes, configurations, and what
-    is ``GIVEN``. A constructor says the names of the parts that it has to make.
+    It keeps signatures, docstrings, constants, the fields of classes, configurations, and the names
+    in ``GIVEN``. A constructor lists the names of the attributes that it has to make.
 
     >>> print(skeleton('def double(x):\\n    "Twice x."\\n    return 2 * x  # sum', 5))
     def double(x):
@@ -63,7 +63,7 @@ def skeleton(source: str, chapter: int) -> str:
 
 
 def _helpers(node: ast.ImportFrom) -> Iterator[str]:
-    """What the functions of ours do that a module imports, as comments."""
+    """List, as comments, the helpers of ours that a module imports, with their docstrings."""
     ours, _, module = str(node.module).partition(".")
     if ours == annotated_transformer.__name__ and module not in WRITTEN:
         found = (getattr(import_module(str(node.module)), alias.name) for alias in node.names)
@@ -74,7 +74,7 @@ def _helpers(node: ast.ImportFrom) -> Iterator[str]:
 
 
 def _emptied(node: ast.FunctionDef, name: str, chapter: int) -> tuple[int, int, list[str]]:
-    """The lines of a function that go, first and last, and those that come instead."""
+    """Return the first and the last line of a function's body, and the lines that replace them."""
     end = node.end_lineno or node.lineno
     if name in GIVEN or _only_raises(node):
         return end + 1, end, []
@@ -92,12 +92,12 @@ def _emptied(node: ast.FunctionDef, name: str, chapter: int) -> tuple[int, int, 
 
 
 def _only_raises(node: ast.FunctionDef) -> bool:
-    """Whether a function is empty in our package, too."""
+    """Tell whether a function is also empty in our package."""
     return isinstance(node.body[-1], ast.Raise) and len(node.body) == 2
 
 
 def _parts(node: ast.FunctionDef) -> list[str]:
-    """What a constructor makes: the name of each attribute, and what it is made by."""
+    """List what a constructor makes: the name of each attribute, and what it is made by."""
     parts = []
     for line in ast.walk(node):
         if not isinstance(line, ast.Assign):
@@ -120,7 +120,7 @@ def _made_by(value: ast.expr) -> str:
 
 
 def _wrapped(comment: str, indent: str) -> list[str]:
-    """A comment in lines that are not too long."""
+    """Wrap a comment into lines."""
     lines = [""]
     for word in comment.removeprefix(indent + "# ").split(" "):
         if len(indent) + len(lines[-1]) + len(word) > 96:

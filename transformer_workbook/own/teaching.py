@@ -4,22 +4,22 @@ from annotated_transformer.errors import InputError
 from transformer_workbook.chapters import CHAPTERS, chapter_of
 
 PACKAGE = "my_transformer"
-"""What the package of a reader is called, wherever its folder is."""
+"""The name of a reader's package, wherever its folder is."""
 
 WRITTEN = (
     "tokens", "batches", "loss", "masking", "recurrent", "seq2seq", "soft_lookup", "bahdanau",
     "luong", "attention", "multi_head_attention", "positional_encoding", "layers", "transformer",
     "training", "decoding",
 )  # fmt: skip
-"""What a reader writes, in an order of imports; everything else is taken from our package."""
+"""The modules that a reader writes, in import order; everything else comes from our package."""
 
 
 MODULES_BY_CHAPTER = tuple(sorted(WRITTEN, key=chapter_of))
-"""What a reader writes, in the order of the chapters."""
+"""The modules that a reader writes, in the order of the chapters."""
 
 
 def asked_for(what: str | None) -> tuple[str, ...]:
-    """The modules of a chapter, by its number or stem; one by its name; or all.
+    """Return the modules of a chapter, by its number or stem; one by its name; or all.
 
     >>> asked_for("06"), asked_for("tokens_and_batches"), asked_for("loss")
     (('multi_head_attention',), ('tokens', 'batches', 'loss'), ('loss',))
@@ -37,7 +37,7 @@ def asked_for(what: str | None) -> tuple[str, ...]:
     if not found:
         numbers = sorted({chapter_of(module) for module in WRITTEN})
         raise InputError(
-            f"{what!r} is nothing to check, it must be a chapter ({', '.join(map(str, numbers))}) "
+            f"{what!r} cannot be checked, it must be a chapter ({', '.join(map(str, numbers))}) "
             f"or a module ({', '.join(MODULES_BY_CHAPTER)})."
         )
     return found

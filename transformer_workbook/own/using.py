@@ -1,4 +1,4 @@
-"""Using: our programs, with the reader's modules in the place of ours."""
+"""Using: our programs, with the reader's modules in place of ours."""
 
 import sys
 import traceback
@@ -12,14 +12,14 @@ from transformer_workbook.own.report import check_package
 
 
 def with_package(folder: Path, program: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """Run a function of ours with those modules of a package that are complete; say which.
+    """Run a function of ours with the complete modules of a reader's package; print which.
 
-    The rest is ours. All of our package is imported anew for it, so this is for a program's end:
-    what was imported before is no longer used.
+    The rest is ours. Our whole package is imported again for it, so this is the last thing a
+    program does: what was imported before is no longer used.
 
     Raises:
         InputError: if there is no such package.
-        SystemExit: if the reader's code raises what nobody has foreseen; it says where, in a line.
+        SystemExit: if the reader's code raises another exception; one line says where.
     """
     theirs = check_package(folder)
     print(theirs.used, file=sys.stderr)
@@ -33,7 +33,7 @@ def with_package(folder: Path, program: Callable[..., Any], given: Mapping[str, 
 
 
 def _place(folder: Path, error: Exception) -> str:
-    """The last line of the reader's own on the way to an exception, if there is one."""
+    """Find the last line of the reader's own code in a traceback, if there is one."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         file = Path(frame.filename).resolve()
         if file.is_relative_to(folder.resolve()):

@@ -14,7 +14,6 @@ from annotated_transformer import decoding
 from annotated_transformer.bahdanau import AttentionState, Bahdanau
 from annotated_transformer.batches import Batch
 from annotated_transformer.examples import Example
-from transformer_workbook.notebook import paired_difference, verdict
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 
@@ -66,8 +65,9 @@ def annotations(
         before, after = (encoder(each, is_word)[0] for each in (x, other))
     agree(1e-12, {"your memory": memory, "the package's": before})
     forwards, backwards = (before != after)[0].chunk(2, dim=-1)  # each (source, hidden)
-    place = torch.arange(x.size(1))
-    seen = torch.equal(forwards.any(-1), place >= 2) & torch.equal(backwards.any(-1), place <= 2)
+    position = torch.arange(x.size(1))
+    seen = torch.equal(forwards.any(-1), position >= 2)
+    seen &= torch.equal(backwards.any(-1), position <= 2)
     holds("a new third word changes one half from there on, the other up to there", seen)
 
 
@@ -145,22 +145,3 @@ def mask(model: Any, examples: Sequence[Example], longer: Sequence[Example]) -> 
     holds(f"with the mask, {number} sentences are translated as if alone", alone == masked)
     holds(f"without it, {changed} of them are not", changed > 0)
     glue("changed", f"{changed} of {number}", display=False)
-
-
-def numbers() -> None:
-    """Glue the numbers of the text, from the record of models that were trained for longer."""
-    import pandas as pd
-    from myst_nb import glue
-
-    record = pd.read_csv("records/recurrent.csv")
-    fresh = record[record.seed > 0]  # five seeds that chose nothing
-
-    def points(model: str, column: str) -> list[float]:
-        return (100 * fresh[fresh.model == model][column]).tolist()
-
-    attention = points("Bahdanau", "16-18")
-    gain = paired_difference(attention, points("seq2seq, GRU", "16-18"), comparisons=2)
-    said = verdict("attention", "one vector", gain, " points")
-    glue("gain-16-18", said, display=False)
-    fall = paired_difference(attention, points("Bahdanau", "longer"), comparisons=2)
-    glue("fall", f"{fall}", display=False)

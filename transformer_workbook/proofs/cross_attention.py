@@ -12,13 +12,12 @@ from torch.autograd.functional import jacobian
 from annotated_transformer import bahdanau, luong
 from annotated_transformer.batches import Batch
 from annotated_transformer.toy import toy_corpus
-from transformer_workbook.notebook import paired_difference, verdict
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 
 @proof
 def two_sentences(package: Any) -> None:
-    """The layer, called with two sentences, computes what a loop over single queries does."""
+    """Called with two sentences, the layer computes what a loop over single queries does."""
     layer = package(6, 3)
     x, memory = torch.randn(2, 4, 6), torch.randn(2, 5, 6)  # (batch, target or source, d_model)
     with torch.no_grad():
@@ -40,7 +39,7 @@ def two_sentences(package: Any) -> None:
 
 @proof
 def old_attentions(package: Any) -> None:
-    """One head is Luong's attention, and with the additive score plugged in it is Bahdanau's."""
+    """One head is Luong's attention, and with the additive score it is Bahdanau's."""
     s, h = torch.randn(2, 4, 5), torch.randn(2, 3, 5)  # target and source states
     dot, general = luong.DotAttention(), luong.GeneralAttention(5, 5)
     additive = bahdanau.AdditiveAttention(5, 5, 5)
@@ -70,7 +69,7 @@ def _one_head(package: Any, key: Float[Tensor, "d d"], factor: float) -> Any:
 
 @proof
 def what_a_position_sees(package: Any) -> None:
-    """The derivatives: a target position depends on itself and every source word, on no other."""
+    """By its derivatives, a target position depends on itself and on every source word only."""
     layer = package(8, 2)
     x, memory = torch.randn(1, 3, 8), torch.randn(1, 5, 8)  # 3 target positions, 5 source words
     by_x, by_memory = jacobian(lambda x, m: layer(x, m, m), (x, memory))  # type: ignore[no-untyped-call]
@@ -102,12 +101,12 @@ def projected_once(
 @proof
 def cut_off(model: Any, cut: Any, batch: Batch) -> None:
     """Without cross-attention the decoder is blind to the source, the encoder gets no gradient."""
-    other = batch.src.flip(0)[:, :5]  # of another length, too
+    other = batch.src.flip(0)[:, :5]  # of another length as well
     same, differ = (
         torch.equal(each(batch.src, batch.tgt_in), each(other, batch.tgt_in))
         for each in (cut, model)
     )
-    holds("cut off, the decoder says the same whatever the source", same)
+    holds("cut off, the decoder gives the same logits whatever the source", same)
     holds("the whole model does not", not differ)
     gradients = torch.autograd.grad(
         cut(batch.src, batch.tgt_in).sum(), list(cut.encoder.parameters())
@@ -116,26 +115,9 @@ def cut_off(model: Any, cut: Any, batch: Batch) -> None:
 
 
 def numbers() -> None:
-    """Glue the numbers of the text, from the corpus and from the records of trained models."""
-    import pandas as pd
+    """Glue the share of gold links that a causal mask would hide."""
     from myst_nb import glue
 
     links = [link for pair in toy_corpus()["test"] for link in pair.alignment]
     hidden = sum(source > target for source, target in links) / len(links)
     glue("hidden", f"{hidden:.0%}", display=False)
-
-    tables = ("recurrent", "transformers", "transformer_budgets")
-    record = pd.concat(pd.read_csv(f"records/{name}.csv") for name in tables)
-    fresh = record[record.seed > 0].sort_values("seed")  # 0 chose the rates
-
-    def error(model: str, steps: int) -> list[float]:
-        runs = fresh[(fresh.model == model) & (fresh.steps == steps)]
-        return (100 * runs.aer).tolist()
-
-    ours, long, short = error("Bahdanau", 2000), error("sinusoidal", 2000), error("sinusoidal", 500)
-    rival = paired_difference(long, ours, comparisons=2)
-    said = verdict("Bahdanau's model", "the Transformer", rival, " points")
-    glue("aer-rival", said, display=False)
-    longer = paired_difference(short, long, comparisons=2)
-    names = "the Transformer with 2000 steps", "the one with 500"
-    glue("aer-steps", verdict(*names, longer, " points"), display=False)

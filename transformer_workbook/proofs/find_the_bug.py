@@ -14,7 +14,7 @@ from transformer_workbook.proofs.saying import holds, proof
 
 @proof
 def train_alike(train_patient: Any, train: Sequence[Example]) -> None:
-    """What is wrong with patients 1 and 8 does not happen in training."""
+    """The bugs of patients 1 and 8 have no effect in training."""
     of_healthy, of_1, of_8 = (
         train_patient(number, train, steps=5, batch_tokens=256)[1] for number in (0, 1, 8)
     )
@@ -50,14 +50,14 @@ def leaks(with_leak: Callable[[int], Bool[Tensor, "word position"]]) -> None:
 
 @proof
 def one_batch(rows: Sequence[Mapping[str, Any]]) -> None:
-    """All models learn one batch; to measure it again and to write it catches some of them."""
+    """All models memorise one batch; measuring it again and writing it catches some of them."""
     last = [row["last training loss"] for row in rows]
     best = min(last) == last[3]
-    holds("all nine learn the batch by heart, patient 3 best", max(last) < 0.1 and best)
+    holds("all nine memorise the batch, patient 3 best", max(last) < 0.1 and best)
     wrong = {n for n, row in enumerate(rows) if row["written right, of 8"] < 8}
     holds("patient 3 writes none of the eight", rows[3]["written right, of 8"] == 0)
     high = {n for n, row in enumerate(rows) if row["evaluation loss"] > 0.1}
-    claim = "only patients 1 and 3 fail to write, only 8 to evaluate; 4 may, for it drops at random"
+    claim = "only patients 1 and 3 fail to write, only 8 to evaluate; 4 may: it drops at random"
     holds(claim, wrong <= {1, 3, 4} and high - {4} == {8})
 
 
@@ -71,14 +71,14 @@ def signs_differ(found: Sequence[Sequence[bool]]) -> None:
 
 @proof
 def one_position_is_cut_alike(models: Mapping[int, Transformer]) -> None:
-    """Patient 3 cuts one position like the healthy model, and five positions otherwise."""
+    """Patient 3 splits one position like the healthy model, and five positions otherwise."""
     attentions: list[Any] = [models[number].decoder[0].self_attention for number in (0, 3)]
     one, five = (
         torch.equal(*(attention.split(x) for attention in attentions))
         for x in (torch.randn(1, 1, 32), torch.randn(1, 5, 32))
     )
     holds(
-        "patient 3 cuts one position like the healthy model, and five otherwise", one and not five
+        "patient 3 splits one position like the healthy model, and five otherwise", one and not five
     )
 
 

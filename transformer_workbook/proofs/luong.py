@@ -13,13 +13,7 @@ from annotated_transformer import luong, toy
 from annotated_transformer.batches import Batch
 from annotated_transformer.evaluation import forced_attention
 from annotated_transformer.tokens import PAD
-from transformer_workbook.notebook import (
-    ToyTask,
-    mean_interval,
-    paired_difference,
-    spread,
-    verdict,
-)
+from transformer_workbook.notebook import ToyTask
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 
@@ -108,56 +102,29 @@ def gradient_through_scores(model: Any, batch: Batch) -> None:
     through_scores = reaches_the_encoder("memory", "decoder")
     holds("with dot, a gradient reaches the encoder through the scores alone", through_scores)
     nothing = not reaches_the_encoder("memory", "decoder", "keys")
-    holds("where the keys are constants, too, none does", nothing)
+    holds("where the keys are also constants, none does", nothing)
 
 
 @proof
 def misses(model: Any, task: ToyTask) -> None:
-    """Five rows of the robot's sentence point at a gold link, and the three others elsewhere."""
+    """Most rows of the robot's sentence that have a gold link attend most to one of theirs."""
     _, robot = toy.EXAMPLES
     src = task.src_vocabulary.encode(" ".join(robot.src))
     tgt = task.tgt_vocabulary.encode(" ".join(robot.tgt))
     one = Batch.of([(src, tgt)])
     [weights] = forced_attention(model, one.src, one.tgt_in)["attention"]
-    strongest, found = weights[0, 0].argmax(dim=-1).tolist(), {}
+    strongest = weights[0, 0].argmax(dim=-1).tolist()
     linked = {t for _, t in robot.alignment}
-    for t in linked:
-        if (strongest[t], t) not in robot.alignment:
-            found[robot.tgt[t]] = [*robot.src, "EOS"][strongest[t]]
-    claim = "자신 and ㄴ attend most to EOS, 주어지 to robot"
-    holds(claim, found == {"자신": "EOS", "주어지": "robot", "ㄴ": "EOS"})
-    holds("the five other rows with a gold link point at it", len(linked) - len(found) == 5)
+    right = sum((strongest[t], t) in robot.alignment for t in linked)
+    claim = f"{right} of the {len(linked)} rows with a gold link attend most to the linked word"
+    holds(claim, 2 * right > len(linked))
 
 
 def numbers() -> None:
-    """Glue the numbers of the text, from the records of models that were trained for longer."""
+    """Glue the numbers of the text, from models whose encoders read in either direction."""
     import pandas as pd
     from myst_nb import glue
 
     for order, some in pd.read_csv("records/recurrent_looks.csv").groupby("reads"):
         shares = 100 * some.right / (some.right + some.left)
-        found = mean_interval(shares.tolist(), comparisons=2)
-        said = f"{found.value:.0f}% [{found.low:.0f}, {found.high:.0f}]"
-        glue("looks-" + order.replace(" ", "-"), said, display=False)
-    times = pd.read_csv("records/recurrent_times.csv").set_index("model")
-    for name in ("Bahdanau", "Luong, dot", "Luong, concat"):
-        key = "time-" + name.split()[-1].lower()
-        glue(key, f"{times.ratio_to_gru[name]:.1f}", display=False)
-    record = pd.read_csv("records/recurrent.csv")
-    runs = record[record.seed > 0]  # seed 0 chose the learning rates
-    compared = {
-        "long-gru": ("Luong, general", "seq2seq, GRU", "16-18"),
-        "long-bahdanau": ("Bahdanau", "Luong, concat", "16-18"),
-        "dot-general": ("Luong, dot", "Luong, general", "exact"),
-        "dot-concat": ("Luong, dot", "Luong, concat", "exact"),
-        "general-concat": ("Luong, general", "Luong, concat", "exact"),
-    }
-    for key, (ours, theirs, column) in compared.items():
-        mine, other = (
-            (100 * runs.loc[runs.model == name, column]).tolist() for name in (ours, theirs)
-        )
-        gain = paired_difference(mine, other, comparisons=12)  # all twelve hold at once
-        glue(key, verdict(ours, theirs, gain, " points"), display=False)
-    dot = runs[runs.model == "Luong, dot"]
-    glue("dot-aer", spread(dot.aer), display=False)
-    glue("dot-exact", spread(dot.exact), display=False)
+        glue("looks-" + order.replace(" ", "-"), f"{shares.mean():.0f}", display=False)

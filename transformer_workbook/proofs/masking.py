@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import ScaledDotProductAttention
@@ -23,7 +23,7 @@ from transformer_workbook.proofs.saying import agree, holds, proof
 
 @proof
 def hidden_keys() -> None:
-    """To hide keys is to leave them out; zeros after the softmax are something else."""
+    """Masked keys count as if left out; zeros after the softmax give something else."""
     query, key, value = torch.randn(3, 7, 4)  # each (time, 4)
     mask = torch.ones(7, 7).tril().bool()  # (query, key)
     scores = query @ key.T / 2  # divided by √4
@@ -48,20 +48,20 @@ def hidden_keys() -> None:
 def large_hidden_score(
     scores: Float[Tensor, "query key"], may_attend: Bool[Tensor, "query key"]
 ) -> None:
-    """A row that is masked before the softmax does not feel a hidden score, however large."""
+    """A row that is masked before the softmax does not depend on a masked score, however large."""
     row = scores[1].masked_fill(~may_attend[1], -torch.inf).softmax(-1)
     agree(1e-12, {"a half, a half and 0": torch.tensor([0.5, 0.5, 0]), "the masked row": row})
     scores, seen = torch.tensor([0.0, 1.0, 200.0]).float(), torch.tensor([True, True, False])
     late = scores.softmax(-1) * seen
     early = scores.masked_fill(~seen, -torch.inf).softmax(-1)
-    holds("a hidden score of 200 makes the repaired row nan", (late / late.sum()).isnan().any())
+    holds("a masked score of 200 makes the repaired row nan", (late / late.sum()).isnan().any())
     calm = F.pad(scores[:2].softmax(-1), (0, 1))
-    holds("it does not touch the row that is masked before", torch.equal(early, calm))
+    holds("it does not change the row that is masked before", torch.equal(early, calm))
 
 
 @proof
 def padding(transformer: Any) -> None:
-    """Alone, beside ``PAD`` or beside garbage, a sentence has the same logits and gradients."""
+    """A sentence has the same logits and gradients alone, beside ``PAD`` and beside garbage."""
     sizes = {"num_layers": 1, "d_model": 8, "d_ff": 16, "dropout": 0.0}
     model = transformer(TransformerConfig.tiny(12, 12, **sizes))
     short, longer = ([5, 6, 7, 8], [7, 8, 9, 10]), ([8, 9, 5, 4, 6], [6, 5, 4, 11, 7, 9])
@@ -97,7 +97,7 @@ def peeking(
     test: Sequence[Example],
     to_the_right: Float[Tensor, "time"],
 ) -> None:
-    """The model without a causal mask: a lower loss, nothing right, one head on the next word."""
+    """The model without a causal mask: a lower loss, nothing right, a head on the next word."""
     from myst_nb import glue
 
     honest, peeks = verdicts
@@ -118,7 +118,7 @@ def peeking(
 def causality(
     models: Mapping[str, Any], moved: Callable[[Any, int], Bool[Tensor, "time"]], batch: Batch
 ) -> None:
-    """Change any word: the right mask lets no logit before it move, and peeking lets all."""
+    """Change any word: the right mask keeps all logits before it, the peeking model none."""
     right, peeks = models.values()
     alike = zip(right.parameters(), peeks.parameters(), strict=True)
     holds("both models have the same parameters", all(torch.equal(a, b) for a, b in alike))
@@ -142,16 +142,16 @@ def causality(
 def one_call(
     model: Any, src: Any, written: Sequence[int], logits: Float[Tensor, "1 time vocabulary"]
 ) -> None:
-    """One call gives the logits of every call of its own."""
+    """One call gives the same logits as a call for each word."""
     with torch.no_grad():
         alone = [model(src, torch.tensor([written[:t]]))[0, -1] for t in range(1, len(written))]
     agree(1e-12, {"the logits of each call": torch.stack(alone), "those of one": logits[0]})
-    holds("they choose the same words", logits[0].argmax(-1).tolist() == list(written[1:]))
+    holds("they predict the same words", logits[0].argmax(-1).tolist() == list(written[1:]))
 
 
 @proof
 def empty_rows() -> None:
-    """Rows with nothing to see: −∞ gives gradients of nan, zeros give the right ones."""
+    """Fully masked rows: −∞ gives gradients of nan, zeros give the right ones."""
     scores, value = torch.randn(7, 7), torch.randn(7, 4)
     real = torch.tensor([True] * 4 + [False] * 3)  # (time,)
 
@@ -166,12 +166,21 @@ def empty_rows() -> None:
     holds("with −∞ in whole rows the gradients are nan", plain.isnan().all())
     zeros = gradient(masked_softmax(scores, rows_too))
     right = gradient(masked_softmax(scores, columns))
-    agree(1e-12, {"the gradients if only columns are hidden": right, "with rows of zeros": zeros})
+    agree(1e-12, {"the gradients if only columns are masked": right, "with rows of zeros": zeros})
     one, nothing = torch.ones(1, 1), torch.zeros(1, 3).bool()
     output = F.scaled_dot_product_attention(one, one.expand(3, 1), torch.eye(3), attn_mask=nothing)
-    holds("PyTorch gives zeros, too", not output.any())
+    holds("PyTorch's scaled_dot_product_attention gives zeros", not output.any())
+    layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()
+    rows, hidden = torch.randn(1, 3, 4), torch.ones(1, 3).bool()
+    with torch.no_grad():
+        found = layer(rows, src_key_padding_mask=hidden)
+        attended, _ = layer.self_attn(rows, rows, rows, key_padding_mask=hidden)
+    holds("its MultiheadAttention gives nan", attended.isnan().all())
+    holds("its TransformerEncoderLayer gives nan, in evaluation", found.isnan().all())
     finite = scores[:1].masked_fill(torch.ones(7).bool(), -1e9).softmax(-1)
-    agree(1e-12, {"equal shares": torch.full((1, 7), 1 / 7), "an empty row with −1e9": finite})
+    agree(
+        1e-12, {"equal shares": torch.full((1, 7), 1 / 7), "a fully masked row with −1e9": finite}
+    )
     holds("float16 makes −∞ of −1e9", torch.tensor(-1e9).half() == -torch.inf)
 
 
@@ -179,7 +188,7 @@ def empty_rows() -> None:
 def in_a_transformer(
     transformer: Any, batch: Batch, both: Bool[Tensor, "batch 1 time time"]
 ) -> None:
-    """In a Transformer exactly the weights that the masks hide are 0."""
+    """In a Transformer exactly the masked weights are 0."""
     sizes = {"num_layers": 1, "d_model": 8, "d_ff": 16}
     tokens = 1 + max(int(batch.src.max()), int(batch.tgt_in.max()))
     model = transformer(TransformerConfig.tiny(tokens, tokens, **sizes))
@@ -188,7 +197,7 @@ def in_a_transformer(
     source = padding_mask(batch.src)
     expected = {"encoder.0.self": source, "decoder.0.self": both, "decoder.0.cross": source}
     found = {name.removesuffix("_attention"): weights > 0 for name, [weights] in captured.items()}
-    holds("a Transformer attends in these three places", found.keys() == expected.keys())
+    holds("a Transformer has these three kinds of attention", found.keys() == expected.keys())
     hidden = all(torch.equal(seen, expected[name].expand_as(seen)) for name, seen in found.items())
-    holds("exactly the weights that these masks hide are 0", hidden)
+    holds("exactly the weights that these masks forbid are 0", hidden)
     holds("target_mask makes both masks", torch.equal(both, target_mask(batch.tgt_in)))

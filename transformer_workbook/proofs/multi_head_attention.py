@@ -15,20 +15,20 @@ from transformer_workbook.proofs.saying import agree, holds, proof
 
 @proof
 def cuts(split: Any, merge: Any) -> None:
-    """A sentence that one view cuts into heads falls into two pieces; view and transpose do not."""
+    """Split by one view, a sentence falls into two pieces; by view and transpose it does not."""
     attention = ScaledDotProductAttention()
     x = torch.randn(1, 4, 6)  # (batch, words, heads · d)
     changed = torch.cat([x[:, :3], x[:, 3:] + 1], dim=1)  # another last word
 
-    def notices(cut: Any, join: Any) -> list[bool]:
-        before, after = (join(attention(*3 * [cut(each)])) for each in (x, changed))
+    def notices(split: Any, merge: Any) -> list[bool]:
+        before, after = (merge(attention(*3 * [split(each)])) for each in (x, changed))
         found: list[bool] = (before != after).any(dim=-1)[0].tolist()
         return found
 
-    right = notices(lambda x: split(x, 2), merge)
-    wrong = notices(lambda x: x.view(1, 2, 4, 3), lambda heads: heads.reshape(1, 4, 6))
-    holds("after the right cut all words notice another last word", right == [True] * 4)
-    holds("after the wrong cut only the words 2 and 3 do", wrong == [False, False, True, True])
+    both = notices(lambda x: split(x, 2), merge)
+    alone = notices(lambda x: x.view(1, 2, 4, 3), lambda heads: heads.reshape(1, 4, 6))
+    holds("split by view and transpose, all words notice another last word", all(both))
+    holds("split by view alone, only the words 2 and 3 do", alone == [False, False, True, True])
 
 
 @proof
@@ -80,7 +80,7 @@ def multi_head(plain: Any, package: Any) -> None:
 
 @proof
 def twins(plain: Any, error: Any) -> None:
-    """Two heads that start alike get the same gradient, and others do not."""
+    """Two heads that are initialised alike get the same gradient, and others do not."""
     alike, usual = plain(16, 2), plain(16, 2)
     with torch.no_grad():
         for part in (alike.query, alike.key, alike.value):
@@ -90,9 +90,12 @@ def twins(plain: Any, error: Any) -> None:
     for layer in (alike, usual):
         error(layer, 64).backward()
     one, two = _gradients(alike)
-    agree(1e-12, {"the gradient of a head": one, "that of its twin, which starts alike,": two})
+    agree(1e-12, {"the gradient of a head": one, "that of its twin, initialised alike,": two})
     one, two = _gradients(usual)
-    holds("two heads that start differently differ in theirs", (one - two).abs().max() > 0.001)
+    holds(
+        "two heads that are initialised differently differ in theirs",
+        (one - two).abs().max() > 0.001,
+    )
 
 
 def _gradients(layer: Any) -> Float[Tensor, "heads matrices d d_model"]:
@@ -136,7 +139,7 @@ def one_output_matrix(
 
 
 def numbers() -> None:
-    """Glue the numbers of the text, from the record of heads that were taken out of decoders."""
+    """Glue the numbers of the text, from the record of ablated heads of decoders."""
     import pandas as pd
     from myst_nb import glue
 

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from annotated_transformer.capture import capture_attention
 from annotated_transformer.positional_encoding import sinusoidal_encoding
-from transformer_workbook.notebook import paired_difference, verdict
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 
@@ -26,7 +26,7 @@ def bag_of_words(layer: Any) -> None:
         )
         claim = "in all 120 orders of five words the same outputs, permuted, to 1e-12"
         holds(f"{name}: {claim}", same.max() < 1e-12)
-        holds("with positions only in the first order", moved.min() > 0.001)
+        holds("with positions added, another order gives other outputs", moved.min() > 0.001)
 
 
 @proof
@@ -60,7 +60,7 @@ def turn(rotation: Callable[[int, int], Float[Tensor, "d_model d_model"]]) -> No
     turned = [  # rows are vectors, hence .T
         encoding[p] @ rotation(k, 16).T for p, k in zip(spans, offsets, strict=True)
     ]
-    results = {"all encodings some places on": torch.cat(further), "turned": torch.cat(turned)}
+    results = {"all encodings some positions on": torch.cat(further), "turned": torch.cat(turned)}
     agree(1e-11, results)
     back = torch.stack([rotation(-k, 16) for k in offsets])
     transposed = torch.stack([rotation(k, 16).T for k in offsets])
@@ -73,7 +73,7 @@ def turn(rotation: Callable[[int, int], Float[Tensor, "d_model d_model"]]) -> No
 
 @proof
 def one_word_back(weights: Float[Tensor, "query key"]) -> None:
-    """A head that was built of a rotation looks one word back, wherever it is."""
+    """A head that was built of a rotation attends to the previous position, wherever it is."""
     before = weights.diagonal(-1)
     claim = (
         f"each of the {len(before):,} positions after the first gives over 99.9 % to the one before"
@@ -106,57 +106,58 @@ def equal_norms(models: Mapping[str, Any], right: Any) -> None:
     holds(claim, shares == {"100% (100–100%)"})
     norms = models["learned"][0].positions.table[:8].norm(dim=1)
     holds(
-        "the lengths of learned positions differ by a tenth and more",
+        "the norms of learned positions differ by a tenth and more",
         norms.max() > 1.1 * norms.min(),
     )
 
 
+class _Faster(nn.Module):
+    """Sinusoids whose frequencies are all multiplied by a factor."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        frequency = factor * 10000 ** (-torch.arange(0, 16, 2) / 16)
+        angle = torch.arange(16)[:, None] * frequency
+        self.table = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.table[: x.size(1)]
+
+
+@proof
+def fastest_hand(model: Any, train: Any) -> None:
+    """Beyond its training, a head attends one turn of the fastest hand too far."""
+    tokens = torch.randint(8, (1000, 16))
+    for factor in (0.8, 1.0, 1.25):
+        trained = train(model(_Faster(factor)))
+        with capture_attention(trained) as captured, torch.no_grad():
+            trained(tokens)
+        [weights] = captured["look"]  # (sequence, head, query, key)
+        query, turn = 6, round(2 * math.pi / factor)
+        new = weights[:, 0, query, 8:].mean(dim=0)  # the keys beyond the length of training
+        too_far = int(new.argmax()) + 8 - (query - 1)
+        claim = f"all frequencies × {factor}: position {query} attends {turn} positions too far"
+        holds(f"{claim}, 2π / {factor} = {2 * math.pi / factor:.1f}", too_far == turn)
+
+
 @proof
 def rotary(rotate: Any, rotation: Any) -> None:
-    """Turned queries and keys have the same scores three places on; with sinusoids, others."""
+    """Rotated queries and keys have the same scores three positions on; with sinusoids, others."""
     q, k = torch.randn(2, 5, 16)  # (time, d_k) each
     by_matrix = torch.stack([rotation(p, 16) @ row for p, row in enumerate(q)])
-    agree(1e-12, {"turned by the matrix of each position": by_matrix, "by rotate": rotate(q)})
+    agree(1e-12, {"rotated by the matrix of each position": by_matrix, "by rotate": rotate(q)})
     scores, later = rotate(q) @ rotate(k).T, torch.arange(3, 8)  # (query, key)
     moved = rotate(q, later) @ rotate(k, later).T
-    agree(1e-12, {"the scores": scores, "those three places on": moved})
-    holds("they are not those without a turn", (scores - q @ k.T).abs().max() > 0.1)
+    agree(1e-12, {"the scores": scores, "those three positions on": moved})
+    holds("without the rotation the scores are others", (scores - q @ k.T).abs().max() > 0.1)
     here, there = sinusoidal_encoding(8, 16).unfold(0, 5, 3).mT  # positions 0 to 4, and 3 to 7
     gap = (q + here) @ (k + here).T - (q + there) @ (k + there).T
     holds("with sinusoids added, the scores change", gap.abs().max() > 0.1)
 
 
 def numbers() -> None:
-    """Glue the numbers of the text, from the formula and from the records of trained models."""
-    import pandas as pd
+    """Glue the number of the text, from the formula."""
     from myst_nb import glue
 
     moves = sinusoidal_encoding(50, 512)
     glue("still", (moves.amax(0) - moves.amin(0) < 0.1).sum().item(), display=False)
-
-    record = pd.read_csv("records/transformers.csv")
-    record = pd.concat([record, pd.read_csv("records/recurrent.csv")]).query("seed > 0")
-    spoken = {
-        "sinusoidal": "the model with sinusoids",
-        "learned": "the model with learned positions",
-        "learned, small start": "the model with the small start",
-        "none": "the model without positions",
-        "Luong, dot": "Luong's decoder",
-    }
-    runs = {name: record[record.model == name].sort_values("seed") for name in spoken}
-    compared = {
-        "needed": ("sinusoidal", "none", "exact"),
-        "learned": ("sinusoidal", "learned", "exact"),
-        "small": ("sinusoidal", "learned, small start", "exact"),
-        "start": ("learned", "learned, small start", "exact"),
-        "longer": ("sinusoidal", "learned", "longer"),
-        "longer-small": ("sinusoidal", "learned, small start", "longer"),
-        "attention": ("Luong, dot", "sinusoidal", "longer"),
-    }
-    for key, (ours, theirs, column) in compared.items():
-        one, other = ((100 * runs[name][column]).tolist() for name in (ours, theirs))
-        gain = paired_difference(one, other, comparisons=len(compared))
-        glue(key, verdict(spoken[ours], spoken[theirs], gain, " points"), display=False)
-    transformers = pd.concat(runs[name] for name in list(spoken)[:4])
-    glue("most-longer", f"{transformers.longer.max():.0%}", display=False)
-    glue("luong-longer", f"{runs['Luong, dot'].longer.mean():.0%}", display=False)

@@ -60,7 +60,7 @@ def merges(
     pieces: Vocabulary,
     texts: Sequence[str],
 ) -> None:
-    """Each token of the library, in its order, joins a pair that is most frequent then."""
+    """Each merge of the library, in its order, takes a pair that is most frequent then."""
     counted = Counter(tuple("▁" + word) for word in " ".join(texts).split())
     letters = len({character for word in counted for character in word})
     merged = pieces.tokens(range(4 + letters, len(pieces)))  # behind the special ones and these
@@ -71,7 +71,7 @@ def merges(
         for pair in (pair for pair in best if "".join(pair) == token):
             counted = Counter({join(word, pair): times for word, times in counted.items()})
             right += 1
-    claim = f"each of the library's {len(merged)} merges joins a most frequent pair"
+    claim = f"each of the library's {len(merged)} merges takes a most frequent pair"
     holds(claim, right == len(merged))
 
 

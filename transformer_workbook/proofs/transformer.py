@@ -44,7 +44,7 @@ def pencil(
         model.tgt_embedding.tokens.weight[[2, 4, 5, 6]] = table
         read = model.encode(torch.tensor([[4, 5, 6]]))[0]
         written = model(torch.tensor([[4, 5, 6]]), torch.tensor([[1]]))[0, 0, [2, 4, 5, 6]]
-    agree(1e-3, {"the memory of the package": read, "the pencil's memory": memory})
+    agree(1e-3, {"the memory of the package": read, "the memory computed by hand": memory})
     agree(1e-3, {"the logits of the package": written, "the pencil's logits": logits})
 
 
@@ -57,7 +57,9 @@ def whole_pass(run: Run, model: Transformer, batch: Batch) -> None:
     x = side.tokens(batch.src) * math.sqrt(width) + side.positions.table[: batch.src.size(1)]
     agree(1e-12, {"the embedding": side(batch.src), "the sum of two rows": x})
     total = logits.softmax(dim=-1).sum(dim=-1)
-    agree(1e-12, {"the sum of the softmax at each position": total, "1": torch.ones_like(total)})
+    agree(
+        1e-12, {"the sum of the probabilities at each position": total, "1": torch.ones_like(total)}
+    )
 
 
 @proof
@@ -77,20 +79,23 @@ def base_model(sizes: Mapping[str, int]) -> None:
 
 
 @proof
-def who_hears_whom(heard: Mapping[str, Bool[Tensor, "tgt src_and_tgt"]]) -> None:
-    """The right model hears the source and its past; the others too much, or no source."""
-    right = heard["right"]
+def dependencies(depends: Mapping[str, Bool[Tensor, "tgt src_and_tgt"]]) -> None:
+    """The correct model depends on the source and its past; two others on more, or no source."""
+    right = depends["correct"]
     length = len(right)
     src = right.size(1) - length
     as_masked = right[:, :src].all() and torch.equal(right[:, src:], causal_mask(length)[0, 0])
-    holds("the right model hears the whole source, and of the target the past", as_masked)
-    holds("with a mask forgotten in one layer, all is heard", heard["forgotten mask"].all())
-    holds("the deaf one hears nothing of the source", not heard["deaf"][:, :src].any())
+    holds("the correct model depends on the whole source, and of the target on the past", as_masked)
+    holds(
+        "with a mask missing in one layer, it depends on all words", depends["missing mask"].all()
+    )
+    ignored = not depends["source ignored"][:, :src].any()
+    holds("the model that ignores the source does not depend on it", ignored)
 
 
 @proof
 def first_loss(losses: Sequence[float], vocab: int) -> None:
-    """Random logits cost ln V + v/2; fresh models cost half a nat more than ln V, glued as more."""
+    """Random logits have the loss ln V + v/2, fresh models one of ln V and half a nat (glued)."""
     from myst_nb import glue
 
     apart = []
@@ -98,23 +103,25 @@ def first_loss(losses: Sequence[float], vocab: int) -> None:
         z = v**0.5 * torch.randn(2000, 5000)
         paid = (z.logsumexp(dim=1) - z.mean(dim=1)).mean()
         apart.append(abs(paid - math.log(5000) - v / 2))
-    claim = "random logits of variance 0 to 4 over 5,000 words cost ln V + v/2, within 0.02"
+    claim = (
+        "random logits of variance 0 to 4 over 5,000 words have the loss ln V + v/2, within 0.02"
+    )
     holds(claim, max(apart) < 0.02)
     more = mean_interval([loss - math.log(vocab) for loss in losses])
     half = abs(more.value - 0.5) < 0.15 and more.sign == 1
-    holds("the models pay half a nat more than ln V, within 0.15", half)
+    holds("the loss of the models is half a nat above ln V, within 0.15", half)
     glue("more", f"{more:.2f}", display=False)
 
 
 @proof
-def same_as_torch(run: Run, model: Transformer, moved: Transformer, batch: Batch) -> None:
+def same_as_torch(run: Run, model: Transformer, perturbed: Transformer, batch: Batch) -> None:
     """Without its additional norms, nn.Transformer computes the same; with them, nearly."""
-    same = [differs_from_torch(run, each, batch) for each in (model, moved)]
-    claim = "fresh or moved, nn.Transformer without its norms gives our logits, to 1e-9"
+    same = [differs_from_torch(run, each, batch) for each in (model, perturbed)]
+    claim = "fresh or perturbed, nn.Transformer without its norms gives our logits, to 1e-9"
     holds(claim, max(same) < 1e-9)
-    fresh, shaken = (differs_from_torch(run, each, batch, True) for each in (model, moved))
-    claim = "with its norms, fresh models differ by less than 1e-3, moved ones by more"
-    holds(claim, fresh < 1e-3 < shaken)
+    fresh, changed = (differs_from_torch(run, each, batch, True) for each in (model, perturbed))
+    claim = "with its norms, fresh models differ by less than 1e-3, perturbed ones by more"
+    holds(claim, fresh < 1e-3 < changed)
 
 
 @proof
@@ -124,40 +131,43 @@ def findings(
     """The checks find what the text says they find."""
     who = {name: [check for check, seen in row.items() if seen] for name, row in found.items()}
     wanted = {
-        "right": [],
-        "ladders": ["nn.Transformer"],
-        "forgotten mask": ["who hears whom", "nn.Transformer"],
-        "deaf": ["who hears whom", "one batch", "nn.Transformer"],
-        "copies": ["count"],
-        "loud": ["first loss"],
-        "no places": [],
+        "correct": [],
+        "layer-wise memory": ["nn.Transformer"],
+        "missing mask": ["dependencies", "nn.Transformer"],
+        "source ignored": ["dependencies", "one batch", "nn.Transformer"],
+        "shared layers": ["count"],
+        "large embeddings": ["first loss"],
+        "no positions": [],
     }
-    holds("the right model passes, and so does one mistake; the others are found", who == wanted)
+    holds("the correct model passes, and so does one bug; the others are found", who == wanted)
     different = len({tuple(row) for row in batch.tgt_out.tolist()})
-    paid = curves["deaf"][-1] * batch.num_tokens / 16
-    claim = "the deaf one pays over ln 16 for each of 16 different sentences"
+    paid = curves["source ignored"][-1] * batch.num_tokens / 16
+    claim = "where the source is ignored, the loss of each of 16 different sentences is over ln 16"
     holds(claim, different == 16 and paid > math.log(16))
 
 
 @proof
 def shuffled(candidate: Callable[[str], tuple[Run, Any]], batch: Batch) -> None:
-    """When the source is shuffled, the logits of the right model move; without places they stay."""
+    """A permuted source moves the logits of the correct model, and none without positions."""
     order = torch.tensor([3, 1, 4, 0, 5, 2, 6, 8, 7])
     moves = {}
-    for name in ("right", "no places"):
+    for name in ("correct", "no positions"):
         run, model = candidate(name)
         logits, after = (run(model, src, batch.tgt_in) for src in (batch.src, batch.src[:, order]))
         moves[name] = (after - logits).abs().max() > 1e-9
-    holds("shuffle the source: the logits of the right model move", moves["right"])
-    holds("without places, they stay, to 1e-9", not moves["no places"])
+    holds("permute the source: the logits of the correct model move", moves["correct"])
+    holds("without positions they stay, to 1e-9", not moves["no positions"])
 
 
 @proof
-def classic_mistakes(loud: float, vocab: int) -> None:
-    """PyTorch's stack begins with copies; the loud model costs over three times ln V."""
+def common_pitfalls(large: float, vocab: int) -> None:
+    """PyTorch's stack begins with copies; large embeddings give a loss over three times ln V."""
     layer = nn.TransformerEncoderLayer(8, 2, batch_first=True)
     first, second = nn.TransformerEncoder(layer, 2).layers
     alike = torch.equal(first.linear1.weight, second.linear1.weight)
     told = "same parameters" in str(nn.TransformerEncoder.__doc__)
     holds("two layers of nn.TransformerEncoder begin alike, and it says so", alike and told)
-    holds("the first loss of the loud model is over three times ln V", loud > 3 * math.log(vocab))
+    holds(
+        "with large embeddings, the first loss is over three times ln V",
+        large > 3 * math.log(vocab),
+    )

@@ -27,7 +27,7 @@ def taken_out(
     loss: Callable[[], float],
     loss_with: Callable[[str, int, OfOne], float],
 ) -> None:
-    """Weights of zero take a head out as a zero block of W^O does; its own change nothing."""
+    """Weights of zero ablate a head as a zero block of W^O does; its own change nothing."""
     blocks, zeros, own = [], [], []
     for name, w in weights.items():
         with _without(model, name, 1):
@@ -56,7 +56,7 @@ def _without(model: Any, name: str, h: int) -> Iterator[None]:
 def missed_most(
     model: Any, test: Sequence[Example], damage: Mapping[tuple[str, int], float], share: float
 ) -> None:
-    """Without one head, the model loses a third of its right translations; the text says how many.
+    """Zero ablation of one head costs a third of the right translations; the text says how many.
 
     ``share`` is how many it has right with all heads.
     """
@@ -65,7 +65,7 @@ def missed_most(
     with _without(model, *max(damage, key=lambda head: damage[head])):
         right = exactly_right(model, test)
     gone = sum(right) / len(right)
-    claim = "without the head that is missed most, over a third of the right translations are wrong"
+    claim = "zero ablation of one head makes over a third of the right translations wrong"
     holds(claim, gone < 2 / 3 * share)
     glue("share", f"{share:.0%}", display=False)
     glue("gone", f"{gone:.0%}", display=False)
@@ -75,18 +75,21 @@ def missed_most(
 def both_stories_fit(
     head: OfOne, ending: Bool[Tensor, "sentence token"], pairs: Sequence[Pair]
 ) -> None:
-    """The head looks at what was said before, and at earlier endings; the text says how much."""
+    """The head attends to earlier copies and to earlier endings; the text says how much."""
     from myst_nb import glue
 
     mine, by_luck = [], []
     for pair, w in zip(pairs, head.tolist(), strict=True):
         for t, morpheme in enumerate(pair.tgt):
             before = [u for u in range(t) if pair.tgt[u] == morpheme]
-            if before:  # the key of morpheme u is at place u + 1
+            if before:  # the key of morpheme u is at position u + 1
                 mine.append(sum(w[t + 1][u + 1] for u in before))
                 by_luck.append(len(before) / (t + 2))
     twice, even = sum(mine) / len(mine), sum(by_luck) / len(by_luck)
-    holds("a repeated morpheme looks back twice as much as by chance", twice > 2 * even)
+    holds(
+        "a repeated morpheme attends to its earlier positions twice as much as by chance",
+        twice > 2 * even,
+    )
     own = head.diagonal(dim1=1, dim2=2)  # (sentence, query)
     earlier = (head * ending[:, None]).sum(dim=-1) - own
     several = earlier[ending & (ending.cumsum(dim=1) > 1)].mean()
@@ -100,7 +103,7 @@ def both_stories_fit(
 def repeats(
     model: Any, batch: Batch, name: str, h: int, head: OfOne, ending: Bool[Tensor, "sentence token"]
 ) -> None:
-    """After a repeated morpheme the head is needed, but not for looking back; the text says it."""
+    """After a repeated morpheme the head is needed, but not its look back; the text says it."""
     from myst_nb import glue
 
     rows = batch.tgt_in.tolist()
@@ -111,8 +114,8 @@ def repeats(
         _loss_of(model, batch, name, h, new)[again].mean().item()
         for new in (head, 0 * head, itself)
     )
-    claim = "after a repeated morpheme, looking at the ending alone costs less than a tenth"
-    holds(f"{claim} of what it costs without the head", moved - whole < (gone - whole) / 10)
+    claim = "after a repeated morpheme, attending to the ending alone costs less than a tenth"
+    holds(f"{claim} of zero ablation", moved - whole < (gone - whole) / 10)
     glue("again-gone", f"{gone - whole:.2f}", display=False)
     glue("again-moved", f"{moved - whole:.2f}", display=False)
 

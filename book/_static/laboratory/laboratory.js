@@ -1,7 +1,7 @@
 "use strict";
 
-// The laboratory: a sentence is translated while it is typed, by a model that the page computes,
-// and whatever the reader changes in the model shows at once beside the unchanged one.
+// The laboratory: the page computes a model that translates a sentence while it is typed, and
+// shows every change of the model at once beside the unchanged one.
 
 const KINDS = {
   transformer: "Transformer", bahdanau: "Bahdanau", luong: "Luong", seq2seq: "GRU, no attention",
@@ -34,7 +34,7 @@ class Laboratory {
     this.build();
   }
 
-  // --- the frame: what stays while results come and go ----------------------------------
+  // --- the frame, which stays while results change ---------------------------------------
 
   build() {
     const [first] = this.offers;
@@ -78,8 +78,8 @@ class Laboratory {
     return withLanguages(model, languages);
   }
 
-  // What a link from a chapter asks for: ?sentence=…&off=decoder.1.cross_attention.2&scale=off
-  // What the model does not have is returned, each in a sentence.
+  // Apply a link from a chapter: ?sentence=…&off=decoder.1.cross_attention.2&scale=off
+  // Returns a sentence for each thing that the model does not have.
   async follow(asked) {
     const listed = (name) => (asked.get(name) ?? "").split(",").filter(Boolean);
     const missing = [];
@@ -87,11 +87,11 @@ class Laboratory {
       Array.from({ length: count }, (_, head) => `${name}.${head}`));
     for (const name of listed("off")) {
       if (this.model.kind === "transformer" && heads.includes(name)) this.change.headsOff.add(name);
-      else missing.push(`The model has no head “${name}” that can be switched off.`);
+      else missing.push(`The model has no head “${name}” to ablate.`);
     }
     for (const [name, text] of SWITCHES.filter(([each]) => asked.get(each) === "off")) {
       if (this.model.kind === "transformer") this.change[name] = false;
-      else missing.push(`Of this model it cannot be switched off that ${text}.`);
+      else missing.push(`This model has no setting “${text}”.`);
     }
     const [width, temperature] = ["beam", "temperature"].map((name) => Number(asked.get(name)));
     if (width >= 1 && width <= 8) this.width = Math.floor(width);
@@ -100,19 +100,19 @@ class Laboratory {
       this.layer = asked.get("layer");
     }
     const [language] = this.model.languages;
-    // What was typed while the model was loaded stays.
+    // Keep what was typed while the model was loaded.
     this.input.value ||= asked.get("sentence") ?? EXAMPLES[language] ?? this.root.dataset.sentence;
     this.showControls();
     this.sentenceChanged();
     for (const name of listed("beside")) {
       const offer = this.companions().find((each) => each.name === name);
       missing.push(offer ? await this.putBeside(offer)
-        : `There is no “${name}” that could stand beside this model.`);
+        : `There is no “${name}” to compare this model with.`);
     }
     return missing;
   }
 
-  // Open a model and use it. What went wrong is said, and returned; null: another is wanted by now.
+  // Open a model and use it. An error is shown and returned; null: another model was chosen.
   async use(open, name) {
     const asking = ++this.asking;
     this.isLoading = true;
@@ -151,7 +151,7 @@ class Laboratory {
     if (language) this.input.lang = language;
     else this.input.removeAttribute("lang");
     this.drawOne.hidden = !model.sentences.length;
-    // A sentence in another language would tell nothing; what was typed meanwhile stays.
+    // A sentence in another language is of no use; keep what was typed meanwhile.
     if (spoken && language && language !== spoken && this.input.value === this.read) {
       this.input.value = EXAMPLES[language] ?? this.root.dataset.sentence;
     }
@@ -162,7 +162,7 @@ class Laboratory {
     if (await this.use(open, name) === "") this.sentenceChanged();
   }
 
-  // The models that can stand beside this one: small ones between the same languages.
+  // The models to compare this one with: small ones between the same languages.
   companions() {
     const pair = this.model.languages.join();
     return this.offers.filter(({ name, kind, languages }) =>
@@ -220,7 +220,7 @@ class Laboratory {
     this.renew(this.controls, parts);
   }
 
-  // Controls and results are made anew; the same thing keeps the focus, and tables their place.
+  // Make controls and results again; the same element keeps the focus, and tables their scroll position.
   renew(part, children) {
     const key = ({ id, name, dataset }) => id || name || dataset.key;
     const { activeElement } = document;
@@ -255,7 +255,7 @@ class Laboratory {
       const numbers = Array.from({ length: count }, (_, head) => {
         const id = `${name}.${head}`;
         return make("button", { type: "button", "aria-pressed": String(!this.change.headsOff.has(id)),
-          "aria-label": `${layerName(name)}, head ${head + 1} speaks`, "data-key": id,
+          "aria-label": `${layerName(name)}, head ${head + 1}`, "data-key": id,
           onclick: () => this.set(() => {
             if (!this.change.headsOff.delete(id)) this.change.headsOff.add(id);
           }) }, String(head + 1));
@@ -263,7 +263,7 @@ class Laboratory {
       return make("div", { role: "group", "aria-label": `heads of ${layerName(name)}` },
         make("span", {}, layerName(name)), ...numbers);
     });
-    return make("fieldset", { class: "changes" }, make("legend", {}, "Break it"),
+    return make("fieldset", { class: "changes" }, make("legend", {}, "Change the model"),
       make("div", { class: "switches" }, ...switches),
       make("div", { class: "heads" }, ...heads),
       make("button", { type: "button", class: "mend", "data-key": "mend", onclick: () =>
@@ -271,7 +271,7 @@ class Laboratory {
   }
 
   besideControls() {
-    return make("fieldset", { class: "beside" }, make("legend", {}, "Beside it"),
+    return make("fieldset", { class: "beside" }, make("legend", {}, "Compare with"),
       ...this.companions().map((offer) => make("label", {},
         make("input", { type: "checkbox", name: offer.name, checked: this.beside.has(offer.name),
           onchange: async ({ target }) => {
@@ -281,13 +281,13 @@ class Laboratory {
           } }), ` ${offer.title}`)));
   }
 
-  // Let another model translate, too, once it is loaded. What went wrong is returned.
+  // Let another model also translate, once it is loaded. Returns an error.
   async putBeside(offer) {
     let problem = "";
     this.beside.set(offer.name, null);
     try {
       const model = await this.open(offer);
-      // Meanwhile the reader may have changed the box or the model.
+      // The reader may have changed the box or the model meanwhile.
       if (this.beside.has(offer.name)) this.beside.set(offer.name, model);
     } catch (error) {
       problem = error.message;
@@ -312,7 +312,7 @@ class Laboratory {
       Object.values(switches).includes(false);
   }
 
-  // While a model is loaded, what is typed waits for it.
+  // What is typed while a model is loaded waits for it.
   sentenceChanged() {
     if (this.isLoading || !this.model) return;
     this.change.weights = {};
@@ -321,12 +321,12 @@ class Laboratory {
     this.read = text;
     const unknown = this.model.src.unknown(asWritten(this.model.src, text));
     this.say(unknown.length
-      ? `The model has never seen ${unknown.map((each) => `“${each}”`).join(", ")}.` : "");
+      ? `The vocabulary does not have ${unknown.map((each) => `“${each}”`).join(", ")}.` : "");
     this.suggest(text);
     this.translate();
   }
 
-  // The words of the vocabulary that go on with the last one.
+  // The words of the vocabulary that begin like the last one.
   suggest(text) {
     const last = text.split(" ").at(-1).toLowerCase();
     const found = (this.model.src.words ?? []).filter((each) =>
@@ -370,7 +370,7 @@ class Laboratory {
       this.position = Math.min(this.position, tokens.length - !ended);
       this.step = null;
       this.show();
-      this.heard.replaceChildren("It says: ", make("span", { lang: model.languages[1] },
+      this.heard.replaceChildren("It predicts: ", make("span", { lang: model.languages[1] },
         model.tgt.decode(tokens)));
     } catch (error) {
       if (turn !== this.turn) return;
@@ -381,7 +381,7 @@ class Laboratory {
     }
   }
 
-  // The best translation, and all steps that led to it; between two the page stays alive.
+  // The best translation, and all steps of the search; between two steps the page can react.
   async search(model, ids, change, turn) {
     const source = model.read([...ids, EOS], change);
     const steps = [];
@@ -403,7 +403,7 @@ class Laboratory {
     return { source, steps, best, said, gold: this.gold(model, source, change) };
   }
 
-  // How likely the right translation is, and where the model looks when it has to say it.
+  // The probability of the reference translation, and the attention when it is teacher-forced.
   gold(model, source, change) {
     const text = asWritten(model.src, this.input.value);
     const pair = model.sentences.find(({ src }) => src.join(" ") === text);
@@ -417,7 +417,7 @@ class Laboratory {
     return { pair, logProb: said.logProb, error, layer };
   }
 
-  // --- what is shown of them -----------------------------------------------------------------
+  // --- what is shown --------------------------------------------------------------------------
 
   show() {
     const parts = [this.translations()];
@@ -436,7 +436,7 @@ class Laboratory {
     const { now, before } = this.found;
     const lines = before
       ? [["changed", this.model, now], ["unchanged", this.model, before]]
-      : [[this.isSmall ? "it says" : KINDS[this.model.kind], this.model, now]];
+      : [[this.isSmall ? "it predicts" : KINDS[this.model.kind], this.model, now]];
     const rows = [...lines, ...this.others].map(([title, model, found], i) => {
       const chosen = i === 0 && !this.isSmall;
       const tokens = model.tgt.tokens(found.best.tokens);
@@ -463,7 +463,7 @@ class Laboratory {
     return make("div", { class: "translations" }, ...rows);
   }
 
-  // The distribution of the token at the chosen place, when the ones before it are said.
+  // The distribution of the token at the chosen position, given the ones before it.
   nextToken() {
     const { now, before } = this.found;
     const { tgt, writing } = this.model;
@@ -480,13 +480,13 @@ class Laboratory {
     }));
     const said = tgt.tokens(prefix).map(printed).join(" ") || "the beginning";
     return make("section", {}, make("h2", {}, "The next token"),
-      bars(entries, writing.tgt, `What may come after: ${said}`, (token) => {
+      bars(entries, writing.tgt, `Next token after: ${said}`, (token) => {
         const id = entries.find((entry) => entry.token === token).id;
         this.sayInstead(id);
       }));
   }
 
-  // Another token at the chosen place: the model goes on from there.
+  // Another token at the chosen position: the model continues from there.
   sayInstead(id) {
     const { now } = this.found;
     const tokens = now.best.tokens.slice(0, this.position);
@@ -508,14 +508,14 @@ class Laboratory {
     const { now } = this.found;
     const layers = this.model.attentions.map(({ name }) => name);
     if (!layers.length) {
-      return make("p", { class: "note" }, "This model has no attention: one vector is all that the " +
-        "decoder sees of the sentence.");
+      return make("p", { class: "note" }, "This model has no attention: the decoder gets only one " +
+        "vector for the sentence.");
     }
     const all = { ...now.source.attention, ...now.said.attention };
     const heads = all[this.layer];
     const ids = now.source.ids;
     const source = this.model.src.tokens(ids);
-    // Row t belongs to the token that is predicted: what the decoder has read is the one before.
+    // Row t belongs to the token that is predicted: the decoder has read the one before.
     const words = this.model.tgt.tokens(now.best.tokens);
     const said = now.best.ended ? [...words, "<eos>"] : words;
     const read = ["<bos>", ...said.slice(0, -1)];
@@ -542,8 +542,8 @@ class Laboratory {
     });
     if (this.isSmall) return table;
     const note = this.head < 0
-      ? "Choose a head to set its weights by hand."
-      : "Choose a cell: that row will look there alone. Choose it again to undo.";
+      ? "Choose a head to set its attention weights by hand."
+      : "Choose a cell: that query will attend only there. Choose it again to undo.";
     return make("section", {}, make("h2", {}, "Attention"),
       choice("layer", layers.map((name) => [name, layerName(name)]), this.layer, (name) => {
         this.layer = name;
@@ -606,8 +606,8 @@ class Laboratory {
   }
 }
 
-// A model knows how its words are written: in which languages, and what they mean. What is glossed
-// is the toy corpus; of another model that a reader brings, the languages are unknown.
+// A model has the languages of its words, and for the toy corpus their glosses. For another model
+// of the reader's, the languages are unknown.
 function withLanguages(model, languages = model.languages) {
   const toy = Object.keys(model.gloss).length ? ["en", "ko"] : [];
   const [src, tgt] = languages ?? toy;
@@ -615,7 +615,7 @@ function withLanguages(model, languages = model.languages) {
   return Object.assign(model, { languages: languages ?? toy, writing });
 }
 
-// A text as a vocabulary of words has it, which may know neither capitals nor the end's full stop.
+// Normalise a text for a vocabulary of words, which may have no capitals and no full stop.
 function asWritten(vocabulary, text) {
   if (!vocabulary.words) return text;
   const words = cleaned(text).split(" ").filter(Boolean);
@@ -627,10 +627,10 @@ function asWritten(vocabulary, text) {
   }).filter(Boolean).join(" ");
 }
 
-// "decoder.1.cross_attention" as a reader calls it.
+// The readable name of "decoder.1.cross_attention".
 function layerName(name) {
   const [side, number, part] = name.split(".");
-  if (part === undefined) return "attention to the source";
+  if (part === undefined) return "cross-attention";
   return `${side} ${Number(number) + 1}, ${part.replace("_attention", "")}`;
 }
 

@@ -1,9 +1,9 @@
 "use strict";
 
-// From the two files of an exported model, model.json and model.safetensors, to a model that reads
-// and rates. Whatever is wrong with them is said in one sentence.
+// Read the two files of an exported model, model.json and model.safetensors. Anything wrong with
+// them is reported in one sentence.
 
-// What is done to a model; this leaves it as it is.
+// A change of a model; this one changes nothing.
 function noChange() {
   return {
     headsOff: new Set(), // "decoder.0.cross_attention.2": heads that say nothing, counted from 0
@@ -19,7 +19,7 @@ function requireThat(condition, sentence) {
   if (!condition) throw new Error(sentence);
 }
 
-// The 32-bit number that each of the 65,536 numbers of 16 bits stands for.
+// The 32-bit number for each of the 65,536 numbers of 16 bits.
 const HALVES = Float32Array.from({ length: 65536 }, (_, bits) => {
   const [sign, exponent, rest] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
   if (exponent === 31) return rest ? NaN : sign * Infinity;
@@ -39,8 +39,8 @@ function readSafetensors(buffer) {
   try {
     start = 8 + Number(new DataView(buffer).getBigUint64(0, true));
     header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, start - 8)));
-  } catch { /* told below */ }
-  requireThat(header && typeof header === "object", "The weights are no safetensors file.");
+  } catch { /* reported below */ }
+  requireThat(header && typeof header === "object", "The weights are not a safetensors file.");
   const matrices = {};
   for (const [name, tensor] of Object.entries(header)) {
     if (name === "__metadata__") continue;
@@ -58,14 +58,14 @@ function readSafetensors(buffer) {
     const [from, to] = (offsets ?? []).map((offset) => start + offset);
     requireThat(
       to - from === rows * columns * size && to <= buffer.byteLength,
-      `The weights are damaged: ${name} is cut off.`,
+      `The weights are damaged: ${name} is truncated.`,
     );
     matrices[name] = { rows, columns, data: read(buffer.slice(from, to)) };
   }
   return matrices;
 }
 
-// --- the shapes that a model of some sizes has, by the names of its parameters in PyTorch --
+// --- the shapes of a model's parameters, by their names in PyTorch -------------------------
 
 function linearShapes(name, from, to, bias = true) {
   return { [`${name}.weight`]: [to, from], ...(bias && { [`${name}.bias`]: [1, to] }) };
@@ -198,7 +198,7 @@ function makeModel(kind, config, weights) {
   for (const name of Object.keys(config ?? {})) {
     requireThat(
       Object.hasOwn(SETTINGS[kind], name),
-      `The model has the setting ${name}, which this page does not know.`,
+      `The model has the setting ${name}, which this page does not support.`,
     );
   }
   for (const [name, fits] of Object.entries(SETTINGS[kind])) {
@@ -217,7 +217,7 @@ const LARGEST = 10_000_000; // with more parameters, a reader would wait too lon
 function openModel(description, buffer) {
   requireThat(
     description && typeof description === "object" && Number.isInteger(description.format),
-    "This model.json is not that of a model that was exported to the web.",
+    "This model.json does not belong to a model that was exported to the web.",
   );
   requireThat(
     description.format === 1,
@@ -227,7 +227,7 @@ function openModel(description, buffer) {
   const parameters = Object.values(weights).reduce((sum, { data }) => sum + data.length, 0);
   requireThat(
     parameters <= LARGEST,
-    `The model has ${parameters} parameters, this page takes at most ${LARGEST}.`,
+    `The model has ${parameters} parameters, it must have at most ${LARGEST}.`,
   );
   const model = makeModel(description.model, description.config, weights);
   const src = new Vocabulary(description.src);

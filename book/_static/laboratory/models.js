@@ -4,8 +4,8 @@
 
 const OWN = new URL(".", document.currentScript.src);
 
-// A small model is a script, so that it also loads where a page is a file and cannot ask for others.
-// The script fills in its name here.
+// A small model is a script, so that it also loads if the page is a file, which cannot fetch others.
+// The script registers itself here.
 const EMBEDDED = (globalThis.EMBEDDED ??= {});
 
 function loadScript(address) {
@@ -60,7 +60,7 @@ async function openFiles(files) {
   return openModel(JSON.parse(await description.text()), await weights.arrayBuffer());
 }
 
-// The files of what was dropped: themselves, and those in folders.
+// The dropped files, including those in folders.
 async function droppedFiles(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
   const files = [];

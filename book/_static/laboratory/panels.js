@@ -1,6 +1,6 @@
 "use strict";
 
-// What the laboratory draws with: every function gives one element, made of the page's own parts.
+// The panels of the laboratory: every function makes one element.
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -13,12 +13,12 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-// A token as it is printed: what marks the beginning of a word among subwords is left out.
+// A token as it is printed, without the mark of the beginning of a word.
 function printed(token) {
   return token.replaceAll(BOUNDARY, "") || BOUNDARY;
 }
 
-// A token in its language, and under it what it means in English, where that is known.
+// A token in its language, with its English gloss below, if it is known.
 function word(token, { lang, gloss }) {
   const parts = [make("span", { lang }, printed(token))];
   if (gloss[token]) parts.push(make("small", {}, gloss[token]));
@@ -40,7 +40,7 @@ function choice(label, options, chosen, pick) {
   return make("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
 }
 
-// The likeliest next tokens as bars, the unchanged model's beside them where something is changed.
+// The most probable next tokens as bars, with the unchanged model's beside them.
 function bars(entries, writing, caption, pick) {
   const list = entries.map(({ token, now, before, chosen }) => make("tr", {},
     make("th", { scope: "row" }, make("button", {
@@ -59,7 +59,7 @@ function bars(entries, writing, caption, pick) {
 
 // Attention weights as a table: a row for every token that attends. Gold links are outlined.
 // `pick(row, column)` is called when a cell is chosen (with `noFuture`, one that is not masked),
-// `shown` is the row that is looked at.
+// `shown` is the selected row.
 function weightsTable(weights, rows, columns, options) {
   const { writing, gold = new Set(), pick, noFuture, shown, byHand = {}, caption } = options;
   const head = make("tr", {}, make("td"),
@@ -91,7 +91,7 @@ function weightsTable(weights, rows, columns, options) {
 }
 
 // Vectors as rows of small coloured fields: orange is positive, blue negative, as in the figures.
-// The style sheet gives a row of the picture the height of its token's name.
+// The style sheet gives a row the height of its token's name.
 function strips(rows, tokens, lang, label) {
   const { columns: width, data } = rows;
   const height = 9;
@@ -109,7 +109,7 @@ function strips(rows, tokens, lang, label) {
     make("div", { style: `--rows: ${rows.rows}` }, names, canvas));
 }
 
-// The tree of all beginnings that a search kept. A leaf that was dropped is pale.
+// The tree of all hypotheses that a search kept. A leaf that was dropped is pale.
 function tree(steps, vocabulary, writing, best) {
   const root = { children: new Map() };
   const grow = (tokens, ended, logProb) => {
@@ -134,7 +134,7 @@ function tree(steps, vocabulary, writing, best) {
     if (!node.children.size && node.logProb !== undefined) {
       label.append(make("small", { class: "number" }, ` ${node.logProb.toFixed(2)}`));
     }
-    // What has one way on stays on its line.
+    // A node with one child stays on its line.
     const line = make("li", {}, label);
     let last = node;
     while (last.children.size === 1) {

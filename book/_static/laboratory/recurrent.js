@@ -6,13 +6,13 @@
 
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 
-// A cell's next state, from what it read of the input (W x + b) and of the state (U h + c).
+// A cell's next state, from the projected input (W x + b) and the projected state (U h + c).
 const CELLS = {
   rnn: { gates: 1, states: 1, next: (read, recur) => read.map((r, i) => Math.tanh(r + recur[i])) },
   gru: {
     gates: 3,
     states: 1,
-    // h = (1 − z) n + z h₋₁: z keeps the old state, r lets it into the new one, n.
+    // h = (1 − z) n + z h₋₁: z keeps the old state, r admits it to the new one, n.
     next: (read, recur, state) => state.map((old, i) => {
       const [r, z, n] = [i, state.length + i, 2 * state.length + i];
       const reset = sigmoid(read[r] + recur[r]);
@@ -45,7 +45,7 @@ function vector(data) {
   return { rows: 1, columns: data.length, data };
 }
 
-// Vectors one after another in one.
+// Concatenate vectors.
 function join(...vectors) {
   return Float32Array.from(vectors.flatMap((part) => Array.from(part)));
 }
@@ -80,7 +80,7 @@ class RecurrentModel {
     return this.cell.next(read, recur, state);
   }
 
-  // The part of a state that others see: h, which comes first.
+  // The part of a state that other layers see: h, which comes first.
   hidden(state) {
     return state.subarray(0, this.config.hidden_dim);
   }
@@ -101,7 +101,7 @@ class RecurrentModel {
     return this.linear(vector(hidden), "bridge").data.map(Math.tanh);
   }
 
-  // vᵀ tanh(W_s s + W_h h): how well every source position, a row of keys, fits the query.
+  // vᵀ tanh(W_s s + W_h h): the score of every source position, a row of keys.
   additiveScores(query, keys) {
     const asked = this.linear(vector(query), "attention.query").data;
     const v = this.weights["attention.v.weight"].data;
@@ -110,14 +110,14 @@ class RecurrentModel {
     });
   }
 
-  // Softmax of the scores, or what was set by hand; and the weighted sum of the memory.
+  // The softmax of the scores, or weights set by hand; and the weighted sum of the memory.
   lookUp(scores, memory, byHand) {
     softmax(scores);
     if (byHand) scores.fill(0).set(byHand.slice(0, scores.length));
     return times(vector(scores), memory).data;
   }
 
-  // Logits from what a decoder knows at every position, from one of them on.
+  // Logits from the decoder's vectors, from one position on.
   logits(readouts, from) {
     const x = this.linear(matrixOf(readouts.slice(from)), "readout");
     return this.linear({ ...x, data: x.data.map(Math.tanh) }, "output");
@@ -143,7 +143,7 @@ class Seq2Seq extends RecurrentModel {
   }
 }
 
-// h = [→h; ←h] of every source position; the state before a word asks which of them it needs.
+// h = [→h; ←h] of every source position; the query is the state before the word.
 class Bahdanau extends RecurrentModel {
   read(ids) {
     const embeddings = this.embed("src", ids);
@@ -173,7 +173,7 @@ class Bahdanau extends RecurrentModel {
   }
 }
 
-// The state after a word asks; the context does not return into the recurrence.
+// The query is the state after the step; the context does not return to the recurrence.
 class Luong extends RecurrentModel {
   read(ids) {
     const embeddings = this.embed("src", ids);

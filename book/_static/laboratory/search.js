@@ -1,7 +1,7 @@
 "use strict";
 
-// From a model that rates next tokens to translations: greedily, or with a beam. A search is a
-// generator that hands over every step, so that a page can draw it before it goes on.
+// Search for translations, greedily or with a beam, given next-token probabilities. A search is a
+// generator that yields every step, so that a page can draw it before it continues.
 // Hypotheses are {tokens, logProb}: tokens without <bos> and <eos>, and Σ log p, that of <eos>
 // included if the translation ended with it (`ended`).
 
@@ -14,13 +14,13 @@ function logProbs(logits, temperature = 1) {
   return Float32Array.from(scaled, (logit) => logit - largest - Math.log(sum));
 }
 
-// What may follow these tokens.
+// The log-probabilities of the token after these.
 function nextLogProbs(model, source, tokens, change) {
   const { logits } = model.rate(source, [BOS, ...tokens], change, tokens.length);
   return logProbs(logits.data, change.temperature);
 }
 
-// How many tokens a translation may have, <eos> counted.
+// The maximum length of a translation, <eos> counted.
 function longestTranslation(model, source) {
   const longest = source.ids.length + model.search.extra_length;
   return Math.min(longest, model.maxLength ?? Infinity);
@@ -39,7 +39,7 @@ function largest(entries, count) {
   return best;
 }
 
-// The likeliest token at every step. A step is {tokens, logProb, token, ended, done}.
+// The most probable token at every step. A step is {tokens, logProb, token, ended, done}.
 function* greedy(model, source, change = noChange()) {
   const longest = longestTranslation(model, source);
   const tokens = [];
@@ -61,10 +61,10 @@ function lengthPenalty(length, alpha) {
   return ((5 + length) / 6) ** alpha;
 }
 
-// All continuations of the live beginnings compete for the places that are free; one that ends
-// keeps its place and is finished. A step is {live, finished, done}. In both, `parent` is the place
-// of the beginning before it in the `live` of the step before its own, and `step` counts from 0;
-// finished ones have a score, log p divided by the length penalty, and stand best first.
+// All continuations of the live hypotheses compete for the free slots; one that ends keeps its
+// slot and is finished. A step is {live, finished, done}. In both, `parent` is the index of the
+// hypothesis that was extended in the `live` of the previous step, and `step` counts from 0;
+// finished ones have a score, log p divided by the length penalty, and are sorted, best first.
 function* beam(model, source, change = noChange(), { beam: width, alpha } = model.search) {
   const longest = longestTranslation(model, source);
   let live = [{ tokens: [], logProb: 0, parent: null }];
@@ -96,13 +96,13 @@ function* beam(model, source, change = noChange(), { beam: width, alpha } = mode
   }
 }
 
-// How likely a given translation is (`ids` without <bos> and <eos>), token by token, and what is
-// attended to when each is predicted. That it ends is counted, unless it was cut off.
+// The probability of a given translation (`ids` without <bos> and <eos>), token by token, and the
+// attention when each is predicted. <eos> is counted, unless the translation was cut off.
 function forced(model, source, ids, change = noChange(), ended = true) {
   const all = ended ? [...ids, EOS] : ids;
   const rated = model.rate(source, [BOS, ...all.slice(0, -1)], change);
-  // Without the causal mask the decoder would see the answer while it rates it: each token is rated
-  // by its own beginning, as in a search.
+  // Without the causal mask the decoder would see the token that it predicts: each token is predicted
+  // from its own prefix, as in a search.
   const each = all.map((id, i) => (change.causal
     ? logProbs(row(rated.logits, i), change.temperature)
     : nextLogProbs(model, source, ids.slice(0, i), change))[id]);

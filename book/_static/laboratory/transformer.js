@@ -1,9 +1,9 @@
 "use strict";
 
-// A Transformer (Vaswani et al. 2017), from the numbers of a sentence's tokens to the logits of
-// the next one, and what a reader may change in it while it runs.
-// A matrix is {rows, columns, data}, its rows one after another in a Float32Array: what is stored
-// has 32 bits, while JavaScript adds up in 64. A sentence is a matrix with one row per token.
+// A Transformer (Vaswani et al. 2017), from the ids of a sentence's tokens to the logits of
+// the next one, with the changes that a reader can make.
+// A matrix is {rows, columns, data}, its rows one after another in a Float32Array: numbers are stored
+// in 32 bits, while JavaScript adds in 64. A sentence is a matrix with one row per token.
 
 function matrix(rows, columns) {
   return { rows, columns, data: new Float32Array(rows * columns) };
@@ -14,7 +14,7 @@ function row(x, i) {
   return x.data.subarray(i * x.columns, (i + 1) * x.columns);
 }
 
-// Columns start to start + width, as a matrix of their own: one head's part.
+// Columns start to start + width, as a new matrix: the part of one head.
 function columns(x, start, width) {
   const part = matrix(x.rows, width);
   for (let i = 0; i < x.rows; i++) row(part, i).set(row(x, i).subarray(start, start + width));
@@ -66,7 +66,7 @@ function softmax(scores) {
   powers.forEach((power, i) => { scores[i] = power / sum; });
 }
 
-// A head's weights: softmax(Q Kᵀ / scale), or what `rows` says of a query; causal hides later keys.
+// A head's weights: softmax(Q Kᵀ / scale), or the row set in `rows`; causal hides later keys.
 function attentionWeights(query, key, { scale = 1, causal = false, rows = {} }) {
   const weights = timesTransposed(query, key);
   for (let i = 0; i < weights.rows; i++) {
@@ -115,8 +115,8 @@ class Transformer {
     return y;
   }
 
-  // Every head compares queries with keys in a space of its own, and gathers values; W^O merges
-  // them. With fewer heads of keys and values, neighbouring heads share one (num_kv_heads).
+  // Every head compares queries with keys in its own subspace, and averages values; W^O merges
+  // them. With fewer heads of keys and values, consecutive heads share one (num_kv_heads).
   multiHeadAttention(name, x, memory, causal, change, attention) {
     const { num_heads: heads, num_kv_heads: pairs } = this.config;
     const query = this.linear(x, `${name}.query`);
@@ -138,7 +138,7 @@ class Transformer {
     return this.linear(gathered, `${name}.output`);
   }
 
-  // At every position by itself, f(x W₁ + b₁) W₂ + b₂: f(z) is max(0, z), or z / (1 + e⁻ᶻ), "swish".
+  // At every position separately, f(x W₁ + b₁) W₂ + b₂: f(z) is max(0, z), or z / (1 + e⁻ᶻ), "swish".
   feedForward(name, x) {
     const inner = this.linear(x, `${name}.feed_forward.inner`);
     const isSwish = this.config.activation === "swish";
@@ -146,7 +146,7 @@ class Transformer {
     return this.linear({ ...inner, data }, `${name}.feed_forward.outer`);
   }
 
-  // A shortcut around a sub-layer: Norm(x + Sublayer(x)), or, pre-norm, x + Sublayer(Norm(x)).
+  // A residual connection around a sub-layer: Norm(x + Sublayer(x)), or, pre-norm, x + Sublayer(Norm(x)).
   residual(name, x, sublayer) {
     if (this.config.norm_position === "pre") return add(x, sublayer(this.norm(x, `${name}.norm`)));
     return this.norm(add(x, sublayer(x)), `${name}.norm`);
@@ -178,8 +178,8 @@ class Transformer {
     return { ids, memory: x, embeddings, attention };
   }
 
-  // The decoder rates, after a translation's tokens (of which <bos> is the first) from number `from`
-  // on, all that may come next. Nothing is kept: every call reads the whole beginning anew.
+  // The decoder computes the logits of the next token at every target position (the first has <bos>)
+  // from `from` on. There is no KV cache: every call reads the whole prefix again.
   rate({ memory }, ids, change = noChange(), from = 0) {
     const [attention, embeddings] = [{}, this.embed("tgt", ids, change)];
     let x = embeddings;

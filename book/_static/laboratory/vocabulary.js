@@ -1,12 +1,12 @@
 "use strict";
 
 // Text in, ids out, and back: whole words, or subwords by byte-pair encoding (Sennrich et al.
-// 2016), cut exactly as the package cuts them (annotated_transformer/tokens.py).
+// 2016), split exactly as the package splits them (annotated_transformer/tokens.py).
 
 const SPECIALS = ["<pad>", "<bos>", "<eos>", "<unk>"];
 const [PAD, BOS, EOS, UNK] = SPECIALS.keys();
 const BOUNDARY = "▁"; // marks the beginning of a word among subwords
-// A text is cleaned as by annotated_transformer/cleaning.py: these go, then NFC, then one space.
+// Clean a text as annotated_transformer/cleaning.py does: remove these, then NFC, then one space.
 const INVISIBLE =
   /[\x00-\x08\x0E-\x1B\x7F-\x84\x86-\x9F\xAD\u034F\u061C\u17B4\u17B5\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0000}-\u{E001F}]/gu;
 const WHITE =
@@ -35,7 +35,7 @@ class Vocabulary {
     this.list = tokens;
     this.ids = new Map(tokens.map((token, id) => [token, id]));
     this.words = kind === "words" ? tokens.slice(SPECIALS.length) : null;
-    // The earlier two tokens were joined when the vocabulary was learned, the earlier they are now.
+    // Merges are applied in the order in which they were learned.
     this.ranks = new Map((merges ?? []).map((pair, rank) => [this.pair(...pair), rank]));
   }
 
@@ -56,7 +56,7 @@ class Vocabulary {
     });
   }
 
-  // The pieces of a text, known or not. What stands between special tokens is cut by itself.
+  // The pieces of a text, known or not. Text between special tokens is split separately.
   cut(text) {
     const parts = text.split(/(<pad>|<bos>|<eos>|<unk>)/);
     return parts.flatMap((part, i) => {
@@ -66,7 +66,7 @@ class Vocabulary {
     });
   }
 
-  // Words, each with the mark of its beginning, and punctuation by itself.
+  // Words, each with the mark of its beginning, and separate punctuation.
   pieces(text) {
     const marked = text.replaceAll(" ", BOUNDARY);
     const whole = marked && !marked.startsWith(BOUNDARY) ? BOUNDARY + marked : marked;
@@ -79,8 +79,8 @@ class Vocabulary {
     return pieces.filter(Boolean);
   }
 
-  // Byte-pair encoding: begin with single characters; join the two neighbours that were joined
-  // first when the vocabulary was learned, the leftmost such two; until no two belong together.
+  // Byte-pair encoding: begin with single characters; apply the merge that was learned first, at its
+  // leftmost pair; repeat until no pair can be merged.
   join(piece) {
     const known = (character) => (this.ids.has(character) ? character : SPECIALS[UNK]);
     const tokens = Array.from(piece, known);
@@ -107,7 +107,7 @@ class Vocabulary {
     return shown.map((token, i) => token.replaceAll(BOUNDARY, i ? " " : "")).join("");
   }
 
-  // The words of a text of which the vocabulary does not know all, each once.
+  // The words of a text that the vocabulary does not know completely, each once.
   unknown(text) {
     const words = cleaned(text).split(" ").filter(Boolean);
     return [...new Set(words.filter((word) => this.encode(word).includes(UNK)))];

@@ -1,4 +1,4 @@
-"""Diagnosing: what is said of a wrong answer that no mistake of a catalogue gives."""
+"""Diagnosing: describe a wrong answer that no mistake of a catalogue explains."""
 
 import itertools
 import random
@@ -35,19 +35,19 @@ from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.trials import attempt, calculate, settings_put_back
 
 BRIEFLY = 1.0
-"""The seconds for a case that is tried to find out what is wrong: there are many."""
+"""The seconds for a case that is tried for a diagnosis: there are many."""
 
 Results = Sequence[Any]
 Part = Callable[[Any], Any]
 Answer = Callable[..., Any]
 
 FURTHER = 8
-"""So many cases are mixed from the others, to see whether a relation holds by chance."""
+"""Number of cases mixed from the others, to see whether a relation holds by chance."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What can be said of wrong answers to an exercise, without a catalogue of mistakes."""
+    """Find what wrong answers to an exercise have in common, without a catalogue of mistakes."""
 
     reference: Callable[..., Any]
     cases: Sequence[tuple[Any, ...]]
@@ -57,29 +57,29 @@ class Diagnosis:
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """The names of the arguments, with their annotations."""
+        """Return the names of the arguments, with their annotations."""
         return parameters(self.reference, self.ask, self.cases[0])
 
     @cached_property
     def sizes(self) -> list[dict[str, float]]:
-        """In every case the sizes and numbers that have a name."""
+        """Return the named sizes and numbers of every case."""
         return [sizes(self.known, case) for case in self.cases]
 
     def give(self, function: Callable[..., Any], case: tuple[Any, ...]) -> Any:
-        """What a function gives in a case that is like those of the exercise."""
+        """Call a function on a case that is like those of the exercise."""
         return attempt(function, case, min(self.seconds, BRIEFLY), self.ask).result
 
     def right(self, case: tuple[Any, ...]) -> Any:
-        """What the reference gives in such a case."""
+        """Call the reference on such a case."""
         return calculate(self.reference, case, self.ask)
 
     def swapped(self, answers: Results) -> str:
-        """Which two arguments are swapped, if these are the right answers for them."""
+        """Say which two arguments are swapped, if the answers are right for swapped ones."""
         return next((says for says, swapped in self._swaps if equal(answers, swapped)), "")
 
     @cached_property
     def _swaps(self) -> list[tuple[str, list[Any]]]:
-        """What to say where two arguments are swapped, and what the reference gives then."""
+        """Pair the sentence for two swapped arguments with the results of the reference then."""
         names, swaps = list(self.known), list[tuple[str, list[Any]]]()
         if self.ask:
             return swaps
@@ -96,9 +96,9 @@ class Diagnosis:
     def related(
         self, answer: Answer, answers: Results, right: Results, part: Part = lambda x: x
     ) -> str:
-        """What all the answers are of the right ones, or of those for other arguments.
+        """Say how all the answers are related to the right ones, or to those for other arguments.
 
-        ``part`` takes from a result of the reference what stands in ``right``.
+        ``part`` takes from a result of the reference the part that is in ``right``.
         """
         sentence = relation(answers, right, self.whole) or self._given(answers)
         sentence = sentence or by_a_quantity(answers, right, self.sizes)
@@ -113,7 +113,7 @@ class Diagnosis:
 
     @cached_property
     def _quantities(self) -> dict[str, Results]:
-        """What answers may be made of: sizes, arguments that are floats, and the right results."""
+        """Collect what answers may be made of: sizes, float arguments, and the right results."""
         named = [name for name in self.sizes[0] if all(name in known for known in self.sizes)]
         found: dict[str, Results]
         found = {f"`{name}`": [known[name] for known in self.sizes] for name in named}
@@ -128,19 +128,19 @@ class Diagnosis:
         return found | (results or {said("what is asked for"): right})
 
     def _given(self, answers: Results) -> str:
-        """Which argument the answers are."""
+        """Say which argument the answers are equal to."""
         for place, name in enumerate(self.known):
             if equal(answers, [case[place] for case in self.cases], self.whole):
                 return said("this is `{name}`, as it was given.", name=name)
         return ""
 
     def _partly(self, answers: Results, right: Results) -> str:
-        """What part of the answers is right."""
+        """Say which part of the answers is right."""
         returned = signature(self.reference).return_annotation
         return partly_right(answers, right, getattr(returned, "dim_str", "").split(), self.whole)
 
     def _one_entry(self, answer: Answer, answers: Results, right: Results, part: Part) -> str:
-        """The same of one entry, if all the others are right."""
+        """Say the same of one entry, if all the others are right."""
         pairs = columns(answers, right)
         wrong = wrong_columns(pairs, self.whole)
         if len(wrong) != 1 or len(pairs) == 1:
@@ -151,7 +151,7 @@ class Diagnosis:
 
     @cached_property
     def _others(self) -> Remembered[tuple[str, Remembered[Probe]]]:
-        """What may be said of other arguments, and the cases with them, also the further ones."""
+        """Pair sentences about other arguments with the cases that have them, and further cases."""
         cases = [*self.cases, *self._further]
         return Remembered(
             lambda: (
@@ -165,11 +165,11 @@ class Diagnosis:
 
     @cached_property
     def _further(self) -> list[tuple[Any, ...]]:
-        """A few cases with an argument of another, in which a relation has to hold, too."""
+        """Make a few cases with an argument of another, in which a relation must hold as well."""
         return list(itertools.islice(mixed(self.cases), FURTHER))
 
     def _for_others(self, answer: Answer, answers: Results, part: Part) -> str:
-        """For which other arguments these are the right answers, in further cases, too."""
+        """Say for which other arguments these are the right answers, also in further cases."""
         for other, probes in self._others:
             if all(map(partial(self._is_right_for, part), answers, probes)):
                 pairs = zip(
@@ -190,14 +190,14 @@ class Diagnosis:
         return not isinstance(want, Failure) and equal(got, part(want), self.whole)
 
     def _other_axes(self, answers: Results, right: Results) -> str:
-        """What the axes are called that the answers have, where others are asked for."""
+        """Name the axes of the answers, if other axes are asked for."""
         got, want = (named_shape(results, self.sizes) for results in (answers, right))
         if not got or not want or got == want:
             return ""
         return said("the axes of the result are {got}; {asked} is asked for.", got=got, asked=want)
 
     def dependent(self, answer: Callable[..., Any], told: int) -> tuple[str, str]:
-        """Which argument the answer does not depend on; what counts wrongly in one case."""
+        """Say which argument the answer ignores, or which number has a wrong influence."""
         tried = cache(lambda probe: self.give(answer, probe.case))
         none = self._influence.missing(tried)
         return none, none or self._influence.wrong(tried, told)
@@ -207,7 +207,7 @@ class Diagnosis:
         return Influence(self.right, self.known, list(self.cases))
 
     def wrong_axes(self, answers: Results, right: Results) -> str:
-        """What to say if the answer is right for one number of axes, and raises for others."""
+        """Say that the answer is right for one number of axes, and raises for others."""
         axes = [next((x.dim() for x in case if isinstance(x, Tensor)), 0) for case in self.cases]
         good = {n for n, right in zip(axes, self._are_right(answers, right), strict=True) if right}
         bad = {n: i for i, n in enumerate(axes) if n not in good}
@@ -227,7 +227,7 @@ class Diagnosis:
     def circumstance(
         self, answer: Callable[..., Any], answers: Results, right: Results, otherwise: str
     ) -> str:
-        """What the cases have in common in which the answers are right; otherwise, of one case."""
+        """Say what the cases with right answers have in common; otherwise describe one case."""
 
         def elsewhere(case: tuple[Any, ...]) -> bool | None:
             want = self.right(case)
@@ -242,11 +242,11 @@ class Diagnosis:
         return [equal(got, want, self.whole) for got, want in zip(answers, right, strict=True)]
 
     def failed(self, failure: Failure, case: int) -> str:
-        """What an exception says of the answer."""
+        """Say what an exception means."""
         return explained(failure, self.sizes[case]) or failure.sentence
 
     def by_chance(self, answer: Callable[..., Any], told: int) -> str:
-        """What to say if the answer depends on random numbers, and the right one does not."""
+        """Say that the answer depends on random numbers, if the right one does not."""
 
         def results(function: Callable[..., Any]) -> Iterator[Any]:
             for seed in (0, 0, 1):
@@ -257,7 +257,7 @@ class Diagnosis:
 
         first, again, other = results(answer)
         if isinstance(other, Failure) or not equal(first, again) or equal(again, other):
-            return ""  # a failure may be one of time
+            return ""  # a failure may be a timeout
         right, _, other = results(self.reference)
         if not equal(right, other):
             return ""

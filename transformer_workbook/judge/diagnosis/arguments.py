@@ -1,4 +1,4 @@
-"""For which other arguments would the answer be right? One number more, another axis, a size."""
+"""For which other arguments would the answer be right? A number plus one, another axis, a size."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,9 +18,9 @@ from transformer_workbook.judge.sentences import Way, said
 def parameters(
     reference: Callable[..., Any], ask: Callable[..., Any] | None, case: Sequence[Any]
 ) -> dict[str, Any]:
-    """The names of the arguments of a case, each with its annotation.
+    """Return the names of the arguments of a case, each with its annotation.
 
-    They are those of the reference; where it takes others than the case has, those of ``ask``,
+    They are those of the reference; if it takes others than the case has, those of ``ask``,
     whose first parameter is the answer.
     """
     found = list(signature(reference).parameters.values())
@@ -32,7 +32,7 @@ def parameters(
 
 
 def axes(name: str, annotation: Any, tensor: Tensor) -> list[str]:
-    """What the axes of a tensor are called: by its annotation, else by their numbers.
+    """Name the axes of a tensor: by its annotation, else by their numbers.
 
     >>> import torch
     >>> from jaxtyping import Float
@@ -50,7 +50,7 @@ def axes(name: str, annotation: Any, tensor: Tensor) -> list[str]:
 
 
 def sizes(known: Mapping[str, Any], case: Sequence[Any]) -> dict[str, float]:
-    """The sizes of all axes of a case by their names, and the numbers among its arguments."""
+    """Return the sizes of all axes of a case by name, and the numbers among its arguments."""
     found: dict[str, float] = {}
     for (name, annotation), argument in zip(known.items(), case, strict=False):
         if isinstance(argument, Tensor) and argument.dim():
@@ -64,7 +64,7 @@ def sizes(known: Mapping[str, Any], case: Sequence[Any]) -> dict[str, float]:
 
 
 def named_shape(results: Sequence[Any], known: Sequence[Mapping[str, float]]) -> str:
-    """The axes of tensors, by what has their sizes in every case; nothing where that is not clear.
+    """Name the axes of tensors by what has their sizes in every case; return "" if unclear.
 
     >>> import torch
     >>> sizes = [{"batch": 2.0, "d": 3.0}, {"batch": 3.0, "d": 3.0}]
@@ -91,20 +91,20 @@ TENSORS: tuple[Way, ...] = (
     Way("rows and columns of `{name}` are swapped.", lambda x: x.mT),
     Way("the first two axes of `{name}` are swapped.", lambda x: x.transpose(0, 1)),
 )
-"""What may be done to any tensor with two axes or more."""
+"""Changes of any tensor with two axes or more."""
 
 TRUTHS: tuple[Way, ...] = (
     Way("True and False are swapped in `{name}`.", torch.logical_not),
     Way("`{name}` is True everywhere.", torch.ones_like),
     Way("`{name}` is False everywhere.", torch.zeros_like),
 )
-"""What may be done to a mask."""
+"""Changes of a mask."""
 
 FORGOTTEN: tuple[Way, ...] = (
     Way("`{name}` is 0 everywhere.", torch.zeros_like),
     Way("`{name}` is 1 everywhere.", torch.ones_like),
 )
-"""What numbers may be that are not there."""
+"""Changes of numbers that are ignored."""
 
 FLOATS: tuple[Way, ...] = (
     Way("`{name}` is taken with the other sign.", torch.neg),
@@ -124,7 +124,7 @@ FLOATS: tuple[Way, ...] = (
         lambda x: x * x.size(-1) ** 0.5,
     ),
     Way(
-        "the mean along its last axis is taken off `{name}`.",
+        "the mean along its last axis is subtracted from `{name}`.",
         lambda x: x - x.mean(-1, keepdim=True),
     ),
     Way(
@@ -132,7 +132,7 @@ FLOATS: tuple[Way, ...] = (
     ),
     Way("`{name}` is rounded.", torch.round),
 )
-"""What may be done to numbers."""
+"""Changes of numbers."""
 
 WHOLE: tuple[Way, ...] = (
     Way("`{name}` is 1 larger.", lambda x: x + 1),
@@ -145,14 +145,14 @@ WHOLE: tuple[Way, ...] = (
     Way("`{name}` is 2 larger.", lambda x: x + 2),
     Way("`{name}` is 2 smaller.", lambda x: x - 2),
 )
-"""What may be done to a whole number, or to whole numbers."""
+"""Changes of one integer, or of integers."""
 
 IDS: tuple[Way, ...] = (
     Way("`{name}` is compared with 1 where 0 is meant.", lambda x: x - 1),
     Way("`{name}` is compared with 2 where 0 is meant.", lambda x: x - 2),
     Way("`{name}` is compared with 3 where 0 is meant.", lambda x: x - 3),
 )
-"""What may be done to the ids of a batch, of which 0 alone means something by itself."""
+"""Changes of the ids of a batch, in which only 0 has a fixed meaning."""
 
 REAL: tuple[Way, ...] = (
     Way("`{name}` is taken with the other sign.", lambda x: -x),
@@ -165,25 +165,25 @@ REAL: tuple[Way, ...] = (
     Way("`{name}` is 0 in every case.", lambda x: 0.0),
     Way("`{name}` is 1 in every case.", lambda x: 1.0),
 )
-"""What may be done to a number that need not be whole."""
+"""Changes of a number that need not be an integer."""
 
 LISTS: tuple[Way, ...] = (
     Way("`{name}` is read from its end.", lambda x: x[::-1]),
     Way("`{name}` is sorted first.", lambda x: type(x)(sorted(x))),
     Way("the first is missing from `{name}`.", lambda x: x[1:]),
     Way("the last is missing from `{name}`.", lambda x: x[:-1]),
-    Way("`{name}` holds its first alone.", lambda x: x[:1]),
-    Way("`{name}` holds its last alone.", lambda x: x[-1:]),
+    Way("only the first of `{name}` is used.", lambda x: x[:1]),
+    Way("only the last of `{name}` is used.", lambda x: x[-1:]),
     Way("`{name}` is without repetitions.", lambda x: list(dict.fromkeys(x))),
 )
-"""What may be done to a list."""
+"""Changes of a list."""
 
-FLAGS: tuple[Way, ...] = (Way("`{name}` is turned round.", lambda x: not x),)
-"""What may be done to True or False."""
+FLAGS: tuple[Way, ...] = (Way("`{name}` is negated.", lambda x: not x),)
+"""Changes of True or False."""
 
 
 def _everywhere(part: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int], Tensor]:
-    """Let what a tensor gives along its first axis stand for all along another."""
+    """Repeat what a tensor gives along its first axis along another axis."""
 
     def changed(x: Tensor, axis: int) -> Tensor:
         first = x.movedim(axis, 0)
@@ -193,26 +193,26 @@ def _everywhere(part: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int], Ten
 
 
 ALONG: tuple[Way, ...] = (
-    Way("`{name}` is turned round along `{axis}`.", lambda x, axis: x.flip(axis)),
-    Way("`{name}` is moved one place on along `{axis}`.", lambda x, axis: x.roll(1, axis)),
-    Way("`{name}` is moved one place back along `{axis}`.", lambda x, axis: x.roll(-1, axis)),
+    Way("`{name}` is reversed along `{axis}`.", lambda x, axis: x.flip(axis)),
+    Way("`{name}` is shifted by 1 along `{axis}`.", lambda x, axis: x.roll(1, axis)),
+    Way("`{name}` is shifted back by 1 along `{axis}`.", lambda x, axis: x.roll(-1, axis)),
     Way("the first of `{axis}` stands for all in `{name}`.", _everywhere(lambda x: x[0])),
     Way("the last of `{axis}` stands for all in `{name}`.", _everywhere(lambda x: x[-1])),
     Way("`{name}` is sorted along `{axis}`.", lambda x, axis: x.sort(axis).values),
     Way("the mean over `{axis}` stands for all in `{name}`.", _everywhere(lambda x: x.mean(0))),
     Way("`{name}` goes through a softmax along `{axis}` first.", lambda x, axis: x.softmax(axis)),
 )
-"""What may be done to a tensor along an axis."""
+"""Changes of a tensor along an axis."""
 
 ANY_AND_ALL: tuple[Way, ...] = (
     Way("`{name}` is True along `{axis}` where any is.", _everywhere(lambda x: x.any(0))),
     Way("`{name}` is True along `{axis}` where all are.", _everywhere(lambda x: x.all(0))),
 )
-"""What may be done to a mask along an axis, besides."""
+"""More changes of a mask along an axis."""
 
 
 def _changes(name: str, annotation: Any, argument: Any) -> Iterator[tuple[str, Any]]:
-    """What an argument may be taken for: a sentence and a function."""
+    """Iterate over the changes of an argument, each with its sentence."""
     for way in _ways(argument):
         yield said(way.says, name=name), way.how
     if isinstance(argument, Tensor) and argument.dim():
@@ -227,7 +227,7 @@ def _changes(name: str, annotation: Any, argument: Any) -> Iterator[tuple[str, A
 
 
 def _of_weights(weights: Mapping[str, Tensor]) -> Iterator[tuple[str, Any]]:
-    """What a layer may make of its weights: one is forgotten, or another is taken for it."""
+    """Iterate over changes of a layer's weights: one is ignored, or used for another."""
     for name in weights:
         for way in FORGOTTEN:
             yield said(way.says, name=name), lambda x, k=name, of=way.how: x | {k: of(x[k])}
@@ -237,11 +237,11 @@ def _of_weights(weights: Mapping[str, Tensor]) -> Iterator[tuple[str, Any]]:
 
 
 def _stands_for(other: str, name: str) -> str:
-    return said("`{other}` stands for `{name}`, too.", other=other, name=name)
+    return said("`{other}` is also used for `{name}`.", other=other, name=name)
 
 
 def _ways(argument: Any) -> tuple[Way, ...]:
-    """What may be done to an argument of this kind."""
+    """Return the changes for an argument of this kind."""
     if isinstance(argument, Tensor):
         kind = TRUTHS if argument.dtype == torch.bool else IDS if argument.dim() > 1 else WHOLE
         return (FLOATS if argument.is_floating_point() else kind) if argument.dim() else ()
@@ -255,7 +255,7 @@ def _ways(argument: Any) -> tuple[Way, ...]:
 def other_cases(
     known: Mapping[str, Any], cases: Sequence[Case]
 ) -> Iterator[tuple[str, Callable[[], Iterator[Case]]]]:
-    """What to say, and what gives the cases with one argument changed: most are not needed."""
+    """Pair sentences with functions that make the cases with one argument changed."""
     names = list(known)
     for place, name in enumerate(names):
         for sentence, change in _changes(name, known[name], cases[0][place]):
@@ -269,7 +269,7 @@ def other_cases(
 def _changed(
     cases: Sequence[Case], place: int, change: Callable[[Any], Any], of: int | None = None
 ) -> Iterator[Case]:
-    """The cases with one argument changed, or with what comes from another in its place."""
+    """Make the cases with one argument changed, or replaced by a function of another."""
     for case in cases:
         given = list(copied(case))
         with suppress(Exception):  # a change that makes no sense here changes nothing

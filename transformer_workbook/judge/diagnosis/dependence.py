@@ -1,4 +1,4 @@
-"""What does the answer depend on? An argument that has no influence, cases in which it is right."""
+"""What does the answer depend on? An argument without influence, cases in which it is right."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from transformer_workbook.judge.probes import Probe
 from transformer_workbook.judge.sentences import Way, either, first_said, said, to_say
 
 MOST = 8
-"""How many changes of an argument are tried at most."""
+"""Maximum number of changes of an argument that are tried."""
 
 Case = tuple[Any, ...]
 Give = Callable[[Probe], Any]
@@ -25,7 +25,7 @@ Give = Callable[[Probe], Any]
 
 @dataclass(frozen=True)
 class Influence:
-    """What right results depend on, found once and compared with all the answers.
+    """What right results depend on, computed once and compared with all answers.
 
     >>> of_both = Influence(lambda case: sum(case), {"a": 0, "b": 0}, [(1.0, 2.0)])
     >>> of_both.missing(lambda probe: probe.case[0])
@@ -33,7 +33,7 @@ class Influence:
     """
 
     right: Callable[..., Any]
-    """What the reference gives in a case, or a Failure."""
+    """The result of the reference in a case, or a Failure."""
     known: Mapping[str, Any]
     """The names of the arguments."""
     cases: Sequence[Case]
@@ -46,7 +46,7 @@ class Influence:
         return [Probe(self.right, case) for case in self.cases]
 
     def _changed(self, number: int, place: int) -> list[tuple[str, list[Probe]]]:
-        """Where a number of an argument stands, and the cases in which it is another."""
+        """Return the index of a number in an argument, with the cases in which it is changed."""
         if (number, place) not in self._found:
             self._found[number, place] = [
                 (where, [Probe(self.right, other) for other in others])
@@ -55,7 +55,7 @@ class Influence:
         return self._found[number, place]
 
     def missing(self, answer: Give) -> str:
-        """Which argument no answer depends on, though right results do; or nothing."""
+        """Say which argument no answer depends on, though right results do; or return ""."""
         for place, name in enumerate(self.known):
             needed = 0
             for number in range(len(self.cases)):
@@ -69,7 +69,7 @@ class Influence:
         return ""
 
     def _missed(self, answer: Give, number: int, place: int) -> int | None:
-        """How many changes of an argument must change the answer, if none of them does."""
+        """Count the changes of an argument that must change the answer, if none of them does."""
         case, needed = self._as_they_are[number], 0
         got = answer(case)
         if isinstance(got, Failure):
@@ -84,15 +84,15 @@ class Influence:
         return needed
 
     def wrong(self, answer: Give, number: int) -> str:
-        """Which number counts in one case and must not, or has to and does not; or nothing.
+        """Say which number of a case has an influence and must not, or the reverse; or return "".
 
-        It is told of floats only: where a result jumps, a change may be too small to be seen.
+        Only floats are reported: where a result jumps, a change may be too small to be seen.
         """
         case, too_little = self._as_they_are[number], ""
         got, want = answer(case), case.right
         if isinstance(got, Failure) or got is None or not _is_smooth(want):
             return ""
-        if not equal(got, got):  # such as an array: with everything it would seem another
+        if not equal(got, got):  # such as an array: it would differ from everything
             return ""
         for place, name in enumerate(self.known):
             for where, probes in self._changed(number, place):
@@ -113,10 +113,10 @@ class Influence:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether results agree in ten digits: less, and there is an influence, if a small one."""
+    """Tell whether results agree in ten digits; otherwise there is an influence."""
     try:
         return show(one, 10) == show(other, 10)
-    except Exception:  # a reader's object may raise at anything
+    except Exception:  # a reader's object may raise anything
         return False
 
 
@@ -129,7 +129,7 @@ def _is_smooth(result: Any) -> bool:
 
 
 def _changed(case: Case, place: int) -> Iterator[tuple[str, list[Case]]]:
-    """Where a number of an argument stands, and the cases in which it is another."""
+    """Iterate over the indices of an argument, with the cases in which that number is changed."""
     places = list(_places(case[place]))
     for index in islice(places, 0, None, 1 + len(places) // MOST):
         changed = [_replaced(case, place, index, change) for change in (0.73, -31.9)]
@@ -137,7 +137,7 @@ def _changed(case: Case, place: int) -> Iterator[tuple[str, list[Case]]]:
 
 
 def _places(argument: Any) -> Iterator[tuple[int, ...]]:
-    """The places of the numbers in an argument."""
+    """Iterate over the indices of the numbers in an argument."""
     if isinstance(argument, Tensor):
         yield from (tuple(index) for index in torch.ones(argument.shape).nonzero().tolist())
     elif isinstance(argument, list):
@@ -158,7 +158,7 @@ def _replaced(case: Case, place: int, index: tuple[int, ...], change: float) -> 
 
 
 def _other(number: Any, change: float) -> Any:
-    """Another number of the same kind: whole ones go one or two up."""
+    """Return another number of the same kind: an integer goes one or two up."""
     if isinstance(number, bool):
         return not number
     return number + change if isinstance(number, float) else number + (1 if change > 0 else 2)
@@ -187,11 +187,11 @@ OF_LISTS: tuple[Way, ...] = (
     Way("it is right where `{name}` is empty, and wrong in all other cases.", lambda x: not x),
     Way("it is right where `{name}` is not empty, and wrong in all other cases.", len),
     Way(
-        "it is right where `{name}` holds one entry, and wrong in all other cases.",
+        "it is right where `{name}` has one entry, and wrong in all other cases.",
         lambda x: len(x) == 1,
     ),
     Way(
-        "it is right where `{name}` holds more than one entry, and wrong in all other cases.",
+        "it is right where `{name}` has more than one entry, and wrong in all other cases.",
         lambda x: len(x) > 1,
     ),
     Way(
@@ -199,11 +199,11 @@ OF_LISTS: tuple[Way, ...] = (
         lambda x: len(set(map(str, x))) < 2,
     ),
     Way(
-        "it is right where nothing stands in `{name}` twice, and wrong in all other cases.",
+        "it is right where no entry of `{name}` is repeated, and wrong in all other cases.",
         lambda x: len(set(map(str, x))) == len(x),
     ),
     Way(
-        "it is right where something stands in `{name}` twice, and wrong in all other cases.",
+        "it is right where an entry of `{name}` is repeated, and wrong in all other cases.",
         lambda x: len(set(map(str, x))) < len(x),
     ),
     Way(
@@ -215,7 +215,7 @@ OF_LISTS: tuple[Way, ...] = (
         lambda x: list(x) != sorted(x),
     ),
 )
-"""What an argument may be in all the cases in which an answer is right, and in no others."""
+"""Properties that an argument may have in exactly the cases in which an answer is right."""
 
 
 def circumstance(
@@ -225,12 +225,12 @@ def circumstance(
     elsewhere: Callable[[Case], bool | None] = lambda case: None,
     otherwise: str = "",
 ) -> str:
-    """Where an answer is right, if it is in the one half of the cases and not in the other.
+    """Say where an answer is right, if it is in some cases and not in others.
 
-    ``elsewhere`` says of further cases whether it is right there, or nothing where they make no
-    sense: what holds of the cases by chance is not told. ``otherwise`` is the sentence of one wrong
-    case: it is told if they have nothing in common, and beside a single number, which says little
-    by itself.
+    ``elsewhere`` tells for further cases whether the answer is right there, or ``None`` where they
+    make no sense: a property that holds by chance is not reported. ``otherwise`` is the sentence of
+    one wrong case: it is returned if the cases have nothing in common, and added to a single
+    number, which says little by itself.
 
     >>> cases = [("dot", 2), ("dot", 3), ("general", 3), ("general", 2)]
     >>> circumstance({"score": str, "d": int}, cases, [True, True, False, False])
@@ -258,7 +258,7 @@ def circumstance(
 
 
 def mixed(cases: Sequence[Case]) -> Iterator[Case]:
-    """Give every case with an argument of another that is like its own."""
+    """Iterate over cases with an argument of another case that is like their own."""
     for case, other in itertools.permutations(cases, 2):
         for place, (own, taken) in enumerate(zip(case, other, strict=True)):
             if type(own) is type(taken) and getattr(own, "shape", 0) == getattr(taken, "shape", 0):
@@ -268,7 +268,7 @@ def mixed(cases: Sequence[Case]) -> Iterator[Case]:
 
 
 def _shortened(cases: Sequence[Case]) -> Iterator[Case]:
-    """Every case with a list that lacks its first or its last entry."""
+    """Iterate over cases with a list that lacks its first or its last entry."""
     for case in cases:
         for place, own in enumerate(case):
             if isinstance(own, list) and len(own) > 1:
@@ -279,7 +279,7 @@ def _shortened(cases: Sequence[Case]) -> Iterator[Case]:
 def _circumstances(
     known: Mapping[str, Any], cases: Sequence[Case], is_right: Sequence[bool]
 ) -> Iterator[Way]:
-    """What may hold of the arguments, and of which cases it does."""
+    """Iterate over properties of the arguments, with the cases in which each holds."""
     where = to_say("it is right where `{name}` is {value}, and wrong in all other cases.")
     for place, name in enumerate(known):
         given = [case[place] for case in cases]
@@ -299,7 +299,7 @@ def _circumstances(
 def _values(
     known: Mapping[str, Any], cases: Sequence[Case], is_right: Sequence[bool], otherwise: str
 ) -> Iterator[Way]:
-    """The one number that an argument is in the right cases."""
+    """Say which single value an argument has in the right cases."""
     only = to_say("it is right only where `{name}` is {value}; {sentence}")
     for place, name in enumerate(known):
         if all(is_number(case[place]) for case in cases):

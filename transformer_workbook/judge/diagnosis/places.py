@@ -1,4 +1,4 @@
-"""Where is the answer wrong? On a diagonal, at an end, in some entries: and right elsewhere."""
+"""Where is the answer wrong? On a diagonal, at an end, in some entries, and right elsewhere."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ def _wrong_in(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _only(place: Callable[[Tensor, Tensor], Tensor]) -> Holds:
-    """That half of the numbers in a place at least are wrong, and none of those outside."""
+    """Test that at least half of the numbers in a region are wrong, and none outside it."""
 
     def holds(x: Tensor, y: Tensor) -> bool:
         there, wrong = place(x, y).expand_as(y), _wrong_in(x, y)
@@ -37,7 +37,7 @@ def _all_of(x: Tensor) -> Tensor:
 
 
 def _only_at(end: int, at: bool, axis: int, x: Tensor, y: Tensor) -> bool:
-    """The same of the places at one end of an axis, or of all others, which are many in a table."""
+    """Test the same for one end of an axis, or for everything else, which is much of a table."""
     if not at and y.dim() == 1:
         return False
     there = torch.zeros_like(y, dtype=torch.bool)
@@ -47,18 +47,18 @@ def _only_at(end: int, at: bool, axis: int, x: Tensor, y: Tensor) -> bool:
 
 def _truths(x: Tensor) -> Tensor:
     if x.dtype != torch.bool:
-        raise TypeError("numbers are no truths")
+        raise TypeError("numbers are not booleans")
     return x
 
 
 def _scaled(axis: int, x: Tensor, y: Tensor) -> bool:
-    """That the numbers along an axis are right up to a factor, of which there are several."""
+    """Test that the numbers along an axis are right up to a factor, of which there are several."""
     factor = (x * y).sum(axis, keepdim=True) / (y * y).sum(axis, keepdim=True)
     return x.size(axis) > 1 and bool((factor.abs() > 1e-3).all()) and equal(x, factor * y)
 
 
 def _moved(axis: int, x: Tensor, y: Tensor) -> bool:
-    """That the numbers along an axis are right up to one that is added to all of them."""
+    """Test that the numbers along an axis are right up to a constant that is added."""
     offset = (x - y).mean(axis, keepdim=True)
     return x.size(axis) > 1 and not x.isnan().any() and equal(x, y + offset)
 
@@ -68,60 +68,62 @@ def _in_order(tensor: Tensor) -> Tensor:
 
 
 def _rows(tensor: Tensor) -> Tensor:
-    """The rows along the last axis, in an order of their own."""
+    """Sort the rows along the last axis."""
     flat = tensor.detach().double().reshape(-1, tensor.size(-1))
     order = (flat @ torch.arange(1.0, flat.size(-1) + 1).double().sqrt()).argsort()
     return flat[order]
 
 
 WRONG: tuple[Way, ...] = (
-    Way("wrong numbers stand on the diagonal only.", _only(lambda x, y: _all_of(y).triu().tril())),
+    Way("only numbers on the diagonal are wrong.", _only(lambda x, y: _all_of(y).triu().tril())),
     Way("some numbers are nan; the others are right.", _only(lambda x, y: x.isnan())),
     Way("some numbers are infinite; the others are right.", _only(lambda x, y: x.isinf())),
     Way("no True is missing, but some are too many.", _only(lambda x, y: _truths(x) & ~y)),
     Way("no True is too many, but some are missing.", _only(lambda x, y: ~_truths(x) & y)),
     Way(
-        "something else stands where 0 is asked for; all other numbers are right.",
+        "where 0 is asked for there is something else; all other numbers are right.",
         _only(lambda x, y: y == 0),
     ),
     Way(
-        "0 stands where something else is asked for; all other numbers are right.",
+        "there is 0 where something else is asked for; all other numbers are right.",
         _only(lambda x, y: x == 0),
     ),
 )
-"""Where wrong numbers may stand, first of all."""
+"""Where wrong numbers may be, tried first."""
 
 WRONG_ENDS: tuple[Way, ...] = (
-    Way("wrong numbers stand at the first place of {axis} only.", partial(_only_at, 0, True)),
-    Way("wrong numbers stand at the last place of {axis} only.", partial(_only_at, -1, True)),
+    Way("only the first position of {axis} is wrong.", partial(_only_at, 0, True)),
+    Way("only the last position of {axis} is wrong.", partial(_only_at, -1, True)),
 )
-"""What may hold of an axis."""
+"""What may hold along an axis."""
 
 CORNERS: tuple[Way, ...] = (
-    Way("wrong numbers stand above the diagonal only.", _only(lambda x, y: _all_of(y).triu(1))),
-    Way("wrong numbers stand below the diagonal only.", _only(lambda x, y: _all_of(y).tril(-1))),
-    Way("the rows are right, but stand in another order.", lambda x, y: equal(_rows(x), _rows(y))),
+    Way("only numbers above the diagonal are wrong.", _only(lambda x, y: _all_of(y).triu(1))),
+    Way("only numbers below the diagonal are wrong.", _only(lambda x, y: _all_of(y).tril(-1))),
+    Way("the rows are right, but in another order.", lambda x, y: equal(_rows(x), _rows(y))),
     Way(
-        "the numbers are right, but stand in other places.",
+        "the numbers are right, but in other positions.",
         lambda x, y: equal(_in_order(x), _in_order(y)),
     ),
 )
-"""Where wrong numbers may stand, if it is no end of an axis."""
+"""Where wrong numbers may be, if not at an end of an axis."""
 
 RIGHT_ENDS: tuple[Way, ...] = (
-    Way("right numbers stand at the first place of {axis} only.", partial(_only_at, 0, False)),
-    Way("right numbers stand at the last place of {axis} only.", partial(_only_at, -1, False)),
+    Way("only the first position of {axis} is right.", partial(_only_at, 0, False)),
+    Way("only the last position of {axis} is right.", partial(_only_at, -1, False)),
 )
 ALONG: tuple[Way, ...] = (
     Way("along {axis} the numbers are right up to a factor.", _scaled),
-    Way("along {axis} the numbers are right but for one that is added to all.", _moved),
+    Way("along {axis} the numbers are right up to a constant that is added.", _moved),
 )
-"""What may hold of an axis, last of all."""
+"""What may hold along an axis, tried last."""
 
 
 def places(axes: Sequence[str] = ()) -> Iterator[Way]:
-    """What wrong tensors of the right shape may have in common with right ones: what to say, and
-    whether it holds. The axes may have names."""
+    """Iterate over what wrong tensors of the right shape may have in common with right ones.
+
+    The axes may have names.
+    """
     own = {name: i - len(axes) for i, name in enumerate(axes) if "*" not in name}
     named = [(f"`{name}`", i) for name, i in own.items()]
     named += [(said("the last axis"), -1), (said("the last axis but one"), -2)]
@@ -140,7 +142,7 @@ def _along(way: Way, name: str, axis: int) -> Way:
 def partly_right(
     answers: Results, right: Results, axes: Sequence[str] = (), whole: bool = False
 ) -> str:
-    """What part of the right results is in the answers, in every case; or nothing.
+    """Say which part of the right results is in the answers, in every case; or return "".
 
     The axes of right tensors may have names.
 
@@ -148,7 +150,7 @@ def partly_right(
     'these are the right entries in another order.'
     >>> x, y = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[5.0, 6.0]])
     >>> partly_right([x.flatten(), y.flatten()], [x, y])
-    'the right numbers stand here in their order, in another shape.'
+    'these are the right numbers in their order, in another shape.'
     """
     pairs = list(zip(answers, right, strict=True))
     if whole and any(_has_floats(x) for x, _ in pairs):
@@ -170,7 +172,7 @@ def partly_right(
 
 
 def _has_floats(result: Any) -> bool:
-    """Whether an entry is no whole number, be it that of an entry."""
+    """Tell whether a result contains a float."""
     if isinstance(result, list | tuple):
         return any(map(_has_floats, result))
     return isinstance(result, float)
@@ -223,30 +225,30 @@ SEQUENCES: tuple[Way, ...] = (
 
 
 def _axes_elsewhere(x: Tensor, y: Tensor) -> bool:
-    """Whether the axes stand in another order."""
+    """Tell whether the axes are in another order."""
     orders = permutations(range(y.dim()))
     return any(equal(x, y.permute(order)) for order in orders)
 
 
 def _crossed(x: Tensor, y: Tensor) -> bool:
-    """Whether the right result is a diagonal of one with an axis more."""
+    """Tell whether the right result is the diagonal of a tensor with one axis more."""
     pairs = [(i, j) for i, j in permutations(range(x.dim()), 2) if i < j]
     return any(equal(x.diagonal(0, i, j).movedim(-1, 0), y) for i, j in pairs)
 
 
 def _in_columns(holds: Holds) -> Holds:
-    """The same along the last axis."""
+    """Test the same along the last axis."""
     return lambda x, y: holds(x.movedim(-1, 0), y.movedim(-1, 0))
 
 
 OTHER_SHAPES: tuple[Way, ...] = (
-    Way("the axes stand in another order; the numbers are right.", _axes_elsewhere),
+    Way("the axes are in another order; the numbers are right.", _axes_elsewhere),
     Way(
-        "the right numbers stand here in their order, in another shape.",
+        "these are the right numbers in their order, in another shape.",
         lambda x, y: equal(x.flatten(), y.flatten()),
     ),
     Way(
-        "the right numbers stand here in another order, in another shape.",
+        "these are the right numbers in another order and another shape.",
         lambda x, y: equal(_in_order(x), _in_order(y)),
     ),
     Way(

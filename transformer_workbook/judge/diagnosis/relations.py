@@ -1,4 +1,4 @@
-"""What is the answer of the right one? A factor, a sign, another order: the same in every case."""
+"""How is the answer related to the right one? A factor, a sign, another order, in every case."""
 
 import itertools
 import math
@@ -16,11 +16,11 @@ from transformer_workbook.judge.sentences import Way, first_said, said
 Change = Callable[[Any], Any]
 
 ENOUGH = 3
-"""So many whole numbers are not by chance the sum, the product or a multiple of others."""
+"""With this many integers, being a sum, product or multiple of others is not by chance."""
 
 
 def is_sequence(result: Any) -> bool:
-    """Whether this is a list or a tuple."""
+    """Tell whether this is a list or a tuple."""
     return isinstance(result, list | tuple)
 
 
@@ -31,7 +31,7 @@ def _numbers(change: Change) -> Change:
         if is_sequence(result):
             return type(result)(map(changed, result))
         if isinstance(result, bool) or getattr(result, "dtype", None) == torch.bool:
-            raise TypeError("a truth is no number")
+            raise TypeError("a boolean is not a number")
         return change(result)
 
     return changed
@@ -43,7 +43,7 @@ def _truths(result: Any) -> Any:
     if is_sequence(result):
         return type(result)(map(_truths, result))
     if result.dtype != torch.bool:
-        raise TypeError("a number is no truth")
+        raise TypeError("a number is not a boolean")
     return ~result
 
 
@@ -69,7 +69,7 @@ def _rounded(n: int) -> Change:
 
 
 POWERS: tuple[Way, ...] = (
-    Way("this is upside down: 1 divided by what is asked for.", _numbers(lambda x: 1 / x)),
+    Way("this is the reciprocal of what is asked for.", _numbers(lambda x: 1 / x)),
     Way("this is the square of what is asked for.", _numbers(lambda x: x * x)),
     Way("this is the root of what is asked for.", _numbers(lambda x: x**0.5)),
 )
@@ -82,15 +82,15 @@ RELATIONS: tuple[Way, ...] = (
     *POWERS,
     Way("this is the logarithm of what is asked for.", lambda x: torch.as_tensor(x).log()),
     Way("what is asked for is the logarithm of this.", lambda x: torch.as_tensor(x).exp()),
-    Way("this is rounded to whole numbers.", _rounded(0)),
+    Way("this is rounded to integers.", _rounded(0)),
     Way("this is rounded to one decimal.", _rounded(1)),
     Way("this is rounded to two decimals.", _rounded(2)),
-    Way("this is rounded down to whole numbers.", _numbers(lambda x: x // 1)),
-    Way("this is rounded up to whole numbers.", _numbers(lambda x: -(-x // 1))),
+    Way("this is rounded down to integers.", _numbers(lambda x: x // 1)),
+    Way("this is rounded up to integers.", _numbers(lambda x: -(-x // 1))),
     Way("the negative numbers have become 0.", _numbers(lambda x: x * (x > 0))),
     Way("rows and columns are swapped.", lambda x: x.mT),
     Way("the first two axes are swapped.", lambda x: x.transpose(0, 1)),
-    Way("the right numbers stand here without their shape.", lambda x: x.flatten()),
+    Way("these are the right numbers without their shape.", lambda x: x.flatten()),
     Way(
         "these are the right numbers with one axis too many, in front.",
         lambda x: torch.as_tensor(x)[None],
@@ -98,7 +98,7 @@ RELATIONS: tuple[Way, ...] = (
     Way("these are the right numbers with one axis too many, at the end.", lambda x: x[..., None]),
     Way("these are the right numbers without their first axis.", lambda x: x.squeeze(0)),
     Way("these are the right numbers without their last axis.", lambda x: x.squeeze(-1)),
-    Way("the order is turned round: the last comes first.", _turned),
+    Way("the order is reversed: the last comes first.", _turned),
     Way("the first is missing; the rest is right.", _by_rows(lambda x: x[1:])),
     Way("the last is missing; the rest is right.", _by_rows(lambda x: x[:-1])),
     Way("these are the right entries, but sorted.", _sorted),
@@ -125,19 +125,19 @@ RELATIONS: tuple[Way, ...] = (
     Way("this is the sum of what is asked for, over the first axis.", lambda x: x.sum(0)),
     Way("this is the mean of what is asked for, over the last axis.", lambda x: x.mean(-1)),
     Way("this is the mean of what is asked for, over the first axis.", lambda x: x.mean(0)),
-    Way("the order is turned round along the last axis.", lambda x: x.flip(-1)),
+    Way("the order is reversed along the last axis.", lambda x: x.flip(-1)),
     Way(
-        "each stands one place too early, and the first comes last.",
+        "each is one position too early, and the first comes last.",
         _by_rows(lambda x: _joined(x[1:], x[:1])),
     ),
     Way(
-        "each stands one place too late, and the last comes first.",
+        "each is one position too late, and the last comes first.",
         _by_rows(lambda x: _joined(x[-1:], x[:-1])),
     ),
     Way("only the first of what is asked for is given.", lambda x: x[0]),
     Way("only the last of what is asked for is given.", lambda x: x[-1]),
 )
-"""What a wrong result may be, and how it comes from the right one."""
+"""How a wrong result may come from the right one."""
 
 ASKED_FOR: tuple[Way, ...] = (
     Way("some signs are wrong; without them, the numbers are right.", _numbers(abs)),
@@ -172,14 +172,14 @@ OF: tuple[Way, ...] = (
     Way("2 {size}", lambda q: 2 * q),
     Way("log {size}", math.log),
 )
-"""What may be made of a size or of an argument."""
+"""Functions of a size or of an argument."""
 
 
 def flat(result: Any) -> Tensor:
-    """All numbers of a result, one after the other.
+    """Collect all numbers of a result in one tensor.
 
     Raises:
-        TypeError: if there is something else in it.
+        TypeError: if it contains anything else.
     """
     if is_sequence(result):
         return torch.cat([flat(entry) for entry in result])
@@ -191,7 +191,7 @@ def flat(result: Any) -> Tensor:
 def by_a_quantity(
     answers: Sequence[Any], right: Sequence[Any], known: Sequence[Mapping[str, float]]
 ) -> str:
-    """By which size or argument the answers are too large or too small, in every case.
+    """Say by which size or argument the answers are too large or too small, in every case.
 
     >>> by_a_quantity([6.0, 20.0], [2.0, 5.0], [{"d": 3.0}, {"d": 4.0}])
     'this is what is asked for, times d.'
@@ -201,7 +201,7 @@ def by_a_quantity(
         ratios = [_one(got[want != 0] / want[want != 0]) for got, want in pairs]
         offsets = [_one(got - want) for got, want in pairs]
         zeros = all(equal(got[want == 0], want[want == 0]) for got, want in pairs)
-    except Exception:  # they are no numbers, or not as many
+    except Exception:  # they are not numbers, or not as many
         return ""
     names = [name for name in known[0] if all(name in sizes for sizes in known)]
     for name in names:
@@ -226,7 +226,7 @@ def by_a_quantity(
 
 
 def _one(numbers: Tensor) -> float | None:
-    """The number that they all are, or nothing."""
+    """Return the number that all of them are, or ``None``."""
     first = float(numbers[0])
     return first if equal(numbers, torch.full_like(numbers, first)) else None
 
@@ -235,7 +235,7 @@ Results = Sequence[Any]
 
 
 def relation(answers: Results, right: Results, whole: bool = False) -> str:
-    """What all the answers are of the right ones, as a sentence; or nothing.
+    """Say how all answers are related to the right ones, or return "".
 
     >>> relation([-1.0, -4.5], [1.0, 4.5])
     'the sign is wrong: this is the negative of what is asked for.'
@@ -261,17 +261,17 @@ def _of_the_right(answers: Results, right: Iterable[Any], whole: bool) -> str:
 
 
 def _alike(got: Iterable[Any], want: Iterable[Any], whole: bool) -> bool:
-    """Whether these are the same, and there is something."""
+    """Tell whether these are the same, and not empty."""
     pairs = zip(got, want, strict=True)
     return all(x is not None is not y and equal(x, y, whole) for x, y in pairs)
 
 
 def _factor(answers: Results, right: Results) -> str:
-    """That the answers are always the same number of times as large."""
+    """Say that all answers are the same multiple of the right ones."""
     try:
         pairs = [(flat(x), flat(y)) for x, y in zip(answers, right, strict=True)]
         got, want = (torch.cat(side) for side in zip(*pairs, strict=True))
-    except Exception:  # they are no numbers, or not as many
+    except Exception:  # they are not numbers, or not as many
         return ""
     known = want.abs() > 1e-4
     enough = 2 if all(map(is_continuous, right)) else ENOUGH
@@ -288,7 +288,7 @@ def _factor(answers: Results, right: Results) -> str:
 
 
 def _entries(answers: Results, right: Results, whole: bool) -> str:
-    """Which entries of a list of always the same length are wrong, if others are always right."""
+    """Say which entries of a list of fixed length are wrong, if the others are always right."""
     if places := swapped_entries(answers, right, whole):
         return said("entries {one} and {other} are swapped.", one=places[0], other=places[1])
     pairs = columns(answers, right)
@@ -299,13 +299,13 @@ def _entries(answers: Results, right: Results, whole: bool) -> str:
 
 
 def of_entry(number: int, count: int, sentence: str) -> str:
-    """That a sentence holds of one entry, if there is a sentence."""
+    """Say that a sentence holds for one entry, if there is a sentence."""
     values = {"number": number, "count": count, "sentence": sentence}
     return said("entry {number} of {count}: {sentence}", **values) if sentence else ""
 
 
 def swapped_entries(answers: Results, right: Results, whole: bool = False) -> list[int]:
-    """Which two entries have changed places in every case, if all others are right; or nothing.
+    """Find two entries that are swapped in every case, if all others are right.
 
     >>> swapped_entries([(1, 9, 4), (2, 7, 5)], [(9, 1, 4), (7, 2, 5)])
     [1, 2]
@@ -319,7 +319,7 @@ def swapped_entries(answers: Results, right: Results, whole: bool = False) -> li
 
 
 def columns(answers: Results, right: Results) -> list[tuple[list[Any], list[Any]]]:
-    """For each entry what it is in all the answers, and what is right; all are as long."""
+    """Pair, for each entry, its values in all the answers with the right ones."""
     if not all(map(is_sequence, [*answers, *right])) or len({*map(len, [*answers, *right])}) > 1:
         return []
     columns = (zip(*results, strict=True) for results in (answers, right))
@@ -327,19 +327,19 @@ def columns(answers: Results, right: Results) -> list[tuple[list[Any], list[Any]
 
 
 def wrong_columns(pairs: list[tuple[list[Any], list[Any]]], whole: bool) -> list[int]:
-    """The numbers of the entries that are wrong somewhere."""
+    """Return the numbers of the entries that are wrong in some case."""
     return [i for i, (x, y) in enumerate(pairs, start=1) if not equal(x, y, whole)]
 
 
 def undefined(answers: Results) -> str:
-    """That there is nan in some results, which no other relation is then needed for.
+    """Say that there is nan in some results, which needs no other relation.
 
     >>> undefined([torch.tensor([0.5, torch.nan])])[:22]
     'some numbers are nan: '
     """
     try:
         found = any(flat(result).isnan().any() for result in answers)
-    except Exception:  # they are no numbers, or a reader's objects, which may raise at anything
+    except Exception:  # not numbers, or a reader's objects, which may raise anything
         return ""
     if not found:
         return ""
@@ -355,7 +355,7 @@ SIGNS: tuple[Way, ...] = (
 
 
 def combined(answers: Results, quantities: Mapping[str, Results]) -> str:
-    """Of which two quantities the answers are made, in every case.
+    """Say from which two quantities the answers are made, in every case.
 
     >>> combined([7.0, 9.5, 4.0], {"`n`": [5.0, 8.0, 3.0], "`d`": [2.0, 1.5, 1.0]})
     'this is `n` + `d`.'
@@ -363,7 +363,7 @@ def combined(answers: Results, quantities: Mapping[str, Results]) -> str:
     try:
         if sum(map(len, map(flat, answers))) < ENOUGH:
             return ""
-    except Exception:  # they are no numbers
+    except Exception:  # they are not numbers
         return ""
     ways = (
         Way(says, partial(map, how, x, y), {"one": one, "other": other})
@@ -376,7 +376,7 @@ def combined(answers: Results, quantities: Mapping[str, Results]) -> str:
 def two_mistakes(
     answers: Results, mistakes: Iterable[tuple[str, Iterable[Any]]], whole: bool = False
 ) -> str:
-    """Which mistake, by what it gives, is made, and what is wrong with its result besides."""
+    """Say which mistake is made, judged by its result, and what else is wrong with the result."""
     for one, results in mistakes:
         if other := _of_the_right(answers, results, whole):
             return said("two mistakes at once: {one} Besides, {other}", one=one, other=other)
@@ -384,7 +384,7 @@ def two_mistakes(
 
 
 def other_kind(answers: Results, right: Results) -> str:
-    """What the answers are, where something of another kind is asked for in every case.
+    """Say which kind of value the answers are, if another kind is asked for in every case.
 
     >>> other_kind([torch.ones(2, 3)], [(torch.ones(2), torch.ones(3), torch.ones(4))])
     'this is a tensor; a tuple of 3 is asked for.'
@@ -415,9 +415,9 @@ def _kind(result: Any, counted: bool = True) -> str:
 
 
 def always_the_same(answers: Results, right: Results) -> str:
-    """What is given in every case, if it should not be: a value, or one number everywhere.
+    """Say what is given in every case, if it should differ: a value, or one number everywhere.
 
-    Whatever else this is of the right results, as what they are when rounded, it is by chance.
+    Any other relation to the right results, for example to rounded ones, is then by chance.
 
     >>> always_the_same([[], []], [[3], [4, 5]])
     '[]'
@@ -434,12 +434,12 @@ def always_the_same(answers: Results, right: Results) -> str:
         numbers = torch.cat([flat(result) for result in answers])
         first = float(numbers[0])
         return said("{number} everywhere", number=show(first)) if (numbers == first).all() else ""
-    except Exception:  # they are no numbers, or a reader's objects, which may raise at anything
+    except Exception:  # not numbers, or a reader's objects, which may raise anything
         return ""
 
 
 def is_continuous(result: Any) -> bool:
-    """Whether there are floats in it, of which no two are the same by chance."""
+    """Tell whether a result has floats of which no two are equal by chance."""
     if isinstance(result, Tensor):
         return result.is_floating_point()
     if isinstance(result, Mapping):

@@ -1,6 +1,6 @@
-"""Checks: what every module of a reader's package is asked, with an oracle for each question.
+"""Checks: the questions to every module of a reader's package, with an oracle for each.
 
-Import from here. Each room asks about neighbouring chapters; ``check`` has what they share.
+Import from here. Each module asks about neighbouring chapters; ``check`` has what they share.
 """
 
 from transformer_workbook.own.checks.attention import ATTENTION, POSITIONAL_ENCODING

@@ -67,7 +67,7 @@ ATTENTION = (
     ),
     Check(
         "SelfAttention",
-        "SelfAttention(8, 3, 5) of (2, 4, 8) with a causal mask, beside a loop",
+        "SelfAttention(8, 3, 5) of (2, 4, 8) with a causal mask, compared with a loop",
         lambda m: filled(m.SelfAttention(8, 3, 5))(X, CAUSAL).detach(),
         _self_attention_by_hand,
     ),
@@ -75,7 +75,7 @@ ATTENTION = (
 
 
 def sinusoids(length: int, width: int) -> Tensor:
-    """Sines and cosines, number by number."""
+    """Compute sines and cosines, number by number."""
     rows = [
         [
             (math.cos if i % 2 else math.sin)(position / 10000 ** ((i - i % 2) / width))
@@ -87,12 +87,12 @@ def sinusoids(length: int, width: int) -> Tensor:
 
 
 def _type_of_the_encoding(m: Any) -> str:
-    torch.set_default_dtype(torch.float32)  # whoever asks puts it back
+    torch.set_default_dtype(torch.float32)  # restored by the caller
     return str(m.sinusoidal_encoding(2, 2).dtype)
 
 
 AT = torch.tensor([[5, 6, 7, 8], [0, 0, 1, 2]])
-"""Positions of four tokens, of their own in each of two sentences."""
+"""Positions of four tokens, different in each of two sentences."""
 
 POSITIONAL_ENCODING = (
     Check(
@@ -103,7 +103,7 @@ POSITIONAL_ENCODING = (
     ),
     Check(
         "sinusoidal_encoding",
-        "sinusoidal_encoding(50, 6), beside a loop",
+        "sinusoidal_encoding(50, 6), compared with a loop",
         lambda m: m.sinusoidal_encoding(50, 6),
         lambda: sinusoids(50, 6),
     ),

@@ -1,4 +1,4 @@
-"""Checks of the order in which a training meets its batches."""
+"""Checks of the order of batches in a training."""
 
 from itertools import islice
 from typing import Any

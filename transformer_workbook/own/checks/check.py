@@ -1,4 +1,4 @@
-"""A check: what a module is asked, and what an oracle answers; numbers that both are given."""
+"""A check: a question to a module, and the answer of an oracle; numbers that both are given."""
 
 import math
 from collections.abc import Callable
@@ -28,22 +28,22 @@ class Check:
     subject: str
     """The function or class that is judged."""
     claim: str
-    """What is asked, in a few words or as the call."""
+    """The question, in a few words or as the call."""
     ask: Callable[[Any], Any]
-    """From the module to its answer. Whatever it raises counts as one."""
+    """Computes the answer of a module. An exception that it raises is an answer."""
     want: Callable[[], Any]
-    """The right answer, from somewhere else."""
+    """Computes the right answer, from an independent source."""
 
 
 def drawn(name: str, *shape: int) -> Float[Tensor, "..."]:
-    """Numbers that depend on a name alone."""
+    """Draw numbers that depend only on a name."""
     generator = torch.Generator(CPU).manual_seed(crc32(name.encode()))
     return torch.randn(*shape, generator=generator, dtype=torch.float64, device=CPU) / 2
 
 
 @torch.no_grad()
 def filled(module: Module) -> Module:
-    """The module, without dropout, with weights that depend on their names alone."""
+    """Fill a module, without dropout, with weights that depend only on their names."""
     module = module.double()
     for name, tensor in sorted(module.state_dict().items()):
         tensor.copy_(drawn(name, *tensor.shape))
@@ -51,25 +51,25 @@ def filled(module: Module) -> Module:
 
 
 def parts(module: nn.Module) -> dict[str, tuple[int, ...]]:
-    """The names of a module's weights, and their shapes."""
+    """Return the names of a module's weights, and their shapes."""
     return {name: tuple(tensor.shape) for name, tensor in sorted(module.state_dict().items())}
 
 
 def linear(name: str, x: Tensor, out: int, bias: bool = True) -> Tensor:
-    """What a linear layer with the weights of that name gives."""
+    """Apply a linear layer with the weights of that name."""
     weight = drawn(f"{name}.weight", out, x.size(-1))
     return F.linear(x, weight, drawn(f"{name}.bias", out) if bias else None)
 
 
 def embedded(name: str, ids: Tensor, width: int, vocab: int = 11) -> Tensor:
-    """The vectors of ids by an embedding with the weights of that name."""
+    """Embed ids by an embedding with the weights of that name."""
     return drawn(f"{name}.weight", vocab, width)[ids]
 
 
 def cell_of_torch(
     cell: str, name: str, width: int, hidden: int
 ) -> Callable[[Tensor, Tensor], Tensor]:
-    """PyTorch's cell with the weights of that name: from input and state to the next state."""
+    """Make PyTorch's cell with the weights of that name: from input and state to the next state."""
     theirs = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}[cell](width, hidden)
     theirs = theirs.double()
     with torch.no_grad():
@@ -83,13 +83,13 @@ def cell_of_torch(
 
 
 def softmax(scores: list[float]) -> list[float]:
-    """Softmax, in a loop."""
+    """Compute a softmax, in a loop."""
     exponentials = [math.exp(score) for score in scores]
     return [e / sum(exponentials) for e in exponentials]
 
 
 def refusal(call: Callable[[], Any]) -> str:
-    """Which exception of ours a call raises; what else it raises goes through."""
+    """Return which exception of ours a call raises; any other passes through."""
     try:
         call()
     except (InputError, ArithmeticError) as error:
@@ -98,13 +98,13 @@ def refusal(call: Callable[[], Any]) -> str:
 
 
 def of_words(logits: Tensor) -> Tensor:
-    """What stands where the target has words; what a model says of padding is of no interest."""
+    """Select the logits at words of the target; those at padding are irrelevant."""
     return logits[TGT != 0]
 
 
 @torch.no_grad()
 def stepwise(model: Any, src: Tensor = SRC, tgt: Tensor = TGT) -> Tensor:
-    """What a model says of words that it is given one by one."""
+    """Compute a model's logits with words given one by one."""
     state, said = model.start(src), []
     for token in tgt.T:
         logits, state = model.step(state, token)
@@ -114,32 +114,32 @@ def stepwise(model: Any, src: Tensor = SRC, tgt: Tensor = TGT) -> Tensor:
 
 @torch.no_grad()
 def in_parts(model: Any) -> Tensor:
-    """What a model says of a first word, and then of all others."""
+    """Compute a model's logits with the first word given, and then all others."""
     first, state = model.extend(model.start(SRC), TGT[:, :1])
     return torch.cat([first, model.extend(state, TGT[:, 1:])[0]], dim=1)
 
 
 @torch.no_grad()
 def change_by_future(model: Any) -> Tensor:
-    """How much the first two words' logits change when later words do."""
+    """Measure how much the first two words' logits change when later words do."""
     other = torch.cat([TGT[:, :2], 11 - TGT[:, 2:].clamp(min=1)], dim=1)
     return (model(SRC, TGT)[:, :2] - model(SRC, other)[:, :2]).abs().max()
 
 
 @torch.no_grad()
 def change_by_padding(model: Any) -> Tensor:
-    """How much logits change when a source sentence is given without its padding."""
+    """Measure how much logits change when a source sentence is given without its padding."""
     alone = torch.cat([model(SRC[i : i + 1, :n], TGT[i : i + 1]) for i, n in enumerate((5, 3, 2))])
     return (of_words(model(SRC, TGT)) - of_words(alone)).abs().max()
 
 
 def zero() -> Tensor:
-    """No difference."""
+    """Return the difference 0."""
     return torch.tensor(0.0, device=CPU)
 
 
 def of_model(name: str, make: Callable[[Any], Any]) -> tuple[Check, ...]:
-    """The properties of every translator, for one that is made from the module."""
+    """Make the checks of a translator, for one that is made from the module."""
     return (
         Check(
             name,

@@ -1,4 +1,4 @@
-"""Checks of decoding: greedy search and beams, beside lists of all translations."""
+"""Checks of decoding: greedy and beam search, compared with lists of all translations."""
 
 import math
 from typing import Any
@@ -21,7 +21,7 @@ from transformer_workbook.own.checks.searches import (
 
 EVEN = torch.zeros(1, 6, device=CPU)
 ANOTHER = [3, 4, 5, 2]
-"""A source for which it matters that what is finished keeps its place, and how lengths count."""
+"""A source for which it matters that finished hypotheses keep their slot, and how lengths count."""
 SOURCES = [[4, 2], [5, 4, 2], [3, 2], [4, 4, 2]]
 """Greedy search ends the first at once, the third at its limit, the others with EOS."""
 SRC = torch.tensor([[4, 2, 0], [5, 4, 2], [3, 2, 0], [4, 4, 2]], device=CPU)
@@ -56,7 +56,7 @@ def _decoded(m: Any, search: Search, prefixes: Any = None) -> list[list[Found]]:
 
 
 def _model_after(search: Any, width: int) -> list[bool]:
-    """Whether gradients were computed while a model was read; whether it trains afterwards."""
+    """Record whether gradients were computed while a model ran, and whether it trains after."""
     model = Table().train()
     search(model, SRC, _search(width))
     return [model.read_with_gradients, model.training]
@@ -92,32 +92,32 @@ DECODING = (
     ),
     Check(
         "greedy",
-        "greedy search for one sentence, beside a loop over lists",
+        "greedy search for one sentence, compared with a loop over lists",
         lambda m: [_as_found(h) for h in m.greedy(Table(), SRC[1:2], _search(1))],
         lambda: [one_by_one(SOURCES[1])],
     ),
     Check(
         "greedy",
-        "greedy search for four sentences together, beside a loop over lists",
+        "greedy search for four sentences together, compared with a loop over lists",
         lambda m: _greedy(m, _search(1)),
         lambda: list(map(one_by_one, SOURCES)),
     ),
     Check(
         "greedy",
-        f"greedy search with the prefixes {PREFIXES}, beside a loop over lists",
+        f"greedy search with the prefixes {PREFIXES}, compared with a loop over lists",
         lambda m: _greedy(m, _search(1), PREFIXES),
         lambda: [one_by_one(s, prefix=p) for s, p in zip(SOURCES, PREFIXES, strict=True)],
     ),
     Check(
         "greedy",
-        f"samples with seed=3 and the prefixes {PREFIXES}, beside a loop over lists",
+        f"samples with seed=3 and the prefixes {PREFIXES}, compared with a loop over lists",
         lambda m: _greedy(m, _sampling(1.0), PREFIXES),
         lambda: [sampled(s, 3, 1.0, p) for s, p in zip(SOURCES, PREFIXES, strict=True)],
     ),
     *(
         Check(
             "greedy",
-            f"samples of four sentences with seed=3 and temperature={t}, beside a loop over lists",
+            f"samples of four sentences with seed=3 and temperature={t}, compared with a loop",
             lambda m, t=t: _greedy(m, _sampling(t)),  # type: ignore[misc]
             lambda t=t: [sampled(src, 3, t) for src in SOURCES],  # type: ignore[misc]
         )
@@ -138,7 +138,7 @@ DECODING = (
     *(
         Check(
             "beam_search",
-            f"a beam of {width} with alpha={alpha}, beside {said}",
+            f"a beam of {width} with alpha={alpha}, compared with {said}",
             lambda m, w=width, a=alpha: _beams(m, w, a),  # type: ignore[misc]
             lambda w=width, a=alpha: [  # type: ignore[misc]
                 all_translations(src, a)[0] if w == 200 else beam_by_hand(src, w, a)
@@ -156,7 +156,7 @@ DECODING = (
     *(
         Check(
             "beam_search",
-            f"a beam of 2 with alpha={alpha} for {ANOTHER}, beside beam search with lists",
+            f"a beam of 2 with alpha={alpha} for {ANOTHER}, compared with beam search with lists",
             lambda m, a=alpha: _beams(m, 2, a, torch.tensor([ANOTHER])),  # type: ignore[misc]
             lambda a=alpha: [beam_by_hand(ANOTHER, 2, a)],  # type: ignore[misc]
         )
@@ -164,7 +164,7 @@ DECODING = (
     ),
     Check(
         "beam_search",
-        "the three best translations of a beam of 200, beside all that there are",
+        "the three best translations of a beam of 200, compared with all that there are",
         lambda m: [
             _as_found(h) for h in m.beam_search(Table(), SRC[:1], _search(200, 0.6, best=3))[0]
         ],
@@ -172,7 +172,7 @@ DECODING = (
     ),
     Check(
         "beam_search",
-        f"a beam of 2 with the prefixes {PREFIXES}, beside beam search with lists",
+        f"a beam of 2 with the prefixes {PREFIXES}, compared with beam search with lists",
         lambda m: _beams(m, 2, 0.6, SRC, PREFIXES),
         lambda: [beam_by_hand(s, 2, 0.6, p) for s, p in zip(SOURCES, PREFIXES, strict=True)],
     ),
@@ -184,19 +184,19 @@ DECODING = (
     ),
     Check(
         "decode",
-        "what decode finds with a beam of 1, beside a loop over lists",
+        "what decode finds with a beam of 1, compared with a loop over lists",
         lambda m: _decoded(m, _search(1)),
         lambda: [[one_by_one(src)] for src in SOURCES],
     ),
     Check(
         "decode",
-        "what decode finds with a beam of 2, beside beam search with lists",
+        "what decode finds with a beam of 2, compared with beam search with lists",
         lambda m: _decoded(m, _search(2)),
         lambda: [[beam_by_hand(src, 2, 0.6)] for src in SOURCES],
     ),
     Check(
         "decode",
-        "two samples of decode with seed=3: those with seeds 3 and 4, beside a loop over lists",
+        "two samples of decode with seed=3: those with seeds 3 and 4, compared with a loop",
         lambda m: _decoded(m, _sampling(1.0, best=2)),
         lambda: [[sampled(src, seed, 1.0) for seed in (3, 4)] for src in SOURCES],
     ),

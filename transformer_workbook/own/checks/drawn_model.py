@@ -1,4 +1,4 @@
-"""A translator whose logits are drawn, for searches to be compared on."""
+"""A translator with random logits, on which searches are compared."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -16,16 +16,16 @@ VOCAB = 6
 
 @dataclass(frozen=True)
 class Read(State):
-    """All that was read."""
+    """Everything that was read."""
 
     src: Int[Tensor, "batch src"]
     tokens: Int[Tensor, "batch tgt"]
 
 
 class Table(Translator):
-    """A translator whose logits depend on the source and on all words before, and are drawn.
+    """A translator whose logits are random numbers that depend on the source and the prefix.
 
-    While it trains they are others, as with dropout.
+    In training mode they are others, as with dropout.
     """
 
     def __init__(self) -> None:
@@ -33,11 +33,11 @@ class Table(Translator):
         self.read_with_gradients = False
 
     def start(self, src: Int[Tensor, "batch src"]) -> Read:
-        """Nothing is read of the target yet."""
+        """Start with an empty target."""
         return Read(src, src[:, :0])
 
     def extend(self, state: Any, tokens: Int[Tensor, "batch tgt"]) -> tuple[Tensor, Read]:
-        """The logits after each token."""
+        """Return the logits after each token."""
         self.read_with_gradients |= torch.is_grad_enabled()
         read = torch.cat([state.tokens, tokens], dim=1)
         first = state.tokens.size(1) + 1
@@ -50,5 +50,5 @@ class Table(Translator):
 
 @cache
 def logits_after(src: tuple[int, ...], read: tuple[int, ...]) -> Tensor:
-    """The logits of the token after these, which belong to this source."""
+    """Compute the logits of the token after a prefix, for a source."""
     return 4 * drawn(repr(([i for i in src if i], read)), VOCAB)

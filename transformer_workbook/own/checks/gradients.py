@@ -1,4 +1,4 @@
-"""Checks of gradients: what a model learns by is as right as what it says."""
+"""Checks of gradients: what a model learns from must be as right as its output."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from transformer_workbook.own.checks.soft_lookup import MASK, SCORES, weights_by
 
 
 def gradient(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """By x, that of the sum of the squares of what a function gives; 0 where none arrives."""
+    """Compute the gradient by x of the sum of squares of a function; 0 where it has no gradient."""
     x = x.clone().requires_grad_()
     function(x).square().sum().backward()  # type: ignore[no-untyped-call]
     return torch.zeros_like(x) if x.grad is None else x.grad
@@ -43,7 +43,7 @@ def _encoder_of_torch(x: Tensor) -> Tensor:
 GRADIENTS = {
     "loss": Check(
         "smoothed_cross_entropy",
-        "the gradient by the logits of the square of the loss with smoothing=0.3, beside torch.nn",
+        "the gradient of the squared loss with smoothing=0.3 by the logits, compared with torch.nn",
         lambda m: gradient(lambda x: m.smoothed_cross_entropy(x, TARGET, 0.3), LOGITS),
         lambda: gradient(lambda x: cross_entropy_of_torch(0.3, x), LOGITS),
     ),
@@ -55,19 +55,19 @@ GRADIENTS = {
     ),
     "attention": Check(
         "SelfAttention",
-        "the gradient of SelfAttention(8, 3, 5) by its sentence, beside torch.nn",
+        "the gradient of SelfAttention(8, 3, 5) by its sentence, compared with torch.nn",
         lambda m: gradient(lambda x: filled(m.SelfAttention(8, 3, 5))(x, CAUSAL), X),
         lambda: gradient(_self_attention_of_torch, X),
     ),
     "multi_head_attention": Check(
         "MultiHeadAttention",
-        "the gradient of MultiHeadAttention(8, 4) by what it attends to, beside torch.nn",
+        "the gradient of MultiHeadAttention(8, 4) by what it attends to, compared with torch.nn",
         lambda m: gradient(lambda x: filled(m.MultiHeadAttention(8, 4))(Y, x, x, KEYS), X),
         lambda: gradient(lambda x: of_torch()(Y, x, x, key_padding_mask=~KEYS[:, 0, 0])[0], X),
     ),
     "layers": Check(
         "EncoderLayer",
-        "the gradient of a post-norm EncoderLayer by what it reads, beside torch.nn",
+        "the gradient of a post-norm EncoderLayer by what it reads, compared with torch.nn",
         lambda m: gradient(
             lambda x: layer_of(m, "EncoderLayer", "post")(x, padding_mask(SRC))[SRC != 0], MEMORY
         ),

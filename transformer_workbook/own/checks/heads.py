@@ -16,7 +16,7 @@ KEYS = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]]).bool()[:, None, None]
 
 @torch.no_grad()
 def of_torch(name: str = "", groups: int = 1) -> nn.MultiheadAttention:
-    """PyTorch's attention of four heads; in groups they share keys and values."""
+    """Make PyTorch's attention of four heads; in groups they share keys and values."""
     theirs = nn.MultiheadAttention(8, 4, batch_first=True).double().eval()
     for i, side in enumerate(("query", "key", "value")):
         for kind, target in (("weight", theirs.in_proj_weight), ("bias", theirs.in_proj_bias)):
@@ -97,7 +97,7 @@ MULTI_HEAD_ATTENTION = (
     ),
     Check(
         "KeyValues",
-        "lengths of the empty cache and of 3 + 1 positions; what attend gathers, beside torch.nn",
+        "lengths of the empty cache and of 3 + 1 positions; what attend gives, compared with torch",
         _in_parts,
         lambda: [0, 4, _theirs(KEYS)],
     ),
@@ -127,7 +127,7 @@ MULTI_HEAD_ATTENTION = (
     ),
     Check(
         "MultiHeadAttention",
-        "MultiHeadAttention(8, 4) of queries (2, 3, 8) and keys (2, 4, 8), beside torch.nn",
+        "MultiHeadAttention(8, 4) of queries (2, 3, 8) and keys (2, 4, 8), compared with torch.nn",
         lambda m: filled(m.MultiHeadAttention(8, 4))(Y, X, X).detach(),
         lambda: _theirs(None),
     ),
@@ -139,19 +139,19 @@ MULTI_HEAD_ATTENTION = (
     ),
     Check(
         "MultiHeadAttention",
-        "MultiHeadAttention(8, 4) of queries, keys and values that differ, beside torch.nn",
+        "MultiHeadAttention(8, 4) of queries, keys and values that differ, compared with torch.nn",
         lambda m: filled(m.MultiHeadAttention(8, 4))(Y, X, 1 - X).detach(),
         lambda: of_torch()(Y, X, 1 - X)[0].detach(),
     ),
     Check(
         "MultiHeadAttention",
-        "MultiHeadAttention(8, 4) with a mask of padding, beside torch.nn",
+        "MultiHeadAttention(8, 4) with a mask of padding, compared with torch.nn",
         lambda m: filled(m.MultiHeadAttention(8, 4))(Y, X, X, KEYS).detach(),
         lambda: _theirs(KEYS),
     ),
     Check(
         "MultiHeadAttention",
-        "MultiHeadAttention(8, 4) with a mask for each head, beside torch.nn",
+        "MultiHeadAttention(8, 4) with a mask for each head, compared with torch.nn",
         lambda m: filled(m.MultiHeadAttention(8, 4))(Y, X, X, BY_HEAD).detach(),
         _by_head,
     ),
@@ -163,13 +163,13 @@ MULTI_HEAD_ATTENTION = (
     ),
     Check(
         "MultiHeadAttention",
-        "MultiHeadAttention(8, 2, d_k=3, d_v=5) with a causal mask, beside a loop",
+        "MultiHeadAttention(8, 2, d_k=3, d_v=5) with a causal mask, compared with a loop",
         _wide,
         _wide_by_hand,
     ),
     Check(
         "MultiHeadAttention",
-        "MultiHeadAttention(8, 4, num_kv_heads=2), beside torch.nn with heads repeated",
+        "MultiHeadAttention(8, 4, num_kv_heads=2), compared with torch.nn with heads repeated",
         lambda m: filled(m.MultiHeadAttention(8, 4, num_kv_heads=2))(Y, X, X, KEYS).detach(),
         lambda: _theirs(KEYS, 2),
     ),
@@ -184,7 +184,7 @@ MULTI_HEAD_ATTENTION = (
     ),
     Check(
         "MultiHeadAttention.extend",
-        "the empty cache, and what extend gathers in parts of 1, 2 and 1 position, beside torch.nn",
+        "the empty cache, and what extend gives in parts of 1, 2 and 1, compared with torch.nn",
         _extended,
         _extended_by_torch,
     ),

@@ -28,7 +28,7 @@ POSITIONS = ("post", "pre")
 
 
 def normed(name: str, x: Tensor, kind: str = "layer") -> Tensor:
-    """A norm with the weights of that name, from its formula."""
+    """Apply a norm with the weights of that name, from its formula."""
     if kind == "layer":
         x = x - x.mean(-1, keepdim=True)
     scaled = x / (x.square().mean(-1, keepdim=True) + (1e-5 if kind == "layer" else 0)).sqrt()
@@ -55,9 +55,9 @@ def _dropped(m: Any) -> list[Any]:
 
 
 def layer_of(m: Any, kind: str, position: str, placed: bool = False, dropout: float = 0.0) -> Any:
-    """A layer of the module, with attentions of ours."""
+    """Make a layer of the module, with our attentions."""
     attentions = [MultiHeadAttention(8, 4) for _ in range(1 + (kind == "DecoderLayer"))]
-    if placed:  # the source is looked at from anywhere
+    if placed:  # the source may be attended to from anywhere
         attentions[0] = placing(MultiHeadAttention)(8, 4)
     residual: Callable[[], Any] = lambda: m.Residual(8, dropout, position)  # noqa: E731
     return filled(getattr(m, kind)(*attentions, m.FeedForward(8, 12), residual))
@@ -65,7 +65,7 @@ def layer_of(m: Any, kind: str, position: str, placed: bool = False, dropout: fl
 
 @torch.no_grad()
 def put_in(theirs: Any, name: str) -> Any:
-    """Give PyTorch's layer the weights of ours of that name."""
+    """Give PyTorch's layer the weights that ours has under that name."""
     others = {"self_attn": "self_attention.", "multihead_attn": "cross_attention."}
     for attribute, ours in others.items():
         if hasattr(theirs, attribute):
@@ -81,7 +81,7 @@ def put_in(theirs: Any, name: str) -> Any:
 
 
 def layer_of_torch(kind: Any, position: str) -> Any:
-    """A layer of PyTorch, with its norms where the position says."""
+    """Make a layer of PyTorch, with its norms at that position."""
     pre = position == "pre"
     return kind(8, 4, 12, dropout=0.0, batch_first=True, norm_first=pre).double()
 
@@ -128,7 +128,7 @@ def _without_source(m: Any, position: str, layer: Any = None) -> Tensor:
 
 @torch.no_grad()
 def _without_source_by_torch(position: str) -> Tensor:
-    """An encoder layer that must not look ahead, with the weights of those names."""
+    """Apply a causal encoder layer, with the weights of those names."""
     theirs = put_in(layer_of_torch(nn.TransformerEncoderLayer, position), "")
     for kind in ("weight", "bias"):
         getattr(theirs.norm2, kind).copy_(drawn(f"residual_3.norm.{kind}", 8))
@@ -194,7 +194,7 @@ LAYERS = (
     *(
         Check(
             "EncoderLayer",
-            f"a {position}-norm EncoderLayer of (3, 5, 8) with padding, beside torch.nn",
+            f"a {position}-norm EncoderLayer of (3, 5, 8) with padding, compared with torch.nn",
             lambda m, p=position: layer_of(m, "EncoderLayer", p)(  # type: ignore[misc]
                 MEMORY, padding_mask(SRC)
             )[SRC != 0].detach(),
@@ -213,7 +213,7 @@ LAYERS = (
     *(
         Check(
             "DecoderLayer",
-            f"a {position}-norm DecoderLayer of (3, 4, 8) {said}, beside torch.nn",
+            f"a {position}-norm DecoderLayer of (3, 4, 8) {said}, compared with torch.nn",
             lambda m, p=position, c=cuts: _decoder(m, p, c),  # type: ignore[misc]
             lambda p=position: _decoder_by_torch(p),  # type: ignore[misc]
         )
@@ -223,7 +223,7 @@ LAYERS = (
     *(
         Check(
             "DecoderLayer",
-            f"a {position}-norm DecoderLayer without cross-attention, beside torch.nn",
+            f"a {position}-norm DecoderLayer without cross-attention, compared with torch.nn",
             lambda m, p=position: _without_source(m, p),  # type: ignore[misc]
             lambda p=position: _without_source_by_torch(p),  # type: ignore[misc]
         )

@@ -1,4 +1,4 @@
-"""Checks of the recurrent models that look back at the source."""
+"""Checks of the recurrent models with attention."""
 
 import math
 from typing import Any
@@ -23,7 +23,7 @@ from transformer_workbook.own.checks.soft_lookup import MEMORY, QUERY
 
 
 def additive(name: str, query: Tensor, memory: Tensor, hidden: int) -> list[float]:
-    """The additive score of a query and each row of a memory, number by number."""
+    """Compute the additive score of a query and each row of a memory, number by number."""
     w_s = linear(f"{name}query", query, hidden, bias=False)
     v = drawn(f"{name}v.weight", 1, hidden)[0]
     pairs = [zip(v, w_s, linear(f"{name}key", h, hidden, bias=False), strict=True) for h in memory]
@@ -38,7 +38,7 @@ def _additive_scores(m: Any) -> Tensor:
 
 @torch.no_grad()
 def annotations(words: list[Tensor], name: str, cell: str = "gru") -> tuple[Tensor, Tensor]:
-    """What both directions say of every word of a sentence, and where the second ends."""
+    """Compute the states of both directions at every word, and the final state of the second."""
     begun = torch.zeros(STATES[cell])
     right = walked(cell_of_torch(cell, f"{name}forwards.cell.", 4, 5), words, begun)
     walk = cell_of_torch(cell, f"{name}backwards.cell.", 4, 5)
@@ -60,7 +60,7 @@ def _bidirectional_by_hand() -> list[Tensor]:
 
 @torch.no_grad()
 def bahdanau_by_hand(cell: str = "gru") -> Tensor:
-    """The logits of every word by Bahdanau."""
+    """Compute the logits of every word by Bahdanau."""
     write, said = cell_of_torch(cell, "decoder.", 14, 5), []
     for source, target in sentences():
         memory, first = annotations(source, "encoder.", cell)
@@ -77,7 +77,7 @@ def bahdanau_by_hand(cell: str = "gru") -> Tensor:
 BAHDANAU = (
     Check(
         "AdditiveAttention",
-        "the scores of AdditiveAttention(5, 5, 3), beside a loop",
+        "the scores of AdditiveAttention(5, 5, 3), compared with a loop",
         _additive_scores,
         lambda: torch.tensor(
             [
@@ -105,7 +105,7 @@ def _luong_scores(m: Any, name: str) -> Tensor:
 
 
 def luong_score(name: str, s: Tensor, memory: Tensor, prefix: str = "") -> list[float]:
-    """A score of Luong's for a query and each row of a memory, number by number."""
+    """Compute a score of Luong's for a query and each row of a memory, number by number."""
     if name == "concat":
         return additive(prefix, s, memory, 5)
     if name == "general":
@@ -115,7 +115,7 @@ def luong_score(name: str, s: Tensor, memory: Tensor, prefix: str = "") -> list[
 
 @torch.no_grad()
 def luong_by_hand(score: str, cell: str = "gru") -> Tensor:
-    """The logits of every word by Luong."""
+    """Compute the logits of every word by Luong."""
     read, write = (cell_of_torch(cell, f"{side}.cell.", 4, 5) for side in ("encoder", "decoder"))
     said = []
     for source, target in sentences():
@@ -134,7 +134,7 @@ LUONG = (
     *(
         Check(
             subject,
-            f"the scores of make_score('{name}', 5), beside a loop",
+            f"the scores of make_score('{name}', 5), compared with a loop",
             lambda m, name=name: _luong_scores(m, name),  # type: ignore[misc]
             lambda name=name: torch.tensor(  # type: ignore[misc]
                 [

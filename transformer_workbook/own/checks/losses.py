@@ -12,7 +12,7 @@ LOGITS, TARGET = drawn("logits", 3, 4, 11), torch.where(TGT == 3, 2, TGT)  # wit
 
 
 def cross_entropy_of_torch(smoothing: float, logits: Tensor = LOGITS) -> Tensor:
-    """PyTorch's own, summed over what is not padding."""
+    """Compute PyTorch's own loss, summed over what is not padding."""
     return F.cross_entropy(
         logits.flatten(0, 1),
         TARGET.flatten(),
@@ -25,19 +25,19 @@ def cross_entropy_of_torch(smoothing: float, logits: Tensor = LOGITS) -> Tensor:
 LOSS = (
     Check(
         "smoothed_cross_entropy",
-        "smoothed_cross_entropy without smoothing, beside torch.nn",
+        "smoothed_cross_entropy without smoothing, compared with torch.nn",
         lambda m: m.smoothed_cross_entropy(LOGITS, TARGET),
         lambda: cross_entropy_of_torch(0.0),
     ),
     Check(
         "smoothed_cross_entropy",
-        "smoothed_cross_entropy with smoothing=0.3, beside torch.nn",
+        "smoothed_cross_entropy with smoothing=0.3, compared with torch.nn",
         lambda m: m.smoothed_cross_entropy(LOGITS, TARGET, 0.3),
         lambda: cross_entropy_of_torch(0.3),
     ),
     Check(
         "smoothed_cross_entropy",
-        "smoothed_cross_entropy of logits around 1000 and -1000, beside torch.nn",
+        "smoothed_cross_entropy of logits around 1000 and -1000, compared with torch.nn",
         lambda m: m.smoothed_cross_entropy(1000 * LOGITS, TARGET),
         lambda: cross_entropy_of_torch(0.0, 1000 * LOGITS),
     ),

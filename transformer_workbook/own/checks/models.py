@@ -1,4 +1,4 @@
-"""Checks of the model with one context vector, and what every recurrent model is asked."""
+"""Checks of the model with one context vector, and of every recurrent model."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -23,13 +23,13 @@ from transformer_workbook.own.checks.recurrent import STATES, walked
 
 
 def small(name: str, m: Any, **changes: Any) -> Any:
-    """A small model of the module; its cells are GRUs, unless they are changed."""
+    """Make a small model of the module; its cells are GRUs by default."""
     config = getattr(m, "LuongConfig" if name == "Luong" else "RecurrentConfig")
     return filled(getattr(m, name)(config(11, 11, d_model=4, hidden_dim=5, **changes)))
 
 
 def make(name: str, **changes: Any) -> Callable[[Any], Any]:
-    """How such a model is made."""
+    """Return a function that makes such a model."""
     return partial(small, name, **changes)
 
 
@@ -37,7 +37,7 @@ Sentences = Iterator[tuple[list[Tensor], list[Tensor]]]
 
 
 def sentences() -> Sentences:
-    """The embedded words of each source, and of its target."""
+    """Return the embedded words of each source, and of its target."""
     for src, tgt in zip(SRC, TGT, strict=True):
         sides = ((src, "src_embedding"), (tgt, "tgt_embedding"))
         yield tuple(list(embedded(name, ids[ids != 0], 4)) for ids, name in sides)  # type: ignore[misc]
@@ -45,7 +45,7 @@ def sentences() -> Sentences:
 
 @torch.no_grad()
 def seq2seq_by_hand(cell: str = "gru") -> Tensor:
-    """The logits of every word by Seq2Seq."""
+    """Compute the logits of every word by Seq2Seq."""
     read = cell_of_torch(cell, "encoder.cell.", 4, 5)
     write, said = cell_of_torch(cell, "decoder.cell.", 9, 5), []
     for source, target in sentences():
@@ -59,12 +59,12 @@ def seq2seq_by_hand(cell: str = "gru") -> Tensor:
 
 
 def logits(name: str, said: str, want: Callable[[], Tensor], **changes: Any) -> tuple[Check, ...]:
-    """What every recurrent model says, with these changes of its settings."""
+    """Make the checks of a recurrent model's logits, with these changes of its settings."""
     model = make(name, **changes)
     return (
         Check(
             name,
-            f"the logits of {name}{said}, beside a loop over every sentence alone",
+            f"the logits of {name}{said}, compared with a loop over every sentence alone",
             lambda m: of_words(model(m)(SRC, TGT)),
             want,
         ),
@@ -84,7 +84,7 @@ def _dropped(model: Any) -> list[bool]:
 
 
 def dropout(name: str) -> Check:
-    """Where a recurrent model drops numbers."""
+    """Make the check of where a recurrent model applies dropout."""
     return Check(
         name,
         f"whether {name}, with dropout=0.5 in training, drops parts of source words, of target "

@@ -1,4 +1,4 @@
-"""Checks of attention of which a part is changed, or asked: where heads stand, what they attend."""
+"""Checks of attention with an overridden method: positions and outputs of heads."""
 
 import math
 from typing import Any
@@ -16,12 +16,12 @@ FIRST = torch.tensor([[0, 1, 2, 3]])
 
 
 def at(heads: Tensor, positions: Tensor) -> Tensor:
-    """Heads that are told their positions: the later, the larger."""
+    """Encode positions in heads: the later, the larger."""
     return heads * (1 + positions[:, None, :, None] / 10)
 
 
 def placing(attention: Any) -> Any:
-    """A class of attention whose queries and keys are told their positions."""
+    """Make a class of attention that encodes positions in queries and keys."""
 
     class Placing(attention):  # type: ignore[misc]
         def with_positions(self, heads: Tensor, positions: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ def _placed_at_once(m: Any) -> Tensor:
 
 @torch.no_grad()
 def _placed_in_parts(m: Any) -> Tensor:
-    """New positions that extend the others; the last one stands behind a gap."""
+    """Extend by new positions; the last one comes after a gap."""
     layer = filled(placing(m.MultiHeadAttention)(8, 4))
     past, found = layer.empty(2), []
     for start, end in ((0, 3), (3, 4)):
@@ -71,7 +71,7 @@ def _turned(m: Any) -> Tensor:
 
 @torch.no_grad()
 def _looked_up(m: Any) -> list[tuple[int, ...]]:
-    """The shapes of what the part ``attention`` has given."""
+    """Return the shapes of the outputs of the submodule ``attention``."""
     layer, shapes = filled(m.MultiHeadAttention(8, 4)), []
     layer.attention.register_forward_hook(lambda _, given, heads: shapes.append(tuple(heads.shape)))
     layer(Y, X, X, KEYS)

@@ -1,4 +1,4 @@
-"""Places: whether a tensor is made where it is to be, even if there is only one device."""
+"""Places: whether a tensor is made on the right device, even if there is only one device."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,14 +10,14 @@ from torch.overrides import TorchFunctionMode
 MAKING = {torch.arange, torch.empty, torch.eye, torch.full, torch.ones, torch.tensor, torch.zeros}
 
 PLACES = (torch.device, str, Tensor)
-"""What says in a call of ``to`` where: a device, its name, or a tensor that is there."""
+"""What names the device in a call of ``to``: a device, its name, or a tensor on it."""
 
 
 class Nowhere(Tensor):
-    """A tensor for which no device was named, and all that is computed from it."""
+    """A tensor for which no device was named, or one computed from it."""
 
     def to(self, *where: Any, **how: Any) -> Tensor:
-        """Now it is somewhere, unless it was only given another type."""
+        """Return a tensor with a device, unless only the type was changed."""
         named = [one for one in (*where, *how.values()) if isinstance(one, PLACES)]
         moved = super().to(*where, **how)
         return moved.as_subclass(Tensor) if named else moved
@@ -33,6 +33,6 @@ class _Watched(TorchFunctionMode):
 
 
 def has_its_device(make: Callable[[], Any]) -> bool:
-    """Whether what is made is where it was asked for."""
+    """Tell whether a tensor is made on the device that was asked for."""
     with _Watched():
         return not isinstance(make(), Nowhere)

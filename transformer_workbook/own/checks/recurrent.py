@@ -1,4 +1,4 @@
-"""Checks of recurrent cells, and of the layer that carries them over a sentence."""
+"""Checks of recurrent cells, and of the layer that applies them along a sentence."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,7 +27,7 @@ def _cell(m: Any, kind: str) -> Tensor:
 
 
 def walked(walk: Walk, words: Iterator[Tensor] | list[Tensor], state: Tensor) -> list[Tensor]:
-    """The states after each word of one sentence."""
+    """Compute the states after each word of one sentence."""
     states = []
     for word in words:
         state = walk(word, state)
@@ -56,7 +56,7 @@ RECURRENT = (
     *(
         Check(
             name,
-            f"the next state of {name}(4, 5), beside torch.nn.{name}",
+            f"the next state of {name}(4, 5), compared with torch.nn.{name}",
             lambda m, kind=kind: _cell(m, kind),  # type: ignore[misc]
             lambda kind=kind: cell_of_torch(kind, "", 4, 5)(  # type: ignore[misc]
                 X[:, 0], drawn("state", 3, STATES[kind])

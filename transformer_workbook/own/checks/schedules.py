@@ -1,4 +1,4 @@
-"""Checks of schedules, and of the average of weights."""
+"""Checks of schedules, and of weight averaging."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Searches with lists: what greedy search, a beam and all translations find in a drawn model."""
+"""Searches with lists: the results of greedy search, beam search and all translations."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,11 +10,11 @@ from annotated_transformer.decoding import random_draws
 from transformer_workbook.own.checks.drawn_model import logits_after
 
 EXTRA = 2
-"""How many tokens a translation may have more than its source."""
+"""Number of tokens that a translation may have more than its source."""
 
 
 def chances(src: Sequence[int], words: Sequence[int]) -> dict[int, float]:
-    """The log-probability of every token that may come next."""
+    """Compute the log-probability of every possible next token."""
     logits = logits_after(tuple(src), (1, *words)).tolist()[2:]
     total = math.log(sum(map(math.exp, logits)))
     return {token: logit - total for token, logit in enumerate(logits, start=2)}
@@ -25,23 +25,23 @@ Found = tuple[list[int], float, float]
 
 
 def told(src: list[int], words: list[int], alpha: float = 0.0) -> Found:
-    """A translation as it is told: its words, its log-probability, its score."""
+    """Make the record of a translation: its words, its log-probability, its score."""
     log_prob = sum(chances(src, words[:t])[word] for t, word in enumerate(words))
     shown = words[:-1] if words[-1] == 2 else words
     return shown, log_prob, log_prob / ((5 + len(words)) / 6) ** alpha
 
 
 Choice = Callable[[dict[int, float], int], int]
-"""From the log-probability of every token, and how many stand before it, to the next one."""
+"""Chooses the next token from all log-probabilities and the length of the prefix."""
 
 
 def likeliest(likely: dict[int, float], _: int) -> int:
-    """The token of the highest probability."""
+    """Return the most probable token."""
     return max(likely, key=lambda token: likely[token])
 
 
 def one_by_one(src: list[int], choose: Choice = likeliest, prefix: Sequence[int] = ()) -> Found:
-    """A translation of which each token is chosen when those before are known."""
+    """Make a translation by choosing one token after the other."""
     words = list(prefix)
     while len(words) < len(src) + EXTRA and 2 not in words:
         words.append(choose(chances(src, words), len(words)))
@@ -49,7 +49,7 @@ def one_by_one(src: list[int], choose: Choice = likeliest, prefix: Sequence[int]
 
 
 def sampled(src: list[int], seed: int, temperature: float, prefix: Sequence[int] = ()) -> Found:
-    """A translation that is drawn: where the probabilities, added up, pass a random number."""
+    """Sample a translation: take the token at which the cumulative sum passes a random number."""
     numbers = random_draws(torch.tensor([src]), seed, len(src) + EXTRA)[0].tolist()
 
     def pick(likely: dict[int, float], place: int) -> int:
@@ -62,7 +62,7 @@ def sampled(src: list[int], seed: int, temperature: float, prefix: Sequence[int]
 
 
 def all_translations(src: list[int], alpha: float) -> list[Found]:
-    """Every translation that can be written down, the best first."""
+    """List every possible translation, the best first."""
     longest = len(src) + EXTRA
     whole = [[*words, 2] for n in range(longest) for words in product((3, 4, 5), repeat=n)]
     cut = [list(words) for words in product((3, 4, 5), repeat=longest)]
@@ -70,7 +70,7 @@ def all_translations(src: list[int], alpha: float) -> list[Found]:
 
 
 def beam_by_hand(src: list[int], width: int, alpha: float, prefix: Sequence[int] = ()) -> Found:
-    """Beam search with lists."""
+    """Do beam search with lists."""
     live: list[tuple[float, list[int]]] = [(0.0, [])]
     finished: list[Found] = []
     while live:

@@ -17,7 +17,7 @@ QUERY, MEMORY, VALUE = drawn("query", 2, 3, 5), drawn("memory", 2, 4, 5), drawn(
 
 
 def weights_by_hand(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the keys that are allowed, in a loop; 0 where none is."""
+    """Compute a softmax over the allowed keys, in a loop; 0 where there are none."""
     weights = torch.zeros_like(scores)
     for place in torch.cartesian_prod(*map(torch.arange, scores.shape[:-1])).tolist():
         keys = mask.expand_as(scores)[tuple(place)].nonzero()[:, 0].tolist()

@@ -12,7 +12,7 @@ PAIRS = [("low lower", "ab"), ("low", "ab ab"), ("lowest low", "b")]
 
 
 def _ids(text: str) -> list[int]:
-    """Ids by how often a word comes, then by the alphabet."""
+    """Assign ids by the frequency of words, then alphabetically."""
     counts = Counter(" ".join(TEXTS).split())
     words = sorted(counts, key=lambda word: (-counts[word], word))
     return [words.index(word) + 4 if word in words else 3 for word in text.split()]

@@ -13,7 +13,7 @@ from transformer_workbook.own.checks.check import Check, drawn, refusal
 
 
 class Bigrams(nn.Module):
-    """A model that sees the word before, and nothing else."""
+    """A model that sees only the previous word."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,23 +22,23 @@ class Bigrams(nn.Module):
         self.trains: list[bool] = []
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """The logits of every next word."""
+        """Compute the logits of every next word."""
         self.trains.append(self.training)
         return self.table[tgt_in]
 
 
 def whole() -> list[Batch]:
-    """Three sentence pairs in one batch; it is new each time, as a trainer might change it."""
+    """Make three sentence pairs in one new batch, since a trainer may change it."""
     return [Batch.of([([5, 6], [7, 8, 9]), ([6], [4]), ([9, 9, 8], [5])])]
 
 
 def halves() -> list[Batch]:
-    """The same in two parts that are not equal."""
+    """Split them into two unequal micro-batches."""
     return [Batch.of([([5, 6], [7, 8, 9]), ([6], [4])]), Batch.of([([9, 9, 8], [5])])]
 
 
 STEEP = 9.0
-"""With so many times the loss, a clip of 1 would show."""
+"""With this factor on the loss, a clip of 1 would have an effect."""
 
 
 def _loss(logits: Tensor, target: Tensor) -> Tensor:
@@ -62,17 +62,17 @@ def _slowed(m: Any) -> list[Any]:
 
 
 class Shrinking(Bigrams):
-    """The same model, which adds to the loss of each token what makes its numbers smaller."""
+    """The same model with an auxiliary loss per token that shrinks its weights."""
 
     def auxiliary_loss(self) -> Tensor:
-        """The sum of the squares of all numbers."""
+        """Return the sum of the squares of all numbers."""
         return self.table.square().sum()
 
 
 def _trained_by_hand(
     updates: int, clip: float | None, slope: float = 0.1, shrink: bool = False
 ) -> list[Any]:
-    """The same by torch.optim, on the whole batch."""
+    """Train the same by torch.optim, on the whole batch."""
     table, batch, told = nn.Parameter(drawn("table", 11, 11)), whole()[0], []
     optimizer = torch.optim.Adam([table], betas=(0.9, 0.98), eps=1e-9)
     for step in range(1, updates + 1):
@@ -104,7 +104,7 @@ def _mode(m: Any) -> list[bool]:
 
 
 def _average(m: Any, decay: float) -> Tensor:
-    """How far an average is from what the weights after each step give."""
+    """Measure how far an average is from that of the weights after each step."""
     model, right = Bigrams(), Bigrams().table.detach()
     trainer = m.Trainer(model, smoothed_cross_entropy, lambda step: 0.1, average_decay=decay)
     for step in (1, 2):
@@ -133,7 +133,7 @@ def _logits(m: Any) -> Tensor:
 
 
 def _asked(m: Any) -> list[int]:
-    """How many sentences each part had of which the logits were asked for."""
+    """Record how many sentences each micro-batch had for which the logits were computed."""
     asked = []
 
     class Asked(m.Trainer):  # type: ignore[misc]
@@ -160,7 +160,7 @@ TRAINING = (
     ),
     Check(
         "Trainer.update",
-        "weights, losses and norms of two updates with a whole batch, beside torch.optim",
+        "weights, losses and norms of two updates with a whole batch, compared with torch.optim",
         lambda m: _trained(m, [whole(), whole()], clip=None),
         lambda: _trained_by_hand(2, None),
     ),

@@ -28,7 +28,7 @@ SIZES = {"d_model": 8, "num_layers": 2, "num_heads": 4, "d_ff": 12, "dropout": 0
 
 
 def made(m: Any, **changes: Any) -> Any:
-    """A small Transformer of the module."""
+    """Make a small Transformer of the module."""
     return filled(m.Transformer(m.TransformerConfig(11, 11, **(SIZES | changes))))
 
 
@@ -48,7 +48,7 @@ def _dropped(m: Any) -> list[list[bool]]:
 
 @torch.no_grad()
 def _stacks(position: str) -> list[Tensor]:
-    """The memory, and what comes out of the decoder, by torch.nn."""
+    """Compute the memory, and the output of the decoder, by torch.nn."""
     x, y, hidden = _embedded("src_embedding", SRC), _embedded("tgt_embedding", TGT), SRC == 0
     for i in range(2):
         layer = put_in(layer_of_torch(nn.TransformerEncoderLayer, position), f"encoder.{i}.")
@@ -68,7 +68,7 @@ def _logits_by_torch(position: str) -> Tensor:
 
 @torch.no_grad()
 def _by_marian() -> Tensor:
-    """The logits by Hugging Face's model with the weights of those names."""
+    """Compute the logits by Hugging Face's model with the weights of those names."""
     from transformers import MarianConfig, MarianMTModel
 
     from annotated_transformer.transformer import Transformer, TransformerConfig
@@ -93,7 +93,7 @@ def _by_marian() -> Tensor:
 
 OTHERS = {"activation": "swish", "norm": "rms", "norm_position": "pre", "positions": "learned",
           "d_k": 3, "d_v": 5, "num_kv_heads": 2}  # fmt: skip
-"""Settings that no other Transformer has all of; ours is held against others part by part."""
+"""Settings that no other Transformer has all of; ours is compared module by module."""
 
 
 def _differ(first: Any, second: Any) -> bool:
@@ -107,7 +107,7 @@ def _dropouts(model: nn.Module) -> list[float]:
 HUGGING_FACE = (
     Check(
         "Transformer",
-        "the logits of a post-norm Transformer, beside Marian of Hugging Face",
+        "the logits of a post-norm Transformer, compared with Marian of Hugging Face",
         lambda m: of_words(made(m)(SRC, TGT)).detach(),
         _by_marian,
     ),
@@ -141,7 +141,7 @@ TRANSFORMER = (
     *(
         Check(
             "Transformer.encode",
-            f"the memory of a {position}-norm Transformer, beside torch.nn",
+            f"the memory of a {position}-norm Transformer, compared with torch.nn",
             lambda m, p=position: made(m, norm_position=p).encode(SRC)[SRC != 0].detach(),  # type: ignore[misc]
             lambda p=position: _stacks(p)[0],  # type: ignore[misc]
         )
@@ -150,7 +150,7 @@ TRANSFORMER = (
     *(
         Check(
             "Transformer",
-            f"the logits of a {position}-norm Transformer, beside torch.nn",
+            f"the logits of a {position}-norm Transformer, compared with torch.nn",
             lambda m, p=position: of_words(made(m, norm_position=p)(SRC, TGT)).detach(),  # type: ignore[misc]
             lambda p=position: _logits_by_torch(p),  # type: ignore[misc]
         )

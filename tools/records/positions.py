@@ -1,0 +1,99 @@
+"""The record of rotary positions: how far they carry beyond the length of training, by width.
+
+The task of chapter 7: predict the previous symbol, with one head of self-attention, trained on
+sequences of 8 symbols. A learning rate is chosen with a seed of its own by the loss at that length.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.attention import SelfAttention
+from records.tables import Row, Tables
+from records.trials import tune
+
+SYMBOLS, LENGTH, SENTENCES, STEPS, WARMUP = 8, 8, 64, 300, 30
+TESTS, LENGTHS, WIDTHS = 1000, (8, 16, 32, 64), (8, 16, 64)
+RATES = (1e-2, 2e-2, 4e-2)
+
+
+def angles(time: int, width: int) -> Tensor:
+    """(time, pair): position times frequency."""
+    frequencies = 10000 ** (-torch.arange(0, width, 2) / width)
+    return torch.arange(time)[:, None] * frequencies
+
+
+def rotate(x: Tensor) -> Tensor:
+    """Turn each pair of neighbouring columns by its angle: (batch, time, d_k) to the same."""
+    sine, cosine = angles(x.size(1), x.size(2)).sin(), angles(x.size(1), x.size(2)).cos()
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * cosine + b * sine, b * cosine - a * sine], dim=-1).flatten(-2)
+
+
+class OneHead(nn.Module):
+    """Symbols, one head of self-attention whose queries and keys are rotated, logits."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.words = nn.Embedding(SYMBOLS, width)
+        self.look = SelfAttention(width, width, width)
+        self.output = nn.Linear(width, SYMBOLS)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """(batch, time) to logits (batch, time, symbols)."""
+        x = self.words(tokens)
+        query, key = rotate(self.look.query(x)), rotate(self.look.key(x))
+        logits: Tensor = self.output(F.scaled_dot_product_attention(query, key, self.look.value(x)))
+        return logits
+
+
+def loss_of(model: OneHead, tokens: Tensor) -> Tensor:
+    """The cross-entropy of the symbol before, from the second position on."""
+    return F.cross_entropy(model(tokens)[:, 1:].flatten(0, 1), tokens[:, :-1].flatten())
+
+
+def train_one_head(width: int, rate: float, seed: int) -> OneHead:
+    """Train with Adam, a short warm-up and linear decay; weights are drawn in float64."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    torch.set_default_dtype(torch.float64)
+    model = OneHead(width)
+    adam = torch.optim.Adam(model.parameters(), lr=rate, eps=1e-6)
+    for step in range(STEPS):
+        adam.param_groups[0]["lr"] = rate * min((step + 1) / WARMUP, 1 - step / STEPS)
+        loss = loss_of(model, torch.randint(SYMBOLS, (SENTENCES, LENGTH)))
+        adam.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        adam.step()
+    return model
+
+
+def sequences(length: int) -> Tensor:
+    """Those on which every model is tested."""
+    generator = torch.Generator().manual_seed(2)
+    return torch.randint(SYMBOLS, (TESTS, length), generator=generator)
+
+
+def train_rotary(model: str, rate: float, seed: int) -> Row:
+    """Train a rotary head of that width; the shares right at the length of training and beyond.
+
+    Of the positions beyond the half of each length, so that every answer is at a new place.
+    """
+    trained = train_one_head(int(model), rate, seed)
+    row: Row = {"model": model, "rate": rate, "seed": seed}
+    with torch.no_grad():
+        row["val_loss"] = f"{loss_of(trained, sequences(LENGTH)).item():.3e}"
+        for length in LENGTHS:
+            tokens = sequences(length)
+            right = trained(tokens)[:, 1:].argmax(-1) == tokens[:, :-1]
+            row[f"right_{length}"] = round(right[:, length // 2 - 1 :].double().mean().item(), 4)
+    return row
+
+
+def make_rotary_reach(tables: Tables) -> None:
+    """Rotary heads of three widths, trained on 8 symbols and asked about up to 64.
+
+    It is the other method for "a rotary head begins to fail at 32 symbols": another width.
+    """
+    widths = [str(width) for width in WIDTHS]
+    tune(tables, "rotary_reach", train_rotary, widths, RATES, "val_loss")
