@@ -133,7 +133,7 @@ def draw(
     Tokens are sorted by probability. With temperature T they have p^(1/T), scaled to sum to 1. Then
     top-k keeps the k most probable, and top-p the fewest most probable whose sum reaches p.
 
-    Source: top-k: Fan et al. 2018, section 5.1; top-p: Holtzman et al. 2020, section 3.1.
+    Source: top-k: Fan et al. 2018, section 5.4; top-p: Holtzman et al. 2020, section 3.1.
     """
     p, token = (log_probs / search.temperature).softmax(dim=-1).sort(dim=-1, descending=True)
     p[:, search.top_k or p.size(1) :] = 0.0

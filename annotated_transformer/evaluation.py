@@ -80,7 +80,7 @@ def alignment_error_rate(predicted: Sequence[Links], gold: Sequence[Links]) -> f
     Target words without a link in the gold alignment (particles, for example) have no right answer;
     predicted links to them are left out of A.
 
-    Source: Och and Ney 2003, section 5, with every gold link sure.
+    Source: Och and Ney 2003, with every gold link sure.
 
     >>> alignment_error_rate([frozenset({(0, 0), (1, 1), (1, 2)})], [frozenset({(0, 0), (2, 1)})])
     0.5

@@ -60,6 +60,19 @@ def test_each_condition_has_five_runs_that_chose_nothing_and_a_page_shows_it(nam
     assert any(f'compare("{name}"' in source for source in PAGES)
 
 
+LESSONS = "".join(
+    cell.source
+    for path in RECORDS.parent.glob("[0-9]*.ipynb")
+    for cell in nbformat.read(path, 4).cells
+)
+
+
+@pytest.mark.parametrize("name", [name for name in COMPARISONS if f'compare("{name}"' in LESSONS])
+def test_what_a_lesson_concludes_has_rows_of_another_method(name: str) -> None:
+    refuter = COMPARISONS[name].refuter
+    assert refuter in COMPARISONS or (RECORDS / f"{refuter}.csv").exists()
+
+
 @pytest.mark.parametrize("budget", [{"steps": 4000}, {"hidden_dim": 256}])
 def test_with_more_steps_or_width_the_share_falls_with_every_bin(budget: dict[str, int]) -> None:
     by_bin = [fresh("recurrent_budgets", column, **budget) for column in BINS]

@@ -86,7 +86,7 @@ def test_a_position_beyond_the_table_is_refused(encoding):
 
 class RotaryAttention(MultiHeadAttention):
     """Number i of the first half of a query or key, with number i of the second, is turned by
-    position · 10000^(−2i/d_k). (Su et al. 2021, section 3.2.2; the halves as in Llama.)"""
+    position · 10000^(−2i/d_k). (Su et al. 2021, section 3.2.2; halves as Hugging Face has them.)"""
 
     def with_positions(self, heads, positions):
         pairs = torch.complex(*heads.double().chunk(2, dim=-1))

@@ -4,7 +4,7 @@ A `Phrase` holds an English side, a Korean side, and the links between them. Two
 every phrase: `word` makes one from the dictionary, and `join` puts phrases side by side, in one
 order in English and in another in Korean. A sentence built with them is a translation pair, and
 carries its own gold alignment: this is a synchronous grammar (Chiang, "Hierarchical Phrase-Based
-Translation", 2007, section 2) written as plain functions.
+Translation", 2007) written as plain functions.
 
 What is linked: a Korean morpheme and the English word that carries its meaning. What stays without
 a link: the articles, the auxiliary `do`, `be` before an adjective; the particles of topic, subject,

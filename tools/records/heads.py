@@ -38,7 +38,8 @@ from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translator import State
 from records import toy_training
 from records.tables import Row, Tables
-from records.trials import SEEDS, best_rate, tune
+from records.transformers import build_transformer, train_transformer
+from records.trials import SEEDS, best_rate, tune, tuned_rate
 from transformer_workbook.notebook import (
     ToyTask,
     exactly_right,
@@ -51,6 +52,7 @@ STEPS, BATCH_TOKENS = 450, 768
 DECODER_STEPS, DECODER_RATE = 800, 4e-3
 
 Head = tuple[str, int]  # the name of the attention, and the number of the head
+Replace = Callable[[Tensor], Tensor]  # the output of a head, and what stands in its place
 
 
 @cache
@@ -60,15 +62,21 @@ def short_task() -> ToyTask:
 
 
 @contextmanager
-def without(layer: MultiHeadAttention, head: int) -> Iterator[None]:
-    """Ablate a head inside the block: it adds nothing."""
-    block = layer.output.weight.detach().chunk(HEADS, dim=1)[head]
-    kept = block.clone()
-    block.zero_()
+def ablated(
+    layer: MultiHeadAttention, head: int, replace_output: Replace = torch.zeros_like
+) -> Iterator[None]:
+    """Inside the block, the output of a head (batch, time, width), before W_O, is replaced."""
+
+    def hook(_: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
+        heads = list(inputs[0].chunk(HEADS, dim=-1))
+        heads[head] = replace_output(heads[head])
+        return (torch.cat(heads, dim=-1),)
+
+    handle = layer.output.register_forward_pre_hook(hook)
     try:
         yield
     finally:
-        block.copy_(kept)
+        handle.remove()
 
 
 def objects(pair: Pair) -> dict[int, int]:
@@ -129,14 +137,21 @@ def end_values(model: Transformer, name: str, examples: list[Example]) -> tuple[
     return torch.stack(ends).mean(0), torch.stack(words).mean(0)
 
 
+def attentions(model: nn.Module) -> dict[str, MultiHeadAttention]:
+    """All attentions of a model, by name."""
+    return {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
+
+
 def damage_by_head(
-    model: Transformer, layers: dict[str, MultiHeadAttention], examples: list[Example]
+    model: Transformer,
+    examples: list[Example],
+    replacing: Callable[[Head], Replace] = lambda _: torch.zeros_like,
 ) -> dict[Head, float]:
     """Compute the effect of ablating each head, in nats per token."""
     before, damage = math.log(perplexity(model, examples)), {}
-    for name, layer in layers.items():
+    for name, layer in attentions(model).items():
         for head in range(HEADS):
-            with without(layer, head):
+            with ablated(layer, head, replacing((name, head))):
                 damage[name, head] = math.log(perplexity(model, examples)) - before
     return damage
 
@@ -153,8 +168,8 @@ def weight_of_end(seen: dict[str, list[Tensor]], names: list[str]) -> dict[Head,
 def measure_heads(model: Transformer, task: ToyTask) -> Row:
     """Ablate every head by itself; find the one that attends from verb to object; look at EOS."""
     test, val = task.examples("test"), task.examples("val")
-    layers = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
-    damage, damage_on_val = (damage_by_head(model, layers, part) for part in (test, val))
+    layers = attentions(model)
+    damage, damage_on_val = (damage_by_head(model, part) for part in (test, val))
     on_val, on_test = seen_by(model, val), seen_by(model, test)
     ratios: dict[Head, float] = {}
     for name in (n for n in layers if n.startswith("encoder")):
@@ -269,7 +284,7 @@ def take_heads_out(seed: int) -> Row:
 
     row: Row = {"seed": seed, "exact": sum(exactly_right(model, test)) / len(test)}
     for head in range(HEADS):
-        with without(model.attention, head):
+        with ablated(model.attention, head):
             row[f"without_{head + 1}"] = sum(exactly_right(model, test)) / len(test)
     for head in range(HEADS):
         row[f"aer_{head + 1}"] = error(lambda table, head=head: table[head])
@@ -280,67 +295,48 @@ ABLATIONS = ("zero", "mean", "mean at each position", "resample")
 """What a head's output is replaced by: nothing, its means, or that of another sentence."""
 
 
-def outputs_of(model: Transformer, layer: MultiHeadAttention, batch: Batch) -> Tensor:
-    """The outputs of all heads side by side (batch, time, d_model), before W_O; nan at padding."""
-    found: list[Tensor] = []
-    handle = layer.output.register_forward_pre_hook(lambda _, inputs: found.append(inputs[0]))
-    with torch.no_grad():
-        model(batch.src, batch.tgt_in)
-    handle.remove()
-    [merged] = found
-    ids = batch.src if merged.size(1) == batch.src.size(1) else batch.tgt_in
-    return merged.masked_fill((ids == PAD)[..., None], torch.nan)
+def outputs_of(model: Transformer, examples: list[Example]) -> dict[Head, Tensor]:
+    """The outputs (batch, time, width) of every head, before W_O; nan at padding."""
+    batch, found = Batch.of(examples), {}
+    for name, layer in attentions(model).items():
+        merged: list[Tensor] = []
+        hook = layer.output.register_forward_pre_hook(lambda _, x, to=merged: to.append(x[0]))
+        with torch.no_grad():
+            model(batch.src, batch.tgt_in)
+        hook.remove()
+        ids = batch.src if name.startswith("encoder") else batch.tgt_in
+        outputs = merged[0].masked_fill((ids == PAD)[..., None], torch.nan).chunk(HEADS, dim=-1)
+        found |= {(name, head): output for head, output in enumerate(outputs)}
+    return found
 
 
-@contextmanager
-def ablated(layer: MultiHeadAttention, head: int, kind: str, outputs: Tensor) -> Iterator[None]:
-    """Inside the block, the output of this head is replaced; ``outputs`` are what is averaged."""
-    width = layer.output.in_features // HEADS
-    mine = slice(head * width, (head + 1) * width)
-    everywhere = outputs[..., mine].flatten(0, 1).nanmean(0)
-    by_position = outputs[..., mine].nanmean(0)  # (time, width)
-
-    def replace_it(_: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
-        merged = inputs[0].clone()
-        match kind:
-            case "zero":
-                new: Tensor | float = 0.0
-            case "mean":
-                new = everywhere
-            case "mean at each position":
-                new = by_position[: merged.size(1)]
-            case _:
-                new = merged[..., mine].roll(1, dims=0)
-        merged[..., mine] = new
-        return (merged,)
-
-    handle = layer.output.register_forward_pre_hook(replace_it)
-    try:
-        yield
-    finally:
-        handle.remove()
+def replacement(kind: str, outputs: Tensor) -> Replace:
+    """What stands in the place of a head's output; ``outputs`` are those that are averaged."""
+    by_position = outputs.nanmean(0)  # (time, width)
+    everywhere = outputs.flatten(0, 1).nanmean(0)  # (width,)
+    kinds: dict[str, Replace] = {
+        "zero": torch.zeros_like,
+        "mean": lambda output: everywhere.expand_as(output),
+        "mean at each position": lambda output: by_position[: output.size(1)].expand_as(output),
+        "resample": lambda output: output.roll(1, dims=0),
+    }
+    return kinds[kind]
 
 
-def effects_by_head(model: Transformer, kind: str, examples: list[Example]) -> dict[Head, float]:
-    """How many nats a token costs more on average with each head ablated in this way."""
-    before, effects = math.log(perplexity(model, examples)), {}
-    whole = Batch.of(short_task().examples("val"))
-    for name, layer in model.named_modules():
-        if isinstance(layer, MultiHeadAttention):
-            outputs = outputs_of(model, layer, whole)
-            for head in range(HEADS):
-                with ablated(layer, head, kind, outputs):
-                    effects[name, head] = math.log(perplexity(model, examples)) - before
-    return effects
+@cache
+def damage_on(part: str, kind: str, rate: float, seed: int) -> dict[Head, float]:
+    """Compute the effect of ablating each head in one way, by the sentences of a split."""
+    model, task = trained_on_short_sentences("Transformer", rate, seed), short_task()
+    outputs = outputs_of(model, task.examples("val"))
+    return damage_by_head(model, task.examples(part), lambda head: replacement(kind, outputs[head]))
 
 
 def ablate_heads(kind: str, rate: float, seed: int) -> Row:
     """Ablate each head in one way; the head whose ablation costs most, and what it costs."""
-    model, task = trained_on_short_sentences("Transformer", rate, seed), short_task()
-    on_val, on_test = (
-        effects_by_head(model, kind, task.examples(part)) for part in ("val", "test")
+    zero, on_val, on_test = (
+        damage_on(part, way, rate, seed)
+        for part, way in (("val", "zero"), ("val", kind), ("test", kind))
     )
-    zero = effects_by_head(model, "zero", task.examples("val"))
     first, worst = (max(effects, key=lambda key: effects[key]) for effects in (zero, on_val))
     return {
         "kind": kind, "rate": rate, "seed": seed,
@@ -378,7 +374,7 @@ def retrain_without(seed: int) -> Row:
     for part in ("val", "test"):
         examples = task.examples(part)
         for head in range(HEADS):
-            with without(model.attention, head):
+            with ablated(model.attention, head):
                 shares[part, head] = sum(exactly_right(model, examples)) / len(examples)
     least = max(range(HEADS), key=lambda head: shares["val", head])
     test = task.examples("test")
@@ -389,6 +385,52 @@ def retrain_without(seed: int) -> Row:
         "more_steps": train_on(model, seed + 1000, None),
         "ablated_more_steps": train_on(other, seed + 1000, least),
     }
+
+
+def train_alignment(rate: float, seed: int) -> Row:
+    """Train the Transformer of `transformers`; its alignment error, read in the ways of others.
+
+    The mean of the heads of each layer or a single head, by the row that predicts the word or by
+    the next one, which reads it (Chen et al. 2020); the best way is chosen on validation sentences.
+    """
+    model, task = build_transformer("sinusoidal", seed), toy_training.task()
+    toy_training.train(model, toy_training.STEPS, rate, seed)
+    errors: dict[str, dict[tuple[str, str, int], float]] = {}
+    for part in ("val", "test"):
+        examples = task.examples(part)
+        gold = [pair.alignment for pair in task.pairs[part]]
+        errors[part] = {}
+        for name, tables in seen_by(model, examples).items():
+            if "cross" not in name:
+                continue
+            ways = {"mean": [table.mean(0) for table in tables]}
+            ways |= {f"{head}": [table[head] for table in tables] for head in range(HEADS)}
+            for way, maps in ways.items():
+                for shift in (0, 1):
+                    links = [
+                        strongest_links(weights[shift:], len(tgt), len(src))
+                        for weights, (src, tgt) in zip(maps, examples, strict=True)
+                    ]
+                    errors[part][name, way, shift] = alignment_error_rate(links, gold)
+    last = max(name for name, _, _ in errors["val"])
+    best = min(errors["val"], key=lambda way: errors["val"][way])
+    name, way, shift = best
+    return {
+        "rate": rate, "seed": seed, "aer": round(errors["test"][last, "mean", 0], 4),
+        "attention": name, "heads": way, "row": ("predicts", "reads")[shift],
+        "best_aer": round(errors["test"][best], 4),
+    }  # fmt: skip
+
+
+def make_alignments(tables: Tables) -> None:
+    """The alignment error of the Transformer, read in the ways of others.
+
+    It is the other method for "Bahdanau's model aligns better": the mean of the last layer's heads
+    is one way to read an alignment out of a Transformer, and others found better ones.
+    """
+    rate = tuned_rate(tables, "transformers", train_transformer, "sinusoidal", toy_training.RATES)
+    runs = [(rate, seed) for seed in SEEDS]
+    tables.extend("alignments", train_alignment, runs, ["rate", "seed"])
 
 
 def make_heads_ablations(tables: Tables) -> None:

@@ -44,7 +44,7 @@ class Stack(nn.Module):
     """Feed-forward networks with He's initialisation, normalised, with or without shortcuts.
 
     One that looks linear is an orthogonal matrix before training: its inner weights are W and -W,
-    its outer ones V and -V, and max(0, Wx) - max(0, -Wx) = Wx (Balduzzi et al. 2017, section 4.1).
+    its outer ones V and -V, and max(0, Wx) - max(0, -Wx) = Wx (Balduzzi et al. 2017).
     """
 
     def __init__(self, depth: int, shortcut: bool, linear: bool) -> None:

@@ -21,6 +21,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ class Comparison:
     measure: str  # of a run, with its unit
     conditions: Mapping[str, Mapping[str, Any]]  # the column, and which rows
     claims: Sequence[Sequence[str]]  # condition, relation, condition
+    refuter: str = ""  # the record or comparison whose rows another method made
     scale: float = 100.0  # from the column's unit to that of the measure: from shares to per cent
     log: bool = False  # the natural logarithm of the column is compared
     paired: bool = True  # runs with the same seed met the same batches
@@ -60,19 +62,23 @@ class Comparison:
     decimals: int = 1  # that are shown
     most: float = 100.0  # that can be measured, as 0 is the least: intervals are shown up to there
 
+    @cached_property
+    def rows(self) -> Any:
+        """The rows of all its records, as one table."""
+        import pandas as pd
+
+        return pd.concat([pd.read_csv(self.folder / f"{name}.csv") for name in self.records])
+
     def runs(self, condition: str) -> list[float]:
         """Return what the fresh seeds of a condition measured, in order.
 
         Raises:
             InputError: if the comparison has no such condition, or the records no such rows.
         """
-        import pandas as pd
-
         require_choice("condition", condition, self.conditions)
         where = dict(self.conditions[condition])
         column, best = where.pop("column"), where.pop("best", "")
-        tables = [pd.read_csv(self.folder / f"{name}.csv") for name in self.records]
-        rows = pd.concat(tables)
+        rows = self.rows
         for name, value in where.items():
             rows = rows[rows[name] == value]
         if best:
