@@ -29,11 +29,11 @@ MEANING = {
     "그녀 가 좋아하 는 남자 는 유명하 ㄴ 정원 에서 고양이 를 쫓 을 수 있 다": (
         "she SUBJECT like ADNOMINAL man TOPIC famous ADNOMINAL garden IN cat OBJECT "
         "chase PROSPECTIVE way exist PLAIN",
-        "the man that she likes can chase a cat in the famous garden",
+        "the man whom she likes can chase a cat in the famous garden",
     ),
     "그녀 가 좋아하 는 남자 는 정원 에서 유명하 ㄴ 고양이 를 좋아하 ㄴ다": (
         "she SUBJECT like ADNOMINAL man TOPIC garden IN famous ADNOMINAL cat OBJECT like PLAIN",
-        "the man that she likes likes a famous cat in the garden",
+        "the man whom she likes likes a famous cat in the garden",
     ),
 }
 """Of what the model writes, word by word and in English."""
