@@ -102,6 +102,7 @@ TABLE = {
         Record("too_high", training.make_too_high, 1),
         Record("too_high_seeds", training.make_too_high_seeds, 1),
         Record("heads", heads.make_heads, 8),
+        Record("heads_longer", heads.make_heads_longer, 4),
         Record("heads_out", heads.make_heads_out, 5),
         Record("heads_ablations", heads.make_heads_ablations, 10),
         Record("heads_retrained", heads.make_heads_retrained, 6),
