@@ -107,19 +107,19 @@ def first_words(task: ToyTask, token: Int[Tensor, "n"], p: Float[Tensor, "n"]) -
     return table(p[:, None], [f"{word} ({WORDS[word]})" for word in words], ["p"])
 
 
-def likelier_and_better(
-    likelier: Sequence[bool], before: Sequence[bool], after: Sequence[bool]
+def gains_of_a_beam(
+    more_probable: Sequence[bool], before: Sequence[bool], after: Sequence[bool]
 ) -> Any:
     """How many translations a beam makes more probable, and how many right; the text says both."""
     from myst_nb import glue
 
     counts = {
-        "more probable": f"{sum(likelier) / len(likelier):.0%}",
+        "more probable": f"{sum(more_probable) / len(more_probable):.0%}",
         "wrong before": before.count(False),
         "corrected": sum(b and not a for a, b in zip(before, after, strict=True)),
         "spoilt": sum(a and not b for a, b in zip(before, after, strict=True)),
     }
-    names = {"likelier": "more probable", "fixed": "corrected", "spoilt": "spoilt"}
+    names = {"more-probable": "more probable", "fixed": "corrected", "spoilt": "spoilt"}
     for name, column in names.items():
         glue(name, counts[column], display=False)
     return table([counts], ["beam of 4"])

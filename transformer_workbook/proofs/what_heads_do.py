@@ -21,23 +21,23 @@ OfOne = Float[Tensor, "sentence query key"]
 
 
 @proof
-def taken_out(
+def zero_ablation(
     model: Any,
     weights: Mapping[str, Weights],
     loss: Callable[[], float],
     loss_with: Callable[[str, int, OfOne], float],
 ) -> None:
-    """Weights of zero ablate a head as a zero block of W^O does; its own change nothing."""
-    blocks, zeros, own = [], [], []
+    """Weights of zero ablate a head as a zero block of W^O does."""
+    blocks, zeros = [], []
     for name, w in weights.items():
         with _without(model, name, 1):
             blocks.append(loss())
         zeros.append(loss_with(name, 1, 0 * w[:, 1]))
-        own.append(loss_with(name, 1, w[:, 1]))
-    out = {"a zero block of W^O": torch.tensor(blocks), "weights of zero": torch.tensor(zeros)}
-    agree(1e-12, out)
-    whole = torch.full((len(own),), loss())
-    agree(1e-12, {"the loss": whole, "that with a head's own weights": torch.tensor(own)})
+    names = (
+        "the losses with a head's block of W^O set to zero",
+        "those with its weights set to zero",
+    )
+    agree(1e-12, dict(zip(names, torch.tensor([blocks, zeros]), strict=True)))
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def _without(model: Any, name: str, h: int) -> Iterator[None]:
 
 
 @proof
-def missed_most(
+def largest_effect(
     model: Any, test: Sequence[Example], damage: Mapping[tuple[str, int], float], share: float
 ) -> None:
     """Zero ablation of one head costs a third of the right translations; the text says how many.
@@ -72,7 +72,7 @@ def missed_most(
 
 
 @proof
-def both_stories_fit(
+def both_hypotheses_fit(
     head: OfOne, ending: Bool[Tensor, "sentence token"], pairs: Sequence[Pair]
 ) -> None:
     """The head attends to earlier copies and to earlier endings; the text says how much."""
@@ -87,13 +87,14 @@ def both_stories_fit(
                 by_luck.append(len(before) / (t + 2))
     twice, even = sum(mine) / len(mine), sum(by_luck) / len(by_luck)
     holds(
-        "a repeated morpheme attends to its earlier positions twice as much as by chance",
+        "a repeated morpheme gives its earlier positions more than twice what even weights would",
         twice > 2 * even,
     )
     own = head.diagonal(dim1=1, dim2=2)  # (sentence, query)
     earlier = (head * ending[:, None]).sum(dim=-1) - own
     several = earlier[ending & (ending.cumsum(dim=1) > 1)].mean()
-    holds("where there are earlier endings, over a third of the weight is theirs", several > 1 / 3)
+    claim = "after an ending, earlier endings get over a third of the weight, where there are any"
+    holds(claim, several > 1 / 3)
     glue("earlier", f"{several:.2f}", display=False)
     glue("twice", f"{twice:.2f}", display=False)
     glue("twice-even", f"{even:.2f}", display=False)
@@ -144,7 +145,7 @@ def numbers() -> None:
     stack, layer, kind = place.removesuffix("_attention").split(".")
     there = int((where == place).sum())
     glue("place", f"{stack} {int(layer) + 1}, {kind}", display=False)
-    glue("there", str(there), display=False)
+    glue("there", "all five" if there == len(where) == 5 else f"{there} of five", display=False)
     glue("there-low", f"{share_interval(there, len(where)).low:.0%}", display=False)
     glue("harmless-low", f"{runs.harmless.min():.0f}", display=False)
     glue("harmless-high", f"{runs.harmless.max():.0f}", display=False)
