@@ -13,7 +13,7 @@ from annotated_transformer.batches import Batch
 from annotated_transformer.examples import Example
 from annotated_transformer.tokens import PAD
 from annotated_transformer.toy import Pair
-from transformer_workbook.notebook import exactly_right, share_interval
+from transformer_workbook.notebook import exactly_right
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 Weights = Float[Tensor, "sentence head query key"]
@@ -134,18 +134,19 @@ def _loss_of(
 
 
 def numbers() -> None:
-    """Glue the numbers of the text, from the record of five more Transformers."""
+    """Glue the numbers of the text, from the records of five more Transformers."""
     import pandas as pd
     from myst_nb import glue
 
-    record = pd.read_csv("records/heads.csv")
+    record, longer = (pd.read_csv(f"records/{name}.csv") for name in ("heads", "heads_longer"))
     runs = record[(record.seed > 0) & (record.model == "Transformer")]  # seed 0 chose the rates
-    where = runs.most_missed.str.split().str[0]
+    where, later = (some.most_missed.str.split().str[0] for some in (runs, longer))
     place = where.value_counts().idxmax()
     stack, layer, kind = place.removesuffix("_attention").split(".")
-    there = int((where == place).sum())
     glue("place", f"{stack} {int(layer) + 1}, {kind}", display=False)
-    glue("there", "all five" if there == len(where) == 5 else f"{there} of five", display=False)
-    glue("there-low", f"{share_interval(there, len(where)).low:.0%}", display=False)
+    for name, places in (("there", where), ("there-longer", later)):
+        number = int((places == place).sum())
+        said = "all five" if number == len(places) == 5 else f"{number} of five"
+        glue(name, said, display=False)
     glue("harmless-low", f"{runs.harmless.min():.0f}", display=False)
     glue("harmless-high", f"{runs.harmless.max():.0f}", display=False)
