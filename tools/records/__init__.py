@@ -101,7 +101,7 @@ TABLE = {
         Record("copying_finer", copying.make_copying_finer, 10),
         Record("training_times", training.make_training_times, 2),
         Record("transformer_budgets", training.make_transformer_budgets, 6),
-        Record("transformer_budgets_faster", training.make_transformer_budgets_faster, 3),
+        Record("transformer_budgets_rates", training.make_transformer_budgets_rates, 6),
         Record("too_high", training.make_too_high, 1),
         Record("too_high_seeds", training.make_too_high_seeds, 1),
         Record("heads", heads.make_heads, 8),

@@ -88,4 +88,5 @@ def rises(rises: Mapping[str, float]) -> None:
     ax.invert_yaxis()
     ax.set(xlabel="rise of the loss (nats)", xlim=(0, 1.2 * max(values)))
     plt.show()
-    glue("rise-itself", f"{values[0]:.2f}", display=False)
+    for name, value in zip(("itself", "endings", "words", "bos", "ablated"), values, strict=True):
+        glue(f"rise-{name}", f"{value:.2f}", display=False)
