@@ -466,14 +466,14 @@ def train_four_times(kind: str, rate: float, seed: int) -> Row:
 
 
 def make_heads_longer(tables: Tables) -> None:
-    """The same Transformers, trained four times as long.
+    """The same models, trained four times as long.
 
-    It is the other method for what `heads` says: what heads do after 450 steps may be a stage of
-    training.
+    It is the other method for what `heads` says: what heads do after 450 steps, and a lead of
+    Bahdanau's model, may be a stage of training.
     """
-    name = "Transformer"
-    rows = tune(tables, "heads", train_on_short_sentences, (name, "Bahdanau"), RATES)
-    runs = [(name, best_rate(rows, name), seed) for seed in SEEDS]
+    names = ("Transformer", "Bahdanau")
+    rows = tune(tables, "heads", train_on_short_sentences, names, RATES)
+    runs = [(name, best_rate(rows, name), seed) for name in names for seed in SEEDS]
     tables.extend("heads_longer", train_four_times, runs, ["model", "rate", "seed"])
 
 
