@@ -28,6 +28,8 @@ pytestmark = pytest.mark.nightly  # research
 ROOT = Path(__file__).resolve().parent.parent
 TUNED = {
     "recurrent": tuple(recurrent.MODELS),
+    "recurrent_scaled": tuple(recurrent.SCALED),
+    "recurrent_as_large": tuple(recurrent.AS_LARGE),
     "transformers": tuple(transformers.MODELS),
     "heads": ("Transformer", "Bahdanau"),
     "race_parts": tuple(parts.MODELS),

@@ -197,10 +197,8 @@ def make_recurrent_as_large(tables: Tables) -> None:
 def make_recurrent_budgets(tables: Tables) -> None:
     """The GRU without attention at its best rate, with other steps and other widths.
 
-    What would refute "the vector is too narrow, and time does not help": twice the width without a
-    gain, or twice the steps with as much as attention brings. Run: both gain a few points on the
-    longest sentences, and about as much. So the book does not say that width alone is what is
-    missing.
+    What would refute "one vector is the bottleneck": twice the width or twice the steps with as
+    much as attention brings (`attention_by_length`). Run: on the longest sentences no gain is seen.
     """
     name = "seq2seq, GRU"
     rate = tuned_rate(tables, "recurrent", train_recurrent, name, RATES)

@@ -90,12 +90,12 @@ def _reach(derivative: Float[Tensor, "1 target d 1 source d"]) -> Bool[Tensor, "
 @proof
 def decoder_layer(plain: Callable[..., Tensor]) -> None:
     """A function of the parts of a decoder layer computes what the layer's own method does."""
-    attentions = MultiHeadAttention(6, 3), MultiHeadAttention(6, 3)
-    layer = DecoderLayer(*attentions, FeedForward(6, 12), lambda: Residual(6, 0.0, "post"))
+    itself, cross = MultiHeadAttention(6, 3), MultiHeadAttention(6, 3)
+    layer = DecoderLayer(itself, cross, FeedForward(6, 12), lambda: Residual(6, 0.0, "post"))
     x, memory = torch.randn(2, 4, 6), torch.randn(2, 5, 6)
-    memory_kv = layer.cross_attention.project(memory, memory)
+    memory_kv = cross.project(memory, memory)
     mask, memory_mask = causal_mask(4), torch.arange(5).expand(2, 1, 1, 5) < 4
-    theirs, _ = layer(x, layer.self_attention.empty(2), mask, memory_kv, memory_mask)
+    theirs, _ = layer(x, itself.empty(2), mask, memory_kv, memory_mask)
     mine = plain(layer, x, memory_kv, mask, memory_mask)
     agree(1e-12, {"the output of the package's decoder layer": theirs, "that of yours": mine})
 

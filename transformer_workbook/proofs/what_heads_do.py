@@ -102,8 +102,10 @@ def numbers() -> None:
     import pandas as pd
     from myst_nb import glue
 
-    record, longer = (pd.read_csv(f"records/{name}.csv") for name in ("heads", "heads_longer"))
-    runs = record[(record.seed > 0) & (record.model == "Transformer")]  # seed 0 chose the rates
+    runs, longer = (
+        pd.read_csv(f"records/{name}.csv").query("seed > 0 and model == 'Transformer'")
+        for name in ("heads", "heads_longer")  # seed 0 chose the rates
+    )
     where, later = (some.most_missed.str.split().str[0] for some in (runs, longer))
     place = where.value_counts().idxmax()
     stack, layer, kind = place.removesuffix("_attention").split(".")
