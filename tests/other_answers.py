@@ -628,7 +628,7 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         ),
     ],
     "model_parameters": [model_parameters_of_modules],
-    "language_model": [LanguageModelWithOutput],
+    "half_a_transformer": [LanguageModelWithOutput],
     "make_stack": [lambda make, n: tuple(make() for _ in range(n))],
     "hides_the_future": [
         lambda m: all(
