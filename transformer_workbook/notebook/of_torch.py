@@ -48,6 +48,7 @@ def _of_torch(ours: Transformer, additional_norm: bool) -> Any:
     return theirs
 
 
+@torch.no_grad()
 def copy_layer(ours: Any, theirs: Any) -> None:
     """Give a layer of PyTorch the weights of a layer of ours."""
     _copy_attention(ours.self_attention, theirs.self_attn)

@@ -1,6 +1,7 @@
 """The proofs of chapter 18, a language model."""
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from annotated_transformer.batches import Batch
+from annotated_transformer.decoding import Search, draw
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.positional_encoding import sinusoidal_encoding
@@ -19,8 +21,6 @@ from transformer_workbook.proofs.saying import agree, holds, proof
 SIZES: dict[str, Any] = {"d_model": 16, "num_layers": 2, "num_heads": 4, "d_ff": 24, "dropout": 0.0}
 SRC = torch.tensor([[5, 6, 7, 8, EOS], [5, 6, EOS, PAD, PAD]])
 TGT_IN = torch.tensor([[BOS, 6, 7, PAD], [BOS, 6, 7, 8]])
-NAMES = {"layers.": "decoder.", "residual_2": "residual_3", "norm.": "decoder_norm."}
-"""Of the package's parameters, by those of the lesson."""
 
 
 @proof
@@ -51,12 +51,9 @@ def language_model(plain: Callable[..., nn.Module], package: type[LanguageModel]
 
 
 def _of_the_package(name: str) -> str:
-    return next(
-        (name.replace(old, new) for old, new in _CHANGES if name.startswith(old)), name
-    ).replace("residual_2", NAMES["residual_2"])
-
-
-_CHANGES = [(old, new) for old, new in NAMES.items() if old.endswith(".")]
+    """Return the package's name for a parameter of the lesson's class."""
+    name = re.sub(r"^layers\.", "decoder.", re.sub(r"^norm\.", "decoder_norm.", name))
+    return name.replace("residual_2", "residual_3")
 
 
 def _of_torch(mine: Any, weights: dict[str, Tensor]) -> Tensor:
@@ -113,3 +110,18 @@ def loss_on_the_target(loss: Tensor, model: LanguageModel, batch: Batch) -> None
         terms += [-p[i].log() for p, i in zip(row.softmax(dim=-1), ids, strict=False)]
     one_by_one = torch.stack(terms).mean()
     agree(1e-12, {"your loss": loss, f"the mean over {len(terms)} target tokens": one_by_one})
+
+
+@proof
+def drawing(candidates: Callable[..., tuple[Tensor, Tensor]]) -> None:
+    """Of 10,000 evenly spaced numbers, the package's draw gives each word its probability."""
+    numbers = (torch.arange(10000) + 0.5) / 10000
+    logits = torch.tensor([0.28, 0.24, 0.18, 0.14, 0.1, 0.04, 0.02]).log()
+    shares, chances = [], []
+    for choices in ({"top_p": 0.8}, {"min_p": 0.2}):
+        p, word = candidates(logits, **choices)
+        taken = draw(logits.expand(10000, -1), Search(sample=True, **choices), numbers)
+        shares.append(taken.bincount(minlength=len(p))[word] / 10000)
+        chances.append(p)
+    found = {"the shares over 10,000 evenly spaced numbers": torch.stack(shares)}
+    agree(1e-3, found | {"p": torch.stack(chances)})
