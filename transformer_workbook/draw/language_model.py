@@ -29,7 +29,7 @@ def alignment(
     found = forced_attention(model, batch.src, batch.tgt_in)
     glosses = [f"{word} ({gloss})" for word, gloss in zip(pair.tgt, pair.gloss, strict=True)]
     text = [*pair.src, "EOS", "BOS", *pair.tgt]
-    _, axes = plt.subplots(2, 2, figsize=(9.4, 7))
+    _, axes = plt.subplots(2, 2, figsize=(9.4, 6.2))
     for number, (ax, (name, [weights])) in enumerate(zip(axes.flat, found.items(), strict=True), 1):
         rows = weights[0].mean(dim=0)[batch.src.size(1) :]  # of the target, all heads
         heat_map(ax, rows, [*glosses, "EOS"], text, gold=pair.alignment)
@@ -37,7 +37,6 @@ def alignment(
         ax.set(xlabel="attended to", ylabel="to be predicted")
         ax.tick_params(labelsize=9)
         ax.label_outer()
-    plt.tight_layout()
     plt.show()
     best = min(errors, key=lambda name: errors[name])
     glue("best-layer", str(1 + list(errors).index(best)), display=False)

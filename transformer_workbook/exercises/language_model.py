@@ -62,9 +62,7 @@ def next_token_loss(
 
 
 @derivation([(2, 64, 256), (6, 8, 20), (3, 5, 12)])
-def sizes_of_the_same_model(
-    num_layers: int, d: int, d_ff: int
-) -> tuple[float, float, float, float]:
+def sizes_of_the_same_model(num_layers: int, d: int, d_ff: int) -> tuple[float | int, ...]:
     """Give a language model as many parameters as an encoder–decoder, in four steps."""
     attention = 4 * (d * d + d)
     feed_forward = 2 * d * d_ff + d_ff + d
