@@ -39,7 +39,7 @@ def text_and_targets(src: list[int], tgt: list[int]) -> tuple[list[int], list[in
 )
 def token_positions(ids: Int[Tensor, "batch time"]) -> Int[Tensor, "batch time"]:
     """Count the positions of tokens, wherever the padding is; the friend counts columns."""
-    real = (ids != PAD).long()
+    real = ids != PAD
     counted = real.cumsum(dim=1)
     positions = counted - 1
     return positions * real
@@ -49,7 +49,7 @@ def token_positions(ids: Int[Tensor, "batch time"]) -> Int[Tensor, "batch time"]
     [
         (normal(2, 3, 5, seed=0), torch.tensor([[1, 3, 4], [1, 4, 0]])),
         (normal(3, 4, 6, seed=1).float(), torch.tensor([[1, 5, 4, 3], [1, 3, 5, 0], [1, 4, 0, 0]])),
-        (normal(4, 2, 7, seed=2), torch.tensor([[1, 6], [1, 5], [1, 3], [1, 6]])),
+        (normal(4, 3, 7, seed=2), torch.tensor([[1, 6, 4], [1, 5, 0], [1, 3, 5], [1, 6, 0]])),
     ]
 )
 def next_token_loss(
