@@ -754,4 +754,21 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             or (name not in ("chosen_on", "model", "parameters", "steps") and a[name] != b[name])
         ],
     ],
+    "text_and_targets": [
+        lambda src, tgt: (
+            list(itertools.chain(src, (2, 1), tgt)),
+            [0 for _ in [*src, 0]] + tgt + [2],
+        ),
+    ],
+    "token_positions": [
+        lambda ids: (ids.ne(0).cumsum(-1) - 1).where(ids != 0, 0),
+    ],
+    "next_token_loss": [
+        lambda logits, ids: (
+            -logits[:, :-1]
+            .log_softmax(-1)
+            .gather(-1, ids[:, 1:, None])[..., 0][ids[:, 1:] != 0]
+            .mean()
+        ),
+    ],
 }
