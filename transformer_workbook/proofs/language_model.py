@@ -117,8 +117,9 @@ def drawing(candidates: Callable[..., tuple[Tensor, Tensor]]) -> None:
     """Of 10,000 evenly spaced numbers, the package's draw gives each word its probability."""
     numbers = (torch.arange(10000) + 0.5) / 10000
     logits = torch.tensor([0.28, 0.24, 0.18, 0.14, 0.1, 0.04, 0.02]).log()
+    ways: list[dict[str, Any]] = [{"top_p": 0.8}, {"min_p": 0.2}]
     shares, chances = [], []
-    for choices in ({"top_p": 0.8}, {"min_p": 0.2}):
+    for choices in ways:
         p, word = candidates(logits, **choices)
         taken = draw(logits.expand(10000, -1), Search(sample=True, **choices), numbers)
         shares.append(taken.bincount(minlength=len(p))[word] / 10000)
