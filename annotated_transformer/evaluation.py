@@ -249,7 +249,7 @@ def score_translations(translations: Sequence[str], references: Sequence[str]) -
 def evaluate(
     model: Translator,
     vocabularies: Vocabularies,
-    pairs: Sequence[TextPair],
+    pairs: Sequence[TextPair | tuple[str]],
     search: Search,
     gold: Sequence[Links] | None = None,
 ) -> list[Score]:

@@ -212,7 +212,7 @@ class Vocabularies(NamedTuple):
     tgt: Vocabulary
 
     @classmethod
-    def learn(cls, pairs: Iterable[TextPair], subwords: int) -> "Vocabularies":
+    def learn(cls, pairs: Iterable[TextPair | tuple[str]], subwords: int) -> "Vocabularies":
         """Learn a joint vocabulary of that many subwords, or, if it is 0, of words for each side.
 
         The pairs, or sentences without a source, are read more than once.
@@ -234,7 +234,7 @@ class Vocabularies(NamedTuple):
             *(Vocabulary.words(pair[side] for pair in each_example(pairs)) for side in sides)
         )
 
-    def encode(self, pairs: Iterable[TextPair]) -> list[Example]:
+    def encode(self, pairs: Iterable[TextPair | tuple[str]]) -> list[Example]:
         """Encode sentence pairs, or sentences without a source, as ids.
 
         Raises:
@@ -243,7 +243,7 @@ class Vocabularies(NamedTuple):
         return list(chain.from_iterable(self.encode_in_chunks(pairs)))
 
     def encode_in_chunks(
-        self, pairs: Iterable[TextPair], size: int = 10_000
+        self, pairs: Iterable[TextPair | tuple[str]], size: int = 10_000
     ) -> Iterator[list[Example]]:
         """Encode sentence pairs that need not fit into memory together, chunk by chunk."""
         iterator = each_example(pairs)

@@ -149,20 +149,32 @@ def test_zero_ablation_of_any_head_of_the_decoders_costs_translations() -> None:
     assert (kept.lt(ten.exact, axis=0)).all(axis=None)
 
 
-def test_heads_align_better_together_and_the_one_that_aligns_best_costs_most() -> None:
+def test_heads_align_better_together_and_whether_the_best_of_them_costs_most_is_not_seen() -> None:
     ten = record("heads_out")
     errors = ten[[f"aer_{head}" for head in range(1, 5)]].to_numpy()
     kept = ten[[f"without_{head}" for head in range(1, 5)]].to_numpy()
     rows = range(len(ten))
     best, worst = (kept[rows, pick].tolist() for pick in (errors.argmin(1), errors.argmax(1)))
     assert paired_difference(errors.min(1).tolist(), ten.aer_mean.tolist(), 2).sign == 1
-    assert paired_difference(worst, best, 2).sign == 1
+    assert paired_difference(worst, best, 2).sign == 0
 
 
 def test_no_difference_is_seen_between_objects_and_other_words_at_their_distance() -> None:
     heads = record("heads").query("model == 'Transformer' and seed > 0")
     scores = heads.object_score.tolist(), heads.object_control.tolist()
     assert paired_difference(*scores).sign == 0
+
+
+def test_four_ways_of_ablation_agree_on_the_head_with_the_largest_effect() -> None:
+    rows = record("heads_ablations")
+    assert len(rows) == 20
+    assert rows.same.all()
+
+
+def test_trained_for_longer_all_models_have_a_head_for_objects_and_four_hardly_need_it() -> None:
+    longer = record("heads_longer")
+    assert (longer.object_low > 0).sum() == len(longer) == 5
+    assert (longer.object_damage < 0.01).sum() == 4
 
 
 def test_the_cache_saves_more_the_longer_the_sentence() -> None:
@@ -195,8 +207,8 @@ def test_two_parts_gain_time_and_after_as_many_steps_the_models_are_not_apart(me
     assert paired_difference(*ends, 12).sign == (measure == "val_perplexity")
 
 
-@pytest.mark.parametrize(("name", "exact"), [("Bahdanau", 1), ("Luong, dot", 0)])
-def test_on_longer_toy_sentences_two_recurrent_models_are_better_than_the_transformer(
+@pytest.mark.parametrize(("name", "exact"), [("Bahdanau", 1), ("Luong, dot", -1)])
+def test_on_longer_toy_sentences_both_recurrent_models_are_better_than_the_transformer(
     name: str, exact: int
 ) -> None:
     for column, sign in (("exact", exact), ("longer", 1)):

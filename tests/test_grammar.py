@@ -236,7 +236,7 @@ SENTENCES = [
     ),
     (
         statement(me, do("like", relative(the("man"), identity(a("poet"))))),
-        "I like the man that is a poet",
+        "I like the man who is a poet",
         "나 는 시인 인 남자 를 좋아하 ㄴ다",
         "나는 시인인 남자를 좋아한다",
     ),
@@ -245,7 +245,7 @@ SENTENCES = [
             relative(the("boy"), identity(a("king"), negated=True)),
             do("obey", the("law"), modal="must"),
         ),
-        "the boy that is not a king must obey the law",
+        "the boy who is not a king must obey the law",
         "왕 이 아니 ㄴ 소년 은 법 을 따르 아야 하 ㄴ다",
         "왕이 아닌 소년은 법을 따라야 한다",
     ),

@@ -1,10 +1,19 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import GPT2Config, GPT2LMHeadModel, MinPLogitsWarper
+from typer.testing import CliRunner
 
+from annotated_transformer.cli import app
+from annotated_transformer.corpora import Corpus
+from annotated_transformer.decoding import Search, draw
+from annotated_transformer.errors import InputError
+from annotated_transformer.evaluation import perplexity
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
+from annotated_transformer.run import Recipe, Run, train
+from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.translator import evaluating
 from oracles import assert_close, randomise
@@ -134,3 +143,96 @@ def test_it_overfits_one_batch():
     assert loss < 0.05
     with evaluating(model):
         assert torch.equal(model(SRC, TGT).argmax(-1)[out != PAD], out[out != PAD])
+
+
+LETTERS = "abcdefgh"
+TEXTS = [(" ".join(LETTERS[i : i + n]),) for n in range(2, 6) for i in range(8 - n)]
+CORPUS = Corpus("letters", ("a",), {"train": TEXTS, "val": TEXTS[::3], "test": TEXTS[::4]})
+
+
+def recipe(**changes):
+    sizes = {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8, "dropout": 0.2}
+    settings = {"steps": 6, "batch_tokens": 40, "validate_every": 3, "warmup": 2}
+    return Recipe("language", "letters", **settings | {"sizes": sizes} | changes)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("language") / "run"
+    run = Run.create(folder, recipe(), CORPUS)
+    assert train(run, CORPUS) is None
+    return Run.open(folder)
+
+
+def test_a_training_on_text_alone_goes_on_where_it_was_interrupted(trained, tmp_path):
+    first = Run.create(tmp_path / "run", recipe(steps=3), CORPUS)
+    train(first, CORPUS)
+    later = first.with_recipe(recipe(steps=6, sizes=first.recipe.sizes))
+    train(later, CORPUS)
+    ours, theirs = (run.model.state_dict() for run in (Run.open(tmp_path / "run"), trained))
+    assert all(torch.equal(ours[name], tensor) for name, tensor in theirs.items())
+
+
+def test_a_model_of_text_alone_has_one_score_and_no_source(trained):
+    [score] = trained.evaluate(CORPUS, "test")
+    examples = trained.vocabularies.encode(CORPUS.split("test"))
+    assert (score.name, score.value) == ("perplexity", perplexity(trained.model, examples))
+    assert trained.model.src_embedding is trained.model.tgt_embedding
+    with pytest.raises(InputError, match="has_source is False: the model continues a text"):
+        trained.translate(["a b"])
+
+
+def test_a_text_is_continued_as_the_model_predicts_it(trained):
+    [text] = trained.continue_text("c d", Search(), length=4)
+    ids = [BOS, *trained.vocabularies.tgt.encode("c d")]
+    model = trained.model
+    with evaluating(model):
+        while len(ids) < 7:
+            logits = model(torch.tensor([ids]))[0, -1]
+            logits[[PAD, BOS]] = -math.inf
+            ids.append(int(logits.argmax()))
+    said = ids[1:] if EOS not in ids else ids[1 : ids.index(EOS)]
+    assert text == trained.vocabularies.tgt.decode(said)
+    with pytest.raises(InputError, match="the prompt is 'c z', all its tokens must be in"):
+        trained.continue_text("c z", Search(), length=4)
+
+
+def test_a_run_of_pairs_does_not_continue_a_text(tmp_path):
+    pairs = [(text, text) for (text,) in TEXTS]
+    corpus = Corpus("pairs", ("a", "b"), {"train": pairs, "val": pairs[::3]})
+    run = Run.create(tmp_path / "run", replace(recipe(), corpus="pairs"), corpus)
+    save_checkpoint(run.weights, dict(recipe().make_model(run.vocabularies).named_parameters()))
+    with pytest.raises(InputError, match="was trained on pairs, it translates: to continue"):
+        run.continue_text("a", Search(), length=3)
+
+
+def test_the_command_line_trains_on_one_language_and_continues_a_prompt(tmp_path):
+    for split in ("train", "val", "test"):
+        lines = "\n".join(text for (text,) in CORPUS.split(split))
+        (tmp_path / f"{split}.en").write_text(lines + "\n")
+
+    def call(*arguments):
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    sizes = ["--set", "d_model=8", "--set", "num_layers=1", "--set", "num_heads=2"]
+    made = call(
+        "train", "--model", "language", "--corpus", tmp_path, "--languages", "en", "--recipe",
+        "tiny", "--steps", 2, *sizes, "--out", tmp_path / "run",
+    )  # fmt: skip
+    assert "Trained. Try: annotated-transformer generate" in made.stdout
+    texts = call("generate", tmp_path / "run", "a b", "--sample", "--best", 3, "--min-p", 0.01)
+    assert [line[:3] for line in texts.stdout.splitlines()] == ["a b"] * 3
+    assert call("generate", tmp_path / "run", "a z").exit_code == 2
+
+
+@pytest.mark.parametrize("min_p", [0.05, 0.5])
+def test_min_p_keeps_the_tokens_that_hugging_face_keeps(min_p):
+    logits = 3 * torch.randn(4, 30, generator=torch.Generator().manual_seed(1)).double()
+    kept = MinPLogitsWarper(min_p)(None, logits.clone()).isfinite()
+    search = Search(sample=True, min_p=min_p)
+    for number in torch.linspace(0, 0.999, 300):
+        token = draw(logits, search, number.expand(4))
+        assert kept.gather(1, token[:, None]).all()
+    most = draw(logits, search, torch.full((4,), 1 - 1e-9, dtype=torch.float64))
+    least = logits.masked_fill(~kept, math.inf).argmin(dim=1)
+    assert torch.equal(most, least)

@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from annotated_transformer.toy.hangul import attach, final
-from annotated_transformer.toy.lexicon import Adjective, Verb
+from annotated_transformer.toy.lexicon import HUMAN, Adjective, Verb
 from annotated_transformer.toy.morphology import (
     ADJECTIVE,
     COPULA,
@@ -38,6 +38,7 @@ Predicate = Callable[[str], Body]  # from the agreement ("I", "singular", "plura
 _BE = {"I": "am", "singular": "is", "plural": "are"}
 _CATEGORY = {"intransitive": "VI", "transitive": "VT", "ditransitive": "VD", "clausal": "VS"}
 _COPULA, _NOT_BE = Token("이", "be"), Token("아니", "not.be")
+_THAT = Token("that", "THAT")
 
 
 @cache
@@ -127,26 +128,30 @@ def _both(first: Predicate, second: Predicate, agreement: str) -> Body:
 
 
 def _embedded(
-    opening: str, gloss: str, subject: Nominal | None, body: Body, *more: Token
+    opening: Token, gloss: str, subject: Nominal | None, body: Body, *more: Token
 ) -> Phrase:
     """Open a clause by a word in English and close it by an ending in Korean: these are linked."""
-    close = word(opening, opening.upper(), ending(body.stem, body.kind, gloss), *more)
+    close = word(*opening, ending(body.stem, body.kind, gloss), *more)
     who = marked(subject, "SUBJECT") if subject else Phrase()
     return nest(join(close, who, body.phrase, korean=(1, 2, 0)))
 
 
 def that(subject: Nominal, predicate: Predicate) -> Phrase:
     """A clause that is said or thought: "that he sleeps" → 그 가 자 ㄴ다고."""
-    return _embedded("that", "QUOTE", subject, predicate(subject.agreement))
+    return _embedded(_THAT, "QUOTE", subject, predicate(subject.agreement))
 
 
 def relative(nominal: Nominal, predicate: Predicate, subject: Nominal | None = None) -> Nominal:
     """Modify a noun by a clause, of which it is the subject or, if one is given, the object.
 
-    "the dog that sees the cat" → 고양이 를 보 는 개; "the dog that he sees" → 그 가 보 는 개
+    "the dog that sees the cat" → 고양이 를 보 는 개; "the dog that he sees" → 그 가 보 는 개.
+    Of people: "the man who sleeps", "the man whom he sees".
     """
+    opening = _THAT
+    if nominal.kind in HUMAN:
+        opening = Token("whom" if subject else "who", _THAT.label)
     body = predicate((subject or nominal).agreement)
-    clause = _embedded("that", "ADNOMINAL", subject, body)
+    clause = _embedded(opening, "ADNOMINAL", subject, body)
     return nominal._replace(phrase=join(nominal.phrase, clause, korean=(1, 0)))
 
 
@@ -171,13 +176,15 @@ def statement(subject: Nominal, predicate: Predicate) -> Phrase:
 def because(main: Phrase, subject: Nominal, predicate: Predicate) -> Phrase:
     """Add a reason, which stands first in Korean: "because he sleeps" → 그 가 자 기 때문에."""
     body = predicate(subject.agreement)
-    clause = _embedded("because", "NOMINAL", subject, body, Token("때문에", "because"))
+    clause = _embedded(
+        Token("because", "BECAUSE"), "NOMINAL", subject, body, Token("때문에", "because")
+    )
     return join(main, clause, korean=(1, 0))
 
 
 def if_(main: Phrase, subject: Nominal, predicate: Predicate) -> Phrase:
     """Add a condition, which stands first in Korean: "if he sleeps" → 그 가 자 면."""
-    clause = _embedded("if", "IF", subject, predicate(subject.agreement))
+    clause = _embedded(Token("if", "IF"), "IF", subject, predicate(subject.agreement))
     return join(main, clause, korean=(1, 0))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from annotated_transformer.bahdanau import AdditiveAttention, Bahdanau, BidirectionalEncoder
+from annotated_transformer.bahdanau import AdditiveAttention, Bahdanau
 from annotated_transformer.recurrent import RecurrentLayer
 from annotated_transformer.seq2seq import RecurrentConfig
 from transformer_workbook.proofs import bahdanau as proofs
@@ -56,7 +56,7 @@ def annotations():
     layers = [RecurrentLayer("gru", 4, 5) for _ in range(2)]  # both read from the left
     x, is_word = torch.randn(2, 6, 4), torch.ones(2, 6).bool()
     memory = torch.cat([layer(x, is_word)[0] for layer in layers], dim=-1)
-    proofs.annotations(BidirectionalEncoder, layers, x, is_word, memory)
+    proofs.annotations(layers, x, is_word, memory)
 
 
 def additive_score():
@@ -78,10 +78,10 @@ def mask():
 
 
 REFUTED = {
-    by_hand: "the sum of a query's weights differs from 1",
+    by_hand: "your weights differs from the exponentials of the scores",
     annotations: "this is not true: a new third word changes",
     additive_score: "your scores differs from a loop",
-    one_loss: "this is not true: one loss sends a gradient",
-    decoder: "your decoder's differs from the package's logits",
+    one_loss: "this is not true: the loss of one sentence sends a gradient",
+    decoder: "those of your decoder differs from the logits of Bahdanau",
     mask: "this is not true: with the mask, 2 sentences",
 }

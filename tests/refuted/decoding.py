@@ -45,7 +45,7 @@ def drawing():
 
 REFUTED = {
     greedy_search: "this is not true: on all 2 test sentences",
-    beam_search: "this is not true: in 20 sentences, both searches find",
-    rating: "of teacher forcing differs from log p of the search",
-    drawing: "p differs from the shares over 10,000 evenly spaced numbers",
+    beam_search: "this is not true: for 20 sentences, your search and the package's find",
+    rating: "those of teacher forcing differs from the log-probabilities of the search",
+    drawing: "your probabilities differs from the shares of words in 10,000 draws of the package",
 }

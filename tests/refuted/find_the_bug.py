@@ -5,7 +5,7 @@ import torch
 from transformer_workbook.faulty.models import patient
 from transformer_workbook.proofs import find_the_bug as proofs
 
-WAYS = ["40 at once", "again", "one at a time", "word by word"]
+WAYS = ["40 at once", "again", "one at a time", "incremental"]
 
 
 def train_alike():
@@ -25,7 +25,7 @@ def leaks():
 
 
 def one_batch():
-    row = {"last training loss": 0.01, "evaluation loss": 0.01, "written right, of 8": 8}
+    row = {"last training loss": 0.01, "evaluation loss": 0.01, "exact matches, of 8": 8}
     proofs.one_batch([row] * 9)
 
 
@@ -33,8 +33,8 @@ def signs_differ():
     proofs.signs_differ([[True] * 9, [True] * 8 + [False]])
 
 
-def one_position_is_cut_alike():
-    proofs.one_position_is_cut_alike({0: patient(0), 3: patient(0)})
+def one_position_is_split_alike():
+    proofs.one_position_is_split_alike({0: patient(0), 3: patient(0)})
 
 
 def copies_drift_apart():
@@ -43,11 +43,11 @@ def copies_drift_apart():
 
 REFUTED = {
     train_alike: "this is not true: the first five losses",
-    learns_fastest: "this is not true: from step 20 to 100, patient 3",
+    learns_fastest: "this is not true: on average over steps 20 to 100, patient 3",
     four_losses: "this is not true: the four losses of the healthy model",
     leaks: "this is not true: with 1, 2, 3 and 4 layers",
-    one_batch: "this is not true: patient 3 writes none",
-    signs_differ: "this is not true: no two patients fail the same ones",
-    one_position_is_cut_alike: "this is not true: patient 3 splits one position",
-    copies_drift_apart: "this is not true: fresh, patient 5 fails",
+    one_batch: "this is not true: patient 3 translates none",
+    signs_differ: "this is not true: no two patients fail the same set of tests",
+    one_position_is_split_alike: "this is not true: patient 3 splits one position",
+    copies_drift_apart: "this is not true: before training, patient 5 fails",
 }

@@ -75,11 +75,11 @@ def depth():
 
 
 REFUTED = {
-    all_alike: "this is not true: the words are over 0.9 apart",
-    conclusions: "your class differs from the pencil",
+    all_alike: "this is not true: apart is over 0.9",
+    conclusions: "that of your class differs from the change computed by hand",
     position_wise: "this is not true: each output of the network",
-    shortcut: "the derivative of x + F(x) differs from 1 + F'(x)",
-    layer_norm: "your function differs from nn.LayerNorm",
-    encoder_layer: "your class differs from pre-norm in PyTorch",
-    depth: "this is not true: with it, the plain stack learns",
+    shortcut: "that of x + F(x) differs from the Jacobian of F plus the identity",
+    layer_norm: "yours differs from the output of nn.LayerNorm",
+    encoder_layer: "your class differs from pre-norm in nn.TransformerEncoderLayer",
+    depth: "this is not true: after 150 steps",
 }

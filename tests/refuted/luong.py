@@ -1,7 +1,5 @@
 """What the proofs of chapter 4 must refuse."""
 
-from dataclasses import replace
-
 import torch
 
 from annotated_transformer import toy
@@ -19,33 +17,19 @@ class Transposed(GeneralAttention):
         return memory @ self.key.weight
 
 
-class ConstantKeys(Luong):
-    def start(self, src):
-        state = super().start(src)
-        return replace(state, keys=state.keys.detach())
-
-
-def build(model=Luong, **choices):
-    return TASK.build(model, LuongConfig, **choices)
-
-
-def two_projections():
-    proofs.two_projections(Transposed)
+def build():
+    return TASK.build(Luong, LuongConfig)
 
 
 def scores():
     proofs.scores(DotAttention, Transposed)
 
 
-def parts():
+def whole():
     model = build()
-    names = "src_embedding tgt_embedding encoder decoder attention readout output".split()  # noqa: SIM905
     logits = torch.zeros(*BATCH.tgt_in.shape, model.config.tgt_vocab)
-    proofs.parts({name: model.get_submodule(name) for name in names}, build(), BATCH, logits)
-
-
-def gradient_through_scores():
-    proofs.gradient_through_scores(build(ConstantKeys, score="dot"), BATCH)
+    modules = [model.get_submodule(name) for name in proofs.MODULES]
+    proofs.whole(modules, TASK, BATCH, logits)
 
 
 def misses():
@@ -53,9 +37,7 @@ def misses():
 
 
 REFUTED = {
-    two_projections: "W_a = W_Qᵀ W_K differs from (W_Q s)ᵀ (W_K h)",
-    scores: "your class differs from general: a loop",
-    parts: "your parts differs from the formulas",
-    gradient_through_scores: "this is not true: with dot, a gradient reaches",
+    scores: "of your class differs from general: the scores and contexts of a loop",
+    whole: "those of your modules differs from the logits of the formulas",
     misses: "this is not true: ",
 }

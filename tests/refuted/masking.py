@@ -31,13 +31,13 @@ def padding():
 
 
 def peeking():
-    verdict = {"validation loss": 1.0, "share exactly right": 0.0}
+    verdict = 1.0, 0, 0
     proofs.peeking([verdict, verdict], model(), TEST, torch.ones(3))
 
 
 def causality():
     one, nothing = model(), torch.zeros(3).bool()
-    proofs.causality({"right mask": one, "peeking": one}, lambda *_: nothing, BATCH)
+    proofs.causality({"causal": one, "peeking": one}, lambda *_: nothing, BATCH)
 
 
 def one_call():
@@ -50,10 +50,10 @@ def in_a_transformer():
 
 
 REFUTED = {
-    large_hidden_score: "the masked row differs from a half, a half and 0",
-    padding: "those beside PAD differs from the logits of a sentence alone",
+    large_hidden_score: "the row masked before the softmax differs from ½, ½, 0",
+    padding: "those with padding differs from the logits of a sentence alone",
     peeking: "this is not true: the peeking model has the lower validation loss",
-    causality: "this is not true: the others move",
-    one_call: "those of one differs from the logits of each call",
+    causality: "this is not true: with the causal mask, the logits at that word",
+    one_call: "those of one call differs from the logits of a call for each word",
     in_a_transformer: "this is not true: exactly the weights that these masks forbid are 0",
 }

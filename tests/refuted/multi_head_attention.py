@@ -59,10 +59,10 @@ def one_output_matrix():
 
 
 REFUTED = {
-    cuts: "this is not true: split by view and transpose, all words notice",
-    by_loop: "your class differs from the loop",
-    multi_head: "the package differs from PyTorch",
-    twins: "that of its twin, initialised alike, differs from the gradient of a head",
-    costs: "this is not true: one wide and eight narrow heads",
-    one_output_matrix: "this is not true: W^O has as many rows",
+    cuts: "this is not true: with view and transpose, a change of the last word",
+    by_loop: "that of your class differs from the output of the loop",
+    multi_head: "the package differs from the outputs of PyTorch",
+    twins: "those of one initialised alike differs from the gradients of a head",
+    costs: "this is not true: one wide head and eight narrow ones",
+    one_output_matrix: "this is not true: W^O has one row for each column",
 }

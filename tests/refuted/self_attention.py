@@ -16,16 +16,16 @@ class Unscaled(SelfAttention):
 class Party(nn.Module):
     """A model that has learned nothing, and asks with one matrix or with itself."""
 
-    def __init__(self, look):
+    def __init__(self, attention):
         super().__init__()
         self.name, self.drawn, self.gift = (nn.Embedding(16, 32) for _ in range(3))
-        self.look, self.output = look, nn.Linear(32, 16)
+        self.attention, self.output = attention, nn.Linear(32, 16)
 
     def forward(self, cards):
         x = sum(table(c) for table, c in zip(
             (self.name, self.drawn, self.gift), cards.unbind(dim=-1), strict=True
         ))  # fmt: skip
-        return self.output(self.look(x))
+        return self.output(self.attention(x))
 
 
 def by_hand():
@@ -44,7 +44,7 @@ def whom_a_child_asks():
 
 
 REFUTED = {
-    by_hand: "your class differs from the pencil",
-    self_attention: "the package differs from a loop",
-    whom_a_child_asks: "this is not true: children who are right",
+    by_hand: "that of your class differs from the output by hand",
+    self_attention: "the package differs from the outputs of a loop",
+    whom_a_child_asks: "this is not true: children who answer right",
 }

@@ -24,8 +24,8 @@ def a_head_sees_the_ending():
 
 
 REFUTED = {
-    corpus_bleu: "your BLEU differs from sacreBLEU by",
-    model_or_search: "this is not true: the right sentence with the barber",
+    corpus_bleu: "yours differs from sacreBLEU's score of these captions by",
+    model_or_search: "this is not true: with the barber, the log p of the right sentence",
     endings_change_nothing: "this is not true: exchanging the endings",
     a_head_sees_the_ending: "this is not true: of 24 heads, one of layer 1",
 }

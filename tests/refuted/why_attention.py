@@ -24,8 +24,8 @@ def whole_layers():
 
 
 def sequential_operations():
-    chains = [[8, 16, 32]] * 2 + [[1] * 3, [2] * 3]
-    proofs.sequential_operations(lambda step: 1, chains, matrices, matrices)
+    lengths = [[8, 16, 32]] * 2 + [[1] * 3, [2] * 3]
+    proofs.sequential_operations(lambda step: 1, lengths, matrices, matrices)
 
 
 def paths():
@@ -37,10 +37,10 @@ def out_of_reach():
 
 
 REFUTED = {
-    recur_and_convolve: "recur differs from nn.RNN",
+    recur_and_convolve: "that of recur differs from the output of nn.RNN",
     operation_counts: "this is not true: the counter finds 4n²d",
-    whole_layers: "this is not true: a multi-head layer needs",
-    sequential_operations: "this is not true: the chain of the package's GRU is n",
+    whole_layers: "this is not true: the counter finds 2(4nd²",
+    sequential_operations: "this is not true: that of the package's GRU also has n",
     paths: "this is not true: the formulas of the text",
-    out_of_reach: "this is not true: the gradient with respect to the first",
+    out_of_reach: "this is not true: only in the dense convolutions",
 }

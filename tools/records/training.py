@@ -98,16 +98,21 @@ def make_transformer_budgets(tables: Tables) -> None:
     tables.extend("transformer_budgets", train_transformer, budgets, keys)
 
 
-def make_transformer_budgets_faster(tables: Tables) -> None:
-    """The Transformer with fewer steps, at twice the rate that is best for 2,000.
+def make_transformer_budgets_rates(tables: Tables) -> None:
+    """The Transformer with fewer steps, at half and at twice the rate that is best for 2,000.
 
     It is the other method for "it was still learning": a shorter training may ask for another rate.
     """
     name = "sinusoidal"
-    rate = 2 * tuned_rate(tables, "transformers", train_transformer, name, RATES)
-    budgets = [(name, rate, seed, steps) for steps in BUDGETS for seed in SEEDS]
+    best = tuned_rate(tables, "transformers", train_transformer, name, RATES)
+    budgets = [
+        (name, rate, seed, steps)
+        for rate in (best / 2, best * 2)
+        for steps in BUDGETS
+        for seed in SEEDS
+    ]
     keys = ["model", "rate", "seed", "steps"]
-    tables.extend("transformer_budgets_faster", train_transformer, budgets, keys)
+    tables.extend("transformer_budgets_rates", train_transformer, budgets, keys)
 
 
 def make_too_high(tables: Tables) -> None:

@@ -10,35 +10,35 @@ from torch import Tensor
 from transformer_workbook.notebook import COLOURS, ToyTask, box, table
 
 MEANING = {
-    "자 는 내 호랑이 는 작 다": (
-        "sleep ADNOMINAL my tiger TOPIC small PLAIN",
-        "my sleeping tiger is small",
+    "울 는 새 들 은 빠르 지 않 다": (
+        "cry ADNOMINAL bird PLURAL TOPIC fast NEGATED not PLAIN",
+        "the birds that cry are not fast",
     ),
-    "작 은 내 호랑이 는 작 다": (
-        "small ADNOMINAL my tiger TOPIC small PLAIN",
-        "my small tiger is small",
+    "빠르 ㄴ 새 들 은 빠르 지 않 다": (
+        "fast ADNOMINAL bird PLURAL TOPIC fast NEGATED not PLAIN",
+        "the fast birds are not fast",
     ),
-    "달리 는 내 호랑이 는 작 다": (
-        "run ADNOMINAL my tiger TOPIC small PLAIN",
-        "my running tiger is small",
+    "달리 는 새 들 은 빠르 지 않 다": (
+        "run ADNOMINAL bird PLURAL TOPIC fast NEGATED not PLAIN",
+        "the birds that run are not fast",
     ),
-    "작 은 호랑이 는 작 다": (
-        "small ADNOMINAL tiger TOPIC small PLAIN",
-        "the small tiger is small",
+    "빠르 ㄴ 새 들 이 만나 는 새 들 은 빠르 지 않 다": (
+        "fast ADNOMINAL bird PLURAL SUBJECT meet ADNOMINAL bird PLURAL TOPIC fast NEGATED not "
+        "PLAIN",
+        "the birds that the fast birds meet are not fast",
     ),
-    "그녀 가 좋아하 는 남자 는 유명하 ㄴ 정원 에서 고양이 를 쫓 을 수 있 다": (
-        "she SUBJECT like ADNOMINAL man TOPIC famous ADNOMINAL garden IN cat OBJECT "
-        "chase PROSPECTIVE way exist PLAIN",
-        "the man that she likes can chase a cat in the famous garden",
+    "모든 여자 가 보 는 나무 옆 의 고양이 는 그것 을 먹 어야 하 ㄴ다": (
+        "every woman SUBJECT see ADNOMINAL tree side OF cat TOPIC it OBJECT eat MUST do PLAIN",
+        "the cat beside the tree that every woman sees must eat it",
     ),
-    "그녀 가 좋아하 는 남자 는 정원 에서 유명하 ㄴ 고양이 를 좋아하 ㄴ다": (
-        "she SUBJECT like ADNOMINAL man TOPIC garden IN famous ADNOMINAL cat OBJECT like PLAIN",
-        "the man that she likes likes a famous cat in the garden",
+    "모든 여자 가 보 는 고양이 는 그것 을 먹 어야 하 ㄴ다": (
+        "every woman SUBJECT see ADNOMINAL cat TOPIC it OBJECT eat MUST do PLAIN",
+        "the cat that every woman sees must eat it",
     ),
 }
 """Of what the model writes, word by word and in English."""
 
-WORDS = {"작": "small", "자": "sleep", "달리": "run", "용감하": "brave"}
+WORDS = {"빠르": "fast", "울": "cry", "달리": "run", "작": "small"}
 
 TEXTS = {
     "once upon a …": {
@@ -107,19 +107,19 @@ def first_words(task: ToyTask, token: Int[Tensor, "n"], p: Float[Tensor, "n"]) -
     return table(p[:, None], [f"{word} ({WORDS[word]})" for word in words], ["p"])
 
 
-def likelier_and_better(
-    likelier: Sequence[bool], before: Sequence[bool], after: Sequence[bool]
+def gains_of_a_beam(
+    more_probable: Sequence[bool], before: Sequence[bool], after: Sequence[bool]
 ) -> Any:
     """How many translations a beam makes more probable, and how many right; the text says both."""
     from myst_nb import glue
 
     counts = {
-        "more probable": f"{sum(likelier) / len(likelier):.0%}",
+        "more probable": f"{sum(more_probable) / len(more_probable):.0%}",
         "wrong before": before.count(False),
         "corrected": sum(b and not a for a, b in zip(before, after, strict=True)),
         "spoilt": sum(a and not b for a, b in zip(before, after, strict=True)),
     }
-    names = {"likelier": "more probable", "fixed": "corrected", "spoilt": "spoilt"}
+    names = {"more-probable": "more probable", "fixed": "corrected", "spoilt": "spoilt"}
     for name, column in names.items():
         glue(name, counts[column], display=False)
     return table([counts], ["beam of 4"])

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from transformer_workbook.notebook import COLOURS, arrow, box
+from transformer_workbook.notebook import COLOURS, arrow, box, table
 
 
 def two_orders() -> None:
@@ -30,21 +30,29 @@ def _order(ax: Any, title: str, boxes: dict[float, str], end: float) -> None:
     ax.axis("off")
 
 
-def learning_rates() -> None:
-    """Draw the loss of three stacks at twelve learning rates, from the record."""
-    import matplotlib.pyplot as plt
+MARKS = {
+    "plain, 4": ("s:", 3),
+    "plain, 24": ("o-", 4),
+    "plain, 24, looks linear": ("D-.", 2),
+    "shortcut, 24": ("v--", 0),
+}
+
+
+def _usual() -> Any:
+    """Return the runs of the record of stacks that compare learning rates without warm-up."""
     import pandas as pd
 
     record = pd.read_csv("records/stacks.csv")
-    usual = record[(record.seed >= 10) & (record.warmup == 0)]
-    marks = {
-        "plain, 4": ("s:", 3),
-        "plain, 24": ("o-", 4),
-        "plain, 24, looks linear": ("D-.", 2),
-        "shortcut, 24": ("v--", 0),
-    }
+    return record[(record.seed >= 10) & (record.warmup == 0)]
+
+
+def learning_rates() -> None:
+    """Draw the loss of four stacks at twelve learning rates, from the record."""
+    import matplotlib.pyplot as plt
+
+    usual = _usual()
     fig, ax = plt.subplots(figsize=(5.2, 3.6))
-    for kind, (mark, colour) in marks.items():
+    for kind, (mark, colour) in MARKS.items():
         some = usual[usual.kind == kind]
         logs = some.loss_600.map(math.log10).clip(lower=-4).round(2)
         style: dict[str, Any] = {"color": COLOURS[colour], "markersize": 4}
@@ -57,3 +65,11 @@ def learning_rates() -> None:
     title = "stack, number of layers"
     fig.legend(title=title, loc="outside upper center", ncols=2, frameon=False)
     plt.show()
+
+
+def usable_rates() -> Any:
+    """Show at how many of the twelve learning rates each stack ends below the grey line."""
+    usual = _usual()
+    usable = (usual.loss_600 < 0.1).groupby([usual.kind, usual.seed]).sum()
+    means = [[usable[kind].mean()] for kind in MARKS]
+    return table(means, list(MARKS), ["usable rates of twelve, mean of five seeds"], decimals=1)

@@ -10,7 +10,6 @@ from transformer_workbook.notebook import (
     COLOURS,
     ToyTask,
     attention_explorer,
-    spread,
     table,
 )
 from transformer_workbook.notebook.explorer import Explorer
@@ -122,7 +121,10 @@ def what_it_costs() -> Any:
         row = {"parameters": mine.parameters.iloc[0]}
         row["time of a step (GRU = 1)"] = f"{times.ratio_to_gru[name]:.1f}"
         # One vector attends to nothing.
-        row["alignment error"] = "–" if mine.aer.isna().all() else spread(mine.aer)
+        row["alignment error"] = "–"
+        if mine.aer.notna().all():
+            found = f"{mine.aer.mean():.2f} ({mine.aer.min():.2f}–{mine.aer.max():.2f})"
+            row["alignment error"] = found
         rows.append(row)
     return table(rows, rows=MODELS)
 

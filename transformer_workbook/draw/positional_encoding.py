@@ -65,7 +65,7 @@ def sixteen_symbols(model: Any) -> None:
     tokens = torch.randint(8, (1000, 16), generator=generator)
     with capture_attention(model) as captured, torch.no_grad():
         model(tokens)
-    [weights] = captured["look"]  # (sequence, head, query, key)
+    [weights] = captured["attention"]  # (sequence, head, query, key)
     _, ax = plt.subplots(figsize=(5.2, 4.8))
     labels = [str(position) for position in range(16)]
     wanted = [(position - 1, position) for position in range(1, 16)]

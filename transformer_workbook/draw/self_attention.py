@@ -63,8 +63,8 @@ def whom_a_child_asks(model: Any, cards: Int[Tensor, "1 children 3"]) -> Explore
     name, drawn, gift = cards.unbind(dim=-1)
     x = model.name(name) + model.drawn(drawn) + model.gift(gift)
     with torch.no_grad():
-        scores = model.look.query(x) @ model.look.key(x).mT
-    weights = (scores / math.sqrt(model.look.key.out_features)).softmax(dim=-1)
+        scores = model.attention.query(x) @ model.attention.key(x).mT
+    weights = (scores / math.sqrt(model.attention.key.out_features)).softmax(dim=-1)
     children = name[0].tolist()
     return attention_explorer(
         weights,  # of the one party: as of one head

@@ -82,17 +82,17 @@ def word_by_word(model: Any, task: ToyTask, sentence: str) -> Any:
     return table(rows)
 
 
-def beside_the_right_one(wrote: Sequence[str], task: ToyTask) -> Any:
+def beside_the_reference(wrote: Sequence[str], task: ToyTask) -> Any:
     """The translation of the sentence about the teacher, and what a model wrote instead."""
-    right = "그녀 는 울 지 말 아야 하 는 교사 이다".split()  # noqa: SIM905
+    reference = "그녀 는 울 지 말 아야 하 는 교사 이다".split()  # noqa: SIM905
     meant = "she TOPIC cry NEGATED not MUST do ADNOMINAL teacher be".split()  # noqa: SIM905
     glosses = _glosses(task)
-    gap = [""] * (len(right) - len(wrote))
-    rows = (right, meant, [*wrote, *gap], [*(glosses[morpheme] for morpheme in wrote), *gap])
+    gap = [""] * (len(reference) - len(wrote))
+    rows = (reference, meant, [*wrote, *gap], [*(glosses[morpheme] for morpheme in wrote), *gap])
     return table(
         [dict(enumerate(row)) for row in rows],
-        rows=["right", "gloss", "model", "gloss"],
-        columns=[str(place + 1) for place in range(len(right))],
+        rows=["reference", "gloss", "model", "gloss"],
+        columns=[str(place + 1) for place in range(len(reference))],
     )
 
 
@@ -115,7 +115,7 @@ def exactly_right() -> None:
     for label, (some, colour, line, marker) in runs.items():
         shares = [round(some[length.replace("–", "-")].mean(), 2) for length in BINS]
         ax.plot(BINS, shares, line, color=colour, marker=marker, label=label)
-    ax.set(xlabel="morphemes in the right translation", ylim=(-0.03, 1.03))
+    ax.set(xlabel="morphemes in the reference", ylim=(-0.03, 1.03))
     ax.set(ylabel="share exactly right")
     ax.legend(fontsize=9, loc="upper right", frameon=False)
     plt.show()

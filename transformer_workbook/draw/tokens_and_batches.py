@@ -19,7 +19,7 @@ def machine() -> None:
 
     _, ax = plt.subplots(figsize=(7.4, 2.9))
     box(ax, 1.3, 3, "a robot must obey\nthe orders given it", GREY)
-    box(ax, 4.4, 3, "5 76 11 115\n4 175 154 29", BLUE)
+    box(ax, 4.4, 3, "5 78 11 117\n4 177 156 31", BLUE)
     box(ax, 1.3, 1, "로봇      은   \nrobot  TOPIC", GREY)
     box(ax, 4.4, 1, "1 76 5", BLUE)
     box(ax, 6.9, 2, "\nthe model\n\nchapters 2–17\n", COLOURS[1])

@@ -12,7 +12,7 @@ from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.training import Schedule, endless_batches, linear_schedule
 from annotated_transformer.translation import translate_ids
-from transformer_workbook.notebook import COLOURS, ToyTask, arrow, box, table
+from transformer_workbook.notebook import COLOURS, ToyTask, arrow, box, table, train_once
 
 Curves = tuple[Sequence[float], Sequence[float]]
 """The training loss at each step, and the validation loss every 20 steps."""
@@ -142,16 +142,16 @@ def six_trainings(
     validation_loss: Callable[[Any], float],
     examples: Sequence[Example],
 ) -> dict[str, Curves]:
-    """Train six models, A to F; one is healthy. This function is the solution."""
+    """Train six models, A to F, or load their curves; one is healthy. This is the solution."""
     import pandas as pd
 
-    def train(rates: Schedule, stream: Iterator[Any], **changes: Any) -> Curves:
-        trained = trainer(small_model(**changes), smoothed_cross_entropy, rates)
+    def train(model: nn.Module, rates: Schedule, stream: Iterator[Any]) -> Curves:
+        trained = trainer(model, smoothed_cross_entropy, rates)
         line, dots = [], []
         for step in range(1, 201):
-            line.append(trained.update([next(stream)]))
+            line.append(round(trained.update([next(stream)]), 3))
             if step % 20 == 0:
-                dots.append(validation_loss(trained.model))
+                dots.append(round(validation_loss(model), 3))
         return line, dots
 
     def batches(pairs: Sequence[Example] = examples) -> Iterator[Any]:
@@ -159,18 +159,24 @@ def six_trainings(
 
     usual = linear_schedule(8e-3, 200)
     not_shifted = (Batch(batch.src, batch.tgt_out, batch.tgt_out) for batch in batches())
+    healthy = small_model()
+
+    def train_all() -> dict[str, Curves]:
+        return {
+            "A": train(small_model(), linear_schedule(8e-5, 200), batches()),
+            "B": train(small_model(dropout=0.6), usual, batches()),
+            "C": train(small_model(), usual, batches(examples[:40])),
+            "D": train(healthy, usual, batches()),
+            "F": train(small_model(), usual, not_shifted),
+        }
+
+    runs = train_once("six_curves", healthy, train_all)
     kept = pd.read_csv("records/too_high.csv").set_index("rate").loc[20 * 8e-3]
     line, dots = (
         [float(loss) for loss in kept[kind].split()] for kind in ("training", "validation")
     )
-    return {
-        "A": train(linear_schedule(8e-5, 200), batches()),
-        "B": train(usual, batches(), dropout=0.6),
-        "C": train(usual, batches(examples[:40])),
-        "D": train(usual, batches()),
-        "E": (line, dots),
-        "F": train(usual, not_shifted),
-    }
+    found: dict[str, Curves] = {**runs, "E": (line, dots)}
+    return {letter: found[letter] for letter in "ABCDEF"}
 
 
 def six_curves(runs: Mapping[str, Curves]) -> None:

@@ -51,15 +51,8 @@ CAPTIONS = [
 ]  # fmt: skip
 """German captions, and two English translations of each."""
 
-MODELS = {
-    "seq2seq": "GRU, no attention",
-    "bahdanau": "Bahdanau",
-    "luong": "Luong",
-    "transformer": "Transformer",
-}
 
-
-def ngrams_found(said: Sequence[str], reference: Sequence[str]) -> None:
+def ngrams_found(hypothesis: Sequence[str], reference: Sequence[str]) -> None:
     """The n-grams of a translation: which of them the reference has."""
     import matplotlib.pyplot as plt
 
@@ -67,19 +60,19 @@ def ngrams_found(said: Sequence[str], reference: Sequence[str]) -> None:
     top = 0.0
     for n in (1, 2, 3, 4):
         wanted = {tuple(reference[i : i + n]) for i in range(len(reference) - n + 1)}
-        for i in range(len(said) - n + 1):
+        for i in range(len(hypothesis) - n + 1):
             level = -top - i % n
             style: dict[str, Any] = (
                 {"color": COLOURS[0], "linewidth": 5}
-                if tuple(said[i : i + n]) in wanted
+                if tuple(hypothesis[i : i + n]) in wanted
                 else {"color": COLOURS[1], "linewidth": 2, "linestyle": ":"}
             )
             ax.plot([i + 0.1, i + n - 0.1], [level, level], **style)
         ax.text(-0.2, -top - (n - 1) / 2, f"n = {n}", ha="right", va="center")
         top += n + 0.6
-    for i, word in enumerate(said):
+    for i, word in enumerate(hypothesis):
         ax.text(i + 0.5, 0.9, word, ha="center", va="center")
-    ax.set(xlim=(-1, len(said)), ylim=(-top, 1.5))
+    ax.set(xlim=(-1, len(hypothesis)), ylim=(-top, 1.5))
     ax.axis("off")
     plt.show()
 
@@ -96,28 +89,6 @@ def model_card(path: Path) -> Any:
     glue("test-bleu", f"{bleu['test_2016_flickr']:.1f}", display=False)
     glue("later-bleu", f"{bleu['test_2017_flickr']:.1f}", display=False)
     return table(figures)
-
-
-def race() -> None:
-    """The perplexity of four models after one minute, three and six, from the record."""
-    import matplotlib.pyplot as plt
-    import pandas as pd
-
-    record = pd.read_csv("records/race.csv", keep_default_na=False)
-    fig, ax = plt.subplots(figsize=(5.2, 4.0))
-    for (key, name), colour, marker in zip(MODELS.items(), COLOURS, "os^D", strict=False):
-        found = record[record.model == key].groupby("minutes").val_perplexity
-        low, mean, high = found.min(), found.mean(), found.max()
-        ax.vlines(mean.index, low, high, color=colour)
-        ax.plot(mean.index, mean, color=colour, marker=marker, label=name)
-    ax.set(xscale="log", yscale="log")
-    ax.set(xlabel="minutes of one CPU core", ylabel="perplexity (val)")
-    ax.set_xticks([1, 3, 6], ["1", "3", "6"])
-    ticks = [6, 8, 10, 15, 20, 30]
-    ax.set_yticks(ticks, map(str, ticks))
-    ax.minorticks_off()
-    fig.legend(loc="outside upper center", ncols=2, frameon=False)
-    plt.show()
 
 
 def cross_attention(

@@ -43,7 +43,7 @@ def heads(
     glue("of-the-maps", " ".join(pair.src), display=False)
 
 
-def damage(rise: Mapping[tuple[str, int], float]) -> None:
+def effects(rise: Mapping[tuple[str, int], float]) -> None:
     """The effect of zero ablation of each head; the text names the head of the largest effect."""
     import matplotlib.pyplot as plt
     from myst_nb import glue
@@ -79,6 +79,7 @@ def one_head(weights: Float[Tensor, "query key"], pair: Pair) -> None:
 def rises(rises: Mapping[str, float]) -> None:
     """How far the loss rises with other weights after an ending, and by zero ablation."""
     import matplotlib.pyplot as plt
+    from myst_nb import glue
 
     _, ax = plt.subplots(figsize=(5.2, 2.4))
     values = [round(x, 2) + 0.0 for x in rises.values()]
@@ -87,3 +88,5 @@ def rises(rises: Mapping[str, float]) -> None:
     ax.invert_yaxis()
     ax.set(xlabel="rise of the loss (nats)", xlim=(0, 1.2 * max(values)))
     plt.show()
+    for name, value in zip(("itself", "endings", "words", "bos", "ablated"), values, strict=True):
+        glue(f"rise-{name}", f"{value:.2f}", display=False)

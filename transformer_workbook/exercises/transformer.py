@@ -48,7 +48,7 @@ class Maker:
 
 @exercise([(Maker(), 3), (Maker(), 6), (Maker(), 4)])
 def make_stack(make: Callable[[], Tensor], num_layers: int) -> list[Tensor]:
-    """Make a stack of layers that do not begin alike."""
+    """Find what is wrong in a stack of layers."""
     return [make() for _ in range(num_layers)]
 
 

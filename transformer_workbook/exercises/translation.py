@@ -136,7 +136,7 @@ def _shortens_a_list_under_its_range(word: str, merges: list[Pair]) -> list[str]
 
 
 Counts = tuple[list[int], list[int], int, int]
-"""Of one sentence: n-grams found and n-grams said, for each n; words said and words wanted."""
+"""Of one sentence: matching n-grams and all of the hypothesis, for each n; both lengths."""
 
 
 @exercise(

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer import decoding
-from annotated_transformer.bahdanau import AttentionState, Bahdanau
+from annotated_transformer.bahdanau import AttentionState, Bahdanau, BidirectionalEncoder
 from annotated_transformer.batches import Batch
 from annotated_transformer.examples import Example
 from transformer_workbook.proofs.saying import agree, holds, proof
@@ -24,16 +24,17 @@ def by_hand(
     weights: Float[Tensor, "query words"],
     context: Float[Tensor, "query d"],
 ) -> None:
-    """The weights are positive and sum to one; the context is a sum over the words."""
+    """The weights are a softmax of the scores; the context is a sum over the words."""
     powers = scores.exp()
     alpha = powers / powers.sum(dim=-1, keepdim=True)
     total = torch.zeros(len(alpha), h.size(1))
     for i, j in itertools.product(range(len(alpha)), range(len(h))):
         total[i] += alpha[i, j] * h[j]
-    holds("every weight is positive", (weights > 0).all())
-    agree(1e-12, {"1": torch.ones(len(alpha)), "the sum of a query's weights": weights.sum(-1)})
-    agree(1e-12, {"powers of e, divided by their sum,": alpha, "your weights": weights})
-    agree(1e-12, {"a sum over the words": total, "your context": context})
+    agree(
+        1e-12,
+        {"the exponentials of the scores divided by their sum": alpha, "your weights": weights},
+    )
+    agree(1e-12, {"the weighted sum of the words": total, "your context": context})
 
 
 @proof
@@ -42,33 +43,32 @@ def a_mixture() -> None:
     h, weights = torch.randn(4, 2), torch.randn(100, 4).softmax(dim=-1)
     mixed = weights @ h
     inside = (mixed >= h.amin(dim=0)) & (mixed <= h.amax(dim=0))
-    holds("100 random mixtures lie within the range of the words", inside.all())
+    holds("each number of 100 random mixtures lies within the range of the words", inside.all())
     expected = torch.stack([alpha * torch.eye(2) for alpha in weights[0]], dim=1)
     jacobian = torch.func.jacrev(lambda h: weights[0] @ h)(h)  # (2, 4, 2)
-    agree(1e-12, {"αⱼ times the identity": expected, "the derivative by hⱼ": jacobian})
+    agree(1e-12, {"αⱼ times the identity": expected, "the derivative of c by hⱼ": jacobian})
 
 
 @proof
 def annotations(
-    package: Any,
     readers: Sequence[Any],
     x: Float[Tensor, "batch source width"],
     is_word: Bool[Tensor, "batch source"],
     memory: Float[Tensor, "batch source memory"],
 ) -> None:
     """The package's encoder makes the same annotations, and its halves read from both ends."""
-    encoder = package("gru", x.size(-1), memory.size(-1) // 2)
+    encoder = BidirectionalEncoder("gru", x.size(-1), memory.size(-1) // 2)
     encoder.forwards, encoder.backwards = readers
     other = x.clone()
     other[0, 2] += 1.0
     with torch.no_grad():
         before, after = (encoder(each, is_word)[0] for each in (x, other))
-    agree(1e-12, {"your memory": memory, "the package's": before})
+    agree(1e-12, {"your memory": memory, "that of the package's encoder": before})
     forwards, backwards = (before != after)[0].chunk(2, dim=-1)  # each (source, hidden)
     position = torch.arange(x.size(1))
     seen = torch.equal(forwards.any(-1), position >= 2)
     seen &= torch.equal(backwards.any(-1), position <= 2)
-    holds("a new third word changes one half from there on, the other up to there", seen)
+    holds("a new third word changes one half of h from there on, the other half up to there", seen)
 
 
 @proof
@@ -87,7 +87,7 @@ def additive_score(plain: Any, attend: Any, package: Any) -> None:
         contexts = theirs(query, theirs.keys(memory), memory, mask)
         agree(1e-12, {"a loop over vᵀ tanh(W [s; h])": loop, "your scores": scores})
         context = attend(scores, memory, mask)
-        agree(1e-12, {"the package's context": contexts, "yours": context})
+        agree(1e-12, {"the contexts of the package": contexts, "your contexts": context})
 
 
 @proof
@@ -98,12 +98,12 @@ def one_loss(model: Any, examples: Sequence[Example]) -> None:
     loss = F.cross_entropy(logits, one.tgt_out.flatten())
     gradients = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
     reached = [gradient is not None and bool(gradient.any()) for gradient in gradients]
-    holds("one loss sends a gradient to every parameter", all(reached))
+    holds("the loss of one sentence sends a gradient to every parameter", all(reached))
 
 
 @proof
 def decoder(plain: Any, model: Any, examples: Sequence[Example]) -> None:
-    """A short decoder, given the trained parameters, gives the logits of the package."""
+    """A short decoder, given the parameters of the package's model, gives its logits."""
     ours, theirs = plain(model.config.tgt_vocab), model.decoder
     ours.embedding, score = model.tgt_embedding, ours.score
     score.W_s, score.W_h = model.attention.query, model.attention.key
@@ -120,13 +120,13 @@ def decoder(plain: Any, model: Any, examples: Sequence[Example]) -> None:
         for word in batch.tgt_in.T:
             logits, s = ours(word, s, state.keys, state.memory, state.mask)
             steps.append(logits)
-    agree(1e-12, {"the package's logits": expected, "your decoder's": torch.stack(steps, dim=1)})
+    logits = {"the logits of Bahdanau": expected}
+    agree(1e-12, logits | {"those of your decoder": torch.stack(steps, dim=1)})
 
 
 @proof
 def mask(model: Any, examples: Sequence[Example], longer: Sequence[Example]) -> None:
     """With the mask, a sentence beside a long one is translated as if alone; without, not all."""
-    from myst_nb import glue
 
     class Unmasked(Bahdanau):
         def start(self, src: Int[Tensor, "batch src"]) -> AttentionState:
@@ -142,6 +142,6 @@ def mask(model: Any, examples: Sequence[Example], longer: Sequence[Example]) -> 
     alone = [decoding.greedy(model, Batch.of([pair]).src)[0].tokens for pair in examples]
     changed = sum(one != other for one, other in zip(masked, leaked, strict=True))
     number = len(examples)
-    holds(f"with the mask, {number} sentences are translated as if alone", alone == masked)
-    holds(f"without it, {changed} of them are not", changed > 0)
-    glue("changed", f"{changed} of {number}", display=False)
+    beside = "padded beside a very long one"
+    holds(f"with the mask, {number} sentences {beside} are translated as if alone", alone == masked)
+    holds(f"without it, {changed} of these translations change", changed > 0)

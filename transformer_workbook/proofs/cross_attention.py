@@ -1,7 +1,7 @@
 """The proofs of chapter 9, cross-attention."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,7 +11,9 @@ from torch.autograd.functional import jacobian
 
 from annotated_transformer import bahdanau, luong
 from annotated_transformer.batches import Batch
-from annotated_transformer.toy import toy_corpus
+from annotated_transformer.layers import DecoderLayer, FeedForward, Residual
+from annotated_transformer.masking import causal_mask
+from annotated_transformer.multi_head_attention import MultiHeadAttention
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 
@@ -33,8 +35,8 @@ def two_sentences(package: Any) -> None:
                     alpha = (torch.stack(asked) / math.sqrt(2)).softmax(dim=0)
                     gathered[b, t, h] = alpha @ value[b, :, h]
         by_loop = layer.output(gathered.flatten(2))
-        results = {"a loop over heads and target positions": by_loop}
-        agree(1e-12, results | {"the layer": layer(x, memory, memory)})
+        loop = "the output of a loop over heads and target positions"
+        agree(1e-12, {loop: by_loop, "that of the layer": layer(x, memory, memory)})
 
 
 @proof
@@ -46,13 +48,13 @@ def old_attentions(package: Any) -> None:
     root = math.sqrt(5)  # undoes the scaling
     as_additive = _one_head(package, additive.key.weight, 1.0)
     as_additive.attention = additive
-    for name, theirs, head in (
-        ("Luong's dot", dot(s, h, h), _one_head(package, torch.eye(5), root)),
-        ("Luong's general", general(s, general.keys(h), h),
+    for name, theirs, matrices, head in (
+        ("Luong's dot", dot(s, h, h), "W_K = I", _one_head(package, torch.eye(5), root)),
+        ("Luong's general", general(s, general.keys(h), h), "W_K = W_aᵀ",
          _one_head(package, general.key.weight, root)),
-        ("Bahdanau's", additive(s, additive.keys(h), h), as_additive),
+        ("Bahdanau's", additive(s, additive.keys(h), h), "the additive score", as_additive),
     ):  # fmt: skip
-        agree(1e-12, {f"{name} attention": theirs, "one head": head(s, h, h)})
+        agree(1e-12, {f"{name} attention": theirs, f"one head with {matrices}": head(s, h, h)})
 
 
 @torch.no_grad()
@@ -75,9 +77,9 @@ def what_a_position_sees(package: Any) -> None:
     by_x, by_memory = jacobian(lambda x, m: layer(x, m, m), (x, memory))  # type: ignore[no-untyped-call]
     by_itself = jacobian(lambda x: layer(x, x, x), x)  # type: ignore[no-untyped-call]
     alone = torch.equal(_reach(by_x), torch.eye(3).bool())
-    holds("a target position depends on itself and on no other", alone)
+    holds("in cross-attention, a target position depends on no other target position", alone)
     holds("it depends on every source word", _reach(by_memory).all())
-    holds("in self-attention it depends on all of its sentence", _reach(by_itself).all())
+    holds("in self-attention, it depends on all positions of its sentence", _reach(by_itself).all())
 
 
 def _reach(derivative: Float[Tensor, "1 target d 1 source d"]) -> Bool[Tensor, "target source"]:
@@ -86,16 +88,16 @@ def _reach(derivative: Float[Tensor, "1 target d 1 source d"]) -> Bool[Tensor, "
 
 
 @proof
-def projected_once(
-    layer: Any,
-    memory: Float[Tensor, "1 source d_model"],
-    steps: Float[Tensor, "step 1 1 d_model"],
-    one_by_one: Sequence[Float[Tensor, "1 1 d_model"]],
-) -> None:
-    """Projecting the memory once changes no output."""
-    with torch.no_grad():
-        anew = torch.stack([layer(x, memory, memory) for x in steps])
-    agree(1e-12, {"projected at every step": anew, "projected once": torch.stack([*one_by_one])})
+def decoder_layer(plain: Callable[..., Tensor]) -> None:
+    """A function of the parts of a decoder layer computes what the layer's own method does."""
+    attentions = MultiHeadAttention(6, 3), MultiHeadAttention(6, 3)
+    layer = DecoderLayer(*attentions, FeedForward(6, 12), lambda: Residual(6, 0.0, "post"))
+    x, memory = torch.randn(2, 4, 6), torch.randn(2, 5, 6)
+    memory_kv = layer.cross_attention.project(memory, memory)
+    mask, memory_mask = causal_mask(4), torch.arange(5).expand(2, 1, 1, 5) < 4
+    theirs, _ = layer(x, layer.self_attention.empty(2), mask, memory_kv, memory_mask)
+    mine = plain(layer, x, memory_kv, mask, memory_mask)
+    agree(1e-12, {"the output of the package's decoder layer": theirs, "that of yours": mine})
 
 
 @proof
@@ -106,18 +108,10 @@ def cut_off(model: Any, cut: Any, batch: Batch) -> None:
         torch.equal(each(batch.src, batch.tgt_in), each(other, batch.tgt_in))
         for each in (cut, model)
     )
-    holds("cut off, the decoder gives the same logits whatever the source", same)
-    holds("the whole model does not", not differ)
+    holds("with cross-attention at zero, the logits are the same whatever the source", same)
+    holds("with cross-attention, they change with the source", not differ)
     gradients = torch.autograd.grad(
         cut(batch.src, batch.tgt_in).sum(), list(cut.encoder.parameters())
     )
-    holds("no gradient comes to the encoder", not any(each.any() for each in gradients))
-
-
-def numbers() -> None:
-    """Glue the share of gold links that a causal mask would hide."""
-    from myst_nb import glue
-
-    links = [link for pair in toy_corpus()["test"] for link in pair.alignment]
-    hidden = sum(source > target for source, target in links) / len(links)
-    glue("hidden", f"{hidden:.0%}", display=False)
+    silent = not any(each.any() for each in gradients)
+    holds("with cross-attention at zero, no gradient reaches the encoder", silent)

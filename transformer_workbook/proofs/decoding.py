@@ -23,8 +23,12 @@ def a_beam_can_lose() -> None:
     rows = torch.cat([0.52 * noun, 0.48 * adjective])  # after two words
     kept = rows.topk(2).indices
     lost = kept.tolist() == [3, 4]  # both adjectives: "one …" is pushed out
-    claim = "a beam of 2 can find a less probable sentence than greedy search"
-    holds(claim, lost and rows[kept].max() * noun.max() < by_greedy)
+    by_beam = rows[kept].max() * noun.max()
+    claim = (
+        f'greedy search finds a sentence with "one", of probability {by_greedy:.2f}; '
+        f'a beam of 2 keeps both adjectives, loses "one", and ends at {by_beam:.2f}'
+    )
+    holds(claim, lost and by_beam < by_greedy)
 
 
 @proof
@@ -35,7 +39,7 @@ def greedy_search(write: Any, model: Translator, test: Sequence[Example]) -> Non
     written = write(model, src, max(map(len, found)) + 1).tolist()
     pairs = zip(found, written, strict=True)
     same = all(mine[: len(theirs) + 1] == [*theirs, EOS] for theirs, mine in pairs)
-    claim = f"on all {len(test)} test sentences, your loop writes what the package writes"
+    claim = f"on all {len(test)} test sentences, your loop generates what the package generates"
     holds(claim, same)
 
 
@@ -53,9 +57,12 @@ def beam_search(search: Any, model: Translator, test: Sequence[Example]) -> None
         [best] = decoding.beam_search(model, src, Search(4, alpha=0.6, best=4))
         theirs += [(h.tokens, h.score) for h in best]
     same = [tokens for tokens, _ in mine] == [tokens for tokens, _ in theirs]
-    holds("in 20 sentences, both searches find the same four hypotheses, in the same order", same)
+    claim = "for 20 sentences, your search and the package's find the same four hypotheses in order"
+    holds(claim, same)
     scores = (torch.tensor([score for _, score in found]) for found in (theirs, mine))
-    agree(1e-9, dict(zip(("the scores of the package", "yours"), scores, strict=True)))
+    agree(
+        1e-9, dict(zip(("the package's scores of these hypotheses", "yours"), scores, strict=True))
+    )
 
 
 @proof
@@ -65,7 +72,13 @@ def rating(
     """Teacher forcing gives what a search has found the log-probability that the search gave it."""
     said = [(src, h.tokens) for (src, _), h in zip(test, found, strict=True)]
     log_p = torch.tensor([h.log_prob for h in found])
-    agree(1e-9, {"log p of the search": log_p, "of teacher forcing": rate(model, said)})
+    agree(
+        1e-9,
+        {
+            "the log-probabilities of the search": log_p,
+            "those of teacher forcing": rate(model, said),
+        },
+    )
 
 
 @proof
@@ -80,5 +93,5 @@ def drawing(candidates: Any) -> None:
         taken = decoding.draw(logits.expand(10000, -1), Search(sample=True, **choices), numbers)
         shares.append(taken.bincount(minlength=len(p))[word] / 10000)
         chances.append(p)
-    found = {"the shares over 10,000 evenly spaced numbers": torch.stack(shares)}
-    agree(1e-3, found | {"p": torch.stack(chances)})
+    found = {"the shares of words in 10,000 draws of the package": torch.stack(shares)}
+    agree(1e-3, found | {"your probabilities": torch.stack(chances)})

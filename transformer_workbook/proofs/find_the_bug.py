@@ -27,13 +27,13 @@ def learns_fastest(curves: Mapping[int, Sequence[float]]) -> None:
     """Patient 3 learns fastest at first."""
     early = {number: sum(curve[20:100]) for number, curve in curves.items()}
     lowest = min(early, key=lambda number: early[number])
-    holds("from step 20 to 100, patient 3 has the lowest loss", lowest == 3)
+    holds("on average over steps 20 to 100, patient 3 has the lowest training loss", lowest == 3)
 
 
 @proof
 def four_losses(rows: Sequence[Mapping[str, Any]]) -> None:
     """Only four of the nine models have one loss, however it is measured."""
-    ways = ["40 at once", "again", "one at a time", "word by word"]
+    ways = ["40 at once", "again", "one at a time", "incremental"]
     losses = torch.tensor([[row[way] for way in ways] for row in rows])
     agree = (losses.amax(dim=1) - losses.amin(dim=1) < 1e-9).nonzero().flatten().tolist()
     claim = "the four losses of the healthy model and of patients 2, 5 and 7 agree to 1e-9"
@@ -50,14 +50,18 @@ def leaks(with_leak: Callable[[int], Bool[Tensor, "word position"]]) -> None:
 
 @proof
 def one_batch(rows: Sequence[Mapping[str, Any]]) -> None:
-    """All models memorise one batch; measuring it again and writing it catches some of them."""
+    """All models memorise one batch; measuring it again and decoding it catches some of them."""
     last = [row["last training loss"] for row in rows]
     best = min(last) == last[3]
-    holds("all nine memorise the batch, patient 3 best", max(last) < 0.1 and best)
-    wrong = {n for n, row in enumerate(rows) if row["written right, of 8"] < 8}
-    holds("patient 3 writes none of the eight", rows[3]["written right, of 8"] == 0)
+    claim = "all nine memorise the batch, with a loss below 0.1, and patient 3 has the lowest"
+    holds(claim, max(last) < 0.1 and best)
+    wrong = {n for n, row in enumerate(rows) if row["exact matches, of 8"] < 8}
+    holds("patient 3 translates none of the eight", rows[3]["exact matches, of 8"] == 0)
     high = {n for n, row in enumerate(rows) if row["evaluation loss"] > 0.1}
-    claim = "only patients 1 and 3 fail to write, only 8 to evaluate; 4 may: it drops at random"
+    claim = (
+        "only patients 1 and 3 mistranslate some, and only patient 8 has an evaluation loss above "
+        "0.1, not counting patient 4, whose dropout is random"
+    )
     holds(claim, wrong <= {1, 3, 4} and high - {4} == {8})
 
 
@@ -66,11 +70,11 @@ def signs_differ(found: Sequence[Sequence[bool]]) -> None:
     """The set of failed tests names the mistake."""
     holds("the healthy model passes every test", all(row[0] for row in found))
     different = len(set(zip(*found, strict=True))) == len(found[0])
-    holds("no two patients fail the same ones", different)
+    holds("no two patients fail the same set of tests", different)
 
 
 @proof
-def one_position_is_cut_alike(models: Mapping[int, Transformer]) -> None:
+def one_position_is_split_alike(models: Mapping[int, Transformer]) -> None:
     """Patient 3 splits one position like the healthy model, and five positions otherwise."""
     attentions: list[Any] = [models[number].decoder[0].self_attention for number in (0, 3)]
     one, five = (
@@ -87,5 +91,5 @@ def copies_drift_apart(
     layers_differ: Callable[[Transformer], bool], fresh: Transformer, trained: Transformer
 ) -> None:
     """Training hides that patient 5 began with copies."""
-    holds("fresh, patient 5 fails the test “layers differ”", not layers_differ(fresh))
+    holds("before training, patient 5 fails the test “layers differ”", not layers_differ(fresh))
     holds("after 200 steps it passes", layers_differ(trained))

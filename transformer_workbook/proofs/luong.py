@@ -1,13 +1,11 @@
 """The proofs of chapter 4, Luong attention."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional as F
 
 from annotated_transformer import luong, toy
 from annotated_transformer.batches import Batch
@@ -16,19 +14,8 @@ from annotated_transformer.tokens import PAD
 from transformer_workbook.notebook import ToyTask
 from transformer_workbook.proofs.saying import agree, holds, proof
 
-
-@proof
-def two_projections(package: Any) -> None:
-    """With W_a = W_Qᵀ W_K, general is a product of projected states; with W_a = I it is dot."""
-    s, h = torch.randn(3, 5), torch.randn(4, 5)  # decoder and source states
-    W_Q, W_K = torch.randn(2, 6, 5)
-    general, found = package(5, 5), []
-    with torch.no_grad():
-        for W_a in (W_Q.T @ W_K, torch.eye(5)):
-            general.key.weight.copy_(W_a)
-            found.append(general.scores(s, general.keys(h)))
-    agree(1e-12, {"(W_Q s)ᵀ (W_K h)": (s @ W_Q.T) @ (h @ W_K.T).T, "W_a = W_Qᵀ W_K": found[0]})
-    agree(1e-12, {"dot": s @ h.T, "general with W_a = I": found[1]})
+MODULES = "src_embedding tgt_embedding encoder decoder attention readout output".split()  # noqa: SIM905
+"""The modules of the package's model, as the lesson lists them."""
 
 
 @proof
@@ -43,11 +30,12 @@ def scores(dot: Any, general: Any) -> None:
         "concat": lambda s, h: v @ torch.tanh(W @ torch.cat([s, h])),
     }
     matrices = {"dot": [], "general": [W_a], "concat": [W_s, W_h, v[None]]}
-    yours = {"dot": {"your class": dot()}, "general": {"your class": general(5, 5)}}
+    yours = {"dot": {"of your class": dot()}, "general": {"of your class": general(5, 5)}}
     for name, formula in formulas.items():
         loop = torch.stack([torch.stack([formula(query, key) for key in h]) for query in s])
-        results = {f"{name}: a loop": torch.cat([loop, loop.softmax(dim=-1) @ h], dim=-1)}
-        layers = yours.get(name, {}) | {"the package": luong.make_score(name, 5)}
+        both = torch.cat([loop, loop.softmax(dim=-1) @ h], dim=-1)
+        results = {f"{name}: the scores and contexts of a loop": both}
+        layers = yours.get(name, {}) | {"of the package": luong.make_score(name, 5)}
         for whose, layer in layers.items():
             with torch.no_grad():
                 for parameter, matrix in zip(layer.parameters(), matrices[name], strict=True):
@@ -58,12 +46,15 @@ def scores(dot: Any, general: Any) -> None:
 
 
 @proof
-def parts(
-    parts: Mapping[str, Any], package: Any, batch: Batch, logits: Float[Tensor, "batch tgt vocab"]
+def whole(
+    modules: Sequence[Any], task: ToyTask, batch: Batch, logits: Float[Tensor, "batch tgt vocab"]
 ) -> None:
-    """The parts, bare matrices and the package, at once or word by word, give the same logits."""
-    for name, part in parts.items():
-        package.get_submodule(name).load_state_dict(part.state_dict())
+    """The modules, bare matrices and the package, at once or by words, give the same logits."""
+    named = dict(zip(MODULES, modules, strict=True))
+    d_model, hidden = named["readout"].out_features, named["readout"].in_features // 2
+    package: Any = task.build(luong.Luong, luong.LuongConfig, d_model=d_model, hidden_dim=hidden)
+    for name, module in named.items():
+        package.get_submodule(name).load_state_dict(module.state_dict())
     src, tgt_in = batch.src, batch.tgt_in
     with torch.no_grad():
         memory, last = package.encoder(package.src_embedding(src), src != PAD)
@@ -77,32 +68,12 @@ def parts(
             next_logits, state = package.step(state, token)
             steps.append(next_logits)
         results = {
-            "the formulas": by_formula,
-            "your parts": logits,
-            "the package": package(src, tgt_in),
-            "the package word by word": torch.stack(steps, dim=1),
+            "the logits of the formulas": by_formula,
+            "those of your modules": logits,
+            "those of Luong": package(src, tgt_in),
+            "those of Luong word by word": torch.stack(steps, dim=1),
         }
     agree(1e-12, results)
-
-
-@proof
-def gradient_through_scores(model: Any, batch: Batch) -> None:
-    """With dot, a gradient reaches the encoder through the scores, even if through nothing else."""
-
-    def reaches_the_encoder(*cut: str) -> bool:
-        """Whether it does where these parts of the state are constants."""
-        state = model.start(batch.src)
-        constant = {name: getattr(state, name).detach() for name in cut}
-        logits, _ = model.extend(replace(state, **constant), batch.tgt_in)
-        loss = F.cross_entropy(logits.mT, batch.tgt_out, ignore_index=PAD)
-        weight = model.encoder.cell.read.weight
-        [gradient] = torch.autograd.grad(loss, weight, allow_unused=True)
-        return gradient is not None and bool(gradient.any())
-
-    through_scores = reaches_the_encoder("memory", "decoder")
-    holds("with dot, a gradient reaches the encoder through the scores alone", through_scores)
-    nothing = not reaches_the_encoder("memory", "decoder", "keys")
-    holds("where the keys are also constants, none does", nothing)
 
 
 @proof

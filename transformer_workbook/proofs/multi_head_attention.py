@@ -27,8 +27,14 @@ def cuts(split: Any, merge: Any) -> None:
 
     both = notices(lambda x: split(x, 2), merge)
     alone = notices(lambda x: x.view(1, 2, 4, 3), lambda heads: heads.reshape(1, 4, 6))
-    holds("split by view and transpose, all words notice another last word", all(both))
-    holds("split by view alone, only the words 2 and 3 do", alone == [False, False, True, True])
+    holds(
+        "with view and transpose, a change of the last word changes the outputs of all words",
+        all(both),
+    )
+    holds(
+        "with view alone, it changes only those of the words 2 and 3",
+        alone == [False, False, True, True],
+    )
 
 
 @proof
@@ -49,7 +55,7 @@ def by_loop(
         ):
             linear.weight.copy_(W.T)  # nn.Linear computes x @ weight.T + bias
             linear.bias.zero_()
-        agree(1e-12, {"the loop": output, "your class": layer(x, x, x)})
+        agree(1e-12, {"the output of the loop": output, "that of your class": layer(x, x, x)})
 
 
 @proof
@@ -63,7 +69,7 @@ def multi_head(plain: Any, package: Any) -> None:
         for bias in (pytorch.in_proj_bias, pytorch.out_proj.bias):
             bias.normal_()
         expected, _ = pytorch(x, x, x, key_padding_mask=~is_word)
-        results = {"PyTorch": expected}
+        results = {"the outputs of PyTorch": expected}
         for name, layer in {"your class": plain(6, 3), "the package": package(6, 3)}.items():
             for part, W, bias in zip(
                 (layer.query, layer.key, layer.value),
@@ -90,10 +96,10 @@ def twins(plain: Any, error: Any) -> None:
     for layer in (alike, usual):
         error(layer, 64).backward()
     one, two = _gradients(alike)
-    agree(1e-12, {"the gradient of a head": one, "that of its twin, initialised alike,": two})
+    agree(1e-12, {"the gradients of a head": one, "those of one initialised alike": two})
     one, two = _gradients(usual)
     holds(
-        "two heads that are initialised differently differ in theirs",
+        "the gradients of two heads that are initialised differently differ",
         (one - two).abs().max() > 0.001,
     )
 
@@ -119,9 +125,9 @@ def costs(package: Any) -> None:
     one, eight, wide = found
     by_hand = 2 * (4 * 32 * 512**2 + 2 * 32**2 * 512)  # as many additions as multiplications
     same = one == eight == (4 * 513 * 512, by_hand)
-    holds("one wide and eight narrow heads have as many parameters and operations", same)
+    holds("one wide head and eight narrow ones have equally many parameters and operations", same)
     more = all(most > 7.9 * few for most, few in zip(wide, one, strict=True))
-    holds("eight wide ones have nearly eight times as many", more)
+    holds("eight wide heads have nearly eight times as many of both", more)
 
 
 @proof
@@ -133,9 +139,11 @@ def one_output_matrix(
 ) -> None:
     """There is one output matrix for all heads: its blocks add up, and whole it fits no head."""
     total = torch.stack(list(added)).sum(dim=0)
-    agree(1e-12, {"the output of the layer": output, "the sum over the blocks": total})
+    agree(1e-12, {"the output of the layer": output, "the sum over its heads": total})
     d = heads[0].size(-1)
-    holds("W^O has as many rows as all heads have columns", len(W_O) == len(heads) * d != d)
+    holds(
+        "W^O has one row for each column of the heads side by side", len(W_O) == len(heads) * d != d
+    )
 
 
 def numbers() -> None:

@@ -10,17 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_workbook.notebook import comparisons
 from transformer_workbook.proofs.saying import agree, holds, proof
-
-
-@proof
-def a_word_fits_itself() -> None:
-    """Nearly every random vector of a sentence has its largest dot product with itself."""
-    vectors = torch.randn(1000, 8, 64)  # 1,000 sentences of 8 words
-    best = (vectors @ vectors.mT).argmax(dim=-1)  # (1000, 8)
-    share = (best == torch.arange(8)).double().mean()
-    holds("of 8,000 words with random vectors, over 99 % fit themselves best", share > 0.99)
 
 
 @proof
@@ -36,7 +26,7 @@ def by_hand(
     with torch.no_grad():
         for linear, W in zip((layer.query, layer.key, layer.value), matrices, strict=True):
             linear.weight.copy_(W.T)  # nn.Linear keeps its matrix transposed
-        agree(1e-12, {"the pencil": output, "your class": layer(x[None])[0]})
+        agree(1e-12, {"the output by hand": output, "that of your class": layer(x[None])[0]})
 
 
 @proof
@@ -48,7 +38,7 @@ def self_attention(plain: Any, package: Any) -> None:
     with torch.no_grad():
         parts = ours.query(x), ours.key(x), ours.value(x)
         results = {
-            "a loop": _by_loop(*parts),
+            "the outputs of a loop": _by_loop(*parts),
             "your class": ours(x),
             "the package": theirs(x),
             "PyTorch": F.scaled_dot_product_attention(*parts),
@@ -88,10 +78,13 @@ def whom_a_child_asks(
         itself = _weights(models["X itself"], cards).diagonal(dim1=-2, dim2=-1)
     found = weights[asked].view(right.shape)[right]
     holds(
-        "children who are right give over 90 % on average to the child they drew",
+        "children who answer right give on average over 90 % of their attention to whom they drew",
         found.mean() > 0.9,
     )
-    holds("with X itself, over 90 % falls on the diagonal", itself.mean() > 0.9)
+    holds(
+        "with X itself, children keep on average over 90 % of their attention for themselves",
+        itself.mean() > 0.9,
+    )
 
 
 def _weights(
@@ -99,8 +92,8 @@ def _weights(
 ) -> Float[Tensor, "parties children children"]:
     name, drawn, gift = cards.unbind(dim=-1)
     x = model.name(name) + model.drawn(drawn) + model.gift(gift)
-    look = model.look
-    Q, K = (look.query(x), look.key(x)) if hasattr(look, "query") else (x, x)
+    attention = model.attention
+    Q, K = (attention.query(x), attention.key(x)) if hasattr(attention, "query") else (x, x)
     return (Q @ K.mT / math.sqrt(K.size(-1))).softmax(dim=-1)
 
 
@@ -113,7 +106,9 @@ def variance_of_a_score() -> None:
         scores = every @ every.T  # of all pairs of vectors
         scaled.append((scores / math.sqrt(d_k)).var(correction=0))
         assert scores.var(correction=0) == d_k
-    claim = "over all vectors of ±1, a score has the variance d_k, and 1 after the division"
+    claim = (
+        "over all pairs of vectors of ±1, scores have variance d_k, and divided by √d_k variance 1"
+    )
     holds(claim, torch.allclose(torch.stack(scaled), torch.ones(6), rtol=0, atol=1e-12))
 
 
@@ -127,7 +122,7 @@ def rows_one_by_one() -> None:
     rows = torch.zeros(50, 6)
     for i in torch.randperm(50):
         rows[i] = (x[i] @ W_Q @ K.T / math.sqrt(4)).softmax(dim=-1) @ V
-    agree(1e-12, {"all rows at once": at_once, "one by one, in a random order": rows})
+    agree(1e-12, {"rows computed all at once": at_once, "rows computed one by one": rows})
 
 
 def numbers() -> None:
@@ -139,5 +134,3 @@ def numbers() -> None:
     most = runs.groupby("model")[["right_100", "right_300", "right_1000"]].max().max(axis=1)
     glue("shared-most", f"{most['shared']:.1%}", display=False)
     glue("itself-most", f"{max(most['itself'], most['itself, small']):.1%}", display=False)
-    hidden = comparisons()["one_matrix"].mean("own key hidden")
-    glue("one-matrix-hidden", f"{hidden.value:.0f}", display=False)

@@ -1,6 +1,6 @@
 """The proofs of chapter 2, sequence to sequence."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +17,12 @@ from annotated_transformer.tokens import EOS, PAD
 from transformer_workbook.notebook import ToyTask, exactly_right, train_briefly
 from transformer_workbook.proofs.saying import agree, holds, proof
 
+MODULES = [
+    *("src_embedding", "encoder.cell", "bridge"),
+    *("tgt_embedding", "decoder.cell", "readout", "output"),
+]
+"""The modules of the package's model, as the lesson makes them one after the other."""
+
 
 @proof
 def gru_cell(plain: Any, package: Any) -> None:
@@ -30,8 +36,14 @@ def gru_cell(plain: Any, package: Any) -> None:
         h = ours(x, h)
         from_package = theirs(theirs.read(x), from_package)
         from_torch = torchs(x, from_torch)
-    results = {"torch.nn.GRUCell": from_torch, "your cell": h, "the package's": from_package}
-    agree(1e-12, results)
+    agree(
+        1e-12,
+        {
+            "after five words the state of torch.nn.GRUCell": from_torch,
+            "of your cell": h,
+            "of the package's cell": from_package,
+        },
+    )
 
 
 @proof
@@ -50,25 +62,31 @@ def encoder(
     lengths = (src != PAD).sum(dim=1)
     packed = pack_padded_sequence(embedding(src), lengths, batch_first=True, enforce_sorted=False)
     alone = [encode(row[None, :n]) for row, n in zip(src, lengths.tolist(), strict=True)]
-    results = {"packed in torch.nn.GRU": layer(packed)[1][0], "beside each other": encode(src)}
-    agree(1e-12, results | {"each alone": torch.cat(alone)})
+    agree(
+        1e-12,
+        {
+            "the last states of a packed batch in torch.nn.GRU": layer(packed)[1][0],
+            "those of your padded batch": encode(src),
+            "those of each sentence alone": torch.cat(alone),
+        },
+    )
 
 
 @proof
 def seq2seq(
     encode: Callable[..., Any],
     decode_step: Callable[..., Any],
-    parts: Mapping[str, Any],
+    modules: Sequence[Any],
     package: Any,
     examples: Sequence[Example],
 ) -> None:
-    """With the same parameters, the parts give the logits of the package's model."""
-    for name, part in parts.items():
-        package.get_submodule(name).load_state_dict(part.state_dict())
+    """With the same parameters, the modules give the logits of the package's model."""
+    for name, module in zip(MODULES, modules, strict=True):
+        package.get_submodule(name).load_state_dict(module.state_dict())
     batch, steps = Batch.of(examples), []
     with torch.no_grad():
         c = encode(batch.src)
-        s = torch.tanh(parts["bridge"](c))
+        s = torch.tanh(package.bridge(c))
         for word in batch.tgt_in.T:
             logits, s = decode_step(word, c, s)
             steps.append(logits)
@@ -79,8 +97,9 @@ def seq2seq(
         context = package.start(batch.src).context
     is_word = batch.tgt_in != PAD
     ours = torch.stack(steps, dim=1)[is_word]
-    agree(1e-12, {"the package's logits": expected[is_word], "yours": ours})
-    agree(1e-12, {"the state after the last word": last, "the package's c": context, "yours": c})
+    agree(1e-12, {"the logits of Seq2Seq": expected[is_word], "your logits": ours})
+    contexts = {"the encoder's state after the last word": last, "the context of Seq2Seq": context}
+    agree(1e-12, contexts | {"your context": c})
 
 
 @proof
@@ -89,9 +108,8 @@ def training(fit: Callable[..., Any], task: ToyTask) -> None:
     examples = task.examples("train")
     first = fit(task.build(Seq2Seq, RecurrentConfig), examples, steps=5, rate=4e-3)
     second = train_briefly(task.build(Seq2Seq, RecurrentConfig), examples, steps=5)
-    agree(
-        1e-9, {"five losses of train_briefly": torch.tensor(second), "yours": torch.tensor(first)}
-    )
+    losses = {"the first five losses of train_briefly": torch.tensor(second)}
+    agree(1e-9, losses | {"those of your loop": torch.tensor(first)})
 
 
 @proof
@@ -107,8 +125,8 @@ def perplexity(model: Any, examples: Sequence[Example]) -> None:
             total += F.cross_entropy(logits, one.tgt_out[0], reduction="sum")
     mean = total / sum(len(tgt) + 1 for _, tgt in examples)
     found = evaluation.perplexity(model, examples)
-    results = {"exp of the mean loss, sentence by sentence,": mean.exp()}
-    agree(1e-9, results | {"evaluation.perplexity": torch.tensor(found)})
+    results = {"the exponential of the mean loss of a token": mean.exp()}
+    agree(1e-9, results | {"the package's perplexity": torch.tensor(found)})
     glue("perplexity", f"{found:.1f}", display=False)
 
 
@@ -123,13 +141,17 @@ def translation(translate: Callable[..., Any], model: Any, task: ToyTask) -> Non
     ours = [translate(model, english.decode(src)) for src, _ in sample]
     unseen = all(tuple(src) not in seen for src, _ in sample)
     holds("none of 100 test sentences is in the training split", unseen)
-    holds("for each, translate writes what the package's greedy writes", ours == theirs)
-    holds("more than a fifth of that is right", sum(exactly_right(model, sample)) > 20)
+    holds(
+        "your translate and the package's greedy search give the same 100 translations",
+        ours == theirs,
+    )
+    exact = sum(exactly_right(model, sample))
+    holds("more than 20 of these translations match the reference exactly", exact > 20)
 
 
 @proof
 def teacher_forcing(model: Any, examples: Sequence[Example]) -> None:
-    """With its own words a model does as well at position 1, and worse at positions 6 to 10."""
+    """A model that reads its own words is correct less often at positions 6 to 10."""
     from myst_nb import glue
 
     forced: list[list[bool]] = []
@@ -142,11 +164,11 @@ def teacher_forcing(model: Any, examples: Sequence[Example]) -> None:
         free_ids = [*hypothesis.tokens, *[EOS] * 12]
         for right, ids in ((forced, forced_ids), (free, free_ids)):
             right.append([a == b for a, b in zip(ids[:10], tgt[:10], strict=True)])
-    with_right = torch.tensor(forced).double().mean(dim=0)  # (10,)
-    with_own = torch.tensor(free).double().mean(dim=0)  # (10,)
-    holds("with its own words the model does as well at position 1", with_right[0] == with_own[0])
-    forced_later, free_later = with_right[5:].mean(), with_own[5:].mean()
-    holds("with them, it does worse at positions 6 to 10", free_later < forced_later)
+    forced_later, free_later = (
+        torch.tensor(right)[:, 5:].double().mean() for right in (forced, free)
+    )
+    claim = "at positions 6 to 10 the model is correct less often if it reads its own words"
+    holds(claim, free_later < forced_later)
     glue("forced", f"{forced_later:.0%}", display=False)
     glue("free", f"{free_later:.0%}", display=False)
 

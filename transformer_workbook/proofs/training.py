@@ -33,24 +33,27 @@ def smoothing(plain: Callable[[Tensor, Tensor, float], Tensor], vocab: int) -> N
     logits = 3 * torch.randn(2, 5, 7)
     target = torch.tensor([[4, 2, 6, 1, 2], [5, 3, 2, PAD, PAD]])
     in_torch = partial(F.cross_entropy, ignore_index=PAD, reduction="sum")
-    for eps in (0.0, 0.1, 0.4):
+
+    def with_q(eps: float) -> Tensor:
         q = (1 - eps) * F.one_hot(target, 7) + eps / 7  # (2, 5, 7)
-        results = {
-            f"with ε = {eps}, q written out": -(q * logits.log_softmax(-1))
-            .sum(-1)[target != PAD]
-            .sum(),
-            "your function": plain(logits, target, eps),
-            "the package": smoothed_cross_entropy(logits, target, eps),
-            "PyTorch": in_torch(logits.mT, target, label_smoothing=eps),
-        }
-        agree(1e-12, results)
+        return -(q * logits.log_softmax(-1)).sum(-1)[target != PAD].sum()
+
+    ways: dict[str, Callable[[float], Tensor]] = {
+        "the losses for ε = 0, 0.1 and 0.4 with q written out": with_q,
+        "those of your function": lambda eps: plain(logits, target, eps),
+        "of the package": lambda eps: smoothed_cross_entropy(logits, target, eps),
+        "of PyTorch": lambda eps: in_torch(logits.mT, target, label_smoothing=eps),
+    }
+    losses = {name: [loss(eps) for eps in (0.0, 0.1, 0.4)] for name, loss in ways.items()}
+    agree(1e-12, {name: torch.stack(three) for name, three in losses.items()})
     y = torch.tensor([[4]])
     q = torch.full((1, 1, 7), 0.1 / 7)
     q[..., 4] += 0.9
     lowest = plain(q.log(), y, 0.1)
-    agree(1e-12, {"the floor": torch.tensor(_floor(0.1, 7)), "the loss where p = q": lowest})
+    floor = torch.tensor(_floor(0.1, 7))
+    agree(1e-12, {"the entropy of q": floor, "the loss of a model that predicts q": lowest})
     others = [plain(q.log() + torch.randn(1, 1, 7), y, 0.1) for _ in range(100)]
-    holds("100 other models are above it", min(others) > lowest)
+    holds("each of 100 random models has a higher loss", min(others) > lowest)
     glue("floor", f"{_floor(0.1, vocab):.2f}", display=False)
     glue("V", str(vocab), display=False)
 
@@ -62,14 +65,16 @@ def _floor(eps: float, vocab: int) -> float:
 
 
 @proof
-def parts(accumulate: Accumulate, model: Any, micro: Sequence[Batch], whole: Batch) -> None:
+def accumulation(accumulate: Accumulate, model: Any, micro: Sequence[Batch], whole: Batch) -> None:
     """Unequal micro-batches give the gradient of the batch; the mean of their means does not."""
     accumulate(model, smoothed_cross_entropy, micro)
     added = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
     right = _gradient(model, whole)
-    agree(1e-12, {"the gradient of the whole batch": right, "that of its micro-batches": added})
+    found = {"the gradient of the whole batch": right, "the sum over its micro-batches": added}
+    agree(1e-12, found)
     mean = torch.stack([_gradient(model, part) for part in micro]).mean(0)
-    holds("the mean of their means is off by over 30 %", (mean - right).norm() > 0.3 * right.norm())
+    claim = "the mean of the micro-batches' mean gradients differs from it by more than 30 %"
+    holds(claim, (mean - right).norm() > 0.3 * right.norm())
 
 
 def _gradient(model: nn.Module, batch: Batch) -> Float[Tensor, "parameters"]:
@@ -91,7 +96,8 @@ def noise(model: nn.Module, examples: Sequence[Example]) -> None:
         errors.append(sum((_gradient(model, batch) - many).norm() for batch in some))
     first, second = errors[0] / errors[1], errors[1] / errors[2]
     halved = 1.6 < first < 2.5 and 1.5 < second < 2.5
-    holds("the error of the gradient is about halved from 4 to 16 and from 16 to 64", halved)
+    claim = "from 4 to 16 sentences, and from 16 to 64, the error of the gradient is about halved"
+    holds(claim, halved)
 
 
 @proof
@@ -104,10 +110,12 @@ def adam(adam_steps: Callable[..., Tensor]) -> None:
     for gradient in noise:
         weights.grad = gradient.clone()
         theirs.step()
-    agree(1e-10, {"torch.optim.Adam": weights.detach(), "your steps": steps.sum(0)})
+    found = {"60 steps of torch.optim.Adam": weights.detach(), "60 of your steps": steps.sum(0)}
+    agree(1e-10, found)
     size = steps.square().mean(1).sqrt() * 19**0.5
     later = size.argmax() == 0 and 0.9 < size[25:].min() < size[25:].max() < 1.1
-    holds("on pure noise, the first step is √19 times as long as later ones, within a tenth", later)
+    claim = "on pure noise, the first step is √19 times as long as steps 26 to 60, within a tenth"
+    holds(claim, later)
 
 
 @proof
@@ -115,8 +123,8 @@ def schedule(plain: Callable[[float, int], Callable[[int], float]]) -> None:
     """With the paper's peak, a schedule is the paper's, and highest at the end of the warm-up."""
     paper, ours = paper_schedule(512, 4000), plain((512 * 4000) ** -0.5, 4000)
     theirs, yours = (torch.tensor([rate(s) for s in range(1, 20_001)]) for rate in (paper, ours))
-    agree(1e-12, {"the paper's schedule": theirs, "yours": yours})
-    holds("it is highest at the end of the warm-up", yours.argmax() + 1 == 4000)
+    agree(1e-12, {"the paper's rates in the first 20,000 steps": theirs, "yours": yours})
+    holds("the rate is highest at step 4,000, where the warm-up ends", yours.argmax() + 1 == 4000)
 
 
 @proof
@@ -142,8 +150,13 @@ def trainer(
         alone.step()
         told = whole.update([batch]), in_parts.update(cuts), packaged.update(cuts)[0]
         losses.append([mean.item(), *told])
-    holds("every gradient was clipped", min(norms) > 0.5)
-    names = "plain PyTorch", "your class", "your class with micro-batches", "the package"
+    holds("all five gradients were longer than the limit, so each was clipped", min(norms) > 0.5)
+    names = (
+        "losses and parameters of plain PyTorch over five steps",
+        "those of your class",
+        "of your class with micro-batches",
+        "of the package",
+    )
     after = [torch.cat([p.detach().flatten() for p in model.parameters()]) for model in models]
     found = [torch.cat(pair) for pair in zip(torch.tensor(losses).T, after, strict=True)]
     agree(1e-8, dict(zip(names, found, strict=True)))
@@ -167,14 +180,18 @@ def learning_curve(
 
     as_trained, no_dropout, plain = cost(True, 0.1), cost(False, 0.1), cost(False, 0.0)
     equal = abs(plain - checks[400]) < 0.15
-    holds("without smoothing and dropout, both cost the same, within 0.15 nats", equal)
+    claim = "without smoothing and dropout, training and validation loss are within 0.15 nats"
+    holds(claim, equal)
     mostly = no_dropout - plain > 2 * (as_trained - no_dropout) > 0
-    holds("smoothing is most of the difference, dropout the rest", mostly)
+    holds("smoothing adds more than twice as much to the training loss as dropout", mostly)
     first = sum(curve[40:60]) / 20  # of the steps around the first check
     passed = checks[0] > levels["knows nothing"] and checks[50] < min(
         levels["knows frequencies"], first
     )
-    holds("the model begins above the first level and is below the second at step 50", passed)
+    claim = (
+        "the validation loss begins above log V, and at step 50 is below the frequencies' entropy"
+    )
+    holds(claim, passed)
 
 
 @proof

@@ -10,13 +10,14 @@ from transformer_workbook.proofs.saying import agree, holds, proof
 
 
 @proof
-def corpus_bleu(score: float, said: Sequence[str], wanted: Sequence[str]) -> None:
+def corpus_bleu(score: float, hypotheses: Sequence[str], references: Sequence[str]) -> None:
     """A BLEU is that of sacreBLEU; it is glued for the text."""
     from myst_nb import glue
     from sacrebleu.metrics.bleu import BLEU
 
-    theirs = BLEU().corpus_score(said, [wanted]).score
-    agree(1e-9, {"sacreBLEU": torch.tensor(theirs), "your BLEU": torch.tensor(score)})
+    theirs = BLEU().corpus_score(hypotheses, [references]).score
+    names = "sacreBLEU's score of these captions", "yours"
+    agree(1e-9, dict(zip(names, torch.tensor([theirs, score]), strict=True)))
     glue("machine", f"{score:.0f}", display=False)
 
 
@@ -35,8 +36,9 @@ def model_or_search(
         most = max(log_prob(german, good) for good in (english, *others))
         leads.append(most - log_prob(german, bad))
     *of_the_model, of_the_search = leads
-    holds("the right sentence with the barber has over 2 nats more log p", of_the_search > 2)
-    claim = "with the collar and the cat, none that we tried comes within 2 nats of the wrong one"
+    claim = "with the barber, the log p of the right sentence is over 2 nats above greedy search's"
+    holds(claim, of_the_search > 2)
+    claim = "with the collar and the cat, all right ones that we tried are over 2 nats below it"
     holds(claim, max(of_the_model) < -2)
 
 
@@ -57,7 +59,7 @@ def a_head_sees_the_ending(
     weights = torch.stack(list(cross))  # (layers, heads, query, key)
     shares = weights[:, :, target.index("▁dog"), source.index("en")]
     layer, head = divmod(int(shares.argmax()), shares.size(1))
-    claim = f"of {shares.numel()} heads, one of layer 1 gives the ending most, over 70 %"
+    claim = f"of {shares.numel()} heads, one of layer 1 attends to the ending most, with over 70 %"
     holds(claim, layer == 0 and shares.max() > 0.7)
     glue("ending-head", f"head {head + 1} of layer {layer + 1}", display=False)
     glue("ending-share", f"{shares.max():.0%}", display=False)

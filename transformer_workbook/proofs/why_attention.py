@@ -23,12 +23,13 @@ def recur_and_convolve(recur: Layer, convolve: Layer) -> None:
     x = torch.randn(2, 7, 4)
     rnn = nn.RNN(4, 4, bias=False, batch_first=True)
     mine = recur(x, rnn.weight_ih_l0.T, rnn.weight_hh_l0.T)
-    agree(1e-12, {"nn.RNN": rnn(x)[0], "recur": mine})
+    agree(1e-12, {"the output of nn.RNN": rnn(x)[0], "that of recur": mine})
     for dilation in (1, 2):
         conv = nn.Conv1d(4, 4, 3, dilation=dilation, bias=False)
         theirs = conv(F.pad(x.mT, (2 * dilation, 0))).mT
         mine = convolve(x, conv.weight.permute(2, 1, 0).flip(0), dilation)  # own word first
-        agree(1e-12, {f"nn.Conv1d with dilation {dilation}": theirs, "convolve": mine})
+        name = f"the output of nn.Conv1d with dilation {dilation}"
+        agree(1e-12, {name: theirs, "that of convolve": mine})
 
 
 @proof
@@ -42,7 +43,8 @@ def operation_counts(
         right.append(operations(attend, x, x, x) == 4 * n**2 * d)
         right.append(operations(recur, x, W, U) == 4 * n * d**2)
         right.append(operations(convolve, x, kernel) == 2 * k * n * d**2)
-    holds("the counter finds 4n²d, 4nd² and 2knd², for every size tried", all(right))
+    claim = "the counter finds 4n²d for attend, 4nd² for recur and 2knd² for convolve, in 4 sizes"
+    holds(claim, all(right))
 
 
 @proof
@@ -67,8 +69,8 @@ def whole_layers(operations: Callable[..., int], attend: Layer, recur: Layer) ->
         told.append((real, plain, gated) == formulas and by_hand == real)
         compared.append((bare < plain) == (real < gated) == (n < d))
         compared.append((bare > plain) == (real > gated) == (n > d) and real > plain)
-    holds("a multi-head layer needs 2(4nd² + 2n²d) operations, a GRU 12nd²", all(told))
-    holds("attention needs fewer exactly below n = d, and a whole layer more than the plain one",
+    holds("the counter finds 2(4nd² + 2n²d) for a multi-head layer and 12nd² for a GRU", all(told))
+    holds("the layer needs fewer than the GRU exactly if n < d, and always more than a plain one",
           all(compared))  # fmt: skip
 
 
@@ -79,24 +81,27 @@ def _complete(attend: Layer, x: Tensor, matrices: Tensor) -> Tensor:
 
 @proof
 def sequential_operations(
-    chain: Callable[[Any], int], chains: Sequence[Sequence[int]], attend: Layer, convolve: Layer
+    critical_path: Callable[[Any], int],
+    lengths: Sequence[Sequence[int]],
+    attend: Layer,
+    convolve: Layer,
 ) -> None:
-    """The chain is n in recurrent layers, and does not grow with n in the others."""
+    """The critical path has n products in recurrent layers, and does not grow with n in others."""
     d, matrices, kernel = 8, torch.randn(4, 8, 8), torch.randn(3, 8, 8)
-    holds("the chains of both recurrent layers are n, those of the others 1 and 2",
-          list(chains) == [[8, 16, 32]] * 2 + [[1] * 3, [2] * 3])  # fmt: skip
+    holds("the critical path has n products in both recurrent layers, 1 or 2 in the others",
+          list(lengths) == [[8, 16, 32]] * 2 + [[1] * 3, [2] * 3])  # fmt: skip
     gru = RecurrentLayer("gru", d, d)
     gated, real, stacked = [], [], []
     for n in (8, 16, 32):
         x = torch.randn(1, n, d).requires_grad_()
-        gated.append(chain(gru(x, torch.ones(1, n).bool())[0].grad_fn))
-        real.append(chain(_complete(attend, x, matrices).grad_fn))
+        gated.append(critical_path(gru(x, torch.ones(1, n).bool())[0].grad_fn))
+        real.append(critical_path(_complete(attend, x, matrices).grad_fn))
         for _ in range(4):
             x = convolve(x, kernel)
-            stacked.append(chain(x.grad_fn))
-    holds("the chain of the package's GRU is n", gated == [8, 16, 32])
+            stacked.append(critical_path(x.grad_fn))
+    holds("that of the package's GRU also has n products", gated == [8, 16, 32])
     constant = real == [4] * 3 and stacked == [1, 2, 3, 4] * 3
-    holds("more matrices and more layers lengthen the chain; more words do not", constant)
+    holds("more matrices and more layers lengthen the path; more words do not", constant)
 
 
 @proof
@@ -106,7 +111,9 @@ def paths(path: Callable[..., int], ways: Mapping[str, Callable[[int], Any]]) ->
     for power, n in enumerate((9, 27, 81), start=2):
         found.append([path(n, way) for way in ways.values()])
         formulas.append([n, math.ceil((n - 1) / 2), power, 1, math.ceil((n - 1) / 4)])
-    holds("the formulas of the text give the same paths, for 9, 27 and 81 words", found == formulas)
+    holds(
+        "the formulas of the text give these path lengths for 9, 27 and 81 words", found == formulas
+    )
 
 
 @proof
@@ -119,7 +126,7 @@ def out_of_reach(middles: Mapping[str, Callable[[], Any]]) -> None:
             [gradient] = torch.autograd.grad(make()(x)[:, -1].sum(), x)
             if gradient[:, 0].abs().max() == 0:
                 silent.add((name, n))
-    holds("the gradient with respect to the first of 10 symbols is 0 for dense convolutions alone",
+    holds("only in the dense convolutions, the gradient of the first of 10 or 81 symbols is 0",
           silent == {("dense convolutions", 10), ("dense convolutions", 81)})  # fmt: skip
 
 
