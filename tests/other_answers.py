@@ -628,7 +628,7 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         ),
     ],
     "model_parameters": [model_parameters_of_modules],
-    "language_model": [LanguageModelWithOutput],
+    "half_a_transformer": [LanguageModelWithOutput],
     "make_stack": [lambda make, n: tuple(make() for _ in range(n))],
     "hides_the_future": [
         lambda m: all(
@@ -753,5 +753,22 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             if (name == "chosen_on" and "test" in (a[name], b[name]))
             or (name not in ("chosen_on", "model", "parameters", "steps") and a[name] != b[name])
         ],
+    ],
+    "text_and_targets": [
+        lambda src, tgt: (
+            list(itertools.chain(src, (2, 1), tgt)),
+            [0 for _ in [*src, 0]] + tgt + [2],
+        ),
+    ],
+    "token_positions": [
+        lambda ids: (ids.ne(0).cumsum(-1) - 1).where(ids != 0, 0),
+    ],
+    "next_token_loss": [
+        lambda logits, ids: (
+            -logits[:, :-1]
+            .log_softmax(-1)
+            .gather(-1, ids[:, 1:, None])[..., 0][ids[:, 1:] != 0]
+            .mean()
+        ),
     ],
 }

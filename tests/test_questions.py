@@ -86,6 +86,7 @@ LETTERS = {
     "same_weights": "ACEF",
     "unchanged_by": "ADF",
     "unmoved_by_shuffling": "DG",
+    "with_a_prefix_mask": "C",
 }
 
 

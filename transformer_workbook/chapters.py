@@ -18,6 +18,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "translation": ("models", "translation", "evaluation", "run", "exchange", "cli"),
     "what_heads_do": (),
     "find_the_bug": (),
+    "language_model": ("language_model",),
 }
 """By the stem of a chapter's notebook, which is its name without the number."""
 

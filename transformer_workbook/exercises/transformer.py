@@ -133,7 +133,7 @@ def ask_language_model(
     kind: Callable[[TransformerConfig], nn.Module], config: TransformerConfig
 ) -> Any:
     """Build the model, load its weights, and compute the logits of three sentences."""
-    model = loaded(kind(config), numbers_for(language_model.reference(config)))
+    model = loaded(kind(config), numbers_for(half_a_transformer.reference(config)))
     if model is None:
         return None
     generator = torch.Generator().manual_seed(0)
@@ -152,7 +152,7 @@ def ask_language_model(
     ],
     ask=ask_language_model,
 )
-def language_model(config: TransformerConfig) -> nn.Module:
+def half_a_transformer(config: TransformerConfig) -> nn.Module:
     """Build half a Transformer: a decoder that has no source."""
 
     class LanguageModel(nn.Module):

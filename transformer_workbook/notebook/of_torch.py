@@ -42,13 +42,15 @@ def _of_torch(ours: Transformer, additional_norm: bool) -> Any:
     theirs = nn.Transformer(*sizes, dropout=0.0, batch_first=True)
     for mine, its in ((ours.encoder, theirs.encoder), (ours.decoder, theirs.decoder)):
         for pair in zip(mine, its.layers, strict=True):
-            _copy_layer(*pair)
+            copy_layer(*pair)
         if not additional_norm:
             its.norm = None
     return theirs
 
 
-def _copy_layer(ours: Any, theirs: Any) -> None:
+@torch.no_grad()
+def copy_layer(ours: Any, theirs: Any) -> None:
+    """Give a layer of PyTorch the weights of a layer of ours."""
     _copy_attention(ours.self_attention, theirs.self_attn)
     if hasattr(ours, "cross_attention"):
         _copy_attention(ours.cross_attention, theirs.multihead_attn)
