@@ -83,10 +83,10 @@ def rises(rises: Mapping[str, float]) -> None:
 
     _, ax = plt.subplots(figsize=(5.2, 2.4))
     values = [round(x, 2) + 0.0 for x in rises.values()]
-    bars = ax.barh(list(rises), values, color=[*[COLOURS[0]] * 4, "grey"])
+    bars = ax.barh(list(rises), values, color=[*[COLOURS[0]] * (len(values) - 1), "grey"])
     ax.bar_label(bars, fmt="%.2f", padding=3)
     ax.invert_yaxis()
     ax.set(xlabel="rise of the loss (nats)", xlim=(0, 1.2 * max(values)))
     plt.show()
-    for name, value in {"itself": values[0], "endings": values[1], "ablated": values[-1]}.items():
+    for name, value in {"itself": values[0], "endings": values[1], "nothing": values[-2]}.items():
         glue(f"rise-{name}", f"{value:.2f}", display=False)

@@ -59,8 +59,8 @@ def one_batch(rows: Sequence[Mapping[str, Any]]) -> None:
     holds("patient 3 translates none of the eight", rows[3]["exact matches, of 8"] == 0)
     high = {n for n, row in enumerate(rows) if row["evaluation loss"] > 0.1}
     claim = (
-        "only patients 1 and 3 mistranslate some, and only patient 8 has an evaluation loss above "
-        "0.1, not counting patient 4, whose dropout is random"
+        "of the others none but patients 1 and 4 may mistranslate some, and only patient 8 has an "
+        "evaluation loss above 0.1, not counting patient 4, whose dropout is random"
     )
     holds(claim, wrong <= {1, 3, 4} and high - {4} == {8})
 

@@ -111,19 +111,6 @@ def positions(plain: Any, package: Any) -> None:
 
 
 @proof
-def equal_norms(models: Mapping[str, Any], right: Any) -> None:
-    """Learned positions solve the task as sinusoids do, without being equally long."""
-    shares = {right(models[name], 8, 1, 7) for name in ("sinusoids", "learned")}
-    claim = "on 8 symbols, every run with positions is right everywhere"
-    holds(claim, shares == {"100% (100–100%)"})
-    norms = models["learned"][0].positions.table[:8].norm(dim=1)
-    holds(
-        "learned positions are right there although their norms differ by a tenth and more",
-        norms.max() > 1.1 * norms.min(),
-    )
-
-
-@proof
 def rotary(rotate: Any, rotation: Any) -> None:
     """Rotated queries and keys have the same scores three positions on; with sinusoids, others."""
     q, k = torch.randn(2, 5, 16)  # (time, d_k) each
