@@ -1,7 +1,7 @@
 """The proofs of chapter 7, positional encoding."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
