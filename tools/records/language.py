@@ -6,7 +6,6 @@ from annotated_transformer.evaluation import alignment_errors
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from records.tables import Row, Tables
 from records.toy_training import RATES, STEPS, measure, task, train
-from records.transformers import train_transformer
 from records.trials import SEEDS, tune, tuned_rate
 
 SIZES = {"num_layers": 4, "d_ff": 320}  # as many parameters as the Transformer of `transformers`
@@ -37,29 +36,26 @@ def train_language_model(name: str, rate: float, seed: int, steps: int = STEPS) 
 def make_language_models(tables: Tables) -> None:
     """Language models with as many parameters as the Transformer, which translate by continuing.
 
-    What would refute what is said of them beside the encoder–decoder of `transformers`: a training
-    that is twice as long (`language_models_longer`).
+    What would refute "the prefix mask is behind the causal one": a training that is twice as long
+    (`language_models_longer`). Run: it is still behind.
     """
     tune(tables, "language_models", train_language_model, MODELS, RATES)
 
 
 def train_longer(name: str, rate: float, seed: int) -> Row:
-    """Train a language model or the Transformer for twice as many steps."""
-    if name == "sinusoidal":
-        return train_transformer(name, rate, seed, LONGER) | {"layer": ""}
+    """Train a language model for twice as many steps."""
     return train_language_model(name, rate, seed, LONGER)
 
 
 def make_language_models_longer(tables: Tables) -> None:
-    """The language models and the Transformer, each at its best rate, with twice as many steps.
+    """The language models, each at its best rate, with twice as many steps.
 
-    It is the other method for what `language_models` says: a model that learns more slowly is
+    It is the other method for "the prefix mask is behind": a model that learns more slowly is
     behind after some steps, and need not be later.
     """
     rates = {
         name: tuned_rate(tables, "language_models", train_language_model, name, RATES)
         for name in MODELS
     }
-    rates["sinusoidal"] = tuned_rate(tables, "transformers", train_transformer, "sinusoidal", RATES)
     runs = [(name, rate, seed) for name, rate in rates.items() for seed in SEEDS]
     tables.extend("language_models_longer", train_longer, runs, ["model", "rate", "seed"])
