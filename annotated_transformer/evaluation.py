@@ -267,8 +267,9 @@ def evaluate(
     forced = Score("perplexity", perplexity(model, examples), "teacher-forced, per target token")
     if len(pairs[0]) == 1:
         return [forced]
-    found = translate(model, [source for source, _ in pairs], vocabularies, search)
-    scores = score_translations(found, [target for _, target in pairs])
+    sources, targets = zip(*pairs, strict=True)
+    found = translate(model, sources, vocabularies, search)
+    scores = score_translations(found, targets)
     scores.append(forced)
     errors = {} if gold is None else alignment_errors(model, examples, gold)
     scores += [Score("AER", error, f"{name}, mean of heads") for name, error in errors.items()]

@@ -1,7 +1,8 @@
 """The language model: a stack of decoder layers without cross-attention, which reads text alone."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -88,7 +89,9 @@ class LanguageModel(Translator):
 
     def empty(self, batch: int) -> ReadState:
         """Return the state of that many texts before their first token."""
-        past = tuple(layer.self_attention.empty(batch) for layer in self.decoder)
+        past = tuple(
+            layer.self_attention.empty(batch) for layer in cast(Iterable[Any], self.decoder)
+        )
         return ReadState(self.output.weight.new_empty(batch, 0, dtype=torch.long), past)
 
     def start(self, src: Int[Tensor, "batch src"]) -> ReadState:

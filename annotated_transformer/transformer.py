@@ -87,7 +87,7 @@ class TransformerConfig:
         return cls.base(src_vocab, tgt_vocab, **big | changes)
 
     @property
-    def heads(self) -> tuple[int | None, ...]:
+    def heads(self) -> tuple[int, int, int | None, int | None, int | None]:
         """The sizes of an attention layer, in the order of its arguments."""
         return self.d_model, self.num_heads, self.d_k, self.d_v, self.num_kv_heads
 
