@@ -263,14 +263,12 @@ def evaluate(
         InputError: if there are no pairs, or one is longer than the model can read.
     """
     pairs = [*each_example(pairs)]
-    examples = vocabularies.encode(pairs)
-    forced = Score("perplexity", perplexity(model, examples), "teacher-forced, per target token")
-    if len(pairs[0]) == 1:
-        return [forced]
-    sources, targets = zip(*pairs, strict=True)
-    found = translate(model, sources, vocabularies, search)
-    scores = score_translations(found, targets)
-    scores.append(forced)
+    examples, scores = vocabularies.encode(pairs), []
+    *sources, targets = zip(*pairs, strict=True) if pairs else ((), ())
+    for side in sources:
+        scores += score_translations(translate(model, side, vocabularies, search), targets)
+    forced = perplexity(model, examples)
+    scores.append(Score("perplexity", forced, "teacher-forced, per target token"))
     errors = {} if gold is None else alignment_errors(model, examples, gold)
     scores += [Score("AER", error, f"{name}, mean of heads") for name, error in errors.items()]
     return scores

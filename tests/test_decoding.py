@@ -268,7 +268,7 @@ SRC_LISTS = [[i for i in row if i != PAD] for row in SRC.tolist()]
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        *((name, {}) for name in MODELS),
+        *((name, {"share_embeddings": True} if name == "transformer" else {}) for name in MODELS),
         ("transformer", {"norm_position": "pre", "share_embeddings": True}),
         ("language", {"prefix_mask": True, "share_embeddings": True}),
     ],
@@ -343,7 +343,7 @@ def test_nothing_said_is_what_the_papers_say():
         ),
         ({"best": 2}, "best is 2, it must be at most the beam, 1, unless sample is set"),
         ({"sample": True, "beam": 2}, "beam is 2, it must be 1 when sample is set"),
-        ({"top_k": 3}, "temperature, top_k and top_p are settings of sampling: set sample"),
+        ({"top_k": 3}, "temperature, top_k, top_p and min_p are settings of sampling: set sample"),
     ],
 )
 def test_a_search_that_cannot_be_made(settings, message):

@@ -30,6 +30,10 @@ def positions():
     proofs.positions(SinusoidalPositionalEncoding, LearnedPositionalEncoding)
 
 
+def equal_norms():
+    proofs.equal_norms({"sinusoids": [], "learned": []}, lambda *_: "50% (50–50%)")
+
+
 def rotary():
     proofs.rotary(lambda x, positions=None: x, lambda p, d: torch.eye(d))
 
@@ -40,5 +44,6 @@ REFUTED = {
     turn: "R_k PE(p), at every p, differs from PE(p + k)",
     one_word_back: "this is not true: each of the 8 positions after the first",
     positions: "that of the package differs from the output by the formula",
+    equal_norms: "this is not true: on 8 symbols, every run with positions",
     rotary: "this is not true: without the rotation the scores differ",
 }
