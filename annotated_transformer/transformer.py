@@ -105,8 +105,7 @@ class TransformerConfig:
 
     def final_norm(self) -> nn.Module:
         """Make what stands at the end of a stack: a normalisation in pre-norm, else nothing."""
-        is_pre = self.norm_position == "pre"
-        return make_norm(self.norm, self.d_model) if is_pre else nn.Identity()
+        return make_norm(self.norm, self.d_model) if self.norm_position == "pre" else nn.Identity()
 
 
 class Embedding(nn.Module):
