@@ -249,7 +249,7 @@ def test_a_run_that_was_begun_in_another_way_is_refused(small_capstone: Path) ->
         captions.caption_recipe("luong").changed({"score": score}) for score in ("dot", "concat")
     )
     Run.create(folder, first, captions.corpus())
-    with pytest.raises(InputError, match="was begun with another recipe: delete it first"):
+    with pytest.raises(InputError, match="was started with another recipe: delete it first"):
         captions.train_run(folder, other)
     assert not (folder / "checkpoint.safetensors").exists()
 
