@@ -35,7 +35,7 @@ class ReadState(State):
 
 
 class LanguageModel(Translator):
-    """Decoder-only Transformer: p(y₁ … yₘ) = Πₜ p(yₜ | y₁ … yₜ₋₁), by causal self-attention alone.
+    """Decoder-only Transformer: causal self-attention alone predicts a token from those before it.
 
     It translates by continuing: the source, which ends in ``EOS``, and the target, which begins
     with ``BOS``, are one sequence, and self-attention to the source takes the place of the encoder
