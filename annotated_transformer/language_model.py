@@ -104,16 +104,14 @@ class LanguageModel(Translator):
             if (src != PAD).any():
                 raise InputError("has_source is False: the model continues a text, without source.")
             return self.empty(len(src))
-        mask = padding_mask(src) if self.config.prefix_mask else target_mask(src)
+        mask = padding_mask(src) if self.config.prefix_mask else None
         return self.read(self.src_embedding, self.empty(len(src)), src, mask)[1]
 
     def extend(
         self, state: ReadState, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], ReadState]:
         """Read ``tokens``; return the logits of the token after each, and the new state."""
-        start = state.tokens.size(1)
-        mask = target_mask(torch.cat([state.tokens, tokens], dim=1), start)
-        x, state = self.read(self.tgt_embedding, state, tokens, mask)
+        x, state = self.read(self.tgt_embedding, state, tokens)
         return self.output(self.decoder_norm(x)), state
 
     def read(
@@ -121,11 +119,15 @@ class LanguageModel(Translator):
         embedding: Embedding,
         state: ReadState,
         tokens: Int[Tensor, "batch new"],
-        mask: Bool[Tensor, "#batch 1 #new read"],
+        mask: Bool[Tensor, "#batch 1 #new read"] | None = None,
     ) -> tuple[Float[Tensor, "batch new d_model"], ReadState]:
-        """Let new tokens pass through all layers; return their vectors and the new state."""
-        read = torch.cat([state.tokens, tokens], dim=1)
-        positions = ((read != PAD).cumsum(dim=1) - 1).clamp(min=0)[:, state.tokens.size(1) :]
+        """Let new tokens pass through all layers; return their vectors and the new state.
+
+        They attend to what was read before and to each other as the mask says; ``None``: causally.
+        """
+        start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
+        mask = target_mask(read, start) if mask is None else mask
+        positions = ((read != PAD).cumsum(dim=1) - 1).clamp(min=0)[:, start:]
         x, past = embedding(tokens, positions), []
         for layer, before in zip(self.decoder, state.past, strict=True):
             x, seen = layer(x, before, mask, positions=positions)

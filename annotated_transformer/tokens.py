@@ -218,7 +218,7 @@ class Vocabularies(NamedTuple):
         The pairs, or sentences without a source, are read more than once.
 
         Raises:
-            InputError: if one is not a pair of texts, they can be read only once, or ``subwords``
+            InputError: if one is neither, they can be read only once, or ``subwords``
                 is too small.
         """
         if isinstance(pairs, Iterator):

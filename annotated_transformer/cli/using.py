@@ -2,9 +2,9 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -109,10 +109,7 @@ def translate(
             opened = replace(opened, recipe=opened.recipe.changed({"engine": engine}))
         if sample:
             beam = 1 if beam is None else beam
-        search = searching(
-            opened.recipe.search, beam=beam, alpha=alpha, best=best, sample=sample or None,
-            temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed,
-        )  # fmt: skip
+        search = searching(opened.recipe.search, locals())
         translator = LineTranslator(opened, search, prefix, precision, split_sentences)
         if text is None:
             if getattr(sys.stdin, "name", None) == os.devnull:  # `main` has replaced it
@@ -162,13 +159,14 @@ def listed(words: Sequence[str]) -> str:
     return ", ".join(map(repr, words[:MOST])) + (", …" if len(words) > MOST else "")
 
 
-def searching(search: Search, **changes: Any) -> Search:
-    """Make a search with the settings that are given changed.
+def searching(search: Search, given: Mapping[str, Any]) -> Search:
+    """Make a search with the settings changed that a command was given as options.
 
     Raises:
         InputError: if the settings are not those of a search.
     """
-    return replace(search, **{name: value for name, value in changes.items() if value is not None})
+    options = {field.name: given.get(field.name) for field in fields(Search)}
+    return replace(search, **{k: v for k, v in options.items() if v is not None and v is not False})
 
 
 @app.command()
@@ -197,10 +195,7 @@ def generate(
     with one_sentence():
         require_text(run, prompt)
         opened = Run.open(run, choose_device(device))
-        search = searching(
-            opened.recipe.search, beam=beam, alpha=alpha, best=best, sample=sample or None,
-            temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed,
-        )  # fmt: skip
+        search = searching(opened.recipe.search, locals())
         with computing_in(precision, opened.device):
             for text in opened.continue_text(prompt, search, length):
                 typer.echo(text)
@@ -226,7 +221,7 @@ def evaluate(
         return
     with one_sentence():
         opened = Run.open(run, choose_device(device))
-        search = searching(opened.recipe.search, beam=beam, alpha=alpha)
+        search = searching(opened.recipe.search, locals())
         data = load_corpus(
             opened.recipe.corpus if corpus is None else corpus, opened.recipe.languages
         )
