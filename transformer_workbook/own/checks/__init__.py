@@ -14,6 +14,7 @@ from transformer_workbook.own.checks.layers import LAYERS
 from transformer_workbook.own.checks.looking_back import BAHDANAU, LUONG
 from transformer_workbook.own.checks.losses import LOSS, MASKING
 from transformer_workbook.own.checks.models import SEQ2SEQ
+from transformer_workbook.own.checks.of_today import GATED, ROTARY
 from transformer_workbook.own.checks.placed_heads import PLACED
 from transformer_workbook.own.checks.recurrent import RECURRENT
 from transformer_workbook.own.checks.schedules import AVERAGING, SCHEDULE
@@ -39,6 +40,8 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "transformer": TRANSFORMER,
     "training": (*SCHEDULE, *AVERAGING, *BATCH_ORDER, *TRAINING),
     "decoding": DECODING,
+    "rotary": ROTARY,
+    "gated_feed_forward": GATED,
 }
 
 __all__ = ["CHECKS", "Check"]
