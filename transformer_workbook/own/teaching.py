@@ -9,7 +9,7 @@ PACKAGE = "my_transformer"
 WRITTEN = (
     "tokens", "batches", "loss", "masking", "recurrent", "seq2seq", "soft_lookup", "bahdanau",
     "luong", "attention", "multi_head_attention", "positional_encoding", "layers", "transformer",
-    "training", "decoding",
+    "training", "decoding", "language_model",
 )  # fmt: skip
 """The modules that a reader writes, in import order; everything else comes from our package."""
 
