@@ -10,6 +10,7 @@ from transformer_workbook.own.checks.check import Check
 from transformer_workbook.own.checks.decoding import DECODING
 from transformer_workbook.own.checks.gradients import GRADIENTS
 from transformer_workbook.own.checks.heads import MULTI_HEAD_ATTENTION
+from transformer_workbook.own.checks.language_model import LANGUAGE_MODEL
 from transformer_workbook.own.checks.layers import LAYERS
 from transformer_workbook.own.checks.looking_back import BAHDANAU, LUONG
 from transformer_workbook.own.checks.losses import LOSS, MASKING
@@ -36,12 +37,13 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "attention": (*ATTENTION, GRADIENTS["attention"]),
     "multi_head_attention": (*MULTI_HEAD_ATTENTION, *PLACED, GRADIENTS["multi_head_attention"]),
     "positional_encoding": POSITIONAL_ENCODING,
+    "rotary": ROTARY,
     "layers": (*LAYERS, GRADIENTS["layers"]),
+    "gated_feed_forward": GATED,
     "transformer": TRANSFORMER,
     "training": (*SCHEDULE, *AVERAGING, *BATCH_ORDER, *TRAINING),
     "decoding": DECODING,
-    "rotary": ROTARY,
-    "gated_feed_forward": GATED,
+    "language_model": LANGUAGE_MODEL,
 }
 
 __all__ = ["CHECKS", "Check"]
