@@ -82,9 +82,9 @@ def scalings(interpolated: Any, ntk_aware: Any, yarn: Any) -> None:
         frequencies = rotary.rotary_frequencies(d_k)
         mine = [interpolated(frequencies, 8), ntk_aware(d_k, 8), yarn(frequencies, 8, length)]
         ours = [
-            rotary.interpolated(frequencies, 8),
-            rotary.ntk_aware(d_k, 10000, 8),
-            rotary.yarn(frequencies, 10000, 8, length),
+            rotary.interpolated(frequencies, 8.0),
+            rotary.ntk_aware(d_k, 10000.0, 8.0),
+            rotary.yarn(frequencies, 10000.0, 8.0, length),
         ]
         agree(
             1e-12,
