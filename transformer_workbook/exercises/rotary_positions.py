@@ -80,6 +80,6 @@ def base_for_a_longer_text(
 
 
 @letters
-def without_slow_pairs() -> str:
-    """Does a head reach further if it is trained without the pairs that turn less than once?"""
-    return "C"  # the notebook's solution tries it
+def price_of_mending() -> str:
+    """What do frequencies for long texts cost on short ones?"""
+    return "B"  # the notebook's solution tries it
