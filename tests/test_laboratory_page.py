@@ -346,14 +346,14 @@ def test_what_it_says_is_heard_in_its_language(page: Page) -> None:
     expect(page.locator(".translation")).to_have_count(0)
 
 
-@pytest.mark.parametrize("model", ["toy-transformer", "toy-language"])
-def test_gold_outlines_are_explained_where_they_are(page: Page, model: str) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_gold_outlines_are_explained_where_they_are(page: Page, kind: str) -> None:
     said(page)
-    page.select_option("#lab-model", model)
-    expect(page.locator(".told")).to_have_text("")
+    page.select_option("#lab-model", f"toy-{kind}")
+    expect(page.locator(".translation h2")).to_have_text(KINDS[kind])
     page.get_by_role("button", name="Draw one").click()
     for _ in range(10):  # until one is drawn that it translates rightly
-        page.wait_for_timeout(200)
+        page.wait_for_selector(".results:not([aria-busy])")
         if page.locator(".weights td.gold").count():
             break
         page.get_by_role("button", name="Draw one").click()
