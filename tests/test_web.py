@@ -115,6 +115,10 @@ def test_the_toy_corpus_brings_glosses_and_gold_alignments(tmp_path, monkeypatch
             "activation is 'gelu', the laboratory can only have 'swish' or 'relu'",
         ),
         (
+            {"model": "language", "sizes": TRANSFORMER | {"positions": "rotary"}},
+            "positions is 'rotary', the laboratory can only have 'learned' or 'sinusoidal'",
+        ),
+        (
             {"model": "language", "sizes": TRANSFORMER | {"has_source": False}},
             "has_source is False, the laboratory can only have True",
         ),
