@@ -7,6 +7,7 @@ next word of English sentences of the toy corpus, one after the other, with two 
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cache, partial
 from random import Random
 from typing import Any
@@ -295,6 +296,12 @@ def trained_reader(name: str, rate: float, seed: int) -> LanguageModel:
     return trained(build_reader(name, seed), WINDOW, TEXT_STEPS, rate, seed)
 
 
+@cache
+def first_reader(rate: float, seed: int) -> LanguageModel:
+    """Train a rotary language model, once in each process; further steps train copies of it."""
+    return trained_reader("rotary", rate, seed)
+
+
 def train_reader(name: str, rate: float, seed: int) -> Row:
     """Train a language model; its loss by length, for rotary positions with each scaling."""
     model = trained_reader(name, rate, seed)
@@ -326,7 +333,7 @@ def make_length_texts(tables: Tables) -> None:
 
 def train_further(first: float, model: str, rate: float, seed: int) -> Row:
     """Train a rotary model on longer texts for a few steps, with the frequencies of one method."""
-    reader = trained_reader("rotary", first, seed)
+    reader = deepcopy(first_reader(first, seed))
     row: Row = {"model": model, "rate": rate, "seed": seed}
     with scaled(reader, model, LONG / WINDOW):
         row["before"] = loss_at(reader, LONG)
