@@ -81,8 +81,11 @@ class Limits:
                 its translation may be.
         """
         require_ids("src", src, model.vocabulary_size("src"))
-        longest = (src != PAD).sum(dim=1) + extra_length
-        self.longest = longest if model.max_length is None else longest.clamp(max=model.max_length)
+        tokens = (src != PAD).sum(dim=1)
+        self.longest = tokens + extra_length
+        if model.max_length is not None:
+            room = model.max_length - tokens * model.is_one_text
+            self.longest = torch.minimum(self.longest, room)
         prefixes = [[]] * len(src) if prefixes is None else prefixes
         if len(prefixes) != len(src):
             raise InputError(f"there are {len(prefixes)} prefixes for {len(src)} sentences.")

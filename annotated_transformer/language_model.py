@@ -51,6 +51,8 @@ class LanguageModel(Translator):
     torch.Size([1, 2, 10])
     """
 
+    is_one_text = True
+
     def __init__(self, config: LanguageModelConfig) -> None:
         super().__init__()
         self.config = c = config

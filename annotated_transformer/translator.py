@@ -50,6 +50,9 @@ class NextTokenModel(nn.Module):
     max_length: int | None = None
     """The largest number of tokens in a sentence that the model can read; ``None``: no limit."""
 
+    is_one_text = False
+    """Whether source and target are one text, so that both together have ``max_length`` tokens."""
+
     def extend(
         self, state: Any, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], State]:
@@ -123,9 +126,10 @@ def require_positions(
     ``place`` returns, for the message, where the example of that index is.
 
     Raises:
-        InputError: if one has more tokens, ``EOS`` counted, than the model has positions.
+        InputError: if one has more tokens, special ones counted, than the model has positions.
     """
-    longer = lengths.max(axis=1, initial=0) + 1
+    # With the end symbol of the longer side; as one text, with EOS and BOS between the two.
+    longer = lengths.sum(axis=1) + 2 if model.is_one_text else lengths.max(axis=1, initial=0) + 1
     if model.max_length is not None and (longer > model.max_length).any():
         number = int((longer > model.max_length).argmax())
         raise InputError(

@@ -1,6 +1,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, MinPLogitsWarper
@@ -8,14 +9,14 @@ from typer.testing import CliRunner
 
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.decoding import Search, draw
+from annotated_transformer.decoding import Search, decode, draw
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.run import Recipe, Run, train
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import BOS, EOS, PAD
-from annotated_transformer.translator import evaluating
+from annotated_transformer.translator import evaluating, require_positions
 from oracles import assert_close, randomise
 
 SIZES = {"d_model": 16, "num_layers": 2, "num_heads": 4, "d_ff": 24, "dropout": 0.0}
@@ -126,6 +127,22 @@ def test_no_token_sees_a_later_one_unless_the_source_may():
         changed = TGT.clone()
         changed[0, 2] = 9
         assert_close(model(SRC, TGT)[:, :2], model(SRC, changed)[:, :2])
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_translation_ends_where_the_positions_of_source_and_target_do(beam):
+    model = small(max_length=9)
+    model.output.bias.data[EOS] = -torch.inf  # it never ends by itself
+    src = torch.tensor([[5, 6, 7, 8, EOS], [5, 6, EOS, PAD, PAD]])
+    found = decode(model, src, Search(beam=beam, extra_length=9))
+    assert [len(best.tokens) for best, *_ in found] == [4, 6]
+
+
+def test_examples_that_are_too_long_as_one_text_are_refused():
+    lengths = np.array([[3, 2], [4, 4]])
+    require_positions(small(max_length=10), lengths)
+    with pytest.raises(InputError, match=r"sentence 2 has 10 tokens .* the model takes 9"):
+        require_positions(small(max_length=9), lengths)
 
 
 def test_it_overfits_one_batch():

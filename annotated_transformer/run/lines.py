@@ -126,7 +126,8 @@ class LineTranslator:
 
         ``ids`` are its tokens, ``prefix`` those with which its translation has to begin.
         """
-        longest = self.run.model.max_length or LONGEST
+        model = self.run.model
+        longest = (model.max_length or LONGEST) - model.is_one_text  # BOS comes after the source
         room = min(len(ids) + 1 + self.search.extra_length, longest)
         if damage := damage_of(line):
             return damage
