@@ -215,3 +215,9 @@ def test_on_longer_toy_sentences_both_recurrent_models_are_better_than_the_trans
         mine = fresh("recurrent", column, model=name)
         theirs = fresh("transformers", column, model="sinusoidal")
         assert paired_difference(mine, theirs, comparisons=6).sign == sign
+
+
+def test_every_block_is_as_large_as_that_of_2017() -> None:
+    rows = pd.concat([record("block"), record("block_without")])
+    [wanted] = rows[rows.model == "2017"].parameters.unique()
+    assert (rows.parameters / wanted - 1).abs().max() < 0.002

@@ -37,6 +37,11 @@ MODELS: dict[str, dict[str, Any]] = {
     **CHANGES,
     "today": TODAY,
 }
+TAKEN_BACK = ("SwiGLU", "two KV heads", "QK-norm", "rotary")
+WITHOUT: dict[str, dict[str, Any]] = {
+    f"today, not {name}": {key: TODAY[key] for key in TODAY.keys() - CHANGES[name].keys()}
+    for name in TAKEN_BACK
+}
 
 
 def build(changes: dict[str, Any], seed: int = 0) -> LanguageModel:
@@ -61,7 +66,7 @@ def as_large(changes: dict[str, Any]) -> dict[str, Any]:
 
 def train_block(name: str, rate: float, seed: int, steps: int = STEPS) -> Row:
     """Train one model; how well it predicts and translates."""
-    changes = as_large(MODELS[name])
+    changes = as_large((MODELS | WITHOUT)[name])
     model = build(changes, seed)
     train(model, steps, rate, seed)
     right = exactly_right(model, task().examples("test"))
@@ -86,10 +91,18 @@ def make_block(tables: Tables) -> None:
     tune(tables, "block", train_block, MODELS, RATES)
 
 
+def make_block_without(tables: Tables) -> None:
+    """Language models with the block of today, from which one change is taken back.
+
+    It is the other method for what a change is worth: all that surrounds it is different.
+    """
+    tune(tables, "block_without", train_block, WITHOUT, RATES)
+
+
 # --- the range of learning rates ------------------------------------------------------------------
 
 WIDE, WIDE_STEPS = [1e-3 * 2**i for i in range(7)], 500
-RANGED = ("2017", "QK-norm", "today")
+RANGED = ("2017, post-norm", "2017", "QK-norm", "today")
 
 
 def train_at(name: str, rate: float, seed: int) -> Row:

@@ -59,7 +59,7 @@ def normalised_heads(
     return gain * heads / mean_square.sqrt()
 
 
-@derivation([(12, 60, 6, 2), (8, 20, 4, 1), (20, 35, 5, 5)])
+@derivation([(12, 60, 6, 2), (8, 20, 4, 1), (20, 35, 10, 5)])
 def sizes_of_a_gated_layer(
     d: int, d_ff: int, num_heads: int, num_kv_heads: int
 ) -> tuple[float | int, ...]:
