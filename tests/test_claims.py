@@ -217,7 +217,8 @@ def test_on_longer_toy_sentences_both_recurrent_models_are_better_than_the_trans
         assert paired_difference(mine, theirs, comparisons=6).sign == sign
 
 
-def test_every_block_is_as_large_as_that_of_2017() -> None:
-    rows = pd.concat([record("block"), record("block_without")])
-    [wanted] = rows[rows.model == "2017"].parameters.unique()
+@pytest.mark.parametrize("name", ["block", "block_narrow"])
+def test_every_block_is_as_large_as_that_of_2017(name: str) -> None:
+    rows = record(name)
+    [wanted] = rows[rows.model.isin(["2017", "2017, narrow"])].parameters.unique()
     assert (rows.parameters / wanted - 1).abs().max() < 0.002

@@ -33,7 +33,7 @@ TUNED = {
     "transformers": tuple(transformers.MODELS),
     "heads": ("Transformer", "Bahdanau"),
     "block": tuple(block.MODELS),
-    "block_without": tuple(block.WITHOUT),
+    "block_narrow": tuple(block.NARROWED),
     "race_parts": tuple(parts.MODELS),
 }
 # Training differs a little between processors, and this is how far apart two may be.

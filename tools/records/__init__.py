@@ -117,6 +117,7 @@ TABLE = {
         Record("length_texts", lengths.make_length_texts, 15),
         Record("length_texts_further", lengths.make_length_texts_further, 8),
         Record("block", block.make_block, 30),
+        Record("block_narrow", block.make_block_narrow, 8),
         Record("block_rates", block.make_block_rates, 20),
         Record("block_times", block.make_block_times, 1),
         Record("growth_times", growth.make_growth_times, 3),
