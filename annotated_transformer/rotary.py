@@ -94,7 +94,7 @@ def interpolated(frequencies: Float[Tensor, " pair"], factor: float) -> Float[Te
 def ntk_aware(d_k: int, base: float, factor: float) -> Float[Tensor, " pair"]:
     """Raise the base, so that the slowest pair is divided by the factor and the fastest stays.
 
-    Source: Peng et al. 2024 (YaRN), definition 1.
+    Source: Peng et al. 2024 (YaRN), section 3.1.
     """
     return rotary_frequencies(d_k, base * factor ** (d_k / (d_k - 2)))
 
@@ -113,7 +113,7 @@ def yarn(
     the paper it grows linearly in the turns). YaRN also multiplies queries and keys
     by 0.1 ln(factor) + 1.
 
-    Source: Peng et al. 2024, section 3.2 and definition 2.
+    Source: Peng et al. 2024, sections 3.2 and 3.3.
     """
     d_k, few, many = 2 * len(frequencies), *turns
     slow, fast = (

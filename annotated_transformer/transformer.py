@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.cross_attention import CrossAttention
 from annotated_transformer.errors import InputError
+from annotated_transformer.gated_feed_forward import GatedFeedForward
 from annotated_transformer.layers import (
     ACTIVATIONS,
     NORM_POSITIONS,
@@ -19,7 +20,6 @@ from annotated_transformer.layers import (
     DecoderLayer,
     EncoderLayer,
     FeedForward,
-    GatedFeedForward,
     Residual,
     make_norm,
 )

@@ -396,6 +396,32 @@ def attend_key_by_key(q: Tensor, k: Tensor, v: Tensor, width: int) -> Tensor:
     return torch.stack(rows)
 
 
+def scores_by_complex_numbers(query: Tensor, key: Tensor, cached: Tensor) -> Tensor:
+    """The real part of a product with the conjugate is the dot product of two vectors."""
+
+    def as_complex(x: Tensor) -> Tensor:
+        return torch.view_as_complex(x.double().reshape(len(x), -1, 2).contiguous())
+
+    d_k, old, new = query.size(-1), len(cached), len(query)
+    frequencies = torch.tensor([10000 ** (-2 * i / d_k) for i in range(d_k // 2)]).double()
+    at = torch.arange(old, old + new).double()[:, None] * frequencies
+    turning = torch.polar(torch.ones_like(at), at)
+    keys = torch.cat([as_complex(cached), as_complex(key) * turning])
+    scores = ((as_complex(query) * turning) @ keys.conj().T).real
+    return (scores / d_k**0.5).to(query.dtype)
+
+
+def packed_in_loops(ids: Tensor) -> tuple[Tensor, Tensor]:
+    n = len(ids)
+    positions, mask, begun = torch.zeros(n, dtype=torch.long), torch.zeros(n, n).bool(), 0
+    for i, token in enumerate(ids.tolist()):
+        positions[i] = i - begun
+        mask[i, begun : i + 1] = True
+        if token == 2:
+            begun = i + 1
+    return positions, mask
+
+
 OTHERS: dict[str, list[Callable[..., Any]]] = {
     "count_tokens": [lambda ids: ids.size(1) - (ids == 0).float().sum(-1)],
     "shift": [lambda y: F.pad(y.where(y != 2, 0), (1, -1), value=1)],
@@ -769,6 +795,21 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
             .log_softmax(-1)
             .gather(-1, ids[:, 1:, None])[..., 0][ids[:, 1:] != 0]
             .mean()
+        ),
+    ],
+    "rows_of_llama": [
+        lambda weight, num_heads: torch.cat(
+            [torch.stack(head.chunk(2), dim=1).flatten(0, 1) for head in weight.chunk(num_heads)]
+        ),
+    ],
+    "scores_with_a_cache": [scores_by_complex_numbers],
+    "packed": [packed_in_loops],
+    "base_for_a_longer_text": [
+        lambda d_k, b, length, factor: (
+            (slowest := 2 * math.pi / b ** (2 / d_k - 1)),
+            length / slowest,
+            d_k / 2 * math.log(length / 2 / math.pi, b),
+            (b ** (1 - 2 / d_k) * factor) ** (1 / (1 - 2 / d_k)),
         ),
     ],
 }

@@ -85,6 +85,7 @@ ANYTHING = {
     "alpha": "any number; a search has its bounds, and they are in the table",
     "loss": "any function of logits and targets",
     "schedule": "any function of a step",
+    "normalise": "any function that makes a module from a width",
     "optimizer": "any of torch.optim",
     "strict": "true or false",
     "changes": "settings of the recipe, which are in the table by their own names",

@@ -5,8 +5,9 @@ import torch
 from torch.nn import functional as F
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCausalLM
 
+from annotated_transformer.gated_feed_forward import GatedFeedForward
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
-from annotated_transformer.layers import FeedForward, GatedFeedForward
+from annotated_transformer.layers import FeedForward
 from annotated_transformer.rotary import pairs_from_halves
 from annotated_transformer.tokens import BOS, PAD
 from oracles import assert_close, randomise

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Error, Page
 from annotated_transformer.batches import Batch
 from annotated_transformer.capture import capture_attention
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.decoding import Search, beam_search, greedy, next_log_probs
+from annotated_transformer.decoding import Search, beam_search, draw, greedy, next_log_probs
 from annotated_transformer.evaluation import alignment_error_rate, strongest_links
 from annotated_transformer.positional_encoding import PositionalEncoding
 from annotated_transformer.run import Recipe, Run, export_to_web
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("as_readers_do")
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = [
     ROOT / "book" / "_static" / "laboratory" / f"{name}.js"
-    for name in ("transformer", "recurrent", "vocabulary", "model", "search")
+    for name in ("transformer", "language_model", "recurrent", "vocabulary", "model", "search")
 ]
 SEARCH = Search(beam=3, alpha=0.6, extra_length=4)
 
@@ -56,8 +56,20 @@ TRANSFORMERS = {
         "share_embeddings": True, "tie_output": False, "positions": "learned"
     },
 }  # fmt: skip
+LANGUAGE_MODELS = {
+    "language": {},
+    "language, pre, prefix": {"norm_position": "pre", "prefix_mask": True},
+    "language, pre, rms, learned": {"norm_position": "pre", "norm": "rms", "positions": "learned"},
+    "language, swish, two heads of keys": {"activation": "swish", "num_kv_heads": 2},
+    "language, d_k and d_v, untied": {"d_k": 5, "d_v": 2, "tie_output": False},
+    "language, shared, prefix": {"share_embeddings": True, "prefix_mask": True},
+}
 RECURRENT = {"d_model": 10, "hidden_dim": 8}
 MODELS = {name: ("transformer", TRANSFORMER | sizes) for name, sizes in TRANSFORMERS.items()}
+MODELS |= {  # source and target have the positions of one text
+    name: ("language", TRANSFORMER | {"max_length": 100} | sizes)
+    for name, sizes in LANGUAGE_MODELS.items()
+}
 MODELS |= {
     f"{kind}, {cell}": (kind, RECURRENT | {"cell": cell})
     for kind in ("seq2seq", "bahdanau", "luong")
@@ -76,6 +88,7 @@ CHANGES = {
         "weights": {
             "encoder.1.self_attention.2": {"0": [0, 1, 0]},
             "decoder.0.self_attention.3": {"1": [0.25, 0.75], "99": [1]},
+            "decoder.0.self_attention.2": {"7": [0.5, 0, 0.5], "11": [0, 0, 1]},
             "decoder.1.cross_attention.0": {"3": [0, 1], "2": [0.5] + [0] * 60},
             "attention.0": {"0": [0, 1], "3": [0.25, 0.75] + [0] * 60},
         }
@@ -84,13 +97,13 @@ CHANGES = {
 }
 CHANGES["everything"] = {key: value for each in CHANGES.values() for key, value in each.items()}
 ONLY_TRANSFORMERS = ("heads off", "no positions", "no scale", "no causal mask")
-LONG = ("as in the paper", "pre, rms", "bahdanau, gru")
+LONG = ("as in the paper", "pre, rms", "language, pre, prefix", "bahdanau, gru")
 """With each change these rate all fifty sentences; the others five."""
 CASES = [
     (model, change)
     for model, (kind, _) in MODELS.items()
     for change in CHANGES
-    if kind == "transformer" or change not in ONLY_TRANSFORMERS
+    if kind in ("transformer", "language") or change not in ONLY_TRANSFORMERS
 ]
 
 IN_THE_PAGE = """
@@ -303,7 +316,8 @@ def test_log_probabilities_are_those_of_pytorch(runs, page, name, change):
 
 
 @pytest.mark.parametrize(
-    "name", ["toy-transformer", "toy-bahdanau", "toy-seq2seq", "multi30k-de-en"]
+    "name",
+    ["toy-transformer", "toy-language", "toy-bahdanau", "toy-seq2seq", "multi30k-de-en"],
 )
 def test_log_probabilities_of_the_committed_models_are_those_of_pytorch(
     page, name, tmp_path, monkeypatch
@@ -329,17 +343,21 @@ def test_attention_and_its_names_are_those_that_are_captured(runs, page, name):
         run.model(batch.src, batch.tgt_in)
     script = """([name, src, tgt]) => {
         const source = models[name].read(src);
-        const all = { ...source.attention, ...models[name].rate(source, tgt).attention };
+        const parts = [source.attention, models[name].rate(source, tgt).attention];
         const lists = (x) => [...Array(x.rows).keys()].map((i) => [...row(x, i)]);
+        const named = parts.map((part) =>
+            Object.fromEntries(Object.entries(part).map(([n, heads]) => [n, heads.map(lists)])));
         const { parameters, attentions } = models[name];
-        return [Object.entries(all).map(([n, heads]) => [n, heads.map(lists)]), attentions,
-            parameters];
+        return [named, attentions, parameters];
     }"""
-    found, attentions, number = page.evaluate(script, [name, [*src, EOS], [BOS, *tgt]])
-    assert [key for key, _ in found] == list(captured)
-    for key, heads in found:
-        wanted = torch.cat(captured[key], dim=2)[0]
-        torch.testing.assert_close(torch.tensor(heads), wanted, atol=1e-5, rtol=0)
+    parts, attentions, number = page.evaluate(script, [name, [*src, EOS], [BOS, *tgt]])
+    assert list(parts[0] | parts[1]) == list(captured)
+    for key, calls in captured.items():
+        found = [torch.tensor(part[key]) for part in parts if key in part]
+        if len(found) == 1:  # of a model that reads its target word by word
+            calls = [torch.cat(calls, dim=2)]
+        for heads, wanted in zip(found, calls, strict=True):
+            torch.testing.assert_close(heads, wanted[0], atol=1e-5, rtol=0)
     assert attentions == [{"name": n, "heads": c[0].size(1)} for n, c in captured.items()]
     assert number == sum(parameter.numel() for parameter in run.model.parameters())
 
@@ -371,6 +389,72 @@ def test_searches_find_what_the_package_finds(runs, page, name):
         for each, h in zip(mine["finished"], hypotheses, strict=True):
             assert each["logProb"] == pytest.approx(h.log_prob, abs=1e-3)
             assert each["score"] == pytest.approx(h.score, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", LANGUAGE_MODELS)
+def test_the_cache_of_a_language_model_is_the_package_s(runs, page, name):
+    run = runs(name)
+    [(src, tgt)] = fifty(run.recipe.subwords > 0)[7:8]
+    script = """([name, src, tgt]) => {
+        const model = models[name];
+        const { cache } = model.rate(model.read(src), tgt);
+        return Object.entries(cache).map(([side, { rows, data }]) => [side, rows, [...data]]);
+    }"""
+    found = page.evaluate(script, [name, [*src, EOS], [BOS, *tgt]])
+    batch = Batch.of([(src, tgt)])
+    with evaluating(run.model):
+        _, state = run.model.extend(run.model.start(batch.src), batch.tgt_in)
+    wanted = {
+        f"decoder.{layer}.self_attention.{side}": heads[0].transpose(0, 1)
+        for layer, past in enumerate(state.past)
+        for side, heads in (("key", past.keys), ("value", past.values))
+    }
+    assert [side for side, *_ in found] == list(wanted)
+    for side, rows, numbers in found:
+        assert rows == len(src) + len(tgt) + 2
+        kept = torch.tensor(numbers).view_as(wanted[side])
+        torch.testing.assert_close(kept, wanted[side], atol=1e-5, rtol=0)
+
+
+def test_a_language_model_ends_with_its_last_position(runs, page):
+    runs("language")
+    script = """([src]) => {
+        const model = Object.assign(Object.create(models.language), { maxLength: src.length + 3 });
+        const all = { ...lastOf(greedy(model, model.read(src))) };
+        return [all.tokens, all.ended, longestTranslation(model, model.read(src))];
+    }"""
+    [(src, _)] = fifty(False)[2:3]
+    tokens, ended, longest = page.evaluate(script, [[*src, EOS]])
+    assert longest == 3
+    assert len(tokens) + ended <= 3
+    with pytest.raises(Error, match="has 101 tokens, the model takes 100"):
+        page.evaluate("""() => {
+            const { language } = models;
+            language.rate(language.read(Array(90).fill(5)), Array(11).fill(5));
+        }""")
+
+
+@pytest.mark.parametrize("name", ["as in the paper", "language, pre, prefix", "bahdanau, gru"])
+def test_samples_are_those_of_the_package(runs, page, name):
+    run = runs(name)
+    numbers = torch.rand(60, generator=torch.Generator().manual_seed(3))
+    script = """([name, sources, numbers]) => sources.map((src) => {
+        const model = models[name];
+        return lastOf(greedy(model, model.read(src), changeOf({ temperature: 1.7 }),
+            (next, step) => draw(next, numbers[step]))).tokens;
+    })"""
+    sources = [src for src, _ in fifty(False)[:3]]
+    found = page.evaluate(script, [name, [[*src, EOS] for src in sources], numbers.tolist()])
+    for src, mine in zip(sources, found, strict=True):
+        tokens: list[int] = []
+        for number in numbers[: len(src) + 1 + SEARCH.extra_length]:
+            rated = said_next(run.model, src, tokens, {"temperature": 1.7})
+            token = int(draw(rated[None], Search(sample=True), number[None]))
+            if token == EOS:
+                break
+            tokens.append(token)
+        assert mine == tokens
+    assert len({tuple(tokens) for tokens in found}) > 1
 
 
 def said_next(model, src: list[int], tokens: list[int], change: dict) -> torch.Tensor:
@@ -559,7 +643,7 @@ def broken(change: str) -> str:
 REFUSED = {
     "delete d.format": "does not belong to a model that was exported to the web",
     "d.format = 2": "has format 2, this page reads format 1",
-    'd.model = "bert"': 'The model is "bert", it must be one of transformer, seq2seq',
+    'd.model = "bert"': 'The model is "bert", it must be one of transformer, language, seq2seq',
     'd.model = "constructor"': 'The model is "constructor"',
     "delete d.config": "its src_vocab is undefined",
     "d.config.norm = 'none'": 'its norm is "none"',

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
 from laboratory_page import CHECKPOINTS, OFFERS, SCRIPTS, STATIC, frame
 from playwright.sync_api import Browser, Error, Page, Route, expect
 
 from annotated_transformer.decoding import GREEDY
 from annotated_transformer.run import Run, export_to_web
+from annotated_transformer.tokens import BOS, EOS
 from annotated_transformer.toy import toy_corpus
 from browser import VIEWS, inaccessible, serve
 
@@ -22,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SENTENCE = "the brave boys sing"
 HEAD = "[data-key='decoder.1.cross_attention.0']"
 GERMAN = "multi30k-de-en"
+KINDS = {"transformer": "Transformer", "language": "Language model"}
 
 
 def page_of(small: bool = False) -> str:
@@ -176,6 +179,67 @@ def test_weights_of_the_future_are_not_set_by_hand_unless_it_is_seen(page: Page)
     expect(cells).to_have_count((words + 1) ** 2)
 
 
+def test_a_language_model_attends_to_all_that_it_has_read(page: Page) -> None:
+    said(page)
+    page.select_option("#lab-model", "toy-language")
+    expect(page.locator(".translation h2")).to_have_text(KINDS["language"])
+    words = [*translated("toy-language", SENTENCE).split(), "<eos>"]
+    assert " ".join(words[:-1]) == said(page)
+    read = [*SENTENCE.split(), "<eos>", "<bos>", *words[:-1]]
+    names = ".weights tbody th .word span", ".weights thead th .word span"
+    assert [page.locator(name).all_inner_texts() for name in names] == [words, read]
+    expect(page.locator(".weights thead [lang=en]").first).to_have_text("the")
+    page.get_by_role("button", name="head 1", exact=True).click()
+    before = len(read) - len(words) + 1  # the columns that the first row may attend to
+    seen = sum(range(before, before + len(words)))
+    expect(page.locator(".weights tbody button")).to_have_count(seen)
+    cell = page.locator("[data-key='cell 1 0']")
+    cell.click()
+    expect(cell).to_have_text("1.00")
+    expect(page.locator(".weights tbody th").nth(1)).to_contain_text("✎")
+    page.locator("[name=causal]").uncheck()
+    expect(page.locator(".weights tbody button")).to_have_count(
+        page.locator(".weights tbody td").count()
+    )
+
+
+def test_the_cache_of_a_language_model_grows_with_what_it_has_read(page: Page) -> None:
+    said(page)
+    page.select_option("#lab-model", "toy-language")
+    expect(page.locator(".translation h2")).to_have_text(KINDS["language"])
+    run = Run.open(CHECKPOINTS / "toy-language")
+    state = run.model.start(torch.tensor([[*run.vocabularies.src.encode(SENTENCE), EOS]]))
+    read = [BOS, *run.vocabularies.tgt.encode(said(page))]
+    for number, token in enumerate(read):
+        page.locator(f"[data-key='word {number}']").click()
+        _, state = run.model.step(state, torch.tensor([token]))
+        kept = sum(past.keys.numel() + past.values.numel() for past in state.past)
+        expect(page.locator(".results .note").first).to_have_text(
+            f"KV cache: {len(SENTENCE.split()) + 1} + {number + 1} positions × 4 layers × "
+            f"4 heads × (16 + 16) = {kept:,} numbers"
+        )
+    page.select_option("#lab-model", "toy-transformer")
+    expect(page.locator(".translation h2")).to_have_text(KINDS["transformer"])
+    expect(page.get_by_text("KV cache")).to_have_count(0)
+
+
+def test_every_sample_is_another_one_and_a_search_is_not(page: Page) -> None:
+    before = said(page)
+    page.locator("#lab-temperature").fill("3")
+    page.get_by_role("button", name="sample", exact=True).click()
+    samples = set()
+    for _ in range(3):
+        expect(page.locator(".translation")).to_have_count(2)
+        page.wait_for_selector(".results:not([aria-busy])")
+        samples.add(said(page))
+        page.get_by_role("button", name="sample again").click()
+    assert len(samples) > 1
+    page.get_by_role("button", name="greedy").click()
+    expect(page.get_by_role("button", name="sample", exact=True)).to_be_visible()
+    page.wait_for_selector(".results:not([aria-busy])")
+    assert said(page) == before
+
+
 def test_what_has_the_focus_keeps_it(page: Page) -> None:
     """A word, a bar, a cell: each is found again among the new results."""
     said(page)
@@ -282,10 +346,14 @@ def test_what_it_says_is_heard_in_its_language(page: Page) -> None:
     expect(page.locator(".translation")).to_have_count(0)
 
 
-def test_gold_outlines_are_explained_where_they_are(page: Page) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_gold_outlines_are_explained_where_they_are(page: Page, kind: str) -> None:
+    said(page)
+    page.select_option("#lab-model", f"toy-{kind}")
+    expect(page.locator(".translation h2")).to_have_text(KINDS[kind])
     page.get_by_role("button", name="Draw one").click()
     for _ in range(10):  # until one is drawn that it translates rightly
-        page.wait_for_timeout(200)
+        page.wait_for_selector(".results:not([aria-busy])")
         if page.locator(".weights td.gold").count():
             break
         page.get_by_role("button", name="Draw one").click()
@@ -298,7 +366,7 @@ def test_gold_outlines_are_explained_where_they_are(page: Page) -> None:
 def test_only_others_between_the_same_languages_stand_beside_it(page: Page) -> None:
     said(page)
     box = page.locator(".beside input")
-    expect(box).to_have_count(2)
+    expect(box).to_have_count(3)
     page.get_by_label(OFFERS["toy-bahdanau"][1]).check()
     expect(page.locator(".translation")).to_have_count(2)
     assert said(page, 1) == translated("toy-bahdanau", SENTENCE)
@@ -450,6 +518,8 @@ def test_a_model_that_is_awaited_beside_it_can_be_told_by_its_box(page: Page) ->
 def test_a_link_sets_an_experiment_up(browser: Browser, address: str) -> None:
     asked = "sentence=the+cat+sees+the+dog&positions=off&off=decoder.1.cross_attention.0&beam=4"
     with browser.new_page() as page, watched(page):
+        page.goto(f"{address}index.html?model=toy-language&sample=on&temperature=2")
+        expect(page.get_by_role("button", name="sample again")).to_be_visible()
         page.goto(f"{address}index.html?{asked}")
         expect(page.locator(".translation")).to_have_count(2)
         assert not page.locator("[name=positions]").is_checked()

@@ -254,8 +254,8 @@ def said_of(folder: Path, module: str, changes: dict[str, str]) -> list[str]:
     return [f.sentence for f in judge(folder, module) if f.state == "wrong"]
 
 
-LONG = {"bahdanau", "decoding", "layers", "luong", "multi_head_attention", "seq2seq", "training",
-        "transformer"}  # fmt: skip
+LONG = {"bahdanau", "decoding", "language_model", "layers", "luong", "multi_head_attention",
+        "seq2seq", "training", "transformer"}  # fmt: skip
 """The modules whose mistakes take more than a second together."""
 
 

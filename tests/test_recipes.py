@@ -14,6 +14,7 @@ from annotated_transformer.transformer import TransformerConfig
 every_preset = pytest.mark.parametrize(
     ("model", "name"),
     [(model, name) for model in MODELS for name in ("tiny", "medium", "finetune")]
+    + [(model, "modern") for model in ("transformer", "language")]
     + [("transformer", "base"), ("transformer", "big")],
 )
 

@@ -23,9 +23,8 @@ from annotated_transformer.toy import toy_corpus
 PAIRS = [("a b c", "x y"), ("b c", "y"), ("c a", "y x z")]
 CORPUS = Corpus("letters", ("a", "b"), {"train": PAIRS, "val": PAIRS})
 RECURRENT = {"d_model": 8, "hidden_dim": 6}
-SIZES = dict.fromkeys(MODELS, RECURRENT) | {
-    "transformer": {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8}
-}
+TRANSFORMER = {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8}
+SIZES = dict.fromkeys(MODELS, RECURRENT) | dict.fromkeys(("transformer", "language"), TRANSFORMER)
 
 
 def made(folder: Path, model: str = "seq2seq", sizes=None, corpus="letters", **settings) -> Run:
@@ -111,6 +110,18 @@ def test_the_toy_corpus_brings_glosses_and_gold_alignments(tmp_path, monkeypatch
             "17,000,347 parameters, it must have at most 10,000,000",
         ),
         ({"search": Search(sample=True)}, "sample is True, the laboratory can only have False"),
+        (
+            {"model": "language", "sizes": TRANSFORMER | {"activation": "gelu"}},
+            "activation is 'gelu', the laboratory can only have 'swish' or 'relu'",
+        ),
+        (
+            {"model": "language", "sizes": TRANSFORMER | {"positions": "rotary"}},
+            "positions is 'rotary', the laboratory can only have 'learned' or 'sinusoidal'",
+        ),
+        (
+            {"model": "language", "sizes": TRANSFORMER | {"has_source": False}},
+            "has_source is False, the laboratory can only have True",
+        ),
     ],
 )
 def test_what_a_page_cannot_compute_with_is_refused(tmp_path, settings, message):

@@ -75,7 +75,8 @@ def to_plain(markdown: str, values: dict[str, str], up: str = "") -> str:
         keys = match.group(1).replace(" ", "").split(",")
         entries = [(key, bibliography()[key]) for key in keys]
         links = (f'[{label(e)}]({address(e, up)} "{key}")' for key, e in entries)
-        return f"({'; '.join(links)})"
+        inside = match.string[: match.start()].endswith("(")  # with a section, say
+        return "; ".join(links) if inside else f"({'; '.join(links)})"
 
     def value(match: re.Match[str]) -> str:
         name = match.group(1)

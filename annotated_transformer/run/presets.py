@@ -23,6 +23,12 @@ SMALL_LANGUAGE_MODEL = SMALL_TRANSFORMER | {"num_layers": 4, "d_ff": 320}
 MEDIUM_LANGUAGE_MODEL = MEDIUM_TRANSFORMER | {"num_layers": 6, "d_ff": 768}
 """With about as many parameters as the Transformers above."""
 
+MODERN = {
+    "norm": "rms", "norm_position": "pre", "activation": "swish", "gated": True, "bias": False,
+    "positions": "rotary", "num_kv_heads": 2, "qk_norm": True,
+}  # fmt: skip
+"""What has changed in the block since 2017, as in Qwen3."""
+
 BIG_TRANSFORMER = {
     "d_model": 1024, "num_heads": 16, "d_ff": 4096, "dropout": 0.3, "share_embeddings": True
 }  # fmt: skip
@@ -39,6 +45,7 @@ PAPER: dict[str, Any] = {
 }
 PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {},
+    "modern": {},
     "medium": {
         "steps": 3700,
         "subwords": 5000,
@@ -65,6 +72,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 MEANINGS = {
     "tiny": "for the toy corpus: minutes on one CPU core",
+    "modern": "as tiny, with the block of today: RMSNorm, SwiGLU, rotary positions, QK-norm",
     "medium": "for some ten thousand real sentences: an hour on two CPU cores",
     "finetune": "for a trained model (train --from) and some hundred to some thousand sentences",
     "base": "the base Transformer of Vaswani et al. 2017: days on a GPU",
@@ -74,6 +82,10 @@ RECURRENT = ("seq2seq", "bahdanau", "luong")
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "tiny": dict.fromkeys(RECURRENT, SMALL_RECURRENT)
     | {"transformer": SMALL_TRANSFORMER, "language": SMALL_LANGUAGE_MODEL},
+    "modern": {  # a gated network has a third matrix: two thirds of the width
+        "transformer": SMALL_TRANSFORMER | MODERN | {"d_ff": 176},
+        "language": SMALL_LANGUAGE_MODEL | MODERN | {"d_ff": 216},
+    },
     "medium": dict.fromkeys(RECURRENT, MEDIUM_RECURRENT)
     | {"transformer": MEDIUM_TRANSFORMER, "language": MEDIUM_LANGUAGE_MODEL},
     "finetune": {},
@@ -93,7 +105,7 @@ def preset(model: str, corpus: str, name: str | None = None, **changes: Any) -> 
     """
     name = name or ("tiny" if corpus == "toy" else "medium")
     require_choice("recipe", name, PRESETS)
-    require_choice("model", model, SIZES[name] if name in ("base", "big") else MODELS)
+    require_choice("model", model, SIZES[name] if name in ("modern", "base", "big") else MODELS)
     sizes = dict(SIZES[name].get(model, {}))
     return Recipe(model, corpus, **{**PRESETS[name], "sizes": sizes, **changes})
 

@@ -23,12 +23,14 @@ from annotated_transformer.run import Run, export_to_web
 CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"
 SCRIPTS = (
-    "transformer", "recurrent", "vocabulary", "model", "search", "models", "panels", "laboratory"
+    "transformer", "language_model", "recurrent", "vocabulary", "model", "search", "models",
+    "panels", "laboratory",
 )  # fmt: skip
 """The scripts, each after those that it uses."""
 
 OFFERS = {
     "toy-transformer": ("script", "Transformer, English → Korean", ["en", "ko"]),
+    "toy-language": ("script", "Language model, English → Korean", ["en", "ko"]),
     "toy-bahdanau": ("script", "Bahdanau, English → Korean", ["en", "ko"]),
     "toy-seq2seq": ("script", "GRU without attention, English → Korean", ["en", "ko"]),
     "multi30k-de-en": ("folder", "Transformer, German → English (loads 12 MB)", ["de", "en"]),

@@ -3,7 +3,8 @@
 JupyterLab, Colab and GitHub know neither roles nor directives. So the notebooks contain plain
 Markdown in five forms that look right there, with what the site needs in invisible parts:
 
-- ``([Gage, 1994](address "gage1994"))`` is a citation,
+- ``([Gage, 1994](address "gage1994"))`` is a citation, and so is
+  ``([Gage, 1994](address "gage1994"), section 2)``,
 - ``<span title="share">36%</span>`` a value that a cell has glued,
 - ``[words](laboratory.md "beam=4")`` an experiment of the laboratory,
 - a quotation that begins with the line ``<!-- margin -->`` a note in the margin,
@@ -20,7 +21,7 @@ from sphinx.application import Sphinx
 
 KEY = r"[a-z]+\d{4}[a-z]?"
 CITED = rf'\[[^\]]*\]\([^()\s]+ "({KEY})"\)'
-CITATIONS = re.compile(rf"\({CITED}(?:; {CITED})*\)")
+CITATIONS = re.compile(rf"\({CITED}(?:; {CITED})*\)|(?<=\(){CITED}(?:; {CITED})*")
 GLUED = re.compile(r'<span title="([^"]+)">[^<]*</span>')
 EXPERIMENT = re.compile(r'\[([^\]]*)\]\((?:\.\./)*laboratory\.md "([^"]+)"\)')
 BLOCK = re.compile(
@@ -50,6 +51,8 @@ def to_roles(markdown: str) -> str:
 
     >>> to_roles('So it is ([Gage, 1994](https://x.org "gage1994")): <span title="n">7</span>.')
     'So it is {cite}`gage1994`: {glue:text}`n`.'
+    >>> to_roles('So it is ([Gage, 1994](https://x.org "gage1994"), section 2).')
+    'So it is ({cite}`gage1994`, section 2).'
     """
     markdown = BLOCK.sub(_block, markdown)
     markdown = CITATIONS.sub(_citation, markdown)

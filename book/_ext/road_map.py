@@ -72,15 +72,8 @@ def parts(found: list[Step]) -> list[str]:
 
 
 def rows(found: list[Step], columns: int) -> list[list[Step]]:
-    """Lay the parts out in rows of at most that many steps; a part that fits shares a row."""
-    laid: list[list[Step]] = []
-    for _, group in groupby(found, lambda step: step.part):
-        part = list(group)
-        if laid and len(laid[-1]) + len(part) <= columns:
-            laid[-1] += part
-        else:
-            laid += [part[start : start + columns] for start in range(0, len(part), columns)]
-    return laid
+    """Lay the steps out in rows of that many, one part after the other."""
+    return [found[start : start + columns] for start in range(0, len(found), columns)]
 
 
 def lines(text: str, size: int, width: int) -> list[str]:

@@ -4,7 +4,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from annotated_transformer.layers import DecoderLayer, FeedForward, GatedFeedForward
+from annotated_transformer.gated_feed_forward import GatedFeedForward
+from annotated_transformer.layers import DecoderLayer, FeedForward
 from annotated_transformer.rotary import rotary_frequencies, rotate
 from transformer_workbook.proofs import block_of_today as proofs
 

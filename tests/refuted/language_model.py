@@ -80,5 +80,5 @@ REFUTED = {
     language_model: "your class differs from the package by",
     prefill_and_decode: "one at a time differs from all tokens at once by",
     loss_on_the_target: "the mean over 5 target tokens differs from your loss by",
-    drawing: "p differs from the shares over 10,000 evenly spaced numbers",
+    drawing: "p differs from each word's share of 10,000 draws",
 }

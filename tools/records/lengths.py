@@ -33,7 +33,7 @@ from annotated_transformer.tokens import EOS, PAD
 from annotated_transformer.training import Trainer, linear_schedule
 from records.tables import Row, Tables
 from records.toy_training import task
-from records.trials import SEEDS, tune, tuned_rate
+from records.trials import SEEDS, best_rate, tune
 from transformer_workbook.notebook import drawn_in_float64
 
 BASE = 10000.0
@@ -68,6 +68,7 @@ def scalings(d_k: int, base: float, length: int) -> dict[str, Callable[[float], 
 SYMBOLS, LENGTH, SEQUENCES, STEPS, WARMUP, TESTS = 8, 16, 64, 400, 30, 200
 RATES = (1e-2, 2e-2, 4e-2)
 FURTHER = (1, 2, 4, 8)  # times the length of training
+MORE_SEEDS = range(6, 16)  # the intervals of five were wide; these ten are compared
 HEADS: dict[str, dict[str, Any]] = {
     "rotary 8": {"width": 8},
     "rotary 16": {"width": 16},
@@ -170,7 +171,12 @@ def make_length_heads(tables: Tables) -> None:
     columns of `slow`), or that a head trained without slow pairs reaches further. Run: slowed
     down, they answer nearly as before; without them, a head fails earlier.
     """
-    tune(tables, "length_heads", train_head, HEADS, RATES, "val_loss")
+    rows = tune(tables, "length_heads", train_head, HEADS, RATES, "val_loss")
+    chosen = {
+        name: best_rate(rows, name, "val_loss") for name in HEADS if name.startswith("rotary")
+    }
+    runs = [(name, rate, seed) for name, rate in chosen.items() for seed in MORE_SEEDS]
+    tables.extend("length_heads", train_head, runs, ["model", "rate", "seed"])
 
 
 # --- a language model that reads on ---------------------------------------------------------------
@@ -317,10 +323,8 @@ def make_length_texts(tables: Tables) -> None:
 def train_further(name: str, rate: float, seed: int) -> Row:
     """Train a rotary model on longer texts for a few steps, with the frequencies of one method."""
     model = trained_reader("rotary", rate, seed)
-    frequencies, amplitude = (
-        methods_of(model)[method](LONG / WINDOW),
-        amplitude_of(method, LONG / WINDOW),
-    )
+    frequencies = methods_of(model)[name](FURTHER[-1])
+    amplitude = amplitude_of(name, FURTHER[-1])
     row: Row = {"model": name, "rate": rate, "seed": seed}
     with scaled(model, frequencies, amplitude):
         row["before"] = loss_by_length(model, LONG)
@@ -338,7 +342,8 @@ def make_length_texts_further(tables: Tables) -> None:
     It is the other method for "dividing all frequencies does harm": models that may learn what to
     do with the new frequencies.
     """
-    rate = tuned_rate(tables, "length_texts", train_reader, "rotary", TEXT_RATES)
+    trials = tune(tables, "length_texts", train_reader, ["rotary"], TEXT_RATES, "val_loss")
+    rate = best_rate(trials, "rotary", "val_loss")
     runs = [
         (method, rate, seed)
         for method in ("plain", "interpolated", "ntk", "yarn", "slow")

@@ -24,7 +24,8 @@ GIVEN = {
     "Trainer.__init__", "Trainer.tensors", "Trainer.load", "Trainer.auxiliary", "buffers_of",
     "tensors_of", "load_tensors", "random_states", "set_random_states",
     "TextBatch.inputs", "Batch.inputs", "batch_of", "SoftLookup.__call__", "Search.__post_init__",
-    "Limits.__init__", "Limits.force", "Limits.reached", "draw", "random_draws",
+    "LanguageModel.__call__", "Limits.__init__", "Limits.force", "Limits.reached", "draw",
+    "random_draws",
 }  # fmt: skip
 """What a reader gets unchanged: files, random numbers, refusals and limits are not exercises."""
 
@@ -146,7 +147,7 @@ packages = ["{PACKAGE}"]
 
 README = """# My Transformer
 
-A package to be written: the models of *The Annotated Transformer*, from tokens to beam search.
+A package to be written: the models of *The Annotated Transformer*, from tokens to a language model.
 Every function says what it has to do; where it raises `NotImplementedError`, it is yours. What you
 need from elsewhere (errors, settings, corpora, files) is imported from `annotated_transformer`.
 

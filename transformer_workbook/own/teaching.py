@@ -8,8 +8,8 @@ PACKAGE = "my_transformer"
 
 WRITTEN = (
     "tokens", "batches", "loss", "masking", "recurrent", "seq2seq", "soft_lookup", "bahdanau",
-    "luong", "attention", "multi_head_attention", "positional_encoding", "layers", "transformer",
-    "training", "decoding",
+    "luong", "attention", "multi_head_attention", "positional_encoding", "rotary", "layers",
+    "gated_feed_forward", "transformer", "training", "decoding", "language_model",
 )  # fmt: skip
 """The modules that a reader writes, in import order; everything else comes from our package."""
 

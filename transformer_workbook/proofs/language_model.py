@@ -124,5 +124,5 @@ def drawing(candidates: Callable[..., tuple[Tensor, Tensor]]) -> None:
         taken = draw(logits.expand(10000, -1), Search(sample=True, **choices), numbers)
         shares.append(taken.bincount(minlength=len(p))[word] / 10000)
         chances.append(p)
-    found = {"the shares over 10,000 evenly spaced numbers": torch.stack(shares)}
+    found = {"each word's share of 10,000 draws": torch.stack(shares)}
     agree(1e-3, found | {"p": torch.stack(chances)})

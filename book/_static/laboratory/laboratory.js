@@ -4,7 +4,8 @@
 // shows every change of the model at once beside the unchanged one.
 
 const KINDS = {
-  transformer: "Transformer", bahdanau: "Bahdanau", luong: "Luong", seq2seq: "GRU, no attention",
+  transformer: "Transformer", language: "Language model", bahdanau: "Bahdanau", luong: "Luong",
+  seq2seq: "GRU, no attention",
 };
 const ASKED = { en: "An English sentence", de: "A German sentence" };
 const EXAMPLES = { de: "Ein Mann schläft auf einer Bank." };
@@ -23,7 +24,8 @@ class Laboratory {
     this.offers = JSON.parse(root.dataset.models);
     this.change = noChange();
     this.beside = new Map(); // others on the same sentence, by name; null: it is being loaded
-    this.width = 1;
+    this.width = 1; // of the beam; 0: sampling
+    this.numbers = []; // that were drawn for sampling, one for each step
     this.layer = null;
     this.head = -1; // the mean of the heads
     this.position = 0;
@@ -86,15 +88,16 @@ class Laboratory {
     const heads = this.model.attentions.flatMap(({ name, heads: count }) =>
       Array.from({ length: count }, (_, head) => `${name}.${head}`));
     for (const name of listed("off")) {
-      if (this.model.kind === "transformer" && heads.includes(name)) this.change.headsOff.add(name);
+      if (this.canChange && heads.includes(name)) this.change.headsOff.add(name);
       else missing.push(`The model has no head “${name}” to ablate.`);
     }
     for (const [name, text] of SWITCHES.filter(([each]) => asked.get(each) === "off")) {
-      if (this.model.kind === "transformer") this.change[name] = false;
+      if (this.canChange) this.change[name] = false;
       else missing.push(`This model has no setting “${text}”.`);
     }
     const [width, temperature] = ["beam", "temperature"].map((name) => Number(asked.get(name)));
     if (width >= 1 && width <= 8) this.width = Math.floor(width);
+    if (asked.get("sample") === "on") this.width = 0;
     if (temperature >= COLDEST && temperature <= 3) this.change.temperature = temperature;
     if (this.model.attentions.some(({ name }) => name === asked.get("layer"))) {
       this.layer = asked.get("layer");
@@ -140,8 +143,7 @@ class Laboratory {
     this.model = model;
     this.name = name;
     this.change = noChange();
-    const cross = model.attentions.filter(({ name: layer }) => !layer.includes("self"));
-    this.layer = (cross.at(-1) ?? model.attentions.at(-1))?.name ?? null;
+    this.layer = alignedLayers(model).at(-1) ?? null;
     this.head = -1;
     const others = this.companions().map((offer) => offer.name);
     for (const beside of this.beside.keys()) {
@@ -215,7 +217,7 @@ class Laboratory {
         make("label", { for: "lab-files" }, "or your own "), file),
       this.searchControls(),
     ];
-    if (this.model.kind === "transformer") parts.push(this.changeControls());
+    if (this.canChange) parts.push(this.changeControls());
     if (this.companions().length) parts.push(this.besideControls());
     this.renew(this.controls, parts);
   }
@@ -235,6 +237,7 @@ class Laboratory {
 
   searchControls() {
     const widths = [1, 2, 4, 8].map((width) => [width, width === 1 ? "greedy" : `beam ${width}`]);
+    widths.push([0, this.width === 0 ? "sample again" : "sample"]);
     const range = make("input", { type: "range", id: "lab-temperature", min: COLDEST, max: 3,
       step: 0.1, value: this.change.temperature, oninput: () => {
         this.change.temperature = Number(range.value);
@@ -243,7 +246,10 @@ class Laboratory {
       } });
     const told = make("output", { for: "lab-temperature" }, String(this.change.temperature));
     return make("div", { class: "search" },
-      choice("search", widths, this.width, (width) => this.set(() => { this.width = width; })),
+      choice("search", widths, this.width, (width) => this.set(() => {
+        this.width = width;
+        this.numbers = [];
+      })),
       make("label", { for: "lab-temperature" }, "temperature "), range, told);
   }
 
@@ -305,6 +311,10 @@ class Laboratory {
   }
 
   // --- from the sentence to results --------------------------------------------------------
+
+  get canChange() {
+    return this.model instanceof Transformer;
+  }
 
   get isChanged() {
     const { headsOff, weights, temperature, ...switches } = this.change;
@@ -385,12 +395,13 @@ class Laboratory {
   async search(model, ids, change, turn) {
     const source = model.read([...ids, EOS], change);
     const steps = [];
-    const way = this.width === 1
-      ? greedy(model, source, change)
+    const sampled = (next, step) => draw(next, this.numbers[step] ??= Math.random());
+    const way = this.width < 2
+      ? greedy(model, source, change, this.width === 0 ? sampled : undefined)
       : beam(model, source, change, { beam: this.width, alpha: model.search.alpha });
     let last = performance.now();
     for (const step of way) {
-      steps.push(this.width === 1 ? { live: [step], finished: [] } : step);
+      steps.push(this.width < 2 ? { live: [step], finished: [] } : step);
       if (performance.now() - last > 50) {
         await new Promise((resolve) => { setTimeout(resolve); });
         if (turn !== this.turn) break;
@@ -410,8 +421,8 @@ class Laboratory {
     if (!pair) return null;
     const ids = model.tgt.encode(pair.tgt.join(" "));
     const said = forced(model, source, ids, change);
-    const cross = Object.keys(said.attention).filter((name) => !name.includes("self"));
-    const layer = cross.includes(this.layer) ? this.layer : cross.at(-1);
+    const aligned = alignedLayers(model);
+    const layer = aligned.includes(this.layer) ? this.layer : aligned.at(-1);
     const error = layer ? alignmentError(meanOfHeads(said.attention[layer]), pair.links,
       [pair.src.length, pair.tgt.length]) : null;
     return { pair, logProb: said.logProb, error, layer };
@@ -426,7 +437,7 @@ class Laboratory {
     if (attention) parts.push(attention);
     if (!this.isSmall) {
       parts.push(this.growingTree());
-      if (this.model.kind === "transformer") parts.push(this.embeddings());
+      if (this.canChange) parts.push(this.embeddings());
     }
     this.results.inert = false;
     this.renew(this.results, parts);
@@ -483,7 +494,17 @@ class Laboratory {
       bars(entries, writing.tgt, `Next token after: ${said}`, (token) => {
         const id = entries.find((entry) => entry.token === token).id;
         this.sayInstead(id);
-      }));
+      }),
+      ...(this.model.kind === "language" ? [make("p", { class: "note" }, this.cacheSize())] : []));
+  }
+
+  // What the model keeps of all that it has read before the chosen position.
+  cacheSize() {
+    const { num_layers: layers, num_kv_heads: heads, d_k, d_v } = this.model.config;
+    const [source, target] = [this.found.now.source.length, this.position + 1];
+    const numbers = (source + target) * layers * heads * (d_k + d_v);
+    return `KV cache: ${source} + ${target} positions × ${layers} layers × ${heads} heads × ` +
+      `(${d_k} + ${d_v}) = ${numbers.toLocaleString("en")} numbers`;
   }
 
   // Another token at the chosen position: the model continues from there.
@@ -521,10 +542,12 @@ class Laboratory {
     const read = ["<bos>", ...said.slice(0, -1)];
     const isEncoder = this.layer.startsWith("encoder");
     const isSelf = this.layer.includes("self");
-    const rows = isEncoder ? source : isSelf ? read : said;
-    const columns = isEncoder || !isSelf ? source : read;
+    const isAligned = alignedLayers(this.model).includes(this.layer);
+    const past = isSelf && isAligned ? source.length : 0; // a language model reads one text
+    const rows = isEncoder ? source : isAligned ? said : read;
+    const columns = [...(isEncoder || isAligned ? source : []), ...(isSelf && !isEncoder ? read : [])];
     const weights = this.head < 0 ? meanOfHeads(heads) : heads[this.head];
-    const links = !isSelf && now.gold?.pair.tgt.join(" ") === words.join(" ")
+    const links = isAligned && now.gold?.pair.tgt.join(" ") === words.join(" ")
       ? now.gold.pair.links : [];
     const id = `${this.layer}.${this.head}`;
     const byHand = this.change.weights[id] ?? {};
@@ -533,12 +556,16 @@ class Laboratory {
     const caption = `${this.isSmall ? "Attention" : `${layerName(this.layer)}, ${shown}`
     }: each row shares out 1`;
     const table = weightsTable(weights, rows, columns, {
-      writing: { rows: isEncoder ? src : tgt, columns: isEncoder || !isSelf ? src : tgt },
+      writing: {
+        rows: isEncoder ? src : tgt,
+        columns: (s) => (isEncoder || !isSelf || s < past ? src : tgt),
+      },
       gold: new Set(links.map(([s, t]) => `${s} ${t}`)),
       shown: isEncoder ? undefined : this.position,
-      pick: this.head < 0 || this.isSmall ? null : (t, s) => this.setByHand(id, t, s, columns.length),
+      pick: this.head < 0 || this.isSmall ? null : (t, s) =>
+        this.setByHand(id, past + t, s, columns.length),
       noFuture: isSelf && !isEncoder && this.change.causal,
-      byHand, caption,
+      past, byHand, caption,
     });
     if (this.isSmall) return table;
     const note = this.head < 0
@@ -601,7 +628,8 @@ class Laboratory {
       : [[alone, "the tokens, without positions"]];
     return make("details", { class: "more", open: this.vectorsOpen, ontoggle: ({ target }) => {
       this.vectorsOpen = target.open;
-    } }, make("summary", { "data-key": "vectors" }, "The vectors that the encoder reads"),
+    } }, make("summary", { "data-key": "vectors" }, this.model.kind === "language"
+      ? "The vectors of the source" : "The vectors that the encoder reads"),
     ...parts.map(([vectors, label]) => strips(vectors, tokens, lang, label)));
   }
 }
@@ -613,6 +641,12 @@ function withLanguages(model, languages = model.languages) {
   const [src, tgt] = languages ?? toy;
   const writing = { src: { lang: src, gloss: {} }, tgt: { lang: tgt, gloss: model.gloss } };
   return Object.assign(model, { languages: languages ?? toy, writing });
+}
+
+// The names of the attentions whose keys include the source and whose queries are of the target.
+function alignedLayers(model) {
+  const names = model.attentions.map(({ name }) => name);
+  return model.kind === "language" ? names : names.filter((name) => !name.includes("self"));
 }
 
 // Normalise a text for a vocabulary of words, which may have no capitals and no full stop.

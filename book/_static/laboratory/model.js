@@ -71,7 +71,8 @@ function linearShapes(name, from, to, bias = true) {
   return { [`${name}.weight`]: [to, from], ...(bias && { [`${name}.bias`]: [1, to] }) };
 }
 
-function transformerShapes(c) {
+// A language model is the second stack alone, without cross-attention.
+function transformerShapes(c, kind) {
   const width = c.d_model;
   const norm = (name) => ({
     [`${name}.weight`]: [1, width], ...(c.norm === "layer" && { [`${name}.bias`]: [1, width] }),
@@ -82,7 +83,10 @@ function transformerShapes(c) {
   });
   const shapes = embedding("tgt_embedding", c.tgt_vocab);
   if (!c.share_embeddings) Object.assign(shapes, embedding("src_embedding", c.src_vocab));
-  for (const [side, parts] of [["encoder", ["self"]], ["decoder", ["self", "cross"]]]) {
+  const stacks = kind === "language"
+    ? [["decoder", ["self"], [1, 3]]]
+    : [["encoder", ["self"], [1, 2]], ["decoder", ["self", "cross"], [1, 2, 3]]];
+  for (const [side, parts, residuals] of stacks) {
     if (c.norm_position === "pre") Object.assign(shapes, norm(`${side}_norm`));
     for (let layer = 0; layer < c.num_layers; layer++) {
       const name = `${side}.${layer}`;
@@ -97,9 +101,7 @@ function transformerShapes(c) {
         shapes,
         linearShapes(`${name}.feed_forward.inner`, width, c.d_ff),
         linearShapes(`${name}.feed_forward.outer`, c.d_ff, width),
-        norm(`${name}.residual_1.norm`),
-        norm(`${name}.residual_2.norm`),
-        parts.length > 1 && norm(`${name}.residual_3.norm`),
+        ...residuals.map((number) => norm(`${name}.residual_${number}.norm`)),
       );
     }
   }
@@ -176,15 +178,17 @@ const SIZES = Object.fromEntries(
 );
 const COMMON = { ...SIZES, dropout: Number.isFinite };
 const RECURRENT = { ...COMMON, hidden_dim: isSize, cell: oneOf("rnn", "gru", "lstm") };
+const TRANSFORMER = {
+  ...COMMON,
+  num_layers: isSize, num_heads: isSize, num_kv_heads: isSize, d_k: isSize, d_v: isSize,
+  d_ff: isSize, max_length: isSize,
+  norm: oneOf("layer", "rms"), norm_position: oneOf("post", "pre"),
+  activation: oneOf("relu", "swish"), positions: oneOf("sinusoidal", "learned"),
+  share_embeddings: isSwitch, tie_output: isSwitch,
+};
 const SETTINGS = {
-  transformer: {
-    ...COMMON,
-    num_layers: isSize, num_heads: isSize, num_kv_heads: isSize, d_k: isSize, d_v: isSize,
-    d_ff: isSize, max_length: isSize,
-    norm: oneOf("layer", "rms"), norm_position: oneOf("post", "pre"),
-    activation: oneOf("relu", "swish"), positions: oneOf("sinusoidal", "learned"),
-    share_embeddings: isSwitch, tie_output: isSwitch,
-  },
+  transformer: TRANSFORMER,
+  language: { ...TRANSFORMER, prefix_mask: isSwitch },
   seq2seq: RECURRENT,
   bahdanau: RECURRENT,
   luong: { ...RECURRENT, score: oneOf("dot", "general", "concat") },
@@ -205,10 +209,13 @@ function makeModel(kind, config, weights) {
     const value = config?.[name];
     requireThat(fits(value), `model.json is damaged: its ${name} is ${JSON.stringify(value)}.`);
   }
-  const shapes = kind === "transformer" ? transformerShapes(config) : recurrentShapes(config, kind);
-  requireShapes(weights, shapes);
-  if (kind === "transformer") return new Transformer(config, weights);
-  return new { seq2seq: Seq2Seq, bahdanau: Bahdanau, luong: Luong }[kind](config, weights);
+  const shapes = "hidden_dim" in SETTINGS[kind] ? recurrentShapes : transformerShapes;
+  requireShapes(weights, shapes(config, kind));
+  const classes = {
+    transformer: Transformer, language: LanguageModel,
+    seq2seq: Seq2Seq, bahdanau: Bahdanau, luong: Luong,
+  };
+  return new classes[kind](config, weights);
 }
 
 const LARGEST = 10_000_000; // with more parameters, a reader would wait too long for every word

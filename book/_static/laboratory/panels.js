@@ -59,11 +59,11 @@ function bars(entries, writing, caption, pick) {
 
 // Attention weights as a table: a row for every token that attends. Gold links are outlined.
 // `pick(row, column)` is called when a cell is chosen (with `noFuture`, one that is not masked),
-// `shown` is the selected row.
+// `shown` is the selected row. The first `past` columns are of tokens that were read before the rows.
 function weightsTable(weights, rows, columns, options) {
-  const { writing, gold = new Set(), pick, noFuture, shown, byHand = {}, caption } = options;
+  const { writing, gold = new Set(), pick, noFuture, past = 0, shown, byHand, caption } = options;
   const head = make("tr", {}, make("td"),
-    ...columns.map((token) => make("th", { scope: "col" }, word(token, writing.columns))));
+    ...columns.map((token, s) => make("th", { scope: "col" }, word(token, writing.columns(s)))));
   const body = rows.map((token, t) => {
     const cells = columns.map((column, s) => {
       const weight = weights.data[t * weights.columns + s];
@@ -71,13 +71,13 @@ function weightsTable(weights, rows, columns, options) {
       const title = `${printed(token)} → ${printed(column)}: ${weight.toFixed(2)}${
         isGold ? " (gold)" : ""}`;
       const number = weight.toFixed(2).replace(/^0/, "");
-      const inside = pick && !(noFuture && s > t)
+      const inside = pick && !(noFuture && s > past + t)
         ? make("button", { type: "button", "aria-label": title, "data-key": `cell ${t} ${s}`,
-          "aria-pressed": String(byHand[t]?.[s] === 1), onclick: () => pick(t, s) }, number)
+          "aria-pressed": String(byHand[past + t]?.[s] === 1), onclick: () => pick(t, s) }, number)
         : number;
       return make("td", { style: `--w: ${weight}`, title, class: isGold ? "gold" : null }, inside);
     });
-    const mark = byHand[t] ? " ✎" : "";
+    const mark = byHand[past + t] ? " ✎" : "";
     return make("tr", { class: t === shown ? "shown" : null },
       make("th", { scope: "row" }, word(token, writing.rows), mark), ...cells);
   });

@@ -23,7 +23,8 @@ function nextLogProbs(model, source, tokens, change) {
 // The maximum length of a translation, <eos> counted.
 function longestTranslation(model, source) {
   const longest = source.ids.length + model.search.extra_length;
-  return Math.min(longest, model.maxLength ?? Infinity);
+  const room = (model.maxLength ?? Infinity) - (source.length ?? 0); // one text holds both
+  return Math.min(longest, room);
 }
 
 // The ids of the `count` largest entries, the largest first.
@@ -39,14 +40,22 @@ function largest(entries, count) {
   return best;
 }
 
-// The most probable token at every step. A step is {tokens, logProb, token, ended, done}.
-function* greedy(model, source, change = noChange()) {
+// The token at which the probabilities, the largest first, add up to more than a number in [0, 1).
+function draw(next, number) {
+  const ids = [...next.keys()].sort((a, b) => next[b] - next[a]);
+  let left = number;
+  return ids.find((id) => (left -= Math.exp(next[id])) < 0) ?? ids[0];
+}
+
+// The most probable token at every step, or another that `pick` takes, given log-probabilities and
+// the number of the step. A step is {tokens, logProb, token, ended, done}.
+function* greedy(model, source, change = noChange(), pick = (next) => largest(next, 1)[0]) {
   const longest = longestTranslation(model, source);
   const tokens = [];
   let logProb = 0;
   for (let length = 1; ; length++) {
     const next = nextLogProbs(model, source, tokens, change);
-    const [token] = largest(next, 1);
+    const token = pick(next, length - 1);
     logProb += next[token];
     const ended = token === EOS;
     if (!ended) tokens.push(token);

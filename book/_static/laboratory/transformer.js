@@ -22,8 +22,7 @@ function columns(x, start, width) {
 }
 
 function dot(x, y) {
-  let even = 0;
-  let odd = 0; // a sum of its own: neither addition waits for the other
+  let [even, odd] = [0, 0]; // two sums: neither addition waits for the other
   for (let i = 1; i < x.length; i += 2) {
     even += x[i - 1] * y[i - 1];
     odd += x[i] * y[i];
@@ -67,13 +66,13 @@ function softmax(scores) {
 }
 
 // A head's weights: softmax(Q Kᵀ / scale), or the row set in `rows`; causal hides later keys.
-function attentionWeights(query, key, { scale = 1, causal = false, rows = {} }) {
+function attentionWeights(query, key, { scale = 1, causal = false, first = 0, rows = {} }) {
   const weights = timesTransposed(query, key);
   for (let i = 0; i < weights.rows; i++) {
     const scores = row(weights, i);
-    scores.forEach((score, j) => { scores[j] = causal && j > i ? -Infinity : score / scale; });
+    scores.forEach((score, j) => { scores[j] = causal && j > first + i ? -Infinity : score / scale; });
     softmax(scores);
-    if (rows[i]) scores.fill(0).set(rows[i].slice(0, scores.length));
+    if (rows[first + i]) scores.fill(0).set(rows[first + i].slice(0, scores.length));
   }
   return weights;
 }
@@ -117,11 +116,12 @@ class Transformer {
 
   // Every head compares queries with keys in its own subspace, and averages values; W^O merges
   // them. With fewer heads of keys and values, consecutive heads share one (num_kv_heads).
-  multiHeadAttention(name, x, memory, causal, change, attention) {
+  multiHeadAttention(name, x, memory, causal, { change, attention, cache }) {
     const { num_heads: heads, num_kv_heads: pairs } = this.config;
     const query = this.linear(x, `${name}.query`);
-    const key = this.linear(memory, `${name}.key`);
-    const value = this.linear(memory, `${name}.value`);
+    const [key, value] = [`${name}.key`, `${name}.value`].map((side) =>
+      (cache[side] = below(cache[side], this.linear(memory, side))));
+    const first = key.rows - memory.rows; // the position of the first query, if others were kept
     const [d_k, d_v] = [key.columns / pairs, value.columns / pairs];
     const gathered = matrix(x.rows, heads * d_v);
     attention[name] = [];
@@ -129,7 +129,7 @@ class Transformer {
       const pair = Math.floor((head * pairs) / heads);
       const [q, k] = [columns(query, head * d_k, d_k), columns(key, pair * d_k, d_k)];
       const [scale, rows] = [change.scale ? Math.sqrt(d_k) : 1, change.weights[`${name}.${head}`]];
-      const weights = attentionWeights(q, k, { scale, causal, rows });
+      const weights = attentionWeights(q, k, { scale, causal, first, rows });
       attention[name].push(weights);
       if (change.headsOff.has(`${name}.${head}`)) continue;
       const sums = times(weights, columns(value, pair * d_v, d_v));
@@ -152,49 +152,49 @@ class Transformer {
     return this.norm(add(x, sublayer(x)), `${name}.norm`);
   }
 
-  // The vectors of tokens times √d_model, plus those of their positions.
-  embed(side, ids, change) {
-    const told = `The sentence has ${ids.length} tokens, the model takes ${this.maxLength}.`;
-    if (ids.length > this.maxLength) throw new Error(told);
+  // The vectors of tokens times √d_model, plus those of their positions, which begin at `first`.
+  embed(side, ids, change, first = 0) {
+    const told = `The sentence has ${first + ids.length} tokens, the model takes ${this.maxLength}.`;
+    if (first + ids.length > this.maxLength) throw new Error(told);
     const name = this.config.share_embeddings ? "tgt_embedding" : `${side}_embedding`;
     const table = this.weights[`${name}.tokens.weight`];
     const x = matrix(ids.length, table.columns);
     ids.forEach((id, i) => row(x, i).set(row(table, id).map((e) => e * Math.sqrt(x.columns))));
     if (!change.positions) return x;
-    return add(x, this.weights[`${name}.positions.table`] ?? sinusoids(x.rows, x.columns));
+    const { data } = this.weights[`${name}.positions.table`] ?? sinusoids(first + x.rows, x.columns);
+    return add(x, { data: data.subarray(first * x.columns) });
+  }
+
+  // The layers of a stack. `run` has the change, and collects attention weights, keys and values.
+  stack(side, x, causal, run, memory = null) {
+    for (let layer = 0; layer < this.config.num_layers; layer++) {
+      const name = `${side}.${layer}`;
+      x = this.residual(`${name}.residual_1`, x, (y) =>
+        this.multiHeadAttention(`${name}.self_attention`, y, y, causal, run));
+      if (memory) x = this.residual(`${name}.residual_2`, x, (y) =>
+        this.multiHeadAttention(`${name}.cross_attention`, y, memory, false, run));
+      const last = side === "encoder" ? 2 : 3;
+      x = this.residual(`${name}.residual_${last}`, x, (y) => this.feedForward(name, y));
+    }
+    return this.config.norm_position === "pre" ? this.norm(x, `${side}_norm`) : x;
   }
 
   // The encoder reads a sentence (with <eos> at its end) into the memory, one row per token.
   read(ids, change = noChange()) {
-    const [attention, embeddings] = [{}, this.embed("src", ids, change)];
-    let x = embeddings;
-    for (let layer = 0; layer < this.config.num_layers; layer++) {
-      const name = `encoder.${layer}`;
-      x = this.residual(`${name}.residual_1`, x, (y) =>
-        this.multiHeadAttention(`${name}.self_attention`, y, y, false, change, attention));
-      x = this.residual(`${name}.residual_2`, x, (y) => this.feedForward(name, y));
-    }
-    if (this.config.norm_position === "pre") x = this.norm(x, "encoder_norm");
-    return { ids, memory: x, embeddings, attention };
+    const [run, embeddings] = [{ change, attention: {}, cache: {} }, this.embed("src", ids, change)];
+    const memory = this.stack("encoder", embeddings, false, run);
+    return { ids, memory, embeddings, attention: run.attention };
   }
 
   // The decoder computes the logits of the next token at every target position (the first has <bos>)
-  // from `from` on. There is no KV cache: every call reads the whole prefix again.
-  rate({ memory }, ids, change = noChange(), from = 0) {
-    const [attention, embeddings] = [{}, this.embed("tgt", ids, change)];
-    let x = embeddings;
-    for (let layer = 0; layer < this.config.num_layers; layer++) {
-      const name = `decoder.${layer}`;
-      x = this.residual(`${name}.residual_1`, x, (y) =>
-        this.multiHeadAttention(`${name}.self_attention`, y, y, change.causal, change, attention));
-      x = this.residual(`${name}.residual_2`, x, (y) =>
-        this.multiHeadAttention(`${name}.cross_attention`, y, memory, false, change, attention));
-      x = this.residual(`${name}.residual_3`, x, (y) => this.feedForward(name, y));
-    }
-    if (this.config.norm_position === "pre") x = this.norm(x, "decoder_norm");
+  // from `from` on. The target is not kept in a KV cache: every call reads the whole prefix again.
+  rate({ memory, cache, length }, ids, change = noChange(), from = 0) {
+    const run = { change, attention: {}, cache: { ...cache } };
+    const embeddings = this.embed("tgt", ids, change, length);
+    const x = this.stack("decoder", embeddings, change.causal, run, memory);
     const name = this.config.tie_output ? "tgt_embedding.tokens" : "output";
     const asked = { ...x, rows: x.rows - from, data: x.data.subarray(from * x.columns) };
     const logits = this.linear(asked, "output", this.weights[`${name}.weight`]);
-    return { logits, embeddings, attention };
+    return { logits, embeddings, attention: run.attention, cache: run.cache };
   }
 }

@@ -172,4 +172,16 @@ POSITIONAL_ENCODING = (
         ),
         lambda: ["1", True],
     ),
+    Check(
+        "NoPositionalEncoding",
+        "what NoPositionalEncoding(9, 8) makes of (2, 4, 8)",
+        lambda m: m.NoPositionalEncoding(9, 8)(X),
+        lambda: X,
+    ),
+    Check(
+        "NoPositionalEncoding",
+        "the error of NoPositionalEncoding(9, 8) for position 9",
+        lambda m: refusal(lambda: m.NoPositionalEncoding(9, 8)(X, AT + 1)),
+        lambda: "InputError",
+    ),
 )

@@ -127,12 +127,12 @@ def _without_source(m: Any, position: str, layer: Any = None) -> Tensor:
 
 
 @torch.no_grad()
-def _without_source_by_torch(position: str) -> Tensor:
-    """Apply a causal encoder layer, with the weights of those names."""
-    theirs = put_in(layer_of_torch(nn.TransformerEncoderLayer, position), "")
+def without_source_by_torch(name: str, position: str, x: Tensor, mask: Tensor) -> Tensor:
+    """Apply PyTorch's encoder layer, with the weights of our decoder layer of that name."""
+    theirs = put_in(layer_of_torch(nn.TransformerEncoderLayer, position), name)
     for kind in ("weight", "bias"):
-        getattr(theirs.norm2, kind).copy_(drawn(f"residual_3.norm.{kind}", 8))
-    found: Tensor = theirs(X, src_mask=~causal_mask(4)[0, 0])
+        getattr(theirs.norm2, kind).copy_(drawn(f"{name}residual_3.norm.{kind}", 8))
+    found: Tensor = theirs(x, src_mask=~mask)
     return found
 
 
@@ -225,7 +225,7 @@ LAYERS = (
             "DecoderLayer",
             f"a {position}-norm DecoderLayer without cross-attention, compared with torch.nn",
             lambda m, p=position: _without_source(m, p),  # type: ignore[misc]
-            lambda p=position: _without_source_by_torch(p),  # type: ignore[misc]
+            lambda p=position: without_source_by_torch("", p, X, causal_mask(4)[0, 0]),  # type: ignore[misc]
         )
         for position in POSITIONS
     ),

@@ -36,7 +36,8 @@ def _embedded(name: str, ids: Tensor) -> Tensor:
     return embedded(f"{name}.tokens", ids, 8) * 8**0.5 + sinusoids(12, 8)[: ids.size(1)]
 
 
-def _deviation(embedding: Any) -> str:
+def deviation(embedding: Any) -> str:
+    """Measure the deviation of an embedding's numbers, roughly."""
     return f"{embedding.tokens.weight.std().item():.1g}"
 
 
@@ -96,11 +97,13 @@ OTHERS = {"activation": "swish", "norm": "rms", "norm_position": "pre", "positio
 """Settings that no other Transformer has all of; ours is compared module by module."""
 
 
-def _differ(first: Any, second: Any) -> bool:
+def differ(first: Any, second: Any) -> bool:
+    """Tell whether two layers have different weights."""
     return not torch.equal(first.feed_forward.inner.weight, second.feed_forward.inner.weight)
 
 
-def _dropouts(model: nn.Module) -> list[float]:
+def dropouts(model: nn.Module) -> list[float]:
+    """List the rates of dropout in a model."""
     return sorted({part.p for part in model.modules() if isinstance(part, nn.Dropout)})
 
 
@@ -129,7 +132,7 @@ TRANSFORMER = (
     Check(
         "Embedding",
         "the deviation of fresh embeddings of width 64: about 1/√64",
-        lambda m: _deviation(m.Embedding(999, m.TransformerConfig(999, 9, 64))),
+        lambda m: deviation(m.Embedding(999, m.TransformerConfig(999, 9, 64))),
         lambda: "0.1",
     ),
     Check(
@@ -165,14 +168,14 @@ TRANSFORMER = (
     Check(
         "Transformer",
         "the dropouts with dropout=0.5, and max_length",
-        lambda m: [_dropouts(made(m, dropout=0.5)), made(m).max_length],
+        lambda m: [dropouts(made(m, dropout=0.5)), made(m).max_length],
         lambda: [[0.5], 12],
     ),
     *of_model("Transformer", made),
     Check(
         "Transformer",
         "the deviation of the embeddings of a fresh Transformer of width 64: about 1/√64",
-        lambda m: _deviation(m.Transformer(m.TransformerConfig(999, 9, 64, 1)).src_embedding),
+        lambda m: deviation(m.Transformer(m.TransformerConfig(999, 9, 64, 1)).src_embedding),
         lambda: "0.1",
     ),
     Check(
@@ -187,7 +190,7 @@ TRANSFORMER = (
     Check(
         "Transformer",
         "whether two layers of a fresh stack start from different weights",
-        lambda m: _differ(*m.Transformer(m.TransformerConfig(11, 11, **SIZES)).encoder),
+        lambda m: differ(*m.Transformer(m.TransformerConfig(11, 11, **SIZES)).encoder),
         lambda: True,
     ),
     *(HUGGING_FACE if find_spec("transformers") else ()),
