@@ -56,8 +56,8 @@ def _block(ax: Any, title: str, *sublayers: list[tuple[str, str]]) -> None:
 
 
 CHANGES: Mapping[str, tuple[str, str, int]] = {
-    "2017": ("2017", "o-", 0),
-    "QK-norm": ("2017 and QK-norm", "s--", 1),
+    "2017": ("2017, pre-norm", "o-", 0),
+    "QK-norm": ("2017 with QK-norm", "s--", 1),
     "today": ("today", "v-.", 4),
 }
 """Of the models of the record of learning rates: their name, mark and colour."""
@@ -82,6 +82,18 @@ def learning_rates() -> None:
     ax.minorticks_off()
     fig.legend(loc="outside upper center", ncols=3, frameon=False)
     plt.show()
+
+
+def usable_rates() -> Any:
+    """Show at how many of the rates each model is within a tenth of its best perplexity."""
+    import pandas as pd
+
+    record = pd.read_csv("records/block_rates.csv")
+    best = record.groupby(["model", "seed"]).val_perplexity.transform("min")
+    usable = (record.val_perplexity <= 1.1 * best).groupby([record.model, record.seed]).sum()
+    means = [[float(usable[model].mean())] for model in CHANGES]
+    names = [name for name, _, _ in CHANGES.values()]
+    return table(means, names, ["usable rates of six, mean of five seeds"], decimals=1)
 
 
 def costs() -> Any:

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.language_model import LanguageModelConfig
 from annotated_transformer.gated_feed_forward import GatedFeedForward
+from annotated_transformer.language_model import LanguageModelConfig
 from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.rotary import rotary_frequencies, rotate
