@@ -93,7 +93,7 @@ def usable_rates() -> Any:
     usable = (record.val_perplexity <= 1.1 * best).groupby([record.model, record.seed]).sum()
     means = [[float(usable[model].mean())] for model in CHANGES]
     names = [name for name, _, _ in CHANGES.values()]
-    return table(means, names, ["usable rates of six, mean of five seeds"], decimals=1)
+    return table(means, names, ["usable rates of five, mean of three seeds"], decimals=1)
 
 
 def costs() -> Any:
