@@ -40,7 +40,9 @@ def rotate(
 
     Source: Su et al. 2021, equation 34.
     """
-    angles = positions[..., None].double() * frequencies
+    # At least in 32 bits, whatever x has: in bfloat16, positions above 256 are not even distinct.
+    wide = torch.promote_types(x.dtype, torch.float32)
+    angles = positions[..., None] * frequencies.to(x.device, wide)
     cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     first, second = x[..., 0::2], x[..., 1::2]
     turned = first * cosine - second * sine, first * sine + second * cosine
@@ -61,10 +63,10 @@ def pairs_from_halves(
 class RotaryAttention(MultiHeadAttention):
     """Multi-head attention that turns queries and keys by their positions; values stay.
 
+    ``frequencies`` are no buffer, so that no conversion of the model to 16 bits rounds them.
+
     Source: Su et al. 2021, section 3.2.2.
     """
-
-    frequencies: Tensor
 
     def __init__(self, *sizes: Any, base: float = 10000.0) -> None:
         """Make a layer of the same sizes as :class:`MultiHeadAttention`; d_k must be even.
@@ -73,8 +75,7 @@ class RotaryAttention(MultiHeadAttention):
             InputError: as for :class:`MultiHeadAttention`, or if d_k is odd.
         """
         super().__init__(*sizes)
-        frequencies = rotary_frequencies(self.d_k, base)
-        self.register_buffer("frequencies", frequencies, persistent=False)
+        self.frequencies = rotary_frequencies(self.d_k, base)
 
     def with_positions(
         self, heads: Float[Tensor, "batch heads time d_k"], positions: Int[Tensor, "#batch time"]
@@ -95,7 +96,12 @@ def ntk_aware(d_k: int, base: float, factor: float) -> Float[Tensor, " pair"]:
     """Raise the base, so that the slowest pair is divided by the factor and the fastest stays.
 
     Source: Peng et al. 2024 (YaRN), section 3.1.
+
+    Raises:
+        InputError: if d_k is 2: a single pair is both the slowest and the fastest.
     """
+    if d_k == 2:
+        raise InputError("d_k is 2, it must be at least 4: the fastest pair is not slowed down.")
     return rotary_frequencies(d_k, base * factor ** (d_k / (d_k - 2)))
 
 
@@ -108,10 +114,9 @@ def yarn(
 ) -> Float[Tensor, " pair"]:
     """Keep pairs that turn often within the trained length, divide those that turn less than once.
 
-    From the first pair with at most 32 turns to the last with at least one, the share of the
+    From the last pair with at least 32 turns to the first with at most one, the share of the
     division grows linearly in the number of the pair, as in the code that the authors published (in
-    the paper it grows linearly in the turns). YaRN also multiplies queries and keys
-    by 0.1 ln(factor) + 1.
+    the paper it grows linearly in the turns). See :func:`yarn_amplitude` for its second part.
 
     Source: Peng et al. 2024, sections 3.2 and 3.3.
     """
@@ -124,3 +129,11 @@ def yarn(
     pairs = torch.arange(len(frequencies), device=frequencies.device)
     share = ((pairs - first) / max(last - first, 0.001)).clamp(0, 1)
     return frequencies * (1 - share) + interpolated(frequencies, factor) * share
+
+
+def yarn_amplitude(factor: float) -> float:
+    """Compute 0.1 ln(factor) + 1, by which YaRN multiplies queries and keys after their turn.
+
+    Source: Peng et al. 2024, section 3.4.
+    """
+    return 0.1 * math.log(factor) + 1

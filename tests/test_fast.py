@@ -290,6 +290,7 @@ CHANGES = [
     {},
     {"share_embeddings": True, "norm_position": "pre", "norm": "rms"},
     {"positions": "learned", "tie_output": False, "num_kv_heads": 1, "activation": "swish"},
+    {"positions": "rotary", "gated": True, "bias": False, "norm": "rms", "qk_norm": True},
 ]
 
 

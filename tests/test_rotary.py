@@ -18,6 +18,7 @@ from annotated_transformer.rotary import (
     rotary_frequencies,
     rotate,
     yarn,
+    yarn_amplitude,
 )
 from oracles import BOTH_DTYPES, assert_close, randomise
 from small_models import VOCAB, small_model
@@ -81,26 +82,27 @@ def test_it_is_the_attention_of_llama_with_its_rows_in_another_order(dtype, base
     assert_close(ours(x, x, x, mask), expected, 1e-5)
 
 
+@pytest.mark.parametrize("base", [10000.0, 500.0])
 @pytest.mark.parametrize("factor", [2.0, 8.0])
 @pytest.mark.parametrize(("d_k", "length"), [(16, 64), (64, 64), (128, 4096), (64, 2048)])
-def test_scaled_frequencies_are_those_of_hugging_face(d_k, length, factor):
+def test_scaled_frequencies_are_those_of_hugging_face(d_k, length, factor, base):
     def theirs(kind, seq_len=None, **given):
         config = LlamaConfig(
             hidden_size=d_k, num_attention_heads=1, max_position_embeddings=length,
             rope_parameters={
-                "rope_type": kind, "rope_theta": 10000.0, "factor": factor, **given
+                "rope_type": kind, "rope_theta": base, "factor": factor, **given
             },
         )  # fmt: skip
         return ROPE_INIT_FUNCTIONS[kind](config, "cpu", seq_len=seq_len)
 
-    ours, near = rotary_frequencies(d_k), {"rtol": 1e-5, "atol": 0}
+    ours, near = rotary_frequencies(d_k, base), {"rtol": 1e-5, "atol": 0}
     torch.testing.assert_close(interpolated(ours, factor).float(), theirs("linear")[0], **near)
     # "Dynamic" NTK grows with the text: at this length its base is that of the fixed factor.
     long, _ = theirs("dynamic", seq_len=int(length * (2 - 1 / factor)))
-    torch.testing.assert_close(ntk_aware(d_k, 10000.0, factor).float(), long, **near)
+    torch.testing.assert_close(ntk_aware(d_k, base, factor).float(), long, **near)
     scaled, amplitude = theirs("yarn", original_max_position_embeddings=length)
-    torch.testing.assert_close(yarn(ours, 10000.0, factor, length).float(), scaled, **near)
-    assert amplitude == pytest.approx(0.1 * math.log(factor) + 1)
+    torch.testing.assert_close(yarn(ours, base, factor, length).float(), scaled, **near)
+    assert yarn_amplitude(factor) == pytest.approx(amplitude)
 
 
 def test_ntk_divides_the_slowest_pair_by_the_factor_and_keeps_the_fastest():
@@ -135,3 +137,18 @@ def test_turning_tells_the_order_of_the_words():
         model = randomise(small_model("transformer", positions=positions, d_model=16, num_heads=4))
         difference = (model(src, tgt) - model(src.flip(1), tgt)).abs().max()
         assert (difference > 1e-6) == tells
+
+
+def test_a_single_pair_cannot_be_the_slowest_and_the_fastest():
+    with pytest.raises(InputError, match="d_k is 2, it must be at least 4"):
+        ntk_aware(2, 10000.0, 4.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_model_in_16_bits_still_tells_late_positions_apart(dtype):
+    attention = RotaryAttention(16, 1).to(dtype)
+    x, late = torch.randn(1, 1, 2, 16), torch.tensor([[900, 901]])
+    exact = rotate(x, late[:, None], rotary_frequencies(16))
+    turned = attention.with_positions(x.to(dtype), late)
+    assert turned.dtype == dtype
+    assert_close(turned.float(), exact, 0.05)

@@ -109,7 +109,8 @@ def output_loss(
             f"target has the shape {[*target.shape]}, it must be {[*hidden.shape[:2]]}."
         )
     require_ids("target", target, output.out_features)
+    bias = output.weight.new_zeros(output.out_features) if output.bias is None else output.bias
     loss: Tensor = OutputLoss.apply(  # type: ignore[no-untyped-call]
-        hidden.flatten(0, 1), output.weight, output.bias, target.flatten(), smoothing
+        hidden.flatten(0, 1), output.weight, bias, target.flatten(), smoothing
     )
     return loss

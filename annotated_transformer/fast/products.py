@@ -52,35 +52,38 @@ class Product(torch.autograd.Function):
     """x Wᵀ + b in a number format of its own; the gradient of W is in that of W."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype
+    ) -> Tensor:
         """Compute the product, in that format."""
-        ctx.formats = x.dtype, weight.dtype
+        ctx.formats = x.dtype, weight.dtype, None if bias is None else bias.dtype
         x, weight = x.to(dtype), weight.to(dtype)
         ctx.save_for_backward(x, weight)
-        return linear(x, weight, bias.to(dtype))
+        return linear(x, weight, None if bias is None else bias.to(dtype))
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         """Compute the gradients of x, W and b."""
         x, weight = ctx.saved_tensors
-        of_x, of_weight = ctx.formats
+        of_x, of_weight, of_bias = ctx.formats
         rows = gradient.flatten(0, -2)
         into_weight = transposed_product(rows, x.flatten(0, -2))
-        into_bias = rows.sum(0)
+        into_bias = None if of_bias is None else rows.sum(0).to(of_bias)
         into_x = linear(rows, weight.t()).view_as(x)  # as rows: PyTorch folds no batch here
-        return into_x.to(of_x), into_weight.to(of_weight), into_bias.to(of_weight), None
+        return into_x.to(of_x), into_weight.to(of_weight), into_bias, None
 
 
 class RoundedLinear(nn.Module):
     """A linear layer for translating: its weights are rounded once, and have no gradients."""
 
     weight: Tensor
-    bias: Tensor
+    bias: Tensor | None
 
     def __init__(self, layer: nn.Linear, dtype: torch.dtype) -> None:
         super().__init__()
-        for name, parameter in layer.named_parameters():
-            self.register_buffer(name, parameter.detach().to(dtype), persistent=False)
+        bias = None if layer.bias is None else layer.bias.detach().to(dtype)
+        self.register_buffer("weight", layer.weight.detach().to(dtype), persistent=False)
+        self.register_buffer("bias", bias, persistent=False)
 
     def forward(self, x: Float[Tensor, "*batch inner"]) -> Float[Tensor, "*batch outer"]:
         """Compute x Wᵀ + b."""

@@ -7,7 +7,8 @@ next word of English sentences of the toy corpus, one after the other, with two 
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from copy import deepcopy
+from functools import cache, partial
 from random import Random
 from typing import Any
 
@@ -27,13 +28,14 @@ from annotated_transformer.rotary import (
     rotary_frequencies,
     rotate,
     yarn,
+    yarn_amplitude,
 )
 from annotated_transformer.soft_lookup import masked_softmax
 from annotated_transformer.tokens import EOS, PAD
 from annotated_transformer.training import Trainer, linear_schedule
 from records.tables import Row, Tables
 from records.toy_training import task
-from records.trials import SEEDS, best_rate, tune
+from records.trials import TRIAL, best_rate, tune
 from transformer_workbook.notebook import drawn_in_float64
 
 BASE = 10000.0
@@ -169,7 +171,7 @@ def make_length_heads(tables: Tables) -> None:
     What would refute "the slow pairs fail, because they come to angles that training never showed":
     that they fail as well when they are slowed down for the longer text and all else stays (the
     columns of `slow`), or that a head trained without slow pairs reaches further. Run: slowed
-    down, they answer nearly as before; without them, a head fails earlier.
+    down, heads of every width are right far more often; without them, a head fails earlier.
     """
     rows = tune(tables, "length_heads", train_head, HEADS, RATES, "val_loss")
     chosen = {
@@ -182,7 +184,9 @@ def make_length_heads(tables: Tables) -> None:
 # --- a language model that reads on ---------------------------------------------------------------
 
 WINDOW, WINDOWS, TEXT_STEPS, LONG, FURTHER_STEPS = 64, 32, 1000, 512, 100
+STRIDE, ORDERS, SCORED = 128, 2, 32
 TEXT_RATES = (1e-3, 2e-3, 4e-3)
+FURTHER_RATES = (1e-3, 2e-3, 4e-3)
 READERS: dict[str, dict[str, Any]] = {
     "sinusoids": {},
     "no positions": {"positions": "none"},
@@ -191,6 +195,8 @@ READERS: dict[str, dict[str, Any]] = {
     "rotary, base 500": {"positions": "rotary", "rotary_base": 500.0},
     "rotary, base 1000000": {"positions": "rotary", "rotary_base": 1e6},
 }
+METHODS = ("plain", "interpolated", "ntk", "yarn", "yarn_sharp", "slow")
+"""How the frequencies are scaled; `yarn_sharp` also multiplies queries and keys."""
 
 
 class Alibi(ScaledDotProductAttention):
@@ -218,9 +224,9 @@ def text(split: str, seed: int) -> Int[Tensor, " token"]:
 
 
 @cache
-def long_windows() -> Int[Tensor, "batch time"]:
-    """Texts of the test split that are eight times as long as those of training, and one token."""
-    windows = [text("test", seed).unfold(0, LONG + 1, LONG) for seed in range(3)]
+def long_windows(split: str) -> Int[Tensor, "batch time"]:
+    """Texts that are eight times as long as those of training, and one token."""
+    windows = [text(split, seed).unfold(0, LONG + 1, STRIDE) for seed in range(ORDERS)]
     return torch.cat(windows)
 
 
@@ -239,27 +245,31 @@ def build_reader(name: str, seed: int) -> LanguageModel:
 
 
 @torch.no_grad()
-def loss_by_length(model: LanguageModel, length: int) -> float:
-    """The loss of the next token in the second half of texts of that length, in nats."""
-    windows = long_windows()[:, : length + 1]
-    logits = model(windows[:, :-1])[:, length // 2 :]
-    return round(F.cross_entropy(logits.mT, windows[:, length // 2 + 1 :]).item(), 4)
+def loss_at(model: LanguageModel, length: int, split: str = "test") -> float:
+    """The loss of the last tokens of texts, in nats: the same ones for each length."""
+    windows = long_windows(split)[:, -length - 1 :]
+    logits = model(windows[:, :-1])[:, -SCORED:]
+    return round(F.cross_entropy(logits.mT, windows[:, -SCORED:]).item(), 4)
 
 
 @contextmanager
-def scaled(model: LanguageModel, frequencies: Frequencies, amplitude: float) -> Iterator[None]:
-    """Turn with these frequencies, and multiply queries by the square of the amplitude."""
-    layers: Any = [layer.self_attention for layer in model.decoder]
-    before = [layer.frequencies for layer in layers]
-    for layer in layers:
-        layer.frequencies = frequencies
-        for tensor in layer.query.parameters():
-            tensor.data *= amplitude**2
+def scaled(model: LanguageModel, method: str, factor: float) -> Iterator[None]:
+    """Turn with the frequencies of a method for texts that are longer by a factor."""
+    c, layers = model.config, [layer.self_attention for layer in model.decoder]
+    ways = scalings(c.d_model // c.num_heads, c.rotary_base, WINDOW)
+    frequencies = ways[method.removesuffix("_sharp")](factor)
+    amplitude = yarn_amplitude(factor) if method == "yarn_sharp" else 1.0
+    before = [layer.frequencies for layer in layers]  # type: ignore[union-attr]
+
+    def set_to(values: list[Any], times: float) -> None:
+        for layer, value in zip(layers, values, strict=True):
+            layer.frequencies = value
+            for tensor in layer.query.parameters():  # type: ignore[union-attr]
+                tensor.data *= times
+
+    set_to([frequencies] * len(layers), amplitude**2)  # of queries alone: the score is the same
     yield
-    for layer, kept in zip(layers, before, strict=True):
-        layer.frequencies = kept
-        for tensor in layer.query.parameters():
-            tensor.data /= amplitude**2
+    set_to(before, amplitude**-2)
 
 
 def windows_of(tokens: Int[Tensor, " token"], length: int, count: int, random: Random) -> Batch:
@@ -270,44 +280,44 @@ def windows_of(tokens: Int[Tensor, " token"], length: int, count: int, random: R
     return Batch(no_source, windows[:, :-1], windows[:, 1:])
 
 
+def trained(model: LanguageModel, length: int, steps: int, rate: float, seed: int) -> LanguageModel:
+    """Train on texts of that length, 2,048 tokens a step."""
+    tokens, random = text("train", 0), Random(seed)
+    trainer = Trainer(model, smoothed_cross_entropy, linear_schedule(rate, steps, steps // 20))
+    for _ in range(steps):
+        trainer.update([windows_of(tokens, length, WINDOWS * WINDOW // length, random)])
+    return model.eval()
+
+
 def trained_reader(name: str, rate: float, seed: int) -> LanguageModel:
     """Train a language model on texts of 64 tokens."""
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float32)
-    model, tokens, random = build_reader(name, seed), text("train", 0), Random(seed)
-    schedule = linear_schedule(rate, TEXT_STEPS, warmup=TEXT_STEPS // 20)
-    trainer = Trainer(model, smoothed_cross_entropy, schedule)
-    for _ in range(TEXT_STEPS):
-        trainer.update([windows_of(tokens, WINDOW, WINDOWS, random)])
-    return model.eval()
+    return trained(build_reader(name, seed), WINDOW, TEXT_STEPS, rate, seed)
 
 
-def methods_of(model: LanguageModel) -> dict[str, Callable[[float], Frequencies]]:
-    """The scalings of a model with rotary positions."""
-    c = model.config
-    return scalings(c.d_model // c.num_heads, c.rotary_base, WINDOW)
-
-
-def amplitude_of(method: str, factor: float) -> float:
-    """By how much YaRN multiplies queries and keys."""
-    return 0.1 * math.log(factor) + 1 if method == "yarn" else 1.0
+@cache
+def first_reader(rate: float, seed: int) -> LanguageModel:
+    """Train a rotary language model, once in each process; further steps train copies of it."""
+    return trained_reader("rotary", rate, seed)
 
 
 def train_reader(name: str, rate: float, seed: int) -> Row:
     """Train a language model; its loss by length, for rotary positions with each scaling."""
     model = trained_reader(name, rate, seed)
     row: Row = {"model": name, "rate": rate, "seed": seed}
-    row["val_loss"] = loss_by_length(model, WINDOW)
-    for method, scale in methods_of(model).items():
+    row["val_loss"] = loss_at(model, WINDOW, "val")
+    is_rotary = model.config.positions == "rotary"
+    for method in METHODS:
         for factor in FURTHER:
-            column = f"{method}_{factor * WINDOW}"
-            if method == "plain":
-                row[column] = loss_by_length(model, factor * WINDOW)
-            elif model.config.positions == "rotary":
-                with scaled(model, scale(factor), amplitude_of(method, factor)):
-                    row[column] = loss_by_length(model, factor * WINDOW)
+            column, length = f"{method}_{factor * WINDOW}", factor * WINDOW
+            if seed == TRIAL or not (is_rotary or method == "plain"):
+                row[column] = ""  # trials choose a rate, and nothing else
+            elif not is_rotary:
+                row[column] = loss_at(model, length)
             else:
-                row[column] = ""
+                with scaled(model, method, factor):
+                    row[column] = loss_at(model, length)
     return row
 
 
@@ -316,23 +326,19 @@ def make_length_texts(tables: Tables) -> None:
 
     What would refute "dividing all frequencies helps less than dividing those of the slow pairs":
     some further training, as the authors of position interpolation had it (`length_texts_further`).
+    Run: most of the difference is gone after 100 steps on long texts, with any frequencies.
     """
     tune(tables, "length_texts", train_reader, READERS, TEXT_RATES, "val_loss")
 
 
-def train_further(name: str, rate: float, seed: int) -> Row:
+def train_further(first: float, model: str, rate: float, seed: int) -> Row:
     """Train a rotary model on longer texts for a few steps, with the frequencies of one method."""
-    model = trained_reader("rotary", rate, seed)
-    frequencies = methods_of(model)[name](FURTHER[-1])
-    amplitude = amplitude_of(name, FURTHER[-1])
-    row: Row = {"model": name, "rate": rate, "seed": seed}
-    with scaled(model, frequencies, amplitude):
-        row["before"] = loss_by_length(model, LONG)
-        schedule = linear_schedule(rate / 4, FURTHER_STEPS, warmup=FURTHER_STEPS // 10)
-        trainer, random = Trainer(model, smoothed_cross_entropy, schedule), Random(seed)
-        for _ in range(FURTHER_STEPS):
-            trainer.update([windows_of(text("train", 0), LONG, WINDOWS * WINDOW // LONG, random)])
-        row["after"] = loss_by_length(model.eval(), LONG)
+    reader = deepcopy(first_reader(first, seed))
+    row: Row = {"model": model, "rate": rate, "seed": seed}
+    with scaled(reader, model, LONG / WINDOW):
+        row["before"] = loss_at(reader, LONG)
+        trained(reader, LONG, FURTHER_STEPS, rate, seed)
+        row["val_loss"], row["after"] = loss_at(reader, LONG, "val"), loss_at(reader, LONG)
     return row
 
 
@@ -340,13 +346,8 @@ def make_length_texts_further(tables: Tables) -> None:
     """The rotary language models after 100 further steps on texts of 512 tokens, by scaling.
 
     It is the other method for "dividing all frequencies does harm": models that may learn what to
-    do with the new frequencies.
+    do with the new frequencies, each method at its own best rate.
     """
     trials = tune(tables, "length_texts", train_reader, ["rotary"], TEXT_RATES, "val_loss")
-    rate = best_rate(trials, "rotary", "val_loss")
-    runs = [
-        (method, rate, seed)
-        for method in ("plain", "interpolated", "ntk", "yarn", "slow")
-        for seed in SEEDS
-    ]
-    tables.extend("length_texts_further", train_further, runs, ["model", "rate", "seed"])
+    further = partial(train_further, best_rate(trials, "rotary", "val_loss"))
+    tune(tables, "length_texts_further", further, METHODS, FURTHER_RATES, "val_loss")

@@ -57,3 +57,23 @@ def slowed(
     ax.set(xlabel="pair (dashed: to the right, less than one turn)", ylabel="slowed down by")
     ax.legend(frameon=False)
     plt.show()
+
+
+def loss_by_length(models: Mapping[str, tuple[str, str]]) -> None:
+    """Mean loss of the record's fresh seeds against the length, for models and methods."""
+    import matplotlib.pyplot as plt
+    import pandas as pd
+
+    rows = pd.read_csv("records/length_texts.csv").query("seed > 0")
+    lengths = [64, 128, 256, 512]
+    _, ax = plt.subplots(figsize=(5.2, 3.8))
+    for (name, (model, method)), colour, marker in zip(
+        models.items(), COLOURS, "osDv^P", strict=False
+    ):
+        means = [rows[rows.model == model][f"{method}_{length}"].mean() for length in lengths]
+        ax.plot(lengths, means, marker=marker, color=colour, label=name)
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(lengths, map(str, lengths))
+    ax.set(xlabel="number of tokens read (64 in training)", ylabel="loss, nats")
+    ax.legend(frameon=False)
+    plt.show()
