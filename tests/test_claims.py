@@ -215,3 +215,20 @@ def test_on_longer_toy_sentences_both_recurrent_models_are_better_than_the_trans
         mine = fresh("recurrent", column, model=name)
         theirs = fresh("transformers", column, model="sinusoidal")
         assert paired_difference(mine, theirs, comparisons=6).sign == sign
+
+
+@pytest.mark.parametrize("name", ["block", "block_narrow"])
+def test_every_block_is_as_large_as_that_of_2017(name: str) -> None:
+    rows = record(name)
+    [wanted] = rows[rows.model.isin(["2017", "2017, narrow"])].parameters.unique()
+    assert (rows.parameters / wanted - 1).abs().max() < 0.002
+
+
+@pytest.mark.parametrize("ours", ["QK-norm", "today"])
+def test_with_qk_norm_more_learning_rates_are_usable(ours: str) -> None:
+    rows = record("block_rates")
+    best = rows.groupby(["model", "seed"]).val_perplexity.transform("min")
+    usable = (rows.val_perplexity <= 1.1 * best).groupby([rows.model, rows.seed]).sum()
+    usable = usable.astype(float)
+    gain = paired_difference(usable[ours].tolist(), usable["2017"].tolist(), comparisons=2)
+    assert gain.sign == 1

@@ -56,6 +56,7 @@ VALUES: dict[str, list[float]] = {
     "greedy_misses": [0.37, 0.11, 0.63, 0.18],
     "highest_rate": [0.03, 0.3, 0.003, 0.001],
     "keeps_words_apart": [100, 0.1, 1, 2],
+    "largest_score": [8, 64, 1, 3],
     "narrowest_window": [8, 7, 9, 17],
     "nearly_one_key": [256, 16, 1024, 0.9],
     "pre_norm_growth": [2, 4, 16, 1],

@@ -18,7 +18,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.luong import DotAttention
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translator import evaluating
-from records import decoding, parts, recurrent, tables, toy_training, transformers, trials
+from records import block, decoding, parts, recurrent, tables, toy_training, transformers, trials
 from records.__main__ import main
 from records.tables import RECORDS, Tables
 from records.trials import SEEDS
@@ -32,6 +32,8 @@ TUNED = {
     "recurrent_as_large": tuple(recurrent.AS_LARGE),
     "transformers": tuple(transformers.MODELS),
     "heads": ("Transformer", "Bahdanau"),
+    "block": tuple(block.MODELS),
+    "block_narrow": tuple(block.NARROWED),
     "race_parts": tuple(parts.MODELS),
 }
 # Training differs a little between processors, and this is how far apart two may be.

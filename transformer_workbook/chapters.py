@@ -19,7 +19,8 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "what_heads_do": (),
     "find_the_bug": (),
     "language_model": ("language_model",),
-    "rotary_positions": ("rotary", "gated_feed_forward"),
+    "rotary_positions": ("rotary",),
+    "block_of_today": ("gated_feed_forward",),
 }
 """By the stem of a chapter's notebook, which is its name without the number."""
 

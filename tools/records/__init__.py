@@ -22,6 +22,7 @@ from typing import Any
 from annotated_transformer.errors import require_choice
 from records import (
     bench,
+    block,
     checkpoint,
     constructions,
     copying,
@@ -115,6 +116,11 @@ TABLE = {
         Record("length_heads", lengths.make_length_heads, 5),
         Record("length_texts", lengths.make_length_texts, 15),
         Record("length_texts_further", lengths.make_length_texts_further, 8),
+        Record("block", block.make_block, 30),
+        Record("block_more", block.make_block_more, 5),
+        Record("block_narrow", block.make_block_narrow, 8),
+        Record("block_rates", block.make_block_rates, 8),
+        Record("block_times", block.make_block_times, 1),
         Record("growth_times", growth.make_growth_times, 3),
         Record("growth", growth.make_growth, 1),
         Record("capstone_tries_speed", tries.make_speeds, 3, "capstone"),
