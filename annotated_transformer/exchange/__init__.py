@@ -2,9 +2,11 @@
 
 Import from here. Each module uses only those before it: ``marian`` (names and order of Marian's
 weights), ``model_folder`` (the files of every exported folder), ``to_marian``,
-``to_ctranslate2``, ``marian_files`` (the files of a published model), ``from_marian``.
+``to_ctranslate2``, ``marian_files`` (the files of a published model), ``from_marian``,
+``model_files`` (the files of any other), ``from_hugging_face``.
 """
 
+from annotated_transformer.exchange.from_hugging_face import load_model
 from annotated_transformer.exchange.from_marian import import_marian
 from annotated_transformer.exchange.marian import halves, marian_names, reordered
 from annotated_transformer.exchange.to_ctranslate2 import export_to_ctranslate2
@@ -15,6 +17,7 @@ __all__ = [
     "export_to_marian",
     "halves",
     "import_marian",
+    "load_model",
     "marian_names",
     "marian_settings",
     "reordered",
