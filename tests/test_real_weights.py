@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from tokenizers import Tokenizer
 from transformers import BertConfig, BertForMaskedLM, BertModel, GPT2Config, GPT2LMHeadModel
 
 from annotated_transformer.errors import InputError
@@ -166,3 +167,27 @@ def test_segments_that_the_model_does_not_have_are_refused(tmp_path):
     bert(tmp_path)
     with pytest.raises(InputError, match="segments contains id 9, it must be at least 0 and below"):
         load_model(tmp_path)(TOKENS, TOKENS)
+
+
+# --- a published model ---------------------------------------------------------------------------
+
+SENTENCES = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
+
+
+@pytest.mark.slow
+@torch.no_grad()
+def test_minilm_is_the_model_of_hugging_face(minilm):
+    ours, theirs = load_model(minilm), BertModel.from_pretrained(minilm).eval()
+    tokenizer = Tokenizer.from_file(str(minilm / "tokenizer.json"))
+    tokenizer.enable_padding()
+    read = tokenizer.encode_batch([*SENTENCES, "a long one, " * 30])
+    tokens = torch.tensor([row.ids for row in read])
+    real = torch.tensor([row.attention_mask for row in read]).bool()
+    expected = theirs(tokens, attention_mask=real).last_hidden_state
+    assert_close(ours(tokens)[real], expected[real], 1e-5)
+    means = torch.stack([row[kept].mean(dim=0) for row, kept in zip(expected, real, strict=True)])
+    vectors = ours.sentence_vectors(tokens)
+    assert_close(vectors, means / means.norm(dim=1, keepdim=True), 1e-5)
+    # What https://sbert.net/docs/quickstart.html prints for these three sentences.
+    published = torch.tensor([[1, 0.6660, 0.1046], [0.6660, 1, 0.1411], [0.1046, 0.1411, 1]])
+    assert_close((vectors @ vectors.T)[:3, :3], published, 1e-4)
