@@ -14,7 +14,7 @@ from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.multi_head_attention import KeyValues
 from annotated_transformer.tokens import PAD
-from annotated_transformer.transformer import Embedding, TransformerConfig
+from annotated_transformer.transformer import Embedding, TransformerConfig, remove_biases
 from annotated_transformer.translator import State, Translator
 
 
@@ -70,6 +70,8 @@ class LanguageModel(Translator):
         for parameter in self.decoder.parameters():
             if parameter.dim() == 2:
                 nn.init.xavier_uniform_(parameter)
+        if not c.bias:
+            remove_biases(self)
 
     def __call__(self, *inputs: Any) -> Any:
         """Check the arguments, a source and its target or a text alone; compute the logits.

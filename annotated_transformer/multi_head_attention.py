@@ -1,5 +1,6 @@
 """Multi-head attention: several attention heads, each in its own subspace."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -49,8 +50,10 @@ class MultiHeadAttention(nn.Module):
 
     With fewer heads of keys and values than of queries, each serves a group of consecutive
     query heads (grouped-query attention; with one, multi-query attention): a smaller KV cache.
+    Queries and keys may be normalised in each head (QK-norm), which bounds their scores.
 
-    Source: Vaswani et al. 2017, section 3.2.2; groups: Ainslie et al. 2023, section 2.2.
+    Source: Vaswani et al. 2017, section 3.2.2; groups: Ainslie et al. 2023, section 2.2; QK-norm:
+    Dehghani et al. 2023, section 2.
     """
 
     def __init__(
@@ -60,10 +63,12 @@ class MultiHeadAttention(nn.Module):
         d_k: int | None = None,
         d_v: int | None = None,
         num_kv_heads: int | None = None,
+        normalise: Callable[[int], nn.Module] = nn.Identity,
     ) -> None:
         """Make a layer of ``num_heads`` heads.
 
-        d_k and d_v default to d_model / num_heads, num_kv_heads to num_heads.
+        d_k and d_v default to d_model / num_heads, num_kv_heads to num_heads. ``normalise`` makes
+        the normalisation of queries, and that of keys, from d_k.
 
         Raises:
             InputError: if a size is not an integer of at least 1, if d_k or d_v is not given and
@@ -91,6 +96,7 @@ class MultiHeadAttention(nn.Module):
         self.key = nn.Linear(d_model, num_kv_heads * d_k)
         self.value = nn.Linear(d_model, num_kv_heads * d_v)
         self.output = nn.Linear(num_heads * d_v, d_model)
+        self.query_norm, self.key_norm = normalise(d_k), normalise(d_k)
         self.attention = ScaledDotProductAttention()
 
     def split(
@@ -119,8 +125,9 @@ class MultiHeadAttention(nn.Module):
     ) -> KeyValues:
         """Compute K Wᵢ^K and V Wᵢ^V of all heads i, at these positions (``None``: 0, 1, …)."""
         positions = first_positions(key) if positions is None else positions
-        keys = self.with_positions(self.split(self.key(key), self.num_kv_heads), positions)
-        return KeyValues(keys, self.split(self.value(value), self.num_kv_heads))
+        keys = self.key_norm(self.split(self.key(key), self.num_kv_heads))
+        values = self.split(self.value(value), self.num_kv_heads)
+        return KeyValues(self.with_positions(keys, positions), values)
 
     def gather(
         self,
@@ -148,8 +155,8 @@ class MultiHeadAttention(nn.Module):
         The queries are at these positions (``None``: 0, 1, …).
         """
         positions = first_positions(query) if positions is None else positions
-        queries = self.with_positions(self.split(self.query(query)), positions)
-        heads = self.gather(queries, seen, mask)
+        queries = self.query_norm(self.split(self.query(query)))
+        heads = self.gather(self.with_positions(queries, positions), seen, mask)
         return self.output(heads.transpose(1, 2).flatten(2))
 
     def forward(

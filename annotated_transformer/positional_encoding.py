@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_sizes
-from annotated_transformer.multi_head_attention import MultiHeadAttention, first_positions
+from annotated_transformer.multi_head_attention import first_positions
 
 
 def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
@@ -34,13 +34,7 @@ def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "length d_mo
 
 
 class PositionalEncoding(nn.Module):
-    """Adds a vector for its position to each embedding.
-
-    An encoding that works on queries and keys instead names the ``attention`` that applies it.
-    """
-
-    attention: type[MultiHeadAttention] = MultiHeadAttention
-    """The class of self-attention in a Transformer with this encoding."""
+    """Adds a vector for its position to each embedding."""
 
     table: Tensor
 
@@ -91,8 +85,18 @@ class LearnedPositionalEncoding(PositionalEncoding):
         self.table = nn.Parameter(torch.randn(max_length, d_model))
 
 
+class NoPositionalEncoding(PositionalEncoding):
+    """Adds nothing: positions are encoded in queries and keys, or nowhere."""
+
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.zeros(max_length, 1), persistent=False)
+
+
 ENCODINGS: dict[str, type[PositionalEncoding]] = {
     "sinusoidal": SinusoidalPositionalEncoding,
     "learned": LearnedPositionalEncoding,
+    "rotary": NoPositionalEncoding,
+    "none": NoPositionalEncoding,
 }
-"""Every encoding by name, made from the number of positions and d_model."""
+"""What is added to the embeddings, by name, made from the number of positions and d_model."""

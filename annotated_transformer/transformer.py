@@ -19,12 +19,14 @@ from annotated_transformer.layers import (
     DecoderLayer,
     EncoderLayer,
     FeedForward,
+    GatedFeedForward,
     Residual,
     make_norm,
 )
 from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.positional_encoding import ENCODINGS
+from annotated_transformer.rotary import RotaryAttention
 from annotated_transformer.settings import Share, Size, VocabularySize, check_settings, one_of
 from annotated_transformer.translator import State, Translator
 
@@ -44,13 +46,18 @@ class TransformerConfig:
     num_heads: Size = 8  # h
     d_ff: Size = 2048  # the width inside the feed-forward network
     activation: Annotated[str, one_of(ACTIVATIONS)] = "relu"  # relu, as in the paper, or swish
+    gated: bool = False  # a gate in the feed-forward network: with swish, SwiGLU
     d_k: Size | None = None  # the width of a query and a key; None: d_model / num_heads
     d_v: Size | None = None  # the width of a value; None: d_model / num_heads
     num_kv_heads: Size | None = None  # heads of keys and values; None: num_heads
+    qk_norm: bool = False  # the queries and keys of each head are normalised
+    bias: bool = True  # in every linear layer
     dropout: Share = 0.1  # on every sub-layer's output and on the embeddings
     norm: Annotated[str, one_of(NORMS)] = "layer"  # LayerNorm, as in the paper, or RMSNorm
+    epsilon: Annotated[float, Field(gt=0, lt=1)] = 1e-5  # below the root of every normalisation
     norm_position: Annotated[str, one_of(NORM_POSITIONS)] = "post"  # after the sum, as in the paper
     positions: Annotated[str, one_of(ENCODINGS)] = "sinusoidal"
+    rotary_base: Annotated[float, Field(gt=1, lt=1e12)] = 10000.0  # of rotary positions
     max_length: Annotated[Size, Field(le=10**5)] = 1024  # number of positions
     share_embeddings: bool = False  # one matrix for source and target, of one vocabulary
     tie_output: bool = True  # the target embeddings are also the matrix before the softmax
@@ -87,25 +94,40 @@ class TransformerConfig:
         return cls.base(src_vocab, tgt_vocab, **big | changes)
 
     @property
-    def heads(self) -> tuple[int, int, int | None, int | None, int | None]:
-        """The sizes of an attention layer, in the order of its arguments."""
-        return self.d_model, self.num_heads, self.d_k, self.d_v, self.num_kv_heads
+    def heads(self) -> tuple[Any, ...]:
+        """The arguments of an attention layer, in their order."""
+        sizes = self.d_model, self.num_heads, self.d_k, self.d_v, self.num_kv_heads
+        return *sizes, self.normalisation if self.qk_norm else nn.Identity
 
     def self_attention(self) -> MultiHeadAttention:
-        """Make a self-attention, which applies the positions if their encoding works there."""
-        return ENCODINGS[self.positions].attention(*self.heads)
+        """Make a self-attention, which turns queries and keys if positions are rotary."""
+        if self.positions == "rotary":
+            return RotaryAttention(*self.heads, base=self.rotary_base)
+        return MultiHeadAttention(*self.heads)
 
     def feed_forward(self) -> FeedForward:
         """Make a feed-forward network."""
-        return FeedForward(self.d_model, self.d_ff, self.activation)
+        network = GatedFeedForward if self.gated else FeedForward
+        return network(self.d_model, self.d_ff, self.activation)
+
+    def normalisation(self, width: int) -> nn.Module:
+        """Make a normalisation of vectors of that width."""
+        return make_norm(self.norm, width, self.epsilon)
 
     def residual(self) -> Residual:
         """Make a residual connection."""
-        return Residual(self.d_model, self.dropout, self.norm_position, self.norm)
+        return Residual(self.d_model, self.dropout, self.norm_position, self.norm, self.epsilon)
 
     def final_norm(self) -> nn.Module:
         """Make what stands at the end of a stack: a normalisation in pre-norm, else nothing."""
-        return make_norm(self.norm, self.d_model) if self.norm_position == "pre" else nn.Identity()
+        return self.normalisation(self.d_model) if self.norm_position == "pre" else nn.Identity()
+
+
+def remove_biases(model: nn.Module) -> None:
+    """Leave out the bias of every linear layer, which then computes W x alone."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            module.register_parameter("bias", None)
 
 
 class Embedding(nn.Module):
@@ -177,6 +199,8 @@ class Transformer(Translator):
             for parameter in module.parameters():
                 if parameter.dim() == 2:
                     nn.init.xavier_uniform_(parameter)
+        if not c.bias:
+            remove_biases(self)
 
     def encode(self, src: Int[Tensor, "batch src"]) -> Float[Tensor, "batch src d_model"]:
         """Encode the source sentences as the memory, one vector per token."""

@@ -119,7 +119,7 @@ def test_unless_it_is_asked_to_a_model_embeds_each_language_by_itself():
 
 def rms(x, norm):
     """Zhang and Sennrich 2019, equation 4."""
-    return norm.weight * x / (x.square().mean(dim=-1, keepdim=True) + 2**-52).sqrt()
+    return norm.weight * x / (x.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
 
 
 def layer(x, norm):

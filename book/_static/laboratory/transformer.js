@@ -109,7 +109,7 @@ class Transformer {
     for (let i = 0; i < x.rows; i++) {
       const mean = shift ? row(x, i).reduce((a, b) => a + b) / x.columns : 0;
       const centred = Array.from(row(x, i), (entry) => entry - mean);
-      const scale = Math.sqrt(dot(centred, centred) / x.columns + (shift ? 1e-5 : 2 ** -23));
+      const scale = Math.sqrt(dot(centred, centred) / x.columns + 1e-5);
       row(y, i).set(centred.map((e, j) => (e / scale) * factor[j] + (shift?.[j] ?? 0)));
     }
     return y;
