@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.inputs import require_ids, require_sizes
-from annotated_transformer.layers import EncoderLayer, make_norm
+from annotated_transformer.layers import EncoderLayer
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.positional_encoding import LearnedPositionalEncoding
 from annotated_transformer.tokens import PAD
@@ -38,7 +38,7 @@ class Bert(nn.Module):
         self.tokens = nn.Embedding(c.src_vocab, c.d_model)
         self.segments = nn.Embedding(segments, c.d_model)
         self.positions = LearnedPositionalEncoding(c.max_length, c.d_model)
-        self.norm = make_norm(c.norm, c.d_model)
+        self.norm = c.normalisation(c.d_model)
         self.dropout = nn.Dropout(c.dropout)
         self.encoder = nn.ModuleList(
             EncoderLayer(c.self_attention(), c.feed_forward(), c.residual)

@@ -5,7 +5,15 @@ import json
 import pytest
 import torch
 from tokenizers import Tokenizer
-from transformers import BertConfig, BertForMaskedLM, BertModel, GPT2Config, GPT2LMHeadModel
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import load_model
@@ -20,6 +28,10 @@ GPT2 = {
     "vocab_size": 30, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 12,
     "bos_token_id": 1, "eos_token_id": 2,
 }  # fmt: skip
+LLAMA = {
+    "vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "intermediate_size": 24, "max_position_embeddings": 12,
+}  # fmt: skip
 TOKENS = torch.tensor([[5, 6, 7, 8, 5], [9, 8, 7, PAD, PAD]])
 
 
@@ -32,6 +44,12 @@ def bert(folder, kind=BertModel, **changes):
 def gpt2(folder, shard="1GB", **changes):
     theirs = randomise(GPT2LMHeadModel(GPT2Config(**GPT2 | changes))).eval()
     theirs.save_pretrained(folder, max_shard_size=shard)
+    return theirs.double()
+
+
+def llama(folder, **changes):
+    theirs = randomise(LlamaForCausalLM(LlamaConfig(**LLAMA | changes))).eval()
+    theirs.save_pretrained(folder)
     return theirs.double()
 
 
@@ -77,14 +95,26 @@ def test_old_files_with_and_without_a_prefix_are_the_same_model(tmp_path):
     assert_close(load_model(tmp_path).double()(text + 1)[..., 1:], theirs.double()(text).logits)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"head_dim": 6, "tie_word_embeddings": True, "rms_norm_eps": 0.1, "rope_theta": 100}],
+)
+@torch.no_grad()
+def test_logits_are_those_of_llama(tmp_path, changes):
+    theirs, ours = llama(tmp_path, **changes), load_model(tmp_path).double()
+    text = torch.tensor([[0, 5, 29, 0, 1, 2, 7, 7, 9, 3, 4]])
+    # In float64, too, the library turns and normalises in float32.
+    assert_close(ours(text + 1)[..., 1:], theirs(text).logits, 1e-5)
+
+
 def edit(folder, **changes):
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
 REFUSED = [
-    ({"model_type": "roberta"}, "model_type is 'roberta', it must be one of bert, gpt2"),
-    ({"model_type": None}, "model_type is None, it must be one of bert, gpt2"),
+    ({"model_type": "roberta"}, "model_type is 'roberta', it must be one of bert, gpt2, llama"),
+    ({"model_type": None}, "model_type is None, it must be one of bert, gpt2, llama"),
     ({"hidden_act": "mish"}, "hidden_act is 'mish', it must be one of relu, silu"),
     ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key', our"),
     ({"is_decoder": True}, "is_decoder is True, our model can only have False"),
@@ -117,6 +147,22 @@ def test_a_fused_matrix_of_another_shape_is_refused(tmp_path):
         load_model(tmp_path)
     edit(tmp_path, n_embd=16, scale_attn_by_inverse_layer_idx=True)
     with pytest.raises(InputError, match="scale_attn_by_inverse_layer_idx is True, our model can"):
+        load_model(tmp_path)
+
+
+LLAMAS = [
+    ({"rope_parameters": {"rope_type": "yarn", "factor": 4}}, "rope_type is 'yarn', our model can"),
+    ({"rope_scaling": {"type": "linear", "factor": 2}}, "rope_scaling is {'factor': 2, 'type': 'l"),
+    ({"sliding_window": 8}, "sliding_window is 8, our model can only have None"),
+    ({"attention_bias": True}, "attention_bias is True, our model can only have False"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), LLAMAS)
+def test_a_llama_with_a_window_or_scaled_positions_is_refused(tmp_path, changes, said):
+    llama(tmp_path)
+    edit(tmp_path, **changes)
+    with pytest.raises(InputError, match=said):
         load_model(tmp_path)
 
 
@@ -154,11 +200,9 @@ def test_files_that_are_missing_damaged_or_pickled_are_refused(tmp_path):
         load_model(tmp_path / "elsewhere")
 
 
-def test_a_text_beyond_the_context_is_refused(tmp_path):
-    gpt2(tmp_path)
-    with pytest.raises(InputError, match="a token is at position 12, counted from 0, and the mod"):
-        load_model(tmp_path)(torch.full((1, 13), 5))
-    bert(tmp_path)
+@pytest.mark.parametrize("write", [bert, gpt2, llama])
+def test_a_text_beyond_the_context_is_refused(tmp_path, write):
+    write(tmp_path)
     with pytest.raises(InputError, match="a token is at position 12, counted from 0, and the mod"):
         load_model(tmp_path)(torch.full((1, 13), 5))
 

@@ -17,6 +17,7 @@ from annotated_transformer.bert import Bert
 from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.exchange.model_files import read_config, read_tensors
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
+from annotated_transformer.rotary import pairs_from_halves
 from annotated_transformer.settings import BRIEF, Size, VocabularySize, build, one_of
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import TransformerConfig
@@ -25,7 +26,7 @@ ACTIVATIONS = {"relu": "relu", "silu": "swish", "gelu": "gelu", "gelu_new": "gel
 """Their names of activations, and ours."""
 
 Layers = Annotated[Size, Field(le=1000)]
-Positions = Annotated[Size, Field(le=10**6)]
+Positions = Annotated[Size, Field(le=10**5)]
 Epsilon = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -48,9 +49,9 @@ class BertSettings:
         config = TransformerConfig(
             self.vocab_size, self.vocab_size, self.hidden_size, self.num_hidden_layers,
             self.num_attention_heads, self.intermediate_size, ACTIVATIONS[self.hidden_act],
-            max_length=self.max_position_embeddings,
+            epsilon=self.layer_norm_eps, max_length=self.max_position_embeddings,
         )  # fmt: skip
-        return with_epsilon(Bert(config, self.type_vocab_size), self.layer_norm_eps)
+        return Bert(config, self.type_vocab_size)
 
 
 @dataclass(frozen=True)
@@ -72,27 +73,56 @@ class GPT2Settings:
         config = LanguageModelConfig(
             self.vocab_size + 1, self.vocab_size + 1, self.n_embd, self.n_layer, self.n_head,
             self.n_inner or 4 * self.n_embd, ACTIVATIONS[self.activation_function],
-            norm_position="pre", positions="learned", max_length=self.n_positions,
-            tie_output=self.tie_word_embeddings, has_source=False,
+            norm_position="pre", epsilon=self.layer_norm_epsilon, positions="learned",
+            max_length=self.n_positions, tie_output=self.tie_word_embeddings, has_source=False,
         )  # fmt: skip
-        model = with_epsilon(LanguageModel(config), self.layer_norm_epsilon)
-        model.tgt_embedding.scale = 1.0
-        model.output.bias.data[PAD] = -inf  # padding, which they do not have, has probability 0
-        return model
+        return language_model(config)
 
 
-def with_epsilon(model: Any, epsilon: float) -> Any:
-    """Give every normalisation of a model this ε."""
-    for module in model.modules():
-        if isinstance(module, nn.LayerNorm | nn.RMSNorm):
-            module.eps = epsilon
+@dataclass(frozen=True)
+class LlamaSettings:
+    """The settings of Llama that determine what it computes, with Hugging Face's defaults."""
+
+    vocab_size: VocabularySize
+    hidden_size: Size
+    num_hidden_layers: Layers
+    num_attention_heads: Size
+    intermediate_size: Size
+    max_position_embeddings: Positions
+    num_key_value_heads: Size | None = None
+    head_dim: Size | None = None
+    hidden_act: Annotated[str, one_of(ACTIVATIONS)] = "silu"
+    rms_norm_eps: Epsilon = 1e-6
+    rope_theta: Annotated[float, Field(gt=1)] = 10000.0
+    tie_word_embeddings: bool = False
+
+    def build(self) -> LanguageModel:
+        """Build the model, with random weights."""
+        config = LanguageModelConfig(
+            self.vocab_size + 1, self.vocab_size + 1, self.hidden_size, self.num_hidden_layers,
+            self.num_attention_heads, self.intermediate_size, ACTIVATIONS[self.hidden_act],
+            gated=True, d_k=self.head_dim, d_v=self.head_dim, bias=False, norm="rms",
+            num_kv_heads=self.num_key_value_heads, epsilon=self.rms_norm_eps, norm_position="pre",
+            positions="rotary", rotary_base=self.rope_theta, has_source=False,
+            max_length=self.max_position_embeddings, tie_output=self.tie_word_embeddings,
+        )  # fmt: skip
+        return language_model(config)
+
+
+def language_model(config: LanguageModelConfig) -> LanguageModel:
+    """Build a model whose embeddings are not scaled, and whose padding has probability 0."""
+    model = LanguageModel(config)
+    model.tgt_embedding.scale = 1.0
+    bias = model.output.weight.new_zeros(config.tgt_vocab)
+    bias[PAD] = -inf
+    model.output.bias = nn.Parameter(bias)
     return model
 
 
 class Layout(NamedTuple):
     """How Hugging Face stores a kind of model."""
 
-    settings: type[BertSettings | GPT2Settings]
+    settings: type[BertSettings | GPT2Settings | LlamaSettings]
     required: Mapping[str, Any]  # values of other settings, if they are given
     prefix: str  # before all names, in the file of a larger model
     ignored: str  # a pattern of names that this kind of model does not compute with
@@ -143,19 +173,46 @@ GPT2 = Layout(
     transposed=True,
 )
 
+LLAMA = Layout(
+    LlamaSettings,
+    {
+        "attention_bias": False,
+        "mlp_bias": False,
+        "rope_scaling": None,
+        "rope_type": "default",
+        "sliding_window": None,
+    },
+    "model.",
+    r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq",
+    {
+        "tgt_embedding.tokens": "embed_tokens",
+        "decoder.*.residual_1.norm": "layers.*.input_layernorm",
+        "decoder.*.self_attention.query": "layers.*.self_attn.q_proj",
+        "decoder.*.self_attention.key": "layers.*.self_attn.k_proj",
+        "decoder.*.self_attention.value": "layers.*.self_attn.v_proj",
+        "decoder.*.self_attention.output": "layers.*.self_attn.o_proj",
+        "decoder.*.residual_3.norm": "layers.*.post_attention_layernorm",
+        "decoder.*.feed_forward.gate": "layers.*.mlp.gate_proj",
+        "decoder.*.feed_forward.inner": "layers.*.mlp.up_proj",
+        "decoder.*.feed_forward.outer": "layers.*.mlp.down_proj",
+        "decoder_norm": "norm",
+        "output": "lm_head",
+    },
+)
+
 WITH_PADDING = ("tgt_embedding.tokens.weight", "output.weight")
 """The matrices of a language model that get a first row, of zeros, for padding."""
 
-LAYOUTS = {"bert": BERT, "gpt2": GPT2}
+LAYOUTS = {"bert": BERT, "gpt2": GPT2, "llama": LLAMA}
 """Every layout by its ``model_type``."""
 
 
 def load_model(folder: Path) -> Bert | LanguageModel:
     """Load a model from a folder of ``config.json`` and ``model.safetensors``, or its shards.
 
-    A BERT becomes a :class:`Bert`; a GPT-2 becomes a :class:`LanguageModel`, whose ids are theirs
-    plus 1, since 0 is padding here. The model is in evaluation mode; its hidden states and logits
-    are the same, up to rounding.
+    A BERT becomes a :class:`Bert`, a GPT-2 or a Llama a :class:`LanguageModel`, whose ids are
+    theirs plus 1, since 0 is padding here. The model is in evaluation mode; its hidden states and
+    logits are the same, up to rounding.
 
     Raises:
         InputError: if a file is missing or damaged, it is a pickle or needs code of its own, our
@@ -164,6 +221,8 @@ def load_model(folder: Path) -> Bert | LanguageModel:
     given = read_config(folder)
     require_choice("model_type", given.get("model_type"), LAYOUTS)
     layout = LAYOUTS[given["model_type"]]
+    rope = given.get("rope_parameters")  # newer folders have the settings of rotary positions there
+    given |= rope if isinstance(rope, dict) else {}
     for name, value in layout.required.items():
         if (found := given.get(name, value)) != value:
             raise InputError(f"{name} is {BRIEF.repr(found)}, our model can only have {value!r}.")
@@ -182,7 +241,7 @@ def load_model(folder: Path) -> Bert | LanguageModel:
 
 
 def renamed(
-    tensors: Mapping[str, Shaped[Tensor, "..."]], model: nn.Module, layout: Layout
+    tensors: Mapping[str, Shaped[Tensor, "..."]], model: Bert | LanguageModel, layout: Layout
 ) -> dict[str, Shaped[Tensor, "..."]]:
     """Rename their tensors to the parameters of our model; cut and transpose where they differ.
 
@@ -207,6 +266,10 @@ def renamed(
             raise InputError(f"{name} is of the type {tensor.dtype}, it must be of real numbers.")
         tensor = tensor.T if turned else tensor
         tensor = tensor.chunk(3)[int(part)] if part else tensor
+        if layout is LLAMA and (turned_by := re.search(r"\.(query|key)\.", ours)):
+            c = model.config
+            heads = c.num_heads if turned_by[1] == "query" else c.num_kv_heads or c.num_heads
+            tensor = pairs_from_halves(tensor, heads)
         weights[ours] = F.pad(tensor, (0, 0, 1, 0)) if ours in WITH_PADDING else tensor
         used.add(name)
     tied = {"lm_head.weight"} if "output.weight" not in weights else set()
