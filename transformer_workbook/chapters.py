@@ -19,6 +19,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "what_heads_do": (),
     "find_the_bug": (),
     "language_model": ("language_model",),
+    "real_weights": ("bert",),
 }
 """By the stem of a chapter's notebook, which is its name without the number."""
 
