@@ -21,14 +21,14 @@ def mistakes(distances: Mapping[str, Tensor]) -> None:
     import matplotlib.pyplot as plt
     from myst_nb import glue
 
-    _, ax = plt.subplots(figsize=(6.4, 3.6))
+    _, ax = plt.subplots(figsize=(7.2, 3.4))
     for marker, (name, distance) in zip("osD^v", distances.items(), strict=False):
         plotted = 10 ** distance.log10().round(decimals=1)
         ax.plot(range(len(plotted)), plotted, marker=marker, label=name)
     ax.set_yscale("log")
     ax.set_xticks(range(len(plotted)))
     ax.set(xlabel="layer (0: embeddings)", ylabel="largest difference")
-    ax.legend(fontsize=9)
+    ax.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
     plt.show()
     for label, name in (("right", "none"), ("epsilon", "ε = 1e-5")):
         exponent = round(float(distances[name][-1].log10()))

@@ -1,6 +1,5 @@
 """The proofs of chapter 21, real weights."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -14,11 +13,11 @@ from transformer_workbook.proofs.saying import agree, proof
 
 
 @proof
-def stored_the_other_way(x: Tensor, stored: Tensor) -> None:
-    """A product with the stored matrix is what nn.Linear computes with the transposed one."""
+def stored_the_other_way(stored: Tensor, x: Tensor, found: Tensor) -> None:
+    """The product with the stored matrix is what nn.Linear computes with the transposed one."""
     linear = nn.Linear(*stored.shape, bias=False)
     linear.load_state_dict({"weight": stored.T.to(linear.weight)})
-    agree(1e-12, {"x W": x.double() @ stored.double(), "nn.Linear": linear(x.double())})
+    agree(1e-12, {"nn.Linear with the transposed matrix": linear(x), "your x W": found})
 
 
 @proof
@@ -47,7 +46,7 @@ def vectors(
     agree(1e-12, {"each sentence alone": torch.stack(alone), "your vectors": found})
 
 
-def numbers() -> Mapping[str, str]:
+def numbers() -> None:
     """Glue in what the searches find, from the record."""
     import pandas as pd
     from myst_nb import glue
@@ -62,4 +61,3 @@ def numbers() -> Mapping[str, str]:
         found[f"{label}-gain"] = f"{row.recall_1} [{row.recall_1_low}, {row.recall_1_high}]"
     for name, text in found.items():
         glue(name, text, display=False)
-    return found
