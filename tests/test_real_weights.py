@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from transformers import (
     BertConfig,
@@ -15,6 +16,7 @@ from transformers import (
     LlamaForCausalLM,
 )
 
+import write_small_bert
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import load_model
 from annotated_transformer.tokens import PAD
@@ -211,6 +213,13 @@ def test_segments_that_the_model_does_not_have_are_refused(tmp_path):
     bert(tmp_path)
     with pytest.raises(InputError, match="segments contains id 9, it must be at least 0 and below"):
         load_model(tmp_path)(TOKENS, TOKENS)
+
+
+def test_the_small_bert_of_the_lesson_computes_what_is_stored_beside_it():
+    model = BertModel.from_pretrained(write_small_bert.FOLDER, add_pooling_layer=False)
+    stored = load_file(write_small_bert.FOLDER / "hidden_states.safetensors")
+    for name, states in write_small_bert.hidden_states(model).items():
+        assert_close(states.double(), stored[name].double(), 1e-5)
 
 
 # --- a published model ---------------------------------------------------------------------------

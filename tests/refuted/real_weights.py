@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from torch.nn import functional as F
 
 from annotated_transformer.exchange import load_model
@@ -24,15 +23,7 @@ def hidden_states():
     proofs.hidden_states(model, FOLDER)
 
 
-def vectors():
-    written = load_file(FOLDER / "hidden_states.safetensors")
-    states, ids = written["after layer 4"].double(), written["ids"]
-    means = states.mean(dim=1)  # over padding, too
-    proofs.vectors(means / means.norm(dim=1, keepdim=True), states, ids)
-
-
 REFUTED = {
     stored_the_other_way: "your x W differs from nn.Linear with the transposed matrix",
     hidden_states: "your class differs from Hugging Face's class",
-    vectors: "your vectors differs from each sentence alone",
 }

@@ -20,7 +20,7 @@ from transformer_workbook.judge import derivation, exercise, letters
 def sentence_vectors(
     states: Float[Tensor, "texts time d"], ids: Int[Tensor, "texts time"]
 ) -> Float[Tensor, "texts d"]:
-    """Compute the mean of each text's hidden states without padding, scaled to length 1."""
+    """Compute the mean of each text's vectors, scaled to length 1; the friend counts padding."""
     real = (ids != PAD)[:, :, None]
     total = (states * real).sum(dim=1)
     return F.normalize(total, dim=1)  # dividing by a number first would cancel

@@ -3,10 +3,8 @@
 from pathlib import Path
 
 import torch
-from jaxtyping import Shaped
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from annotated_transformer.exchange import load_model
 from transformer_workbook.proofs.saying import agree, proof
@@ -33,17 +31,6 @@ def hidden_states(model: nn.Module, folder: Path) -> None:
             "your class": model(ids, segments),
         }
     agree(1e-5, {name: states[real].double() for name, states in found.items()})
-
-
-@proof
-def vectors(
-    found: Shaped[Tensor, "texts d"], states: Shaped[Tensor, "texts time d"], ids: Tensor
-) -> None:
-    """A sentence alone, without padding, has the same vector."""
-    alone = [
-        F.normalize(row[i != 0].mean(dim=0), dim=0) for row, i in zip(states, ids, strict=True)
-    ]
-    agree(1e-12, {"each sentence alone": torch.stack(alone), "your vectors": found})
 
 
 def numbers() -> None:
