@@ -15,7 +15,7 @@ PAGES := _config.yml _toc.yml $(shell find book annotated_transformer transforme
 READING := --nbval --nbval-current-env --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DELETE_ON_ERROR:
-.PHONY: book test nightly check notebooks serve lint dist lock clean help
+.PHONY: book test nightly check weights notebooks serve lint dist lock clean help
 
 ## book: build the website into _build/html
 book: $(SITE)
@@ -38,6 +38,10 @@ nightly: $(CHECKED) $(SITE)
 ## check: style, types and fast tests, in a few minutes
 check: lint
 	$(BIN)/pytest -m "not slow and not nightly" --numprocesses 2 tests annotated_transformer transformer_workbook
+
+## weights: fetch a published model (83 MB, into .weights), which some tests of `make test` need
+weights: $(CHECKED)
+	$(BIN)/python tools/fetch_weights.py
 
 ## notebooks: run the notebooks again and store their outputs (NOTEBOOKS=book/x.ipynb for one)
 notebooks: $(CHECKED)
@@ -74,9 +78,9 @@ lock:
 	sed -i 's/^\([^ #]*==[^ +]*\)+[^ ]*/\1/' requirements.txt
 	sed -i "s/ruff==[^\"]*/$$(grep '^ruff==' requirements.txt)/" .pre-commit-config.yaml
 
-## clean: remove the website and the virtual environments
+## clean: remove the website, the published model and the virtual environments
 clean:
-	rm -rf _build $(VENV) $(BENCH) $(OLDEST)
+	rm -rf _build .weights $(VENV) $(BENCH) $(OLDEST)
 
 ## help: show this list, and what is needed seldom (tools/research.mk)
 help:

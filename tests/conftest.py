@@ -17,6 +17,7 @@ from jaxtyping import config
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import comparing_pages
+import fetch_weights
 from browser import VIEWS, launched
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,9 +60,13 @@ def _seed() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What is skipped for want of a browser is told in one line: as if it stood in one place."""
+    """What is skipped for want of something is told in one line: as if it stood in one place."""
     report = yield
-    if report.skipped and isinstance(report.longrepr, tuple) and NO_BROWSER in report.longrepr[2]:
+    if (
+        report.skipped
+        and isinstance(report.longrepr, tuple)
+        and any(said in report.longrepr[2] for said in (NO_BROWSER, fetch_weights.MISSING))
+    ):
         report.longrepr = (__file__, 0, report.longrepr[2])
     return report
 
@@ -158,6 +163,14 @@ def browser() -> Iterator[Browser]:
                     pytest.fail(f"{NO_BROWSER}: {error}")
                 pytest.skip(f"{NO_BROWSER}: {error}")
         yield browser
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """A published model's folder. Where there is none, its tests are skipped; in CI they fail."""
+    if not fetch_weights.FOLDER.is_dir():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(fetch_weights.MISSING)
+    return fetch_weights.MINILM.verify(fetch_weights.FOLDER)
 
 
 @pytest.fixture(scope="module")

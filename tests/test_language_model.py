@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel, MinPLogitsWarper
+from transformers import MinPLogitsWarper
 from typer.testing import CliRunner
 
 from annotated_transformer.cli import app
@@ -12,12 +12,14 @@ from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import Search, decode, draw
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
+from annotated_transformer.exchange import load_model
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.run import Recipe, Run, train
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.translator import evaluating, require_positions
 from oracles import assert_close, randomise
+from test_real_weights import gpt2
 
 SIZES = {"d_model": 16, "num_layers": 2, "num_heads": 4, "d_ff": 24, "dropout": 0.0}
 SRC = torch.tensor([[5, 6, 7, 8, EOS], [5, 6, EOS, PAD, PAD]])
@@ -30,62 +32,29 @@ def small(**changes):
     return randomise(LanguageModel(config)).double().eval()
 
 
-def gpt2(model):
-    """Hugging Face's GPT-2 with the weights of ours."""
-    c = model.config
-    theirs = GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=c.tgt_vocab, n_positions=c.max_length, n_embd=c.d_model,
-            n_layer=c.num_layers, n_head=c.num_heads, n_inner=c.d_ff,
-            activation_function="gelu_new", resid_pdrop=0, embd_pdrop=0, attn_pdrop=0,
-            tie_word_embeddings=False,
-        )
-    ).double().eval()  # fmt: skip
-    body = theirs.transformer
-    body.wte.weight.data = model.tgt_embedding.tokens.weight.data * math.sqrt(c.d_model)
-    body.wpe.weight.data = model.tgt_embedding.positions.table.data
-    theirs.lm_head.weight.data = model.output.weight.data
-    for ours, block in zip(model.decoder, body.h, strict=True):
-        look, ff = ours.self_attention, ours.feed_forward
-        parts = [look.query, look.key, look.value]
-        pairs = [(look.output, block.attn.c_proj)]
-        pairs += [(ff.inner, block.mlp.c_fc), (ff.outer, block.mlp.c_proj)]
-        # Conv1D multiplies from the right: its matrices are those of a Linear, transposed.
-        block.attn.c_attn.weight.data = torch.cat([part.weight for part in parts]).T
-        block.attn.c_attn.bias.data = torch.cat([part.bias for part in parts])
-        for mine, other in pairs:
-            other.weight.data, other.bias.data = mine.weight.data.T, mine.bias.data
-        block.ln_1.load_state_dict(ours.residual_1.norm.state_dict())
-        block.ln_2.load_state_dict(ours.residual_3.norm.state_dict())
-    body.ln_f.load_state_dict(model.decoder_norm.state_dict())
-    return theirs
+@torch.no_grad()
+def test_its_logits_are_those_of_gpt2(tmp_path):
+    theirs, ours = gpt2(tmp_path), load_model(tmp_path).double()
+    text = torch.tensor([[1, 5, 6, 7, 8, 5], [1, 8, 9, PAD, PAD, PAD]])
+    ids = (text - 1).clamp(min=0)  # their vocabulary has no padding: ours begins with it
+    expected = theirs(ids, attention_mask=text != PAD).logits
+    assert_close(ours(text)[text != PAD][:, 1:], expected[text != PAD])
 
 
 @torch.no_grad()
-def test_its_logits_are_those_of_gpt2():
-    model = small(positions="learned", activation="gelu_tanh")
-    model.output.bias.zero_()  # GPT-2 has none
-    text = torch.tensor([[BOS, 5, 6, 7, 8, 5], [BOS, 8, 9, PAD, PAD, PAD]])
-    theirs = gpt2(model)
-    expected = theirs(text, attention_mask=text != PAD).logits
-    assert_close(model(text)[text != PAD], expected[text != PAD])
-
-
-@torch.no_grad()
-def test_it_generates_what_gpt2_generates():
-    model = small(positions="learned", activation="gelu_tanh")
-    model.output.bias.zero_()
-    prompt = torch.tensor([[BOS, 5, 6, 7]])
-    theirs = gpt2(model).generate(
-        prompt, max_new_tokens=9, do_sample=False, eos_token_id=None, pad_token_id=PAD,
+def test_it_generates_what_gpt2_generates(tmp_path):
+    theirs, ours = gpt2(tmp_path), load_model(tmp_path).double()
+    prompt = torch.tensor([[1, 5, 6, 7]])
+    expected = theirs.generate(
+        prompt - 1, max_new_tokens=8, do_sample=False, eos_token_id=None, pad_token_id=0,
         attention_mask=torch.ones_like(prompt),
     )  # fmt: skip
-    logits, state = model.extend(model.empty(1), prompt)
+    logits, state = ours.extend(ours.empty(1), prompt)
     ids = prompt[0].tolist()
-    for _ in range(9):
+    for _ in range(8):
         ids.append(int(logits[0, -1].argmax()))
-        logits, state = model.extend(state, torch.tensor([[ids[-1]]]))
-    assert ids == theirs[0].tolist()
+        logits, state = ours.extend(state, torch.tensor([[ids[-1]]]))
+    assert ids == (expected[0] + 1).tolist()
 
 
 @pytest.mark.parametrize("prefix_mask", [False, True])

@@ -21,6 +21,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "language_model": ("language_model",),
     "rotary_positions": ("rotary",),
     "block_of_today": ("gated_feed_forward",),
+    "real_weights": ("bert",),
 }
 """By the stem of a chapter's notebook, which is its name without the number."""
 

@@ -2,19 +2,25 @@
 
 Import from here. Each module uses only those before it: ``marian`` (names and order of Marian's
 weights), ``model_folder`` (the files of every exported folder), ``to_marian``,
-``to_ctranslate2``, ``marian_files`` (the files of a published model), ``from_marian``.
+``to_ctranslate2``, ``marian_files`` (the files of a published model), ``from_marian``,
+``model_files`` (the files of any other), ``from_hugging_face``, ``hub``.
 """
 
+from annotated_transformer.exchange.from_hugging_face import load_model
 from annotated_transformer.exchange.from_marian import import_marian
+from annotated_transformer.exchange.hub import MINILM, PublishedModel
 from annotated_transformer.exchange.marian import halves, marian_names, reordered
 from annotated_transformer.exchange.to_ctranslate2 import export_to_ctranslate2
 from annotated_transformer.exchange.to_marian import export_to_marian, marian_settings
 
 __all__ = [
+    "MINILM",
+    "PublishedModel",
     "export_to_ctranslate2",
     "export_to_marian",
     "halves",
     "import_marian",
+    "load_model",
     "marian_names",
     "marian_settings",
     "reordered",

@@ -1,0 +1,246 @@
+"""Real weights: a folder that Hugging Face's classes wrote computes the same in ours."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
+
+import write_small_bert
+from annotated_transformer.errors import InputError
+from annotated_transformer.exchange import load_model
+from annotated_transformer.tokens import PAD
+from oracles import assert_close, randomise
+
+BERT = {
+    "vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "intermediate_size": 24, "max_position_embeddings": 12,
+}  # fmt: skip
+GPT2 = {
+    "vocab_size": 30, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 12,
+    "bos_token_id": 1, "eos_token_id": 2,
+}  # fmt: skip
+LLAMA = {
+    "vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "intermediate_size": 24, "max_position_embeddings": 12,
+}  # fmt: skip
+TOKENS = torch.tensor([[5, 6, 7, 8, 5], [9, 8, 7, PAD, PAD]])
+
+
+def bert(folder, kind=BertModel, **changes):
+    theirs = randomise(kind(BertConfig(**BERT | changes))).eval()
+    theirs.save_pretrained(folder)
+    return theirs.double()
+
+
+def gpt2(folder, shard="1GB", **changes):
+    theirs = randomise(GPT2LMHeadModel(GPT2Config(**GPT2 | changes))).eval()
+    theirs.save_pretrained(folder, max_shard_size=shard)
+    return theirs.double()
+
+
+def llama(folder, **changes):
+    theirs = randomise(LlamaForCausalLM(LlamaConfig(**LLAMA | changes))).eval()
+    theirs.save_pretrained(folder)
+    return theirs.double()
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"layer_norm_eps": 0.1, "hidden_act": "gelu_new", "type_vocab_size": 3}]
+)
+@torch.no_grad()
+def test_hidden_states_are_those_of_bert(tmp_path, changes):
+    theirs, ours = bert(tmp_path, **changes), load_model(tmp_path).double()
+    segments, real = TOKENS % 2, TOKENS != PAD
+    for given in ({}, {"token_type_ids": segments}):
+        expected = theirs(TOKENS, attention_mask=real, **given).last_hidden_state
+        assert_close(ours(TOKENS, *given.values())[real], expected[real])
+
+
+@torch.no_grad()
+def test_a_sentence_vector_is_the_mean_of_real_tokens(tmp_path):
+    theirs, ours = bert(tmp_path), load_model(tmp_path).double()
+    for row, vector in zip(TOKENS, ours.sentence_vectors(TOKENS), strict=True):
+        mean = theirs(row[row != PAD][None]).last_hidden_state[0].mean(dim=0)
+        assert_close(vector, mean / mean.norm())
+
+
+@pytest.mark.parametrize("shard", ["1GB", "4KB"])
+@pytest.mark.parametrize(
+    "changes", [{}, {"tie_word_embeddings": False, "n_inner": 20, "layer_norm_epsilon": 0.1}]
+)
+@torch.no_grad()
+def test_logits_are_those_of_gpt2(tmp_path, changes, shard):
+    theirs, ours = gpt2(tmp_path, shard, **changes), load_model(tmp_path).double()
+    assert (tmp_path / "model.safetensors").exists() == (shard == "1GB")
+    text = torch.tensor([[0, 5, 29, 0, 1, 2]])  # their 0 is a token like the others
+    logits = ours(text + 1)
+    assert_close(logits[..., 1:], theirs(text).logits)
+    assert_close(logits.softmax(-1)[..., 1:], theirs(text).logits.softmax(-1))
+
+
+@torch.no_grad()
+def test_old_files_with_and_without_a_prefix_are_the_same_model(tmp_path):
+    theirs = gpt2(tmp_path)
+    text = torch.tensor([[3, 5, 29]])
+    theirs.transformer.float().save_pretrained(tmp_path)  # as GPT-2 was published
+    assert_close(load_model(tmp_path).double()(text + 1)[..., 1:], theirs.double()(text).logits)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"head_dim": 6, "tie_word_embeddings": True, "rms_norm_eps": 0.1, "rope_theta": 100}],
+)
+@torch.no_grad()
+def test_logits_are_those_of_llama(tmp_path, changes):
+    theirs, ours = llama(tmp_path, **changes), load_model(tmp_path).double()
+    text = torch.tensor([[0, 5, 29, 0, 1, 2, 7, 7, 9, 3, 4]])
+    # In float64, too, the library turns and normalises in float32.
+    assert_close(ours(text + 1)[..., 1:], theirs(text).logits, 1e-5)
+
+
+def edit(folder, **changes):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+REFUSED = [
+    ({"model_type": "roberta"}, "model_type is 'roberta', it must be one of bert, gpt2, llama"),
+    ({"model_type": None}, "model_type is None, it must be one of bert, gpt2, llama"),
+    ({"hidden_act": "mish"}, "hidden_act is 'mish', it must be one of relu, silu"),
+    ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key', our"),
+    ({"is_decoder": True}, "is_decoder is True, our model can only have False"),
+    ({"pad_token_id": 1}, "pad_token_id is 1, our model can only have 0"),
+    ({"auto_map": {"AutoModel": "x.Y"}}, "has auto_map, it must not: code from a model's folder"),
+    ({"layer_norm_eps": 0}, "layer_norm_eps is 0, it must be a number, above 0 and below 1"),
+    ({"num_attention_heads": 3}, "d_model=16 is not a multiple of num_heads=3"),
+    (
+        {"hidden_size": 20},
+        r"embeddings.weight has the shape \[30, 16\], it must be \[30, 20\]",
+    ),
+    ({"vocab_size": 10**9}, r"word_embeddings.weight has the shape \[30, 16\], it must be \[1000"),
+    ({"num_hidden_layers": 3}, "there is no tensor encoder.layer.2.attention.self.query.weight"),
+    ({"num_hidden_layers": 1}, "'encoder.layer.1.attention.output.LayerNorm.bias' is left over"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), REFUSED)
+def test_settings_of_another_model_are_refused(tmp_path, changes, said):
+    bert(tmp_path)
+    edit(tmp_path, **changes)
+    with pytest.raises(InputError, match=said):
+        load_model(tmp_path)
+
+
+def test_a_fused_matrix_of_another_shape_is_refused(tmp_path):
+    gpt2(tmp_path)
+    edit(tmp_path, n_embd=20)
+    with pytest.raises(InputError, match=r"wte.weight has the shape \[30, 16\], it must be \[30, "):
+        load_model(tmp_path)
+    edit(tmp_path, n_embd=16, scale_attn_by_inverse_layer_idx=True)
+    with pytest.raises(InputError, match="scale_attn_by_inverse_layer_idx is True, our model can"):
+        load_model(tmp_path)
+
+
+LLAMAS = [
+    ({"rope_parameters": {"rope_type": "yarn", "factor": 4}}, "rope_type is 'yarn', our model can"),
+    ({"rope_scaling": {"type": "linear", "factor": 2}}, "rope_scaling is {'factor': 2, 'type': 'l"),
+    ({"sliding_window": 8}, "sliding_window is 8, our model can only have None"),
+    ({"attention_bias": True}, "attention_bias is True, our model can only have False"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), LLAMAS)
+def test_a_llama_with_a_window_or_scaled_positions_is_refused(tmp_path, changes, said):
+    llama(tmp_path)
+    edit(tmp_path, **changes)
+    with pytest.raises(InputError, match=said):
+        load_model(tmp_path)
+
+
+def test_a_head_that_our_encoder_does_not_have_is_refused(tmp_path):
+    bert(tmp_path, BertForMaskedLM)
+    with pytest.raises(InputError, match=r"'cls.predictions.bias' is left over"):
+        load_model(tmp_path)
+
+
+def test_files_that_are_missing_damaged_or_pickled_are_refused(tmp_path):
+    gpt2(tmp_path, "4KB")
+    shard = tmp_path / "model-00002-of-00009.safetensors"
+    shard.write_bytes(shard.read_bytes()[:-1])
+    with pytest.raises(InputError, match=r"model-00002-of-00009.safetensors cannot be read"):
+        load_model(tmp_path)
+    shard.unlink()
+    with pytest.raises(InputError, match=r"model-00002-of-00009.safetensors cannot be read \(No"):
+        load_model(tmp_path)
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text('{"weight_map": {"wte.weight": "../x.safetensors"}}')
+    with pytest.raises(
+        InputError, match=r"lists '\.\./x.safetensors', it must be the name of a file"
+    ):
+        load_model(tmp_path)
+    index.write_text("{}")
+    with pytest.raises(InputError, match="has no weight_map, it must list the file of"):
+        load_model(tmp_path)
+    index.unlink()
+    with pytest.raises(InputError, match=r"model.safetensors cannot be read \(No such file"):
+        load_model(tmp_path)
+    torch.save({}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(InputError, match=r"pytorch_model.bin is a pickle, which could run any"):
+        load_model(tmp_path)
+    with pytest.raises(InputError, match=r"config.json cannot be read"):
+        load_model(tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize("write", [bert, gpt2, llama])
+def test_a_text_beyond_the_context_is_refused(tmp_path, write):
+    write(tmp_path)
+    with pytest.raises(InputError, match="a token is at position 12, counted from 0, and the mod"):
+        load_model(tmp_path)(torch.full((1, 13), 5))
+
+
+def test_segments_that_the_model_does_not_have_are_refused(tmp_path):
+    bert(tmp_path)
+    with pytest.raises(InputError, match="segments contains id 9, it must be at least 0 and below"):
+        load_model(tmp_path)(TOKENS, TOKENS)
+
+
+def test_the_small_bert_of_the_lesson_computes_what_is_stored_beside_it():
+    model = BertModel.from_pretrained(write_small_bert.FOLDER, add_pooling_layer=False)
+    stored = load_file(write_small_bert.FOLDER / "hidden_states.safetensors")
+    for name, states in write_small_bert.hidden_states(model).items():
+        assert_close(states.double(), stored[name].double(), 1e-5)
+
+
+# --- a published model ---------------------------------------------------------------------------
+
+SENTENCES = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
+
+
+@pytest.mark.slow
+@torch.no_grad()
+def test_minilm_is_the_model_of_hugging_face(minilm):
+    ours, theirs = load_model(minilm), BertModel.from_pretrained(minilm).eval()
+    tokenizer = Tokenizer.from_file(str(minilm / "tokenizer.json"))
+    tokenizer.enable_padding()
+    read = tokenizer.encode_batch([*SENTENCES, "a long one, " * 30])
+    tokens = torch.tensor([row.ids for row in read])
+    real = torch.tensor([row.attention_mask for row in read]).bool()
+    expected = theirs(tokens, attention_mask=real).last_hidden_state
+    assert_close(ours(tokens)[real], expected[real], 1e-5)
+    means = torch.stack([row[kept].mean(dim=0) for row, kept in zip(expected, real, strict=True)])
+    vectors = ours.sentence_vectors(tokens)
+    assert_close(vectors, means / means.norm(dim=1, keepdim=True), 1e-5)
+    # What https://sbert.net/docs/quickstart.html prints for these three sentences.
+    published = torch.tensor([[1, 0.6660, 0.1046], [0.6660, 1, 0.1411], [0.1046, 0.1411, 1]])
+    assert_close((vectors @ vectors.T)[:3, :3], published, 1e-4)

