@@ -32,7 +32,7 @@ def sentence_vectors(
 def three_matrices(
     fused: Float[Tensor, "d three_d"],
 ) -> tuple[Float[Tensor, "d d"], Float[Tensor, "d d"], Float[Tensor, "d d"]]:
-    """Cut GPT-2's fused matrix into the weights of three layers; the friend reshapes it."""
+    """Cut GPT-2's fused matrix into the weights of three layers."""
     turned = fused.T
     query, key, value = turned.chunk(3)
     return query, key, value

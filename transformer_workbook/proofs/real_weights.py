@@ -13,7 +13,8 @@ from transformer_workbook.proofs.saying import agree, proof
 @proof
 def stored_the_other_way(stored: Tensor, x: Tensor, found: Tensor) -> None:
     """The product with the stored matrix is what nn.Linear computes with the transposed one."""
-    linear = nn.Linear(*stored.shape, bias=False)
+    inputs, outputs = stored.shape
+    linear = nn.Linear(inputs, outputs, bias=False)
     linear.load_state_dict({"weight": stored.T.to(linear.weight)})
     agree(1e-12, {"nn.Linear with the transposed matrix": linear(x), "your x W": found})
 
