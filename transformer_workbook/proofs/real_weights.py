@@ -45,7 +45,8 @@ def numbers() -> None:
     for split, label in ((seen, "seen"), (new, "new")):
         for name in ("sentence_vectors", "embeddings", "BM25", "untranslated"):
             found[f"{label}-{name}"] = f"{rows.recall_1[split, name]:.1f}"
-        row = rows.loc[split, "sentence_vectors − BM25"]
-        found[f"{label}-gain"] = f"{row.recall_1} [{row.recall_1_low}, {row.recall_1_high}]"
+        for other, gain in (("BM25", "gain"), ("embeddings", "layers")):
+            row = rows.loc[split, f"sentence_vectors − {other}"]
+            found[f"{label}-{gain}"] = f"{row.recall_1} [{row.recall_1_low}, {row.recall_1_high}]"
     for name, text in found.items():
         glue(name, text, display=False)
