@@ -225,10 +225,7 @@ def test_every_block_is_as_large_as_that_of_2017(name: str) -> None:
 
 
 @pytest.mark.parametrize("ours", ["QK-norm", "today"])
-def test_with_qk_norm_more_learning_rates_are_usable(ours: str) -> None:
-    rows = record("block_rates")
-    best = rows.groupby(["model", "seed"]).val_perplexity.transform("min")
-    usable = (rows.val_perplexity <= 1.1 * best).groupby([rows.model, rows.seed]).sum()
-    usable = usable.astype(float)
-    gain = paired_difference(usable[ours].tolist(), usable["2017"].tolist(), comparisons=2)
-    assert gain.sign == 1
+def test_with_qk_norm_rates_that_are_too_high_do_less_harm(ours: str) -> None:
+    rows = record("block_rates").set_index(["rate", "seed", "model"]).val_perplexity.unstack()
+    higher = rows[rows.index.get_level_values("rate") >= 0.016]
+    assert (higher[ours] < higher["2017"]).all()

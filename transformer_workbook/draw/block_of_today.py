@@ -84,18 +84,6 @@ def learning_rates() -> None:
     plt.show()
 
 
-def usable_rates() -> Any:
-    """Show at how many of the rates each model is within a tenth of its best perplexity."""
-    import pandas as pd
-
-    record = pd.read_csv("records/block_rates.csv")
-    best = record.groupby(["model", "seed"]).val_perplexity.transform("min")
-    usable = (record.val_perplexity <= 1.1 * best).groupby([record.model, record.seed]).sum()
-    means = [[float(usable[model].mean())] for model in CHANGES]
-    names = [name for name, _, _ in CHANGES.values()]
-    return table(means, names, ["usable rates of five, mean of three seeds"], decimals=1)
-
-
 def costs() -> Any:
     """Show time and KV cache of each block, from the record."""
     import pandas as pd

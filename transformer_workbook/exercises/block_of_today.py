@@ -1,4 +1,4 @@
-"""Exercises of the chapter "The block of today: which of the changes matter?"."""
+"""Exercises of the chapter "The block of today: which changes matter?"."""
 
 import torch
 from jaxtyping import Float
