@@ -9,6 +9,9 @@ from torch import Tensor, nn
 from annotated_transformer.exchange import load_model
 from transformer_workbook.proofs.saying import agree, proof
 
+SAID = ("sentence_vectors", "embeddings", "BM25", "untranslated")
+"""The searches whose findings among new captions the text says."""
+
 
 @proof
 def stored_the_other_way(stored: Tensor, x: Tensor, found: Tensor) -> None:
@@ -41,12 +44,14 @@ def numbers() -> None:
 
     rows = pd.read_csv("records/search.csv").set_index(["split", "search"])
     seen, new = "test_2016_flickr", "test_2017_flickr"
-    found = {}
-    for split, label in ((seen, "seen"), (new, "new")):
-        for name in ("sentence_vectors", "embeddings", "BM25", "untranslated"):
-            found[f"{label}-{name}"] = f"{rows.recall_1[split, name]:.1f}"
-        for other, gain in (("BM25", "gain"), ("embeddings", "layers")):
-            row = rows.loc[split, f"sentence_vectors − {other}"]
-            found[f"{label}-{gain}"] = f"{row.recall_1} [{row.recall_1_low}, {row.recall_1_high}]"
+    found = {f"new-{name}": f"{rows.recall_1[new, name]:.1f}" for name in SAID}
+    gains = {
+        "seen-gain": (seen, "BM25"),
+        "new-gain": (new, "BM25"),
+        "new-layers": (new, "embeddings"),
+    }
+    for name, (split, other) in gains.items():
+        row = rows.loc[split, f"sentence_vectors − {other}"]
+        found[name] = f"{row.recall_1} [{row.recall_1_low}, {row.recall_1_high}]"
     for name, text in found.items():
         glue(name, text, display=False)

@@ -31,7 +31,7 @@ def normed(name: str, x: Tensor, kind: str = "layer") -> Tensor:
     """Apply a norm with the weights of that name, from its formula."""
     if kind == "layer":
         x = x - x.mean(-1, keepdim=True)
-    scaled = x / (x.square().mean(-1, keepdim=True) + (1e-5 if kind == "layer" else 0)).sqrt()
+    scaled = x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt()
     shifted = scaled * drawn(f"{name}weight", 8)
     return shifted + drawn(f"{name}bias", 8) if kind == "layer" else shifted
 
