@@ -110,7 +110,6 @@ def yarn(
     base: float,
     factor: float,
     length: int,
-    turns: tuple[float, float] = (1.0, 32.0),
 ) -> Float[Tensor, " pair"]:
     """Keep pairs that turn often within the trained length, divide those that turn less than once.
 
@@ -120,10 +119,9 @@ def yarn(
 
     Source: Peng et al. 2024, sections 3.2 and 3.3.
     """
-    d_k, few, many = 2 * len(frequencies), *turns
+    d_k = 2 * len(frequencies)
     slow, fast = (
-        d_k * math.log(length / (2 * math.pi * number)) / (2 * math.log(base))
-        for number in (few, many)
+        d_k * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (1, 32)
     )
     first, last = max(math.floor(fast), 0), min(math.ceil(slow), d_k - 1)
     pairs = torch.arange(len(frequencies), device=frequencies.device)

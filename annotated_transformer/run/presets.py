@@ -105,7 +105,7 @@ def preset(model: str, corpus: str, name: str | None = None, **changes: Any) -> 
     """
     name = name or ("tiny" if corpus == "toy" else "medium")
     require_choice("recipe", name, PRESETS)
-    require_choice("model", model, SIZES[name] if name in ("modern", "base", "big") else MODELS)
+    require_choice("model", model, SIZES[name] or MODELS)
     sizes = dict(SIZES[name].get(model, {}))
     return Recipe(model, corpus, **{**PRESETS[name], "sizes": sizes, **changes})
 

@@ -33,6 +33,7 @@ from annotated_transformer.rotary import (
 from annotated_transformer.soft_lookup import masked_softmax
 from annotated_transformer.tokens import EOS, PAD
 from annotated_transformer.training import Trainer, linear_schedule
+from records.positions import SYMBOLS, begin, fit, loss_of, sequences
 from records.tables import Row, Tables
 from records.toy_training import task
 from records.trials import TRIAL, best_rate, tune
@@ -67,7 +68,7 @@ def scalings(d_k: int, base: float, length: int) -> dict[str, Callable[[float], 
 
 # --- one head that names the previous symbol ------------------------------------------------------
 
-SYMBOLS, LENGTH, SEQUENCES, STEPS, WARMUP, TESTS = 8, 16, 64, 400, 30, 200
+LENGTH, STEPS, TESTS = 16, 400, 200
 RATES = (1e-2, 2e-2, 4e-2)
 FURTHER = (1, 2, 4, 8)  # times the length of training
 MORE_SEEDS = range(6, 16)  # the intervals of five were wide; these ten are compared
@@ -117,40 +118,22 @@ class OneHead(nn.Module):
         return logits
 
 
-def loss_of(model: OneHead, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, ""]:
-    """The cross-entropy of the symbol before, from the second position on."""
-    return F.cross_entropy(model(tokens)[:, 1:].flatten(0, 1), tokens[:, :-1].flatten())
-
-
-def sequences(length: int) -> Int[Tensor, "batch time"]:
-    """Those on which every head is tested."""
-    return torch.randint(SYMBOLS, (TESTS, length), generator=torch.Generator().manual_seed(2))
-
-
 def share_right(model: OneHead, length: int) -> float:
     """The share of right answers in the second half of sequences of that length."""
-    tokens = sequences(length)
+    tokens = sequences(length, TESTS)
     right = model(tokens)[:, 1:].argmax(-1) == tokens[:, :-1]
     return round(right[:, length // 2 - 1 :].double().mean().item(), 4)
 
 
 def train_head(model: str, rate: float, seed: int) -> Row:
     """Train one head; the shares right by length, for rotary heads with each scaling."""
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
-    torch.set_default_dtype(torch.float64)
+    begin(seed)
     head = OneHead(**HEADS[model])
-    adam = torch.optim.Adam(head.parameters(), lr=rate, eps=1e-6)
-    for step in range(STEPS):
-        adam.param_groups[0]["lr"] = rate * min((step + 1) / WARMUP, 1 - step / STEPS)
-        loss = loss_of(head, torch.randint(SYMBOLS, (SEQUENCES, LENGTH)))
-        adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        adam.step()
+    fit(head, rate, STEPS, LENGTH)
     row: Row = {"model": model, "rate": rate, "seed": seed}
     width, trained = head.symbols.embedding_dim, head.frequencies
     with torch.no_grad():
-        row["val_loss"] = f"{loss_of(head, sequences(LENGTH)).item():.3e}"
+        row["val_loss"] = f"{loss_of(head, sequences(LENGTH, TESTS)).item():.3e}"
         for method, scale in scalings(width, head.base, LENGTH).items():
             for factor in FURTHER:
                 column = f"{method}_{factor * LENGTH}"

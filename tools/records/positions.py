@@ -9,25 +9,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import SelfAttention
+from annotated_transformer.rotary import rotary_frequencies, rotate
 from records.tables import Row, Tables
 from records.trials import tune
 
 SYMBOLS, LENGTH, SENTENCES, STEPS, WARMUP = 8, 8, 64, 300, 30
 TESTS, LENGTHS, WIDTHS = 1000, (8, 16, 32, 64), (8, 16, 64)
 RATES = (1e-2, 2e-2, 4e-2)
-
-
-def angles(time: int, width: int) -> Tensor:
-    """(time, pair): position times frequency."""
-    frequencies = 10000 ** (-torch.arange(0, width, 2) / width)
-    return torch.arange(time)[:, None] * frequencies
-
-
-def rotate(x: Tensor) -> Tensor:
-    """Turn each pair of neighbouring columns by its angle: (batch, time, d_k) to the same."""
-    sine, cosine = angles(x.size(1), x.size(2)).sin(), angles(x.size(1), x.size(2)).cos()
-    a, b = x[..., 0::2], x[..., 1::2]
-    return torch.stack([a * cosine + b * sine, b * cosine - a * sine], dim=-1).flatten(-2)
 
 
 class OneHead(nn.Module):
@@ -41,37 +29,42 @@ class OneHead(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """(batch, time) to logits (batch, time, symbols)."""
-        x = self.words(tokens)
-        query, key = rotate(self.look.query(x)), rotate(self.look.key(x))
+        x, at = self.words(tokens), torch.arange(tokens.size(1))
+        frequencies = rotary_frequencies(x.size(2))  # clockwise, as the chapter's sinusoids turn
+        query, key = (
+            rotate(part(x), -at, frequencies) for part in (self.look.query, self.look.key)
+        )
         logits: Tensor = self.output(F.scaled_dot_product_attention(query, key, self.look.value(x)))
         return logits
 
 
-def loss_of(model: OneHead, tokens: Tensor) -> Tensor:
+def loss_of(model: nn.Module, tokens: Tensor) -> Tensor:
     """The cross-entropy of the symbol before, from the second position on."""
     return F.cross_entropy(model(tokens)[:, 1:].flatten(0, 1), tokens[:, :-1].flatten())
 
 
-def train_one_head(width: int, rate: float, seed: int) -> OneHead:
-    """Train with Adam, a short warm-up and linear decay; weights are drawn in float64."""
+def begin(seed: int) -> None:
+    """Compute on one core in float64, with random numbers of that seed."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     torch.set_default_dtype(torch.float64)
-    model = OneHead(width)
+
+
+def fit(model: nn.Module, rate: float, steps: int, length: int) -> None:
+    """Train on sequences of that length with Adam, a short warm-up and linear decay."""
     adam = torch.optim.Adam(model.parameters(), lr=rate, eps=1e-6)
-    for step in range(STEPS):
-        adam.param_groups[0]["lr"] = rate * min((step + 1) / WARMUP, 1 - step / STEPS)
-        loss = loss_of(model, torch.randint(SYMBOLS, (SENTENCES, LENGTH)))
+    for step in range(steps):
+        adam.param_groups[0]["lr"] = rate * min((step + 1) / WARMUP, 1 - step / steps)
+        loss = loss_of(model, torch.randint(SYMBOLS, (SENTENCES, length)))
         adam.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         adam.step()
-    return model
 
 
-def sequences(length: int) -> Tensor:
+def sequences(length: int, number: int = TESTS) -> Tensor:
     """Those on which every model is tested."""
     generator = torch.Generator().manual_seed(2)
-    return torch.randint(SYMBOLS, (TESTS, length), generator=generator)
+    return torch.randint(SYMBOLS, (number, length), generator=generator)
 
 
 def train_rotary(model: str, rate: float, seed: int) -> Row:
@@ -79,7 +72,9 @@ def train_rotary(model: str, rate: float, seed: int) -> Row:
 
     Of the positions beyond the half of each length, so that every answer is at a new place.
     """
-    trained = train_one_head(int(model), rate, seed)
+    begin(seed)
+    trained = OneHead(int(model))
+    fit(trained, rate, STEPS, LENGTH)
     row: Row = {"model": model, "rate": rate, "seed": seed}
     with torch.no_grad():
         row["val_loss"] = f"{loss_of(trained, sequences(LENGTH)).item():.3e}"
