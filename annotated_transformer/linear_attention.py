@@ -1,10 +1,11 @@
 """Linear attention: the table of weights becomes a state of fixed size, as in a recurrent network.
 
-Without the softmax, (Q Kᵀ) V = Q (Kᵀ V): the sum over earlier positions can be kept as one matrix,
-which every new key and value changes and every query reads.
+Without a softmax the sum over earlier positions is one matrix, which every new key and value
+changes and every query reads.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -29,12 +30,11 @@ def linear_attention(
 ) -> tuple[Float[Tensor, "batch heads time d_v"], Float[Tensor, "batch heads d_k d_v"]]:
     """Compute yₜ = Sₜᵀ qₜ with Sₜ = Sₜ₋₁ + kₜ vₜᵀ for all positions; return them and the last S.
 
-    With a decay aₜ, Sₜ₋₁ is first multiplied by it. With a strength βₜ, the delta rule writes what is
-    new, βₜ (vₜ − Sᵀ kₜ), instead of vₜ: both together are the gated delta rule.
+    With a decay aₜ, Sₜ₋₁ is first multiplied by it. With a strength βₜ, the delta rule writes what
+    is new, βₜ (vₜ − Sᵀ kₜ), instead of vₜ. Both together are the gated delta rule.
 
-    Any ``chunk`` gives the same. 1 is the recurrent form; from the number of positions on it is the
-    parallel form, with a table of weights; in between each chunk has a table of its own, and S
-    passes from one to the next.
+    Any ``chunk`` gives the same. 1 is the recurrent form; as many as there are positions make the
+    parallel form, with one table of weights; in between, each chunk has a small table of its own.
 
     Source: Katharopoulos et al. 2020, section 3.3; delta rule: Schlag et al. 2021, section 4.2, in
     chunks: Yang et al. 2024, section 3; with decay: Yang et al. 2025, section 3.
@@ -55,12 +55,8 @@ def linear_attention(
         if strength is not None:
             b = strength[:, :, now, None]
             # What is written at i depends on all writes j < i: a triangular system of equations.
-            v = torch.linalg.solve_triangular(
-                (b * k @ k.mT) * fades,  # its diagonal is taken to be 1
-                b * (v - since.exp() * k @ state),
-                upper=False,
-                unitriangular=True,
-            )
+            solve = partial(torch.linalg.solve_triangular, upper=False, unitriangular=True)
+            v = solve((b * k @ k.mT) * fades, b * (v - since.exp() * k @ state))
         outputs.append(since.exp() * q @ state + (q @ k.mT * fades) @ v)
         end = since[:, :, -1:]
         state = end.exp() * state + ((end - since).exp() * k).mT @ v
@@ -68,13 +64,13 @@ def linear_attention(
 
 
 class PositiveFeatures(nn.Module):
-    """φ(x) = elu(x) + 1, entry by entry: x + 1 where x > 0, and eˣ elsewhere.
+    """φ(x) = elu(x) + 1, entry by entry: positive, so that no weight is negative.
 
     Source: Katharopoulos et al. 2020, equation 7.
     """
 
     def forward(self, x: Float[Tensor, "*batch d_k"]) -> Float[Tensor, "*batch d_k"]:
-        """Map queries or keys to positive features, so that no weight is negative."""
+        """Map queries or keys."""
         return F.elu(x) + 1
 
 
@@ -88,7 +84,7 @@ class Summary(State):
 class LinearAttention(MultiHeadAttention):
     """Multi-head attention with the weights φ(q)ᵀ φ(kⱼ) / Σⱼ φ(q)ᵀ φ(kⱼ) instead of a softmax.
 
-    :meth:`attend` makes the table of weights, and takes any mask. :meth:`extend`, which is causal,
+    :meth:`attend` makes the table of weights, and takes any mask. :meth:`extend` is causal and
     makes none: its state has the same size however much was read.
 
     Source: Katharopoulos et al. 2020, section 3.
@@ -97,11 +93,7 @@ class LinearAttention(MultiHeadAttention):
     def __init__(
         self, d_model: int, num_heads: int, d_k: int | None = None, d_v: int | None = None
     ) -> None:
-        """Make a layer of the same sizes as :class:`MultiHeadAttention`.
-
-        Raises:
-            InputError: as for :class:`MultiHeadAttention`.
-        """
+        """Make a layer of the same sizes as :class:`MultiHeadAttention`."""
         # φ comes where a norm of queries and keys would: after the split into heads.
         super().__init__(d_model, num_heads, d_k, d_v, normalise=lambda _: PositiveFeatures())
 
@@ -130,10 +122,10 @@ class LinearAttention(MultiHeadAttention):
     ) -> tuple[Float[Tensor, "batch new d_model"], Summary]:
         """Let new positions attend to earlier ones and to themselves; return the state after them.
 
-        The mask, if any, is the causal one, and may also hide keys: they are then not read at all.
+        The mask, if any, is causal, and may hide keys such as padding: these are not written.
 
         Raises:
-            InputError: if the mask hides a key from some queries and shows it to earlier ones.
+            InputError: if the mask is not causal.
         """
         queries, new = self.query_norm(self.split(self.query(x))), self.project(x, x)
         keys = new.keys

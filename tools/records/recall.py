@@ -35,7 +35,7 @@ Ids = Int[Tensor, "batch _"]
 def second_order(x: Heads) -> Heads:
     """1, x and all products of two entries: φ(q)ᵀ φ(k) = 1 + z + z²/2 ≈ eᶻ of z = qᵀ k / √d.
 
-    Source: the feature map of Based, Arora et al. 2024, section 3.
+    Source: the feature map of Based, Arora et al. 2024.
     """
     x = x / x.size(-1) ** 0.25
     squares = (x[..., :, None] * x[..., None, :]).flatten(-2) / math.sqrt(2)

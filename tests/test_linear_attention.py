@@ -1,0 +1,151 @@
+"""Linear attention and the gated delta rule: one position at a time, in chunks, and at once."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+from transformers.models.qwen3_next import modeling_qwen3_next as qwen
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.linear_attention import LinearAttention, linear_attention
+from annotated_transformer.masking import causal_mask, target_mask
+from oracles import BOTH_DTYPES, assert_close, randomise
+from transformer_workbook.exercises.without_the_table import masked_blocks
+
+BATCH, HEADS, TIME, D_K, D_V = 2, 3, 11, 5, 4
+
+
+def drawn():
+    """Queries, keys of length 1, values, a state, strengths and logarithms of decays."""
+    queries, keys = torch.randn(2, BATCH, HEADS, TIME, D_K).double()
+    values, state = torch.randn(BATCH, HEADS, TIME, D_V), torch.randn(BATCH, HEADS, D_K, D_V)
+    strength, log_decay = torch.rand(BATCH, HEADS, TIME), torch.rand(BATCH, HEADS, TIME).log()
+    keys = F.normalize(keys, dim=-1)
+    return queries, keys, *(x.double() for x in (values, state, strength, log_decay))
+
+
+def one_at_a_time(queries, keys, values, state, strength, log_decay):
+    """The recurrence, one head of one sequence after the other."""
+    outputs, state = torch.zeros_like(values), state.clone()
+    for at in torch.cartesian_prod(torch.arange(BATCH), torch.arange(HEADS), torch.arange(TIME)):
+        b, h, t = at.tolist()
+        S = state[b, h] * (1 if log_decay is None else log_decay[b, h, t].exp())
+        new = values[b, h, t]
+        if strength is not None:
+            new = strength[b, h, t] * (new - S.T @ keys[b, h, t])
+        state[b, h] = S + torch.outer(keys[b, h, t], new)
+        outputs[b, h, t] = state[b, h].T @ queries[b, h, t]
+    return outputs, state
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 4, TIME, 64])
+@pytest.mark.parametrize("corrects", [False, True])
+@pytest.mark.parametrize("forgets", [False, True])
+def test_recurrent_chunked_and_parallel_forms_are_the_same(chunk, corrects, forgets):
+    *given, strength, log_decay = drawn()
+    gates = strength if corrects else None, log_decay if forgets else None
+    expected = one_at_a_time(*given, *gates)
+    for ours, theirs in zip(linear_attention(*given, *gates, chunk), expected, strict=True):
+        assert_close(ours, theirs, 1e-10)
+
+
+@pytest.mark.parametrize("name", ["recurrent", "chunk"])
+def test_it_is_the_gated_delta_rule_of_qwen3_next(name):
+    queries, keys, values, state, strength, log_decay = drawn()
+    rule = getattr(qwen, f"torch_{name}_gated_delta_rule")
+    there = (x.transpose(1, 2) for x in (queries, keys, values, log_decay, strength))
+    output, last = rule(*there, initial_state=state, output_final_state=True)
+    # Theirs computes in float32 whatever it gets, and divides the queries.
+    given = queries / D_K**0.5, keys, values, state, strength, log_decay
+    outputs, ours = linear_attention(*given, chunk=3)
+    assert_close(outputs, output.transpose(1, 2), 1e-5)
+    assert_close(ours, last.double(), 1e-5)
+
+
+def test_with_strength_one_the_last_value_is_read_exactly_and_others_stay():
+    _, keys, values, state, strength, _ = drawn()
+    ones = torch.ones_like(strength)
+    _, after = linear_attention(keys, keys, values, state, ones)
+    last = keys[:, :, -1:]
+    assert_close(last @ after, values[:, :, -1:], 1e-12)
+    across = torch.randn(BATCH, HEADS, 1, D_K).double()
+    across = across - across @ last.mT * last
+    _, again = linear_attention(last, last, values[:, :, :1], after, ones[..., :1])
+    assert_close(across @ again, across @ after, 1e-12)
+
+
+def test_long_fading_has_finite_gradients():
+    queries, keys, values, state, strength, log_decay = drawn()
+    given = [x.requires_grad_() for x in (queries, keys, values, state, strength)]
+    fading = (log_decay - 200).requires_grad_()
+    outputs, _ = linear_attention(*given, fading)
+    outputs.sum().backward()
+    assert all(x.grad.isfinite().all() for x in (*given, fading))
+
+
+def test_a_chunk_has_at_least_one_position():
+    with pytest.raises(InputError, match="chunk is 0, it must be an integer, at least 1"):
+        linear_attention(*drawn()[:4], chunk=0)
+
+
+# --- the layer -----------------------------------------------------------------------------------
+
+
+def layer(dtype=torch.float64):
+    return randomise(LinearAttention(12, HEADS, D_K, D_V)).to(dtype)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dtype", BOTH_DTYPES)
+def test_its_weights_are_products_of_features(dtype):
+    ours, x = layer(dtype), torch.randn(BATCH, TIME, 12, dtype=dtype)
+    mask = torch.rand(BATCH, 1, TIME, TIME) < 0.5
+    mask[0, :, 3] = False
+    heads = []
+    for h in range(HEADS):
+        q, k, v = (
+            part(x).split(width, dim=-1)[h]
+            for part, width in ((ours.query, D_K), (ours.key, D_K), (ours.value, D_V))
+        )
+        q, k = (torch.where(y > 0, y + 1, y.exp()) for y in (q, k))
+        weights = torch.einsum("bqd,bkd->bqk", q, k) * mask[:, 0]
+        heads.append((weights / weights.sum(-1, keepdim=True)).nan_to_num() @ v)
+    assert_close(ours(x, x, x, mask), ours.output(torch.cat(heads, dim=-1)))
+
+
+@torch.no_grad()
+def test_its_state_and_its_table_give_the_same_and_the_state_does_not_grow():
+    ours, x = layer(), torch.randn(BATCH, TIME, 12).double()
+    table = ours(x, x, x, causal_mask(TIME))
+    state, outputs = ours.empty(BATCH), []
+    for part in x.split([1, 4, 6], dim=1):
+        output, state = ours.extend(part, state)
+        assert state.matrix.shape == (BATCH, HEADS, D_K, D_V + 1)
+        outputs.append(output)
+    assert_close(torch.cat(outputs, dim=1), table)
+    swapped = ours.extend(x[:, :1], state.select(torch.tensor([1, 0])))[0]
+    assert_close(swapped.flip(0), ours.extend(x[:, :1].flip(0), state)[0])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("tokens", [[[5, 6, 7, 0], [5, 6, 7, 8]], [[0, 6, 7, 8], [0, 0, 0, 8]]])
+def test_padding_is_not_written(tokens):
+    ours, x, mask = layer(), torch.randn(2, 4, 12).double(), target_mask(torch.tensor(tokens))
+    output, state = ours.extend(x, ours.empty(2), mask)
+    assert_close(output, ours(x, x, x, mask))
+    x[~mask[:, 0, -1]] += 1
+    assert_close(ours.extend(x, ours.empty(2), mask)[1].matrix, state.matrix)
+
+
+def test_a_mask_that_is_not_causal_needs_the_table():
+    x = torch.randn(1, 3, 12).double()
+    with pytest.raises(InputError, match="the mask is not causal: only `attend` takes any mask"):
+        layer().extend(x, layer().empty(1), torch.ones(1, 1, 3, 3, dtype=torch.bool))
+
+
+def test_attention_in_masked_blocks_is_that_of_pytorch():
+    q, k, v = torch.randn(5, 3).double(), torch.randn(9, 3).double(), torch.randn(9, 2).double()
+    mask = (torch.rand(5, 9) < 0.5).index_fill(1, torch.tensor([8]), True)
+    for times in (1, 1000):
+        expected = F.scaled_dot_product_attention(times * q, k, v, mask)
+        for size in (1, 2, 4, 9, 20):
+            assert_close(masked_blocks.reference(times * q, k, v, mask, size), expected, 1e-12)

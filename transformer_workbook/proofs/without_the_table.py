@@ -1,0 +1,64 @@
+"""The proofs of chapter 23, without the table."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from annotated_transformer.linear_attention import PositiveFeatures, linear_attention
+from transformer_workbook.proofs.saying import agree, proof
+
+Rows = Float[Tensor, "time d"]
+Attention = Callable[[Rows, Rows, Rows], Rows]
+
+
+@proof
+def blocks(blockwise: Callable[[Rows, Rows, Rows, int], Rows]) -> None:
+    """Attention block by block is that of PyTorch, whatever the size, with scores above 1,000."""
+    q, k, v = torch.randn(5, 8), torch.randn(10, 8), torch.randn(10, 3)
+    sizes, larger = (1, 3, 10, 64), (q, 1000 * q)
+    expected = torch.stack([F.scaled_dot_product_attention(x, k, v) for x in larger])
+    mine = torch.stack([blockwise(x, k, v, size) for size in sizes for x in larger])
+    agree(
+        1e-12,
+        {
+            "PyTorch's attention": expected.repeat(len(sizes), 1, 1),
+            "blocks of 1, 3, 10 and 64": mine,
+        },
+    )
+
+
+@proof
+def forms(with_table: Attention, as_a_network: Attention) -> None:
+    """Two functions, and the package's in chunks, compute what the sum over positions is."""
+    q, k, v = torch.randn(11, 4), torch.randn(11, 4), torch.randn(11, 3)
+    features = PositiveFeatures()
+    expected = torch.zeros_like(v)
+    for t in range(11):
+        weights = torch.stack([features(q[t]) @ features(k[j]) for j in range(t + 1)])
+        expected[t] = sum(weights[j] * v[j] for j in range(t + 1)) / weights.sum()
+    ones = F.pad(v, (0, 1), value=1.0)[None, None]
+    q_k = features(q)[None, None], features(k)[None, None]
+    sums, _ = linear_attention(*q_k, ones, torch.zeros(1, 1, 4, 4), chunk=4)
+    agree(
+        1e-12,
+        {
+            "the sum": expected,
+            "the table": with_table(q, k, v),
+            "the recurrent network": as_a_network(q, k, v),
+            "the package in chunks": (sums[..., :-1] / sums[..., -1:])[0, 0],
+        },
+    )
+
+
+@proof
+def delta_rule(correct: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
+    """One position after the other, a function writes what the package's chunks write."""
+    k, v = F.normalize(torch.randn(1, 1, 9, 4), dim=-1), torch.randn(1, 1, 9, 3)
+    mine, empty = torch.zeros(4, 3), torch.zeros(1, 1, 4, 3)
+    for key, value in zip(k[0, 0], v[0, 0], strict=True):
+        mine = correct(mine, key, value)
+    _, ours = linear_attention(k, k, v, empty, torch.ones(1, 1, 9), chunk=5)
+    agree(1e-12, {"the package": ours[0, 0], "your rule": mine})
