@@ -14,4 +14,4 @@ def cost():
     proofs.cost(heads_of_queries, cost_of_pass)
 
 
-REFUTED = {cost: "your function differs from PyTorch's own counts by"}
+REFUTED = {cost: "your function differs from PyTorch's FLOPs with the tensors' bytes by"}

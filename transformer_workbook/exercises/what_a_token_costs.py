@@ -15,7 +15,7 @@ def padded_cache(lengths: list[int], layers: int, kv_heads: int, d_k: int, items
 
 @exercise([(1000, 8, 3, 20, 2), (700, 6, 4, 5, 4), (2400, 12, 7, 31, 1)])
 def bytes_of_a_step(weights: int, cached: int, batch: int, past: int, itemsize: int) -> int:
-    """How many bytes a decode step moves; the friend loads the weights for each text."""
+    """How many bytes a decode step moves."""
     caches = batch * (past + 1) * cached
     return itemsize * (weights + caches)
 

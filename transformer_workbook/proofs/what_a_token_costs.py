@@ -35,7 +35,7 @@ def cost(plain: Callable[..., Any], package: Callable[..., Cost], **settings: An
     config = LanguageModelConfig(50, 50, 24, 3, 6, 20, **sizes | settings)
     passes = [(5, 0, 1), (1, 7, 1), (1, 7, 3), (4, 9, 2)]
     found = {
-        "PyTorch's own counts": [_counted(config, *sizes) for sizes in passes],
+        "PyTorch's FLOPs with the tensors' bytes": [_counted(config, *sizes) for sizes in passes],
         "your function": [plain(config, *sizes, itemsize=4) for sizes in passes],
         "the package": [package(config, *sizes, itemsize=4) for sizes in passes],
     }
@@ -57,10 +57,12 @@ def numbers() -> None:
     said = {
         "one": f"{own[1].mean():.0f}",
         "calls": f"{one_text.narrow_milliseconds[1].mean():.0f}",
-        "read": f"{own[256].mean() / 256:.1f}",
+        "read": f"{own[256].mean() / 256:.2f}",
         "times": f"{256 * own[1].mean() / own[256].mean():.0f}",
         "sixteen": f"{each.own_milliseconds[16].mean() / each.own_milliseconds[1].mean():.1f}",
     }
+    for name, column in (("sum", "own_sum"), ("shared-sum", "shared_sum")):
+        said[name] = f"{rows[f'{column}_milliseconds'].mean():.0f}"
     for tokens in (1, 256):
         ratios = one_text.own_milliseconds[tokens] / one_text.shared_milliseconds[tokens]
         said[f"shared-{tokens}"] = f"{mean_interval(ratios.tolist()):.2f}"
