@@ -8,30 +8,29 @@ N, D = 4.0, 1.2
 Q, KT, V = ("$Q$", D, N), ("$K^\\top$", N, D), ("$V$", D, N)
 TABLE, STATE, OUTPUT = ("$QK^\\top$\n$n \\times n$", N, N), ("$K^\\top V$", D, D), ("", D, N)
 ORDERS = {
-    "the table first": [Q, "·", KT, "=", TABLE, "·", V, "=", OUTPUT],
-    "the state first": [KT, "·", V, "=", STATE, ",   ", Q, "·", STATE, "=", OUTPUT],
+    "the table first": ((Q, KT, TABLE), (TABLE, V, OUTPUT)),
+    "the state first": ((KT, V, STATE), (Q, STATE, OUTPUT)),
 }
+"""The products in each order: two factors and what they make."""
 
 
 def two_orders() -> None:
     """Draw both orders of the product of Q, Kᵀ and V: only the first makes n × n numbers."""
     import matplotlib.pyplot as plt
 
-    _, axes = plt.subplots(2, 1, figsize=(6.2, 4.4))
-    for ax, (title, factors) in zip(axes, ORDERS.items(), strict=True):
+    _, axes = plt.subplots(2, 1, figsize=(6.2, 3.6))
+    for ax, (title, products) in zip(axes, ORDERS.items(), strict=True):
         x = 0.0
-        for factor in factors:
-            if isinstance(factor, str):
-                ax.text(x + 0.5, 0, factor, ha="center", va="center")
-                x += 1
-                continue
-            name, width, height = factor
-            colour = COLOURS[1] if factor in (TABLE, STATE) else "#cfe3f5"
-            style = {"facecolor": colour, "edgecolor": "grey"}
-            ax.add_patch(plt.Rectangle((x, -height / 2), width, height, **style))
-            ax.text(x + width / 2, 0, name, ha="center", va="center", fontsize=9)
-            x += width
-        ax.set(xlim=(-0.1, 16.5), ylim=(-2.2, 2.2), aspect="equal")
+        for product in products:
+            for (name, width, height), sign in zip(product, ("·", "=", ""), strict=True):
+                made = (name, width, height) in (TABLE, STATE)
+                colour = COLOURS[1] if made else "#cfe3f5"
+                ax.bar(x, height, width, -height / 2, align="edge", color=colour, edgecolor="grey")
+                ax.text(x + width / 2, 0, name, ha="center", va="center", fontsize=9)
+                ax.text(x + width + 0.5, 0, sign, ha="center", va="center")
+                x += width + 1
+            x += 0.8
+        ax.set(xlim=(-0.1, 23), ylim=(-2.2, 2.2), aspect="equal")
         ax.set_title(title, loc="left", fontsize=11)
         ax.axis("off")
     plt.show()
