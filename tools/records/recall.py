@@ -5,12 +5,10 @@ is trained on sequences of every number of keys, and tested on each.
 """
 
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -28,11 +26,9 @@ MODELS = [
 CHANGING = [
     f"{kind} 32" for kind in ("softmax", "linear", "unit keys", "decay", "delta", "gated delta")
 ]
-Heads = Float[Tensor, "batch time d"]
-Ids = Int[Tensor, "batch _"]
 
 
-def second_order(x: Heads) -> Heads:
+def second_order(x: Tensor) -> Tensor:
     """1, x and all products of two entries: φ(q)ᵀ φ(k) = 1 + z + z²/2 ≈ eᶻ of z = qᵀ k / √d.
 
     Source: the feature map of Based, Arora et al. 2024.
@@ -42,23 +38,8 @@ def second_order(x: Heads) -> Heads:
     return torch.cat([torch.ones_like(x[..., :1]), x, squares], dim=-1)
 
 
-class Kind(NamedTuple):
-    """How a head with a state of fixed size reads and writes it."""
-
-    features: Callable[[Heads], Heads] = partial(F.normalize, dim=-1)
-    is_divided: bool = False  # by the sum of the weights
-    corrects: bool = False  # the delta rule
-    forgets: bool = False
-
-
-KINDS = {
-    "linear": Kind(PositiveFeatures(), is_divided=True),
-    "second order": Kind(second_order, is_divided=True),
-    "unit keys": Kind(),
-    "delta": Kind(corrects=True),
-    "decay": Kind(forgets=True),
-    "gated delta": Kind(corrects=True, forgets=True),
-}
+DIVIDED = {"linear": PositiveFeatures(), "second order": second_order}
+"""The feature maps of heads that divide by the sum of the weights; others have keys of length 1."""
 
 
 class Recall(nn.Module):
@@ -66,7 +47,7 @@ class Recall(nn.Module):
 
     def __init__(self, kind: str, width: int) -> None:
         super().__init__()
-        self.kind = KINDS.get(kind)
+        self.kind, self.features = kind, DIVIDED.get(kind, partial(F.normalize, dim=-1))
         self.keys, self.values = (nn.Embedding(SYMBOLS, D_MODEL) for _ in range(2))
         self.query, self.key, self.value = (nn.Linear(D_MODEL, width) for _ in range(3))
         self.strength, self.forget = nn.Linear(D_MODEL, 1), nn.Linear(D_MODEL, 1)
@@ -74,32 +55,26 @@ class Recall(nn.Module):
         self.slope = nn.Parameter(torch.zeros(()))  # of a softmax's scores, towards later pairs
         self.output = nn.Linear(width, SYMBOLS)
 
-    def forward(self, keys: Ids, values: Ids, asked: Ids) -> Float[Tensor, "batch asked symbol"]:
-        """Read the pairs, then compute the logits for the keys that are asked for."""
-        pairs, query = self.keys(keys) + self.values(values), self.query(self.keys(asked))
-        k, v = self.key(pairs), self.value(pairs)
-        if self.kind is None:
+    def forward(self, keys: Tensor, values: Tensor, asked: Tensor) -> Tensor:
+        """Read pairs (batch, time), then compute the logits for the keys that are asked for."""
+        pairs, q = self.keys(keys) + self.values(values), self.query(self.keys(asked))
+        k, v, is_divided = self.key(pairs), self.value(pairs), self.kind in DIVIDED
+        if self.kind == "softmax":
             later = self.slope * torch.arange(k.size(1)).expand(asked.size(1), -1)
-            y = F.scaled_dot_product_attention(query, k, v, attn_mask=later)
-        else:
-            _, state = self.read(self.kind, k, v, pairs)
-            y = self.kind.features(query) @ state[:, 0]
-            y = divided(y) if self.kind.is_divided else y
-        logits: Tensor = self.output(y)
+            logits: Tensor = self.output(F.scaled_dot_product_attention(q, k, v, attn_mask=later))
+            return logits
+        k, v = self.features(k)[:, None], F.pad(v, (0, int(is_divided)), value=1.0)[:, None]
+        strength = self.strength(pairs).sigmoid().mT if "delta" in self.kind else None
+        forgets = self.kind in ("decay", "gated delta")
+        log_decay = -F.softplus(self.forget(pairs)).mT if forgets else None
+        empty = k.new_zeros(len(k), 1, k.size(-1), v.size(-1))
+        _, state = linear_attention(k, k, v, empty, strength, log_decay, chunk=k.size(2))
+        y = self.features(q) @ state[:, 0]
+        logits = self.output(divided(y) if is_divided else y)
         return logits
 
-    def read(self, kind: Kind, k: Heads, v: Heads, pairs: Heads) -> tuple[Tensor, Tensor]:
-        """Write all pairs into a state."""
-        k, v = kind.features(k)[:, None], F.pad(v, (0, int(kind.is_divided)), value=1.0)[:, None]
-        empty = k.new_zeros(len(k), 1, k.size(-1), v.size(-1))
-        strength = self.strength(pairs).sigmoid().mT if kind.corrects else None
-        log_decay = -F.softplus(self.forget(pairs)).mT if kind.forgets else None
-        return linear_attention(k, k, v, empty, strength, log_decay, chunk=k.size(2))
 
-
-def drawn(
-    number: int, pairs: int, times: int, generator: torch.Generator | None = None
-) -> tuple[Ids, Ids, Ids, Ids]:
+def drawn(number: int, pairs: int, times: int, generator: Any = None) -> tuple[Tensor, ...]:
     """Keys, each so many times with any values, in random order; each key, and its last value."""
     asked = torch.rand(number, SYMBOLS, generator=generator).argsort(dim=-1)[:, :pairs]
     order = torch.rand(number, times * pairs, generator=generator).argsort(dim=-1)
@@ -124,7 +99,6 @@ def train_recall(times: int, model: str, rate: float, seed: int) -> Row:
         adam.zero_grad()
         loss.backward()
         adam.step()
-    row: Row = {"model": model, "rate": rate, "seed": seed}
     losses, shares, generator = [], {}, torch.Generator().manual_seed(2)
     for pairs in PAIRS:
         *given, wanted = drawn(TESTS, pairs, times, generator)
@@ -133,8 +107,8 @@ def train_recall(times: int, model: str, rate: float, seed: int) -> Row:
         losses.append(F.cross_entropy(logits.mT, wanted).item())
         right = (logits.argmax(-1) == wanted).double().mean().item()
         shares[f"right_{pairs}"] = round(right, 4)
-    row["val_loss"] = f"{sum(losses) / len(losses):.3e}"
-    return row | shares
+    loss = f"{sum(losses) / len(losses):.3e}"
+    return {"model": model, "rate": rate, "seed": seed, "val_loss": loss} | shares
 
 
 def make_recall(tables: Tables) -> None:

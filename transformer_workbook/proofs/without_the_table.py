@@ -32,20 +32,14 @@ def blocks(blockwise: Callable[[Rows, Rows, Rows, int], Rows]) -> None:
 
 @proof
 def forms(with_table: Attention, as_a_network: Attention) -> None:
-    """Two functions, and the package's in chunks, compute what the sum over positions is."""
+    """Two functions, and the package's in chunks, compute the same."""
     q, k, v = torch.randn(11, 4), torch.randn(11, 4), torch.randn(11, 3)
-    features = PositiveFeatures()
-    expected = torch.zeros_like(v)
-    for t in range(11):
-        weights = torch.stack([features(q[t]) @ features(k[j]) for j in range(t + 1)])
-        expected[t] = sum(weights[j] * v[j] for j in range(t + 1)) / weights.sum()
-    ones = F.pad(v, (0, 1), value=1.0)[None, None]
-    q_k = features(q)[None, None], features(k)[None, None]
-    sums, _ = linear_attention(*q_k, ones, torch.zeros(1, 1, 4, 4), chunk=4)
+    features, ones = PositiveFeatures(), F.pad(v, (0, 1), value=1.0)
+    given = (x[None, None] for x in (features(q), features(k), ones, torch.zeros(4, 4)))
+    sums, _ = linear_attention(*given, chunk=4)
     agree(
         1e-12,
         {
-            "the sum": expected,
             "the table": with_table(q, k, v),
             "the recurrent network": as_a_network(q, k, v),
             "the package in chunks": (sums[..., :-1] / sums[..., -1:])[0, 0],
