@@ -26,7 +26,7 @@ class PagedCache:
 
     def __init__(self, model: LanguageModel, pages: int, page_size: int) -> None:
         require_sizes(pages=pages, page_size=page_size)
-        self.page_size, self.free = page_size, list(range(1, pages + 1))
+        self.page_size, self.free = page_size, list(range(pages, 0, -1))
         empty = model.empty(0)
         layers, keys = len(empty.past), empty.past[0].keys
         self.tokens = empty.tokens.new_full((pages + 1, page_size), PAD)
@@ -75,10 +75,10 @@ class Request:
 class Engine:
     """Continuous batching: texts join and leave the batch at every step, by greedy search.
 
-    If a text needs a page and none is free, the newest text waits again, and will be read anew
-    (recomputation). The oldest always goes on, so every request is answered.
+    If a text needs a page and none is free, the newest is preempted: it waits, and will be read
+    anew (recomputation). The oldest always goes on, so every request is answered.
 
-    Source: Yu et al. 2022, section 3; recomputation: Kwon et al. 2023, section 4.5.
+    Source: Yu et al. 2022, section 3; preemption: Kwon et al. 2023, section 4.5.
     """
 
     def __init__(self, model: LanguageModel, pages: int, page_size: int) -> None:
@@ -107,28 +107,32 @@ class Engine:
                 self.cache.release(self.running[-1].table)
                 self.waiting.insert(0, self.running.pop())
         with evaluating(self.model):
-            if self.running:
-                self._extend(self.running, [request.answer[-1:] for request in self.running])
             while self.waiting and self._has_room(self.waiting[0]):
-                request = self.waiting.pop(0)
-                self.running.append(request)
-                read = self.model.start(self._rows([request.src]))
-                self.cache.write(self._rows([request.table]), read, len(request.src))
-                self._extend([request], [request.answer])
+                self.running.append(self.waiting.pop(0))
+                self._prefill(self.running[-1])
+            if self.running:
+                self._decode()
 
     def _has_room(self, request: Request) -> bool:
         return self.cache.reserve(request.table, len(request.src) + len(request.answer))
 
-    def _extend(self, texts: Sequence[Request], tokens: Sequence[Sequence[int]]) -> None:
-        tables, new = self._rows([text.table for text in texts]), self._rows(tokens)
-        logits, state = self.model.extend(self.cache.gather(tables), new)
-        self.cache.write(tables, state, new.size(1))
-        chosen = next_log_probs(logits[:, -1]).argmax(dim=-1)
-        for text, token in zip(list(texts), chosen.tolist(), strict=True):
-            text.answer.append(token)
-            if token == EOS or len(text.answer) > text.most:
-                self.cache.release(text.table)
-                self.running.remove(text)
+    def _prefill(self, request: Request) -> None:
+        state = self.model.start(self._rows([request.src]))
+        if read := request.answer[:-1]:  # before it was preempted
+            _, state = self.model.extend(state, self._rows([read]))
+        self.cache.write(self._rows([request.table]), state, state.tokens.size(1))
+
+    def _decode(self) -> None:
+        tables = self._rows([request.table for request in self.running])
+        newest = self._rows([request.answer[-1:] for request in self.running])
+        logits, state = self.model.extend(self.cache.gather(tables), newest)
+        self.cache.write(tables, state, 1)
+        chosen = next_log_probs(logits[:, 0]).argmax(dim=-1)
+        for request, token in zip(list(self.running), chosen.tolist(), strict=True):
+            request.answer.append(token)
+            if token == EOS or len(request.answer) > request.most:
+                self.cache.release(request.table)
+                self.running.remove(request)
 
     def _rows(self, rows: Sequence[Sequence[int]]) -> Int[Tensor, "batch time"]:
         return pad(rows, self.cache.tokens.device)
