@@ -38,8 +38,8 @@ def time_serving(page_size: int) -> Row:
     batches, continuous = times_in_turns(in_batches, continuously, repeats=9, skip=1)
     return {
         "page_size": page_size,
-        "batches_milliseconds": round(1000 * batches, 1),
-        "continuous_milliseconds": round(1000 * continuous, 1),
+        "batches_milliseconds": round(1000 * batches),
+        "continuous_milliseconds": round(1000 * continuous),
         "ratio": round(batches / continuous, 2),
     }
 
