@@ -36,6 +36,8 @@ def test_every_answer_is_that_of_its_request_alone(trained, page_size):
         engine.step()
         used = [page for request in engine.running for page in request.table]
         assert sorted(used + engine.cache.free) == list(range(1, pages + 1))
+        unfinished = [*engine.running, *engine.waiting]
+        assert unfinished == sorted(unfinished, key=requests.index)  # first come, first served
         interrupted += sum(len(request.answer) > 1 for request in engine.waiting)
     assert interrupted
     assert len(engine.cache.free) == pages
