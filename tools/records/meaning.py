@@ -20,7 +20,8 @@ from records.tables import ROOT, Row, Tables, read
 
 Scores = np.ndarray[tuple[int, int], Any]  # of each query (row) with each text (column)
 CAPTIONS = ("test_2016_flickr", "test_2017_flickr")
-SPLITS = (*CAPTIONS, "course", "course_sentences")
+SPLITS = {**dict.fromkeys(CAPTIONS, 1000), "course": 153, "course_sentences": 153}
+"""How many queries each has."""
 BM25 = [(k, b) for k in (0.3, 0.6, 1.2, 2.4) for b in (0.0, 0.25, 0.5, 0.75, 1.0)]
 """k₁, by how much a word counts that is repeated; b, how much a long caption is discounted."""
 RARITY = (10.0, 1.0, 0.1, 0.03, 0.01, 0.003, 0.001)
@@ -235,7 +236,8 @@ def make_search_ranks(tables: Tables) -> None:
     And texts that are no captions. Run: see search.
     """
     if tables.check or tables.path("search_ranks").exists():
-        tables.extend("search_ranks", dict, [(split, 0) for split in SPLITS], ["split", "number"])
+        tasks = [(split, i) for split, count in SPLITS.items() for i in range(count)]
+        tables.extend("search_ranks", dict, tasks, ["split", "number"])
         return
     rows: list[Row] = []
     for split in SPLITS:
