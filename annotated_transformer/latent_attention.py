@@ -15,9 +15,8 @@ from annotated_transformer.rotary import rotary_frequencies, rotate
 class LatentAttention(MultiHeadAttention):
     """Multi-head attention whose keys and values are linear maps of one latent vector.
 
-    All that is kept of a position are the latent c = RMSNorm(x W^DKV) and a rotary key,
-    r = Turn(x W^KR), both of them for all heads. Head i has the key [c Wᵢ^UK, r] and the value
-    c Wᵢ^UV.
+    All that is kept of a position is its latent, c = RMSNorm(x W^DKV), and one rotary key r, which
+    is x W^KR turned by the position. Head i has the key [c Wᵢ^UK, r] and the value c Wᵢ^UV.
 
     There are two ways to the same output, and :meth:`absorbs` chooses one. Rebuilding makes the
     keys and values of all heads again. Absorbing multiplies Wᵢ^UK into the query instead, since
@@ -72,29 +71,28 @@ class LatentAttention(MultiHeadAttention):
         mask: Bool[Tensor, "#batch #heads #query key"] | None,
     ) -> Float[Tensor, "batch heads query d_v"]:
         """Compute the output of every head from the latents."""
-        up_keys, up_values = (
-            linear.weight.view(self.num_heads, -1, self.d_latent)
-            for linear in (self.key_up, self.value_up)
-        )
-        latents, turned = seen.values, seen.keys  # (batch, 1, key, …): of all heads
-        if self.absorbs(queries.size(2), seen.length):
-            plain, turning = queries.tensor_split([-self.d_rotary], dim=-1)
-            queries = torch.cat([plain @ up_keys, turning], dim=-1)
-            # The attention will divide by the root of this width instead of d_k's.
-            queries = queries * math.sqrt(queries.size(-1) / self.d_k)
-            keys = torch.cat([latents, turned], dim=-1).expand(-1, self.num_heads, -1, -1)
-            values = latents.expand(-1, self.num_heads, -1, -1)
-            return self.attention(queries, keys, values, mask) @ up_values.mT
-        turned = turned.expand(-1, self.num_heads, -1, -1)
-        keys = torch.cat([latents @ up_keys.mT, turned], dim=-1)
-        return self.attention(queries, keys, latents @ up_values.mT, mask)
+        up = self.num_heads, -1, self.d_latent
+        up_keys, up_values = self.key_up.weight.view(up), self.value_up.weight.view(up)
+        latents, turned = seen.values, seen.keys  # (batch, 1, key, …)
+        batch, heads, length, _ = queries.shape
+        if not self.absorbs(length, seen.length):
+            keys = torch.cat([latents @ up_keys.mT, turned.expand(-1, heads, -1, -1)], dim=-1)
+            return self.attention(queries, keys, latents @ up_values.mT, mask)
+        plain, turning = queries.tensor_split([-self.d_rotary], dim=-1)
+        wide = torch.cat([plain @ up_keys, turning], dim=-1)
+        # The attention divides by the root of this width, but the scores are those of width d_k.
+        wide = wide * math.sqrt(wide.size(-1) / self.d_k)
+        # Every head reads the same keys, so the queries of all heads are queries of one.
+        mask = mask if mask is None else mask.expand(-1, heads, length, -1).flatten(1, 2)[:, None]
+        wide, keys = wide.flatten(1, 2)[:, None], torch.cat([latents, turned], dim=-1)
+        sums = self.attention(wide, keys, latents, mask)
+        return sums.view(batch, heads, length, -1) @ up_values.mT
 
     def absorbs(self, queries: int, positions: int) -> bool:
         """Tell whether absorbing takes fewer operations than rebuilding."""
-        widths = self.d_k - self.d_rotary + self.d_v  # of a key and a value, without positions
-        longer = 2 * self.d_latent - widths  # the two dot products of a query with a position
-        rebuild = self.d_latent * widths
-        return queries * (rebuild + positions * longer) < positions * rebuild
+        rebuilt = self.d_k - self.d_rotary + self.d_v  # numbers of a head that come from a latent
+        product, longer = self.d_latent * rebuilt, 2 * self.d_latent - rebuilt
+        return queries * (product + positions * longer) < positions * product
 
     def empty(self, batch: int) -> KeyValues:
         """Make an empty cache for that many sentences."""
