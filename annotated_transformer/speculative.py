@@ -13,7 +13,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_whole
 from annotated_transformer.multi_head_attention import KeyValues
 from annotated_transformer.tokens import BOS, EOS
-from annotated_transformer.translator import State, Translator, evaluating
+from annotated_transformer.translator import Translator, evaluating
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def probabilities(logits: Float[Tensor, "time vocab"], t: float) -> Float[Tensor
     return torch.zeros_like(log_p).scatter(1, log_p.argmax(dim=1, keepdim=True), 1.0)
 
 
-def rewind(model: Translator, before: State, after: Any, tokens: Int[Tensor, "1 kept"]) -> Any:
+def rewind(model: Translator, before: Any, after: Any, tokens: Int[Tensor, "1 kept"]) -> Any:
     """Return the state ``before`` extended by ``tokens``; ``after`` has read these and more.
 
     A KV cache is cut. Another state cannot forget: the one before reads the tokens again.
@@ -86,7 +86,7 @@ def speculate(
                 states.append(state)
                 unread = random.choices(range(len(q[-1])), q[-1].tolist())
                 guess += unread
-            reading = src.new_tensor([[tokens[-1], *guess]])
+            reading = src.new_tensor([[tokens[-1], *without_end(guess)]])
             logits, after = target.extend(known, reading)
             p, n = probabilities(logits[0], temperature), 0
             while n < len(guess) and random.random() * q[n][guess[n]] < p[n][guess[n]]:
