@@ -1,0 +1,80 @@
+"""The records of the time that one pass of a language model takes, by the tokens that it reads."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
+from records.costs import times_in_turns
+from records.tables import Row, Tables
+
+SIZES: dict[str, Any] = {
+    "d_model": 512, "num_layers": 24, "num_heads": 8, "num_kv_heads": 2, "d_ff": 1408,
+    "activation": "swish", "gated": True, "bias": False, "norm": "rms", "norm_position": "pre",
+    "positions": "rotary", "dropout": 0.0, "has_source": False,
+}  # fmt: skip
+VOCABULARY, TOKENS, ROUNDS = 1000, (1, 2, 4, 8, 16, 32, 64, 128, 256), 5
+FORMS = ("one text", "a text each")
+TIMED = ("own", "shared", "narrow", "own_sum", "shared_sum")
+
+
+@cache
+def models() -> tuple[LanguageModel, LanguageModel, LanguageModel]:
+    """Make a model of 24 layers, one that passes its first layer 24 times, and a narrow one."""
+    torch.manual_seed(0)
+    config = LanguageModelConfig(VOCABULARY, VOCABULARY, **SIZES)
+    narrow = replace(config, tgt_vocab=8, d_model=16, d_ff=16)
+    own, shared, small = (LanguageModel(c).eval() for c in (config, config, narrow))
+    for i in range(config.num_layers):
+        shared.decoder[i] = shared.decoder[0]
+    return own, shared, small
+
+
+def add_up(model: LanguageModel) -> list[Tensor]:
+    """Load every matrix of the layers, and do hardly anything with it: sum its weights."""
+    return [
+        weight.sum()
+        for layer in model.decoder
+        for weight in layer.parameters()
+        if weight.dim() == 2
+    ]
+
+
+def time_passes(tokens: int, form: str, turn: int) -> Row:
+    """Time a pass of all models, in turns; its tokens are of one text, or each of its own."""
+    torch.set_num_threads(1)
+    texts = torch.randint(4, 8, (1, tokens) if form == FORMS[0] else (tokens, 1))
+    works = [lambda model=model: model(texts) for model in models()]
+    works += [lambda model=model: add_up(model) for model in models()[:2]]
+    with torch.inference_mode():
+        times = times_in_turns(*works, repeats=5, skip=1)
+    return {
+        "tokens": tokens,
+        "form": form,
+        "turn": turn,
+    } | {
+        f"{name}_milliseconds": round(1000 * seconds, 2)
+        for name, seconds in zip(TIMED, times, strict=True)
+    }
+
+
+def _runs() -> Iterator[tuple[int, str, int]]:
+    for turn in range(ROUNDS):
+        for tokens in TOKENS:
+            yield from ((tokens, form, turn) for form in FORMS)
+
+
+def make_pass_times(tables: Tables) -> None:
+    """Time of one pass of 24 layers with weights of their own, and of 24 that share one layer's.
+
+    Refuter: if a pass of one token were slow because of its arithmetic or its many calls, it would
+    not be faster when the layers share their weights: both stay the same. By another method, the
+    calls are timed alone, in a model 16 wide that makes the same ones, and so is the loading, in a
+    sum over all weights.
+    """
+    # One at a time: nothing else may run beside what is timed.
+    tables.extend("pass_times", time_passes, list(_runs()), ["tokens", "form", "turn"], workers=1)
