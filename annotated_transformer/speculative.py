@@ -65,12 +65,12 @@ def speculate(
     Source: Leviathan et al. 2023, Algorithm 1; Chen et al. 2023b, Algorithm 2.
 
     Raises:
-        InputError: if k is below 1 or the temperature below 0, there is more than one sentence, of
+        InputError: if k or the temperature is out of range, there is more than one sentence, of
             which each would advance by another number of tokens, or the two vocabularies differ.
     """
     require_whole("k", k, 1)
-    if not temperature >= 0:
-        raise InputError(f"temperature is {temperature}, it must be at least 0.")
+    if temperature and not 1e-3 <= temperature <= 1000:
+        raise InputError(f"temperature is {temperature}, it must be 0, or from 0.001 to 1,000.")
     longest = [int(Limits(m, src, extra_length, None).longest.min()) for m in (target, draft)]
     if len(src) > 1 or target.vocabulary_size("tgt") != draft.vocabulary_size("tgt"):
         raise InputError("there must be one sentence, and one target vocabulary of both models.")

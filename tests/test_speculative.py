@@ -160,8 +160,8 @@ def test_the_same_test_rejects_a_wrong_rule(right, wrong):
     ("changes", "says"),
     [
         ({"k": 0}, "k is 0, it must be an integer, at least 1."),
-        ({"temperature": -1.0}, "temperature is -1.0, it must be at least 0."),
-        ({"temperature": math.nan}, "temperature is nan, it must be at least 0."),
+        ({"temperature": -1.0}, "temperature is -1.0, it must be 0, or from"),
+        ({"temperature": math.nan}, "temperature is nan, it must be 0, or from 0.001 to 1,000."),
         ({"src": torch.tensor([[5, EOS], [6, EOS]])}, "there must be one sentence, and"),
         ({"draft": small_model("seq2seq", vocab=12)}, "there must be one sentence, and"),
     ],
