@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import Batch, batches_by_tokens, pad
+from annotated_transformer.bert import Bert
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import Search, beam_search, decode, greedy, length_penalty
@@ -28,6 +29,7 @@ from annotated_transformer.evaluation import (
     strongest_links,
 )
 from annotated_transformer.examples import Examples
+from annotated_transformer.exchange import load_model
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import LuongConfig
 from annotated_transformer.masking import causal_mask, padding_mask, target_mask
@@ -65,7 +67,7 @@ NAMES = {
         smoothed_cross_entropy, inverse_sqrt_schedule, paper_schedule, linear_schedule,
         WeightAverage, endless_batches, Trainer, Search, length_penalty, greedy, beam_search,
         decode, translate, translations, perplexity, score_translations, evaluate, choose_device,
-        preset, recipe_of, Recipe, Run, Path,
+        preset, recipe_of, Recipe, Run, load_model, Bert, Path,
     )
 }  # fmt: skip
 """What a row may call."""
@@ -77,7 +79,10 @@ METHODS = {
     "Run": ("create", "open"),
 }
 """Of these classes the methods are what is called."""
-CALLED = {"attention": ScaledDotProductAttention.forward, "model": Translator.forward}
+CALLED = {
+    "attention": ScaledDotProductAttention.forward, "model": Translator.forward,
+    "encoder": Bert.forward,
+}  # fmt: skip
 """Of these objects, the method that calling them calls."""
 ANYTHING = {
     "device": "PyTorch itself refuses a device that it does not know",
@@ -137,7 +142,7 @@ def test_a_function_says_one_sentence(row):
     names = NAMES | {
         "torch": torch, "model": small_model("transformer"), "attention":
         ScaledDotProductAttention(), "vocabularies": Vocabularies.learn([("a", "b")], 0),
-        "x": torch.zeros(2, 3, 4),
+        "x": torch.zeros(2, 3, 4), "encoder": load_model(TABLE.parent / "records" / "small_bert"),
         "src": torch.tensor([[4, 5, 2], [6, 2, 0]]),
     }  # fmt: skip
     with pytest.raises(InputError, match=f"^{re.escape(row['says'])}$"):

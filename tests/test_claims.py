@@ -79,6 +79,10 @@ def test_with_more_steps_or_width_the_share_falls_with_every_bin(budget: dict[st
     assert all(sum(shorter) > sum(longer) for shorter, longer in pairwise(by_bin))
 
 
+def test_heads_with_fast_pairs_alone_make_no_mistake_at_the_length_of_training() -> None:
+    assert set(fresh("length_heads", "plain_16", model="rotary 32, fast pairs only")) == {100}
+
+
 def to_the_right(reads: str) -> Interval:
     rows = record("recurrent_looks").query("reads == @reads")
     return mean_interval((100 * rows.right / (rows.right + rows.left)).tolist(), comparisons=2)

@@ -33,15 +33,6 @@ def small(**changes):
 
 
 @torch.no_grad()
-def test_its_logits_are_those_of_gpt2(tmp_path):
-    theirs, ours = gpt2(tmp_path), load_model(tmp_path).double()
-    text = torch.tensor([[1, 5, 6, 7, 8, 5], [1, 8, 9, PAD, PAD, PAD]])
-    ids = (text - 1).clamp(min=0)  # their vocabulary has no padding: ours begins with it
-    expected = theirs(ids, attention_mask=text != PAD).logits
-    assert_close(ours(text)[text != PAD][:, 1:], expected[text != PAD])
-
-
-@torch.no_grad()
 def test_it_generates_what_gpt2_generates(tmp_path):
     theirs, ours = gpt2(tmp_path), load_model(tmp_path).double()
     prompt = torch.tensor([[1, 5, 6, 7]])

@@ -185,7 +185,7 @@ def test_rows_of_other_versions_are_not_mixed(tmp_path: Path) -> None:
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
     """A copy of the records, to break."""
-    without = shutil.ignore_patterns("trained")
+    without = shutil.ignore_patterns("trained", "small_bert")
     return Path(shutil.copytree(RECORDS, tmp_path / "records", ignore=without))
 
 

@@ -22,7 +22,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "rotary_positions": ("rotary",),
     "block_of_today": ("gated_feed_forward",),
     "real_weights": ("bert",),
-    "what_a_token_costs": ("costs",),
+    "what_a_token_costs": ("costs", "latent_attention", "paged_cache", "speculative"),
     "without_the_table": ("linear_attention",),
 }
 """By the stem of a chapter's notebook, which is its name without the number."""

@@ -66,19 +66,9 @@ def loss_on_the_target():
     proofs.loss_on_the_target(torch.tensor(1.0), model(), BATCH)
 
 
-def drawing():
-    def without_min_p(logits, top_p=1.0, min_p=0.0):
-        p, word = logits.softmax(dim=-1).sort(descending=True)
-        p[p.cumsum(dim=0) - p >= top_p] = 0
-        return p / p.sum(), word
-
-    proofs.drawing(without_min_p)
-
-
 REFUTED = {
     pairs: "this is not true: of 24 pairs in an encoder–decoder, -12 are gone",
     language_model: "your class differs from the package by",
     prefill_and_decode: "one at a time differs from all tokens at once by",
     loss_on_the_target: "the mean over 5 target tokens differs from your loss by",
-    drawing: "p differs from each word's share of 10,000 draws",
 }

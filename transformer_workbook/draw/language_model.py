@@ -1,15 +1,13 @@
 """The figures and tables of chapter 18, a language model."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.evaluation import forced_attention
 from annotated_transformer.toy import Pair
-from transformer_workbook.draw.decoding import TEXTS
 from transformer_workbook.notebook import ToyTask, heat_map, table
 
 
@@ -21,7 +19,7 @@ def targets_of_the_loss(text: Sequence[str], targets: Sequence[str]) -> Any:
 def alignment(
     task: ToyTask, model: torch.nn.Module, errors: Mapping[str, float], pair: Pair
 ) -> None:
-    """All layers on one sentence, with the gold links; the text quotes three of the errors."""
+    """All layers on one sentence, with the gold links; the text quotes errors and one weight."""
     import matplotlib.pyplot as plt
     from myst_nb import glue
 
@@ -29,6 +27,7 @@ def alignment(
     found = forced_attention(model, batch.src, batch.tgt_in)
     glosses = [f"{word} ({gloss})" for word, gloss in zip(pair.tgt, pair.gloss, strict=True)]
     text = [*pair.src, "EOS", "BOS", *pair.tgt]
+    tiger = pair.tgt.index("호랑이"), pair.src.index("tiger")
     _, axes = plt.subplots(2, 2, figsize=(9.4, 6.2))
     for number, (ax, (name, [weights])) in enumerate(zip(axes.flat, found.items(), strict=True), 1):
         rows = weights[0].mean(dim=0)[batch.src.size(1) :]  # of the target, all heads
@@ -37,6 +36,7 @@ def alignment(
         ax.set(xlabel="attended to", ylabel="to be predicted")
         ax.tick_params(labelsize=9)
         ax.label_outer()
+        glue(f"tiger-{number}", f"{rows[tiger]:.2f}", display=False)
     plt.show()
     best = min(errors, key=lambda name: errors[name])
     glue("best-layer", str(1 + list(errors).index(best)), display=False)
@@ -44,17 +44,3 @@ def alignment(
     first, *_, last = errors.values()
     glue("first-error", f"{first:.2f}", display=False)
     glue("last-error", f"{last:.2f}", display=False)
-
-
-def what_is_kept(
-    candidates: Callable[..., tuple[Tensor, Tensor]], ways: Mapping[str, Mapping[str, float]]
-) -> Any:
-    """The words that ways of truncating leave after the two texts of chapter 14."""
-    rows = []
-    for text, chances in TEXTS.items():
-        words, row = list(chances), {"": text}
-        for way, choices in ways.items():
-            p, word = candidates(torch.tensor(list(chances.values())).log(), **choices)
-            row[way] = ", ".join(words[i] for i in word[p > 0].tolist())
-        rows.append(row)
-    return table(rows)

@@ -1,5 +1,7 @@
 """The figures of chapter 22, what a token costs."""
 
+from typing import Any
+
 from transformer_workbook.notebook import COLOURS
 
 
@@ -15,7 +17,8 @@ def roofline(peak: float, bandwidth: float) -> None:
         intensity = tokens / 2
         height = min(peak, intensity * bandwidth) / 1e9
         ax.plot(intensity, height, "ko", markersize=5)
-        ax.annotate(f"  {tokens} at once", (intensity, height), va="top", size=10)
+        place: dict[str, Any] = {"textcoords": "offset points", "va": "top", "size": 10}
+        ax.annotate(f"{tokens} at once", (intensity, height), (4, -5), **place)
     ax.set(xscale="log", yscale="log", xlim=(0.1, 1000), ylim=(1, 300))
     ax.set_xticks([0.1, 1, 10, 100, 1000], ["0.1", "1", "10", "100", "1,000"])
     ax.set_yticks([1, 10, 100], ["1", "10", "100"])

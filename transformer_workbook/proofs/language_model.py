@@ -10,7 +10,6 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.decoding import Search, draw
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.positional_encoding import sinusoidal_encoding
@@ -110,19 +109,3 @@ def loss_on_the_target(loss: Tensor, model: LanguageModel, batch: Batch) -> None
         terms += [-p[i].log() for p, i in zip(row.softmax(dim=-1), ids, strict=False)]
     one_by_one = torch.stack(terms).mean()
     agree(1e-12, {"your loss": loss, f"the mean over {len(terms)} target tokens": one_by_one})
-
-
-@proof
-def drawing(candidates: Callable[..., tuple[Tensor, Tensor]]) -> None:
-    """Of 10,000 evenly spaced numbers, the package's draw gives each word its probability."""
-    numbers = (torch.arange(10000) + 0.5) / 10000
-    logits = torch.tensor([0.28, 0.24, 0.18, 0.14, 0.1, 0.04, 0.02]).log()
-    ways: list[dict[str, Any]] = [{"top_p": 0.8}, {"min_p": 0.2}]
-    shares, chances = [], []
-    for choices in ways:
-        p, word = candidates(logits, **choices)
-        taken = draw(logits.expand(10000, -1), Search(sample=True, **choices), numbers)
-        shares.append(taken.bincount(minlength=len(p))[word] / 10000)
-        chances.append(p)
-    found = {"each word's share of 10,000 draws": torch.stack(shares)}
-    agree(1e-3, found | {"p": torch.stack(chances)})

@@ -70,7 +70,7 @@ def layouts(rotate: Any, order: Int[Tensor, " column"]) -> None:
     )
     mixed = rotate(query[:, order], at, frequencies) @ rotate(key[:, order], at, frequencies).T
     holds(
-        "in one order and turned in the other, the scores differ",
+        "with columns in one order and the rotation of the other, the scores differ",
         (mixed - neighbours).abs().max() > 0.1,
     )
 

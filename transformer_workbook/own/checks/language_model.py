@@ -1,5 +1,6 @@
 """Checks of the language model: a decoder without an encoder."""
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,23 +15,15 @@ from transformer_workbook.own.checks.check import (
     Check,
     drawn,
     embedded,
-    filled,
-    of_model,
     of_words,
     refusal,
     stepwise,
     zero,
 )
 from transformer_workbook.own.checks.layers import POSITIONS, normed, without_source_by_torch
-from transformer_workbook.own.checks.transformer import OTHERS, SIZES, deviation, differ, dropouts
+from transformer_workbook.own.checks.transformer import OTHERS, fresh, numbers, of_layers, small
 
-FRESH = (999, 999, 64, 1)
-"""The vocabularies, the width and the number of layers of a model whose weights are measured."""
-
-
-def made(m: Any, **changes: Any) -> Any:
-    """Make a small language model of the module."""
-    return filled(m.LanguageModel(m.LanguageModelConfig(11, 11, **(SIZES | changes))))
+made = partial(small, "LanguageModel")
 
 
 @torch.no_grad()
@@ -79,12 +72,8 @@ def _read(state: Any) -> list[Any]:
     return [state.tokens, [tuple(past.keys.shape) for past in state.past]]
 
 
-def _numbers(model: Any) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
 def _largest(m: Any) -> str:
-    query = m.LanguageModel(m.LanguageModelConfig(*FRESH)).decoder[0].self_attention.query
+    query = fresh("LanguageModel", m).decoder[0].self_attention.query
     return f"{query.weight.abs().max().item():.1g}"
 
 
@@ -122,15 +111,6 @@ LANGUAGE_MODEL = (
         )
         for position in POSITIONS
     ),
-    *(
-        Check(
-            "LanguageModel",
-            f"the logits of a {position}-norm model for targets, compared with torch.nn",
-            lambda m, p=position: of_words(made(m, norm_position=p)(SRC, TGT)).detach(),  # type: ignore[misc]
-            lambda p=position: _by_torch(p),  # type: ignore[misc]
-        )
-        for position in POSITIONS
-    ),
     Check(
         "LanguageModel",
         "the logits for targets with a prefix mask, compared with torch.nn",
@@ -155,7 +135,7 @@ LANGUAGE_MODEL = (
         lambda m: _change_by_cut(made(m, share_embeddings=True)),
         zero,
     ),
-    *of_model("LanguageModel", made),
+    *of_layers("LanguageModel", _by_torch, "decoder", 532),
     Check(
         "LanguageModel",
         "how much LanguageModel's logits change when sources are padded on the left",
@@ -170,38 +150,14 @@ LANGUAGE_MODEL = (
     ),
     Check(
         "LanguageModel",
-        "the dropouts with dropout=0.5, and max_length",
-        lambda m: [dropouts(made(m, dropout=0.5)), made(m).max_length],
-        lambda: [[0.5], 12],
-    ),
-    Check(
-        "LanguageModel",
-        "the deviation of the embeddings of a fresh model of width 64: about 1/√64",
-        lambda m: deviation(m.LanguageModel(m.LanguageModelConfig(*FRESH)).tgt_embedding),
-        lambda: "0.1",
-    ),
-    Check(
-        "LanguageModel",
         "the largest number in the matrix of queries of a fresh model of width 64: √(6/128)",
         _largest,
         lambda: "0.2",
     ),
     Check(
         "LanguageModel",
-        "how many numbers are trained with share_embeddings and tie_output set, and with neither",
-        lambda m: [_numbers(made(m, share_embeddings=x, tie_output=x)) for x in (True, False)],
-        lambda: [2 * 532 + 11 * 8 + 11, 2 * 532 + 3 * 11 * 8 + 11],
-    ),
-    Check(
-        "LanguageModel",
         "how many numbers are trained without has_source",
-        lambda m: _numbers(made(m, has_source=False)),
+        lambda m: numbers(made(m, has_source=False)),
         lambda: 2 * 532 + 11 * 8 + 11,
-    ),
-    Check(
-        "LanguageModel",
-        "whether two layers of a fresh model start from different weights",
-        lambda m: differ(*m.LanguageModel(m.LanguageModelConfig(11, 11, **SIZES)).decoder),
-        lambda: True,
     ),
 )

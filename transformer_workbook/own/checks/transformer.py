@@ -1,6 +1,8 @@
 """Checks of the whole Transformer."""
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -27,17 +29,24 @@ SIZES = {"d_model": 8, "num_layers": 2, "num_heads": 4, "d_ff": 12, "dropout": 0
          "max_length": 12}  # fmt: skip
 
 
-def made(m: Any, **changes: Any) -> Any:
-    """Make a small Transformer of the module."""
-    return filled(m.Transformer(m.TransformerConfig(11, 11, **(SIZES | changes))))
+def small(name: str, m: Any, **changes: Any) -> Any:
+    """Make a small model of the module: a Transformer or a LanguageModel."""
+    return filled(getattr(m, name)(getattr(m, f"{name}Config")(11, 11, **(SIZES | changes))))
+
+
+made = partial(small, "Transformer")
+
+
+def fresh(name: str, m: Any) -> Any:
+    """Make a model of width 64 whose weights are measured."""
+    return getattr(m, name)(getattr(m, f"{name}Config")(999, 999, 64, 2))
 
 
 def _embedded(name: str, ids: Tensor) -> Tensor:
     return embedded(f"{name}.tokens", ids, 8) * 8**0.5 + sinusoids(12, 8)[: ids.size(1)]
 
 
-def deviation(embedding: Any) -> str:
-    """Measure the deviation of an embedding's numbers, roughly."""
+def _deviation(embedding: Any) -> str:
     return f"{embedding.tokens.weight.std().item():.1g}"
 
 
@@ -97,14 +106,64 @@ OTHERS = {"activation": "swish", "norm": "rms", "norm_position": "pre", "positio
 """Settings that no other Transformer has all of; ours is compared module by module."""
 
 
-def differ(first: Any, second: Any) -> bool:
-    """Tell whether two layers have different weights."""
+def _embeddings(model: Any) -> tuple[Any, Any]:
+    return model.src_embedding, model.tgt_embedding
+
+
+def numbers(model: nn.Module) -> int:
+    """Count the numbers that are trained."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _differ(first: Any, second: Any) -> bool:
     return not torch.equal(first.feed_forward.inner.weight, second.feed_forward.inner.weight)
 
 
-def dropouts(model: nn.Module) -> list[float]:
-    """List the rates of dropout in a model."""
+def _dropouts(model: nn.Module) -> list[float]:
     return sorted({part.p for part in model.modules() if isinstance(part, nn.Dropout)})
+
+
+def of_layers(
+    name: str, by_torch: Callable[[str], Tensor], stack: str, of_stacks: int
+) -> tuple[Check, ...]:
+    """Make the checks of a model of Transformer layers; its two layers have so many numbers."""
+    make = partial(small, name)
+    return (
+        *(
+            Check(
+                name,
+                f"the logits of a {position}-norm {name}, compared with torch.nn",
+                lambda m, p=position: of_words(make(m, norm_position=p)(SRC, TGT)).detach(),  # type: ignore[misc]
+                lambda p=position: by_torch(p),  # type: ignore[misc]
+            )
+            for position in POSITIONS
+        ),
+        Check(
+            name,
+            "the dropouts with dropout=0.5, and max_length",
+            lambda m: [_dropouts(make(m, dropout=0.5)), make(m).max_length],
+            lambda: [[0.5], 12],
+        ),
+        *of_model(name, make),
+        Check(
+            name,
+            f"the deviations of both embeddings of a fresh {name} of width 64: about 1/√64",
+            lambda m: [_deviation(x) for x in _embeddings(fresh(name, m))],
+            lambda: ["0.1", "0.1"],
+        ),
+        Check(
+            name,
+            "how many numbers are trained with share_embeddings and tie_output, and with neither",
+            lambda m: [numbers(make(m, share_embeddings=x, tie_output=x)) for x in (True, False)],
+            lambda: [2 * of_stacks + 11 * 8 + 11, 2 * of_stacks + 3 * 11 * 8 + 11],
+        ),
+        Check(
+            name,
+            f"whether two layers of a fresh {name} start from different weights",
+            lambda m: _differ(*getattr(fresh(name, m), stack)),
+            lambda: True,
+        ),
+    )
 
 
 HUGGING_FACE = (
@@ -132,7 +191,7 @@ TRANSFORMER = (
     Check(
         "Embedding",
         "the deviation of fresh embeddings of width 64: about 1/√64",
-        lambda m: deviation(m.Embedding(999, m.TransformerConfig(999, 9, 64))),
+        lambda m: _deviation(m.Embedding(999, m.TransformerConfig(999, 9, 64))),
         lambda: "0.1",
     ),
     Check(
@@ -150,48 +209,12 @@ TRANSFORMER = (
         )
         for position in POSITIONS
     ),
-    *(
-        Check(
-            "Transformer",
-            f"the logits of a {position}-norm Transformer, compared with torch.nn",
-            lambda m, p=position: of_words(made(m, norm_position=p)(SRC, TGT)).detach(),  # type: ignore[misc]
-            lambda p=position: _logits_by_torch(p),  # type: ignore[misc]
-        )
-        for position in POSITIONS
-    ),
     Check(
         "Transformer",
         "the logits with swish, RMSNorm, learned positions, d_k=3, d_v=5 and two heads of keys",
         lambda m: of_words(made(m, **OTHERS)(SRC, TGT)).detach(),
         lambda: of_words(made(transformer, **OTHERS)(SRC, TGT)).detach(),
     ),
-    Check(
-        "Transformer",
-        "the dropouts with dropout=0.5, and max_length",
-        lambda m: [dropouts(made(m, dropout=0.5)), made(m).max_length],
-        lambda: [[0.5], 12],
-    ),
-    *of_model("Transformer", made),
-    Check(
-        "Transformer",
-        "the deviation of the embeddings of a fresh Transformer of width 64: about 1/√64",
-        lambda m: deviation(m.Transformer(m.TransformerConfig(999, 9, 64, 1)).src_embedding),
-        lambda: "0.1",
-    ),
-    Check(
-        "Transformer",
-        "how many numbers are trained with share_embeddings and tie_output set, and with neither",
-        lambda m: [
-            sum(p.numel() for p in made(m, share_embeddings=x, tie_output=x).parameters())
-            for x in (True, False)
-        ],
-        lambda: [2 * (532 + 836) + 11 * 8 + 11, 2 * (532 + 836) + 3 * 11 * 8 + 11],
-    ),
-    Check(
-        "Transformer",
-        "whether two layers of a fresh stack start from different weights",
-        lambda m: differ(*m.Transformer(m.TransformerConfig(11, 11, **SIZES)).encoder),
-        lambda: True,
-    ),
+    *of_layers("Transformer", _logits_by_torch, "encoder", 532 + 836),
     *(HUGGING_FACE if find_spec("transformers") else ()),
 )

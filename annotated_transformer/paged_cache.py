@@ -1,0 +1,138 @@
+"""A paged KV cache and continuous batching: texts that come, grow and leave share one memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from jaxtyping import Int
+from torch import Tensor
+
+from annotated_transformer.batches import pad
+from annotated_transformer.decoding import Limits, next_log_probs
+from annotated_transformer.inputs import require_sizes, require_whole
+from annotated_transformer.language_model import LanguageModel, ReadState
+from annotated_transformer.multi_head_attention import KeyValues
+from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.translator import evaluating
+
+
+class PagedCache:
+    """The KV cache of many texts in one pool of pages; the page table of a text lists its pages.
+
+    Token t of a text is in cell t mod page_size of page number ⌊t / page_size⌋ of its table. A cell
+    has the token, its keys and its values. Page 0 is padding: it is in no table.
+
+    Source: Kwon et al. 2023, section 4.
+    """
+
+    def __init__(self, model: LanguageModel, pages: int, page_size: int) -> None:
+        require_sizes(pages=pages, page_size=page_size)
+        self.page_size, self.free = page_size, list(range(pages, 0, -1))
+        empty = model.empty(0)
+        layers, keys = len(empty.past), empty.past[0].keys
+        self.tokens = empty.tokens.new_full((pages + 1, page_size), PAD)
+        self.kept = keys.new_zeros(pages + 1, page_size, layers, 2, keys.size(1), keys.size(3))
+
+    def reserve(self, table: list[int], length: int) -> bool:
+        """Add pages to a table until ``length`` tokens fit; return whether enough were free."""
+        more = -(-length // self.page_size) - len(table)
+        if more > len(self.free):
+            return False
+        table += [self.free.pop() for _ in range(more)]
+        return True
+
+    def release(self, table: list[int]) -> None:
+        """Free all pages of a table."""
+        self.tokens[table] = PAD
+        self.free += table
+        table.clear()
+
+    def gather(self, tables: Int[Tensor, "batch page"]) -> ReadState:
+        """Copy the pages of each text side by side, to a state that the model extends."""
+        kept = self.kept[tables].flatten(1, 2)  # (batch, time, layers, 2, heads, d_k)
+        past = tuple(KeyValues(*layer) for layer in kept.permute(2, 3, 0, 4, 1, 5))
+        return ReadState(self.tokens[tables].flatten(1), past)
+
+    def write(self, tables: Int[Tensor, "batch page"], state: ReadState, new: int) -> None:
+        """Copy the last ``new`` columns of a state to the cells of their tokens."""
+        t = ((state.tokens != PAD).cumsum(dim=1) - 1)[:, -new:]  # (batch, new)
+        page, cell = tables.gather(1, t // self.page_size), t % self.page_size
+        self.tokens[page, cell] = state.tokens[:, -new:]
+        for i, past in enumerate(state.past):
+            self.kept[page, cell, i, 0] = past.keys[:, :, -new:].transpose(1, 2)
+            self.kept[page, cell, i, 1] = past.values[:, :, -new:].transpose(1, 2)
+
+
+@dataclass(eq=False)
+class Request:
+    """A source, and the answer to it as far as it is generated."""
+
+    src: list[int]
+    most: int  # number of tokens at which the answer ends, if not by ``EOS``
+    answer: list[int] = field(default_factory=lambda: [BOS])
+    table: list[int] = field(default_factory=list)  # of its pages; empty while it waits
+
+
+class Engine:
+    """Continuous batching: texts join and leave the batch at every step, by greedy search.
+
+    If a text needs a page and none is free, the newest is preempted: it waits, and will be read
+    anew (recomputation). The oldest always goes on, so every request is answered.
+
+    Source: Yu et al. 2022, section 3; preemption: Kwon et al. 2023, section 4.5.
+    """
+
+    def __init__(self, model: LanguageModel, pages: int, page_size: int) -> None:
+        self.model, self.cache = model, PagedCache(model, pages, page_size)
+        self.waiting: list[Request] = []
+        self.running: list[Request] = []  # both with the oldest first
+
+    def submit(self, src: Sequence[int], extra_length: int = 50) -> Request:
+        """Let a source wait for its answer, which has the limits of :func:`greedy`.
+
+        Raises:
+            InputError: if it is too long for the model, or for all pages together.
+        """
+        row = self._rows([src])
+        most = int(Limits(self.model, row, extra_length, None).longest)
+        request = Request(row[row != PAD].tolist(), most)
+        cells = (len(self.cache.tokens) - 1) * self.cache.page_size
+        require_whole("the length of a request", len(request.src) + most, 1, cells)
+        self.waiting.append(request)
+        return request
+
+    def step(self) -> None:
+        """Add a token to the answer of every text that runs, and let others join."""
+        for request in list(self.running):
+            while request in self.running and not self._has_room(request):
+                self.cache.release(self.running[-1].table)
+                self.waiting.insert(0, self.running.pop())
+        with evaluating(self.model):
+            while self.waiting and self._has_room(self.waiting[0]):
+                self.running.append(self.waiting.pop(0))
+                self._prefill(self.running[-1])
+            if self.running:
+                self._decode()
+
+    def _has_room(self, request: Request) -> bool:
+        return self.cache.reserve(request.table, len(request.src) + len(request.answer))
+
+    def _prefill(self, request: Request) -> None:
+        state = self.model.start(self._rows([request.src]))
+        if read := request.answer[:-1]:  # before it was preempted
+            _, state = self.model.extend(state, self._rows([read]))
+        self.cache.write(self._rows([request.table]), state, state.tokens.size(1))
+
+    def _decode(self) -> None:
+        tables = self._rows([request.table for request in self.running])
+        newest = self._rows([request.answer[-1:] for request in self.running])
+        logits, state = self.model.extend(self.cache.gather(tables), newest)
+        self.cache.write(tables, state, 1)
+        chosen = next_log_probs(logits[:, 0]).argmax(dim=-1)
+        for request, token in zip(list(self.running), chosen.tolist(), strict=True):
+            request.answer.append(token)
+            if token == EOS or len(request.answer) > request.most:
+                self.cache.release(request.table)
+                self.running.remove(request)
+
+    def _rows(self, rows: Sequence[Sequence[int]]) -> Int[Tensor, "batch time"]:
+        return pad(rows, self.cache.tokens.device)

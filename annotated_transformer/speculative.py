@@ -1,0 +1,102 @@
+"""Speculative decoding: a small model drafts tokens, and the large one checks them in one call."""
+
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from annotated_transformer.decoding import Limits, next_log_probs, without_end
+from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_whole
+from annotated_transformer.multi_head_attention import KeyValues
+from annotated_transformer.tokens import BOS, EOS
+from annotated_transformer.translator import Translator, evaluating
+
+
+@dataclass(frozen=True)
+class Speculation:
+    """A translation, and for each call of the target the drafted and the accepted tokens."""
+
+    tokens: list[int]  # without BOS and EOS
+    drafted: list[int]
+    accepted: list[int]
+
+
+def probabilities(logits: Float[Tensor, "time vocab"], t: float) -> Float[Tensor, "time vocab"]:
+    """Compute p^(1/t), scaled to sum to 1; at temperature t = 0 the most probable token has 1."""
+    log_p = next_log_probs(logits)
+    if t:
+        return (log_p / t).softmax(dim=-1)
+    return torch.zeros_like(log_p).scatter(1, log_p.argmax(dim=1, keepdim=True), 1.0)
+
+
+def rewind(model: Translator, before: Any, after: Any, tokens: Int[Tensor, "1 kept"]) -> Any:
+    """Return the state ``before`` extended by ``tokens``; ``after`` has read these and more.
+
+    A KV cache is cut. Another state cannot forget: the one before reads the tokens again.
+    """
+    if not hasattr(after, "past"):
+        return model.extend(before, tokens)[1]
+    n = before.tokens.size(1) + tokens.size(1)
+    past = tuple(KeyValues(kv.keys[:, :, :n], kv.values[:, :, :n]) for kv in after.past)
+    return replace(after, tokens=after.tokens[:, :n], past=past)
+
+
+def speculate(
+    target: Translator,
+    draft: Translator,
+    src: Int[Tensor, "1 src"],
+    k: int = 4,
+    temperature: float = 0.0,
+    seed: int = 0,
+    extra_length: int = 50,
+) -> Speculation:
+    """Translate one sentence as ``target`` would, in fewer calls of it.
+
+    ``draft`` draws k tokens, each x with probability q(x), and one call of the target computes its
+    p(x) of all. In turn they are accepted with probability min(1, p(x) / q(x)). In place of the
+    first rejected one, a token is drawn from max(0, p − q), scaled to sum to 1; if none is
+    rejected, one more is drawn from p. So all tokens have the distribution p; at temperature 0 the
+    translation is that of greedy search.
+
+    Source: Leviathan et al. 2023, Algorithm 1; Chen et al. 2023b, Algorithm 2.
+
+    Raises:
+        InputError: if k or the temperature is out of range, there is more than one sentence, of
+            which each would advance by another number of tokens, or the two vocabularies differ.
+    """
+    require_whole("k", k, 1)
+    if temperature and not 1e-3 <= temperature <= 1000:
+        raise InputError(f"temperature is {temperature}, it must be 0, or from 0.001 to 1,000.")
+    longest = [int(Limits(m, src, extra_length, None).longest.min()) for m in (target, draft)]
+    if len(src) > 1 or target.vocabulary_size("tgt") != draft.vocabulary_size("tgt"):
+        raise InputError("there must be one sentence, and one target vocabulary of both models.")
+    random, tokens, drafted, accepted = Random(seed), [BOS], list[int](), list[int]()
+    with evaluating(target), evaluating(draft):
+        # The target has read all tokens but the newest, the draft all that are not ``unread``.
+        known, state, unread = target.start(src), draft.start(src), tokens
+        while tokens[-1] != EOS and len(tokens) <= min(longest):
+            guess, q, states = list[int](), list[Tensor](), [state]
+            while len(guess) < min(k, min(longest) - len(tokens)) and EOS not in guess:
+                logits, state = draft.extend(states[-1], src.new_tensor([unread]))
+                q.append(probabilities(logits[:, -1], temperature)[0])
+                states.append(state)
+                unread = random.choices(range(len(q[-1])), q[-1].tolist())
+                guess += unread
+            reading = src.new_tensor([[tokens[-1], *without_end(guess)]])
+            logits, after = target.extend(known, reading)
+            p, n = probabilities(logits[0], temperature), 0
+            while n < len(guess) and random.random() * q[n][guess[n]] < p[n][guess[n]]:
+                n += 1
+            all_accepted, tokens = n == len(guess), tokens + guess[:n]
+            if tokens[-1] != EOS:
+                rest = p[n] if all_accepted else (p[n] - q[n]).clamp(min=0)
+                tokens += random.choices(range(len(rest)), rest.tolist())
+            drafted.append(len(guess))
+            accepted.append(n)
+            known = after if all_accepted else rewind(target, known, after, reading[:, : n + 1])
+            state, unread = states[: n + 2][-1], tokens[-2:] if all_accepted else tokens[-1:]
+    return Speculation(without_end(tokens[1:]), drafted, accepted)

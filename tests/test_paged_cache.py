@@ -1,0 +1,94 @@
+"""The paged KV cache and continuous batching, against every text alone."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+import torch
+
+from annotated_transformer.decoding import Search, greedy, without_end
+from annotated_transformer.errors import InputError
+from annotated_transformer.paged_cache import Engine, PagedCache
+from annotated_transformer.run import Run
+from annotated_transformer.tokens import EOS, PAD
+from oracles import assert_close, randomise
+from small_models import random_examples, small_model
+
+TOY = Path(__file__).resolve().parent.parent / "checkpoints" / "toy-language"
+EXTRA = 4
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return Run.open(TOY).model.double()
+
+
+@pytest.mark.parametrize("page_size", range(1, 9))
+def test_every_answer_is_that_of_its_request_alone(trained, page_size):
+    random, interrupted = Random(page_size), 0
+    examples = random_examples(5, longest=6, vocab=148, seed=page_size)
+    coming, requests = [[*src, EOS] for src, _ in examples], []
+    pages = -(-(2 * max(map(len, coming)) + EXTRA) // page_size)  # as few as the longest may fill
+    engine = Engine(trained, pages, page_size)
+    while coming or engine.waiting or engine.running:
+        while coming and random.random() < 0.5:
+            requests.append(engine.submit(coming.pop(0), EXTRA))
+        engine.step()
+        used = [page for request in engine.running for page in request.table]
+        assert sorted(used + engine.cache.free) == list(range(1, pages + 1))
+        unfinished = [*engine.running, *engine.waiting]
+        assert unfinished == sorted(unfinished, key=requests.index)  # first come, first served
+        interrupted += sum(len(request.answer) > 1 for request in engine.waiting)
+    assert interrupted
+    assert len(engine.cache.free) == pages
+    assert (engine.cache.tokens == PAD).all()
+    for request in requests:
+        src = torch.tensor([request.src])
+        (alone,) = greedy(trained, src, Search(extra_length=EXTRA))
+        assert without_end(request.answer[1:]) == alone.tokens
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"positions": "rotary", "num_kv_heads": 1, "prefix_mask": True},
+        {"has_source": False, "positions": "learned"},
+    ],
+)
+@torch.no_grad()
+def test_the_logits_from_pages_are_those_of_each_text_alone(changes):
+    model, new = randomise(small_model("language", **changes)).eval(), torch.tensor([[5, 6]])
+    cache, tables, expected = PagedCache(model, 9, 4), [[], [], []], []
+    for table, length in zip(tables, (3, 9, 5), strict=True):
+        text = torch.randint(4, 11, (1, length))
+        state = model.start(text) if model.config.has_source else model.empty(1)
+        if not model.config.has_source:
+            _, state = model.extend(state, text)
+        assert cache.reserve(table, length + 2)
+        cache.write(torch.tensor([table]), state, length)
+        expected.append(model.extend(state, new)[0])
+    rows = torch.tensor([[*table, 0, 0][:3] for table in tables])
+    logits, state = model.extend(cache.gather(rows), new.expand(3, 2))
+    assert_close(logits, torch.cat(expected))
+    cache.write(rows, state, 2)
+    assert [(cache.tokens[table] != PAD).sum() for table in tables] == [5, 11, 7]
+    assert not cache.reserve(tables[0], 4 * 9)
+
+
+def test_a_text_without_a_source_begins_with_nothing():
+    model = small_model("language", has_source=False)
+    engine, nothing = Engine(model, 2, 4), torch.tensor([[PAD]])
+    request = engine.submit([PAD], 8)
+    while engine.waiting or engine.running:
+        engine.step()
+    (alone,) = greedy(model, nothing, Search(extra_length=8))
+    assert without_end(request.answer[1:]) == alone.tokens
+
+
+def test_what_can_never_fit_is_refused():
+    engine = Engine(small_model("language", max_length=40), 3, 4)
+    engine.submit([5, 6, EOS], 6)
+    with pytest.raises(InputError, match=r"the length of a request is 13, .* at most 12\."):
+        engine.submit([5, 6, EOS], 7)
+    with pytest.raises(InputError, match="page_size is 0"):
+        Engine(small_model("language"), 3, 0)
