@@ -66,9 +66,6 @@ def test_a_chunk_has_at_least_one_position():
         linear_attention(*drawn()[:4], chunk=0)
 
 
-# --- the layer -----------------------------------------------------------------------------------
-
-
 def layer(dtype=torch.float64):
     return randomise(LinearAttention(12, HEADS, D_K, D_V)).to(dtype)
 

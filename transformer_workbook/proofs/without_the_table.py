@@ -34,9 +34,9 @@ def blocks(blockwise: Callable[[Rows, Rows, Rows, int], Rows]) -> None:
 def forms(with_table: Attention, as_a_network: Attention) -> None:
     """Two functions, and the package's in chunks, compute the same."""
     q, k, v = torch.randn(11, 4), torch.randn(11, 4), torch.randn(11, 3)
-    features, ones = PositiveFeatures(), F.pad(v, (0, 1), value=1.0)
-    given = (x[None, None] for x in (features(q), features(k), ones, torch.zeros(4, 4)))
-    sums, _ = linear_attention(*given, chunk=4)
+    phi, ones = PositiveFeatures(), F.pad(v, (0, 1), value=1.0)[None, None]
+    empty = torch.zeros(1, 1, 4, 4)
+    sums, _ = linear_attention(phi(q)[None, None], phi(k)[None, None], ones, empty, chunk=4)
     agree(
         1e-12,
         {
