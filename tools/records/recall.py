@@ -23,9 +23,7 @@ MODELS = [
     *(f"{kind} {width}" for kind in ("linear", "unit keys", "delta") for width in (8, 16, 32, 64)),
     "second order 8", "second order 16", "softmax 8", "softmax 64",
 ]  # fmt: skip
-CHANGING = [
-    f"{kind} 32" for kind in ("softmax", "linear", "unit keys", "decay", "delta", "gated delta")
-]
+CHANGING = [f"{k} 32" for k in ("softmax", "linear", "unit keys", "decay", "delta", "gated delta")]
 
 
 def second_order(x: Tensor) -> Tensor:
