@@ -233,3 +233,6 @@ def test_with_qk_norm_rates_that_are_too_high_do_less_harm(ours: str) -> None:
     rows = record("block_rates").set_index(["rate", "seed", "model"]).val_perplexity.unstack()
     higher = rows[rows.index.get_level_values("rate") >= 0.016]
     assert (higher[ours] < higher["2017"]).all()
+    losses = rows.map(math.log).groupby("rate").median()
+    harm = losses - losses.iloc[0]
+    assert harm[ours].iloc[3] < harm["2017"].iloc[2]  # at eight times the rate, and at four

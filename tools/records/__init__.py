@@ -126,7 +126,7 @@ TABLE = {
         Record("block", block.make_block, 30),
         Record("block_more", block.make_block_more, 5),
         Record("block_narrow", block.make_block_narrow, 8),
-        Record("block_rates", block.make_block_rates, 8),
+        Record("block_rates", block.make_block_rates, 20),
         Record("block_times", block.make_block_times, 1),
         Record("pass_times", passes.make_pass_times, 1),
         Record("recall", recall.make_recall, 12),

@@ -21,7 +21,7 @@ SYMBOLS, D_MODEL, SENTENCES, STEPS, WARMUP, TESTS = 64, 64, 64, 1500, 50, 200
 PAIRS, RATES = (4, 8, 16, 32, 64), (4e-3, 8e-3, 16e-3)
 MODELS = [
     *(f"{kind} {width}" for kind in ("linear", "unit keys", "delta") for width in (8, 16, 32, 64)),
-    "second order 8", "second order 16", "softmax 8", "softmax 64",
+    "unit keys 24", "second order 8", "second order 16", "softmax 8", "softmax 64",
 ]  # fmt: skip
 CHANGING = [f"{k} 32" for k in ("softmax", "linear", "unit keys", "decay", "delta", "gated delta")]
 
@@ -113,7 +113,8 @@ def make_recall(tables: Tables) -> None:
     """Heads that read up to 64 pairs of different keys, by kind and width.
 
     What would refute "what is lost depends on the size of the state": another feature map, whose
-    state is larger in a head of the same width (second order), and keys of length 1.
+    state is larger in a head of the same width (second order), and keys of length 1. It does: at
+    equal size, 576 numbers, keys of length 1 find far more than second order.
     """
     tune(tables, "recall", partial(train_recall, 1), MODELS, RATES, "val_loss")
 

@@ -52,7 +52,7 @@ def masked_blocks(
     mask: Bool[Tensor, "query key"],
     size: int,
 ) -> Float[Tensor, "query d_v"]:
-    """Attend block by block with a mask; of its first block a query may see nothing."""
+    """Attend block by block with a mask; some queries see no key of the first block."""
     top = q.new_full((len(q), 1), torch.finfo(q.dtype).min)
     total, output = q.new_zeros(len(q), 1), q.new_zeros(len(q), v.size(1))
     for start in range(0, len(k), size):
