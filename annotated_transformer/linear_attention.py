@@ -109,7 +109,7 @@ class LinearAttention(MultiHeadAttention):
             weights = weights.masked_fill(~mask, 0.0)
         return divided(weights @ F.pad(seen.values, (0, 1), value=1.0))
 
-    def empty(self, batch: int) -> Summary:  # type: ignore[override]  # a state of another kind
+    def empty(self, batch: int) -> Summary:  # type: ignore[override]
         """Make the state of that many sentences before their first position."""
         return Summary(self.key.weight.new_zeros(batch, self.num_heads, self.d_k, self.d_v + 1))
 
