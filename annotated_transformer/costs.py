@@ -57,10 +57,10 @@ def cost_of_pass(
 ) -> Cost:
     """Count what one pass of ``new`` tokens costs in each text of a batch, after ``past`` tokens.
 
-    A token takes 2 FLOPs for each weight, and 2·h·(d_k + d_v) in each layer for each token that it
-    is compared with, masked or not. The pass moves every matrix once, and the KV cache of each
-    text. Embeddings, biases, norms and activations are left out: they are smaller. ``itemsize`` is
-    the number of bytes of one number.
+    A token takes 2 FLOPs for each weight, those of its logits among them, and 2·h·(d_k + d_v) in
+    each layer for each token that it is compared with, masked or not. The pass moves every matrix
+    once, and the KV cache of each text. Embeddings, biases, norms and activations are left out:
+    they are smaller. ``itemsize`` is the number of bytes of one number.
 
     Source: Pope et al. 2023, section 2.
 
@@ -71,6 +71,7 @@ def cost_of_pass(
     require_whole("past", past, 0)
     require_whole("batch", batch, 1)
     require_whole("itemsize", itemsize, 1)
+    new, past, batch, itemsize = (int(size) for size in (new, past, batch, itemsize))
     c, (d_k, d_v, _) = config, _heads(config)
     weights = c.num_layers * layer_weights(c) + c.d_model * c.tgt_vocab
     compared = c.num_layers * c.num_heads * (d_k + d_v) * (past + new)

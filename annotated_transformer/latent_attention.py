@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.inputs import require_mask, require_sizes
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.rotary import rotary_frequencies, rotate
 
@@ -35,7 +35,7 @@ class LatentAttention(MultiHeadAttention):
         Raises:
             InputError: if a size is not an integer of at least 1, or if d_rotary is odd.
         """
-        require_sizes(d_k=d_k, d_latent=d_latent, d_rotary=d_rotary)
+        require_sizes(d_k=d_k, d_v=d_v, d_latent=d_latent, d_rotary=d_rotary)
         if d_rotary % 2:
             raise InputError(f"d_rotary is {d_rotary}, it must be even: columns turn in pairs.")
         super().__init__(d_model, num_heads, d_k + d_rotary, d_v, num_kv_heads=1)
@@ -83,7 +83,9 @@ class LatentAttention(MultiHeadAttention):
         # The attention divides by the root of this width, but the scores are those of width d_k.
         wide = wide * math.sqrt(wide.size(-1) / self.d_k)
         # Every head reads the same keys, so the queries of all heads are queries of one.
-        mask = mask if mask is None else mask.expand(-1, heads, length, -1).flatten(1, 2)[:, None]
+        require_mask(mask, torch.Size([batch, heads, length, seen.length]))
+        if mask is not None:
+            mask = mask.expand(batch, heads, length, -1).flatten(1, 2)[:, None]
         wide, keys = wide.flatten(1, 2)[:, None], torch.cat([latents, turned], dim=-1)
         sums = self.attention(wide, keys, latents, mask)
         return sums.view(batch, heads, length, -1) @ up_values.mT

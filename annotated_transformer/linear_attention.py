@@ -4,6 +4,7 @@ Without a softmax the sum over earlier positions is one matrix, which every new 
 changes and every query reads.
 """
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.inputs import require_lookup, require_mask, require_sizes
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.translator import State
@@ -44,6 +45,8 @@ def linear_attention(
     """
     require_sizes(chunk=chunk)
     log_decay = torch.zeros_like(keys[..., 0]) if log_decay is None else log_decay
+    # Sums of larger ones would cancel badly, or be nan; e to the power of this is 0 already.
+    log_decay = log_decay.clamp(min=2 * math.log(torch.finfo(log_decay.dtype).tiny))
     outputs = []
     for start in range(0, keys.size(2), chunk):
         now = slice(start, start + chunk)
@@ -71,7 +74,7 @@ class PositiveFeatures(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch d_k"]) -> Float[Tensor, "*batch d_k"]:
         """Map queries or keys."""
-        return F.elu(x) + 1
+        return torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # elu(x) + 1 would round to 0
 
 
 @dataclass(frozen=True)
@@ -104,14 +107,21 @@ class LinearAttention(MultiHeadAttention):
         mask: Bool[Tensor, "#batch #heads #query key"] | None,
     ) -> Float[Tensor, "batch heads query d_v"]:
         """Compute the output of every head from the table of all weights."""
+        require_lookup(queries, seen.keys, seen.values, mask, same_width=True)
         weights = queries @ seen.keys.mT  # (batch, heads, query, key)
         if mask is not None:
             weights = weights.masked_fill(~mask, 0.0)
         return divided(weights @ F.pad(seen.values, (0, 1), value=1.0))
 
     def empty(self, batch: int) -> Summary:  # type: ignore[override]
-        """Make the state of that many sentences before their first position."""
-        return Summary(self.key.weight.new_zeros(batch, self.num_heads, self.d_k, self.d_v + 1))
+        """Make the state of that many sentences before their first position.
+
+        It has at least single precision: in 16 bits, a sum soon stops growing.
+        """
+        weight, size = self.key.weight, (batch, self.num_heads, self.d_k, self.d_v + 1)
+        return Summary(
+            weight.new_zeros(size, dtype=torch.promote_types(weight.dtype, torch.float32))
+        )
 
     def extend(  # type: ignore[override]
         self,
@@ -122,22 +132,27 @@ class LinearAttention(MultiHeadAttention):
     ) -> tuple[Float[Tensor, "batch new d_model"], Summary]:
         """Let new positions attend to earlier ones and to themselves; return the state after them.
 
-        The mask, if any, is causal, and may hide keys such as padding: these are not written.
+        The mask, if any, is causal, and may hide keys such as padding: these are not written. Its
+        columns of earlier positions are not read; what was written stays.
 
         Raises:
-            InputError: if the mask is not causal.
+            InputError: if the mask is not causal, or does not have the shape of the scores.
         """
         queries, new = self.query_norm(self.split(self.query(x))), self.project(x, x)
         keys = new.keys
         if mask is not None:
+            time = max(mask.size(-1), x.size(1)) if isinstance(mask, Tensor) else 0
+            require_mask(mask, torch.Size([*queries.shape[:-1], time]))
             mask = mask[..., -x.size(1) :]
             read = mask[..., -1:, :]  # (batch, heads, 1, new)
             if (mask != read & causal_mask(x.size(1), device=x.device)).any():
                 raise InputError("the mask is not causal: only `attend` takes any mask.")
             keys = keys * read.mT
         values = F.pad(new.values, (0, 1), value=1.0)  # S gets Σ φ(k) as one more column
+        queries, keys, values = (part.to(past.matrix.dtype) for part in (queries, keys, values))
         heads, matrix = linear_attention(queries, keys, values, past.matrix)
-        return self.output(divided(heads).transpose(1, 2).flatten(2)), Summary(matrix)
+        merged = divided(heads).to(x.dtype).transpose(1, 2).flatten(2)
+        return self.output(merged), Summary(matrix)
 
 
 def divided(

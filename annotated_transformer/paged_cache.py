@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from annotated_transformer.batches import pad
 from annotated_transformer.decoding import Limits, next_log_probs
+from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_sizes, require_whole
 from annotated_transformer.language_model import LanguageModel, ReadState
 from annotated_transformer.multi_head_attention import KeyValues
@@ -28,9 +30,11 @@ class PagedCache:
         require_sizes(pages=pages, page_size=page_size)
         self.page_size, self.free = page_size, list(range(pages, 0, -1))
         empty = model.empty(0)
-        layers, keys = len(empty.past), empty.past[0].keys
+        keys, values = empty.past[0].keys, empty.past[0].values
+        self.widths = [keys.size(3), values.size(3)]
         self.tokens = empty.tokens.new_full((pages + 1, page_size), PAD)
-        self.kept = keys.new_zeros(pages + 1, page_size, layers, 2, keys.size(1), keys.size(3))
+        cell = len(empty.past), keys.size(1), sum(self.widths)
+        self.kept = keys.new_zeros(pages + 1, page_size, *cell)
 
     def reserve(self, table: list[int], length: int) -> bool:
         """Add pages to a table until ``length`` tokens fit; return whether enough were free."""
@@ -48,18 +52,19 @@ class PagedCache:
 
     def gather(self, tables: Int[Tensor, "batch page"]) -> ReadState:
         """Copy the pages of each text side by side, to a state that the model extends."""
-        kept = self.kept[tables].flatten(1, 2)  # (batch, time, layers, 2, heads, d_k)
-        past = tuple(KeyValues(*layer) for layer in kept.permute(2, 3, 0, 4, 1, 5))
+        kept = self.kept[tables].flatten(1, 2)  # (batch, time, layers, heads, d_k + d_v)
+        layers = kept.permute(2, 0, 3, 1, 4)
+        past = tuple(KeyValues(*layer.split(self.widths, dim=-1)) for layer in layers)
         return ReadState(self.tokens[tables].flatten(1), past)
 
     def write(self, tables: Int[Tensor, "batch page"], state: ReadState, new: int) -> None:
-        """Copy the last ``new`` columns of a state to the cells of their tokens."""
+        """Copy the last ``new`` columns of a state, none of them padding, to their cells."""
         t = ((state.tokens != PAD).cumsum(dim=1) - 1)[:, -new:]  # (batch, new)
         page, cell = tables.gather(1, t // self.page_size), t % self.page_size
         self.tokens[page, cell] = state.tokens[:, -new:]
         for i, past in enumerate(state.past):
-            self.kept[page, cell, i, 0] = past.keys[:, :, -new:].transpose(1, 2)
-            self.kept[page, cell, i, 1] = past.values[:, :, -new:].transpose(1, 2)
+            newest = torch.cat([past.keys, past.values], dim=-1)[:, :, -new:]
+            self.kept[page, cell, i] = newest.transpose(1, 2)
 
 
 @dataclass(eq=False)
@@ -90,11 +95,16 @@ class Engine:
         """Let a source wait for its answer, which has the limits of :func:`greedy`.
 
         Raises:
-            InputError: if it is too long for the model, or for all pages together.
+            InputError: if it is too long for the model, or for all pages together, or there is a
+                source and the model was made for texts without one.
         """
+        require_whole("extra_length", extra_length, 0)
         row = self._rows([src])
         most = int(Limits(self.model, row, extra_length, None).longest)
+        require_whole("the room for an answer", most, 1)
         request = Request(row[row != PAD].tolist(), most)
+        if request.src and not self.model.config.has_source:
+            raise InputError("has_source is False: the model continues a text, without source.")
         cells = (len(self.cache.tokens) - 1) * self.cache.page_size
         require_whole("the length of a request", len(request.src) + most, 1, cells)
         self.waiting.append(request)
@@ -108,8 +118,8 @@ class Engine:
                 self.waiting.insert(0, self.running.pop())
         with evaluating(self.model):
             while self.waiting and self._has_room(self.waiting[0]):
+                self._prefill(self.waiting[0])
                 self.running.append(self.waiting.pop(0))
-                self._prefill(self.running[-1])
             if self.running:
                 self._decode()
 
@@ -126,8 +136,8 @@ class Engine:
         tables = self._rows([request.table for request in self.running])
         newest = self._rows([request.answer[-1:] for request in self.running])
         logits, state = self.model.extend(self.cache.gather(tables), newest)
-        self.cache.write(tables, state, 1)
         chosen = next_log_probs(logits[:, 0]).argmax(dim=-1)
+        self.cache.write(tables, state, 1)
         for request, token in zip(list(self.running), chosen.tolist(), strict=True):
             request.answer.append(token)
             if token == EOS or len(request.answer) > request.most:

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.decoding import Limits, next_log_probs, without_end
+from annotated_transformer.decoding import Limits, Search, next_log_probs, without_end
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_whole
 from annotated_transformer.multi_head_attention import KeyValues
@@ -65,20 +65,24 @@ def speculate(
     Source: Leviathan et al. 2023, Algorithm 1; Chen et al. 2023b, Algorithm 2.
 
     Raises:
-        InputError: if k or the temperature is out of range, there is more than one sentence, of
-            which each would advance by another number of tokens, or the two vocabularies differ.
+        InputError: if a setting is out of its range, there is more than one sentence, of which each
+            would advance by another number of tokens, or the two vocabularies differ.
     """
     require_whole("k", k, 1)
     if temperature and not 1e-3 <= temperature <= 1000:
         raise InputError(f"temperature is {temperature}, it must be 0, or from 0.001 to 1,000.")
+    Search(seed=seed, extra_length=extra_length)  # refuses what is out of range
     longest = [int(Limits(m, src, extra_length, None).longest.min()) for m in (target, draft)]
-    if len(src) > 1 or target.vocabulary_size("tgt") != draft.vocabulary_size("tgt"):
-        raise InputError("there must be one sentence, and one target vocabulary of both models.")
+    if len(src) != 1:
+        raise InputError(f"there are {len(src)} sentences, there must be one.")
+    sizes = [model.vocabulary_size("tgt") for model in (target, draft)]
+    if sizes[0] != sizes[1]:
+        raise InputError(f"the target vocabularies have {sizes[0]} and {sizes[1]} tokens, not one.")
     random, tokens, drafted, accepted = Random(seed), [BOS], list[int](), list[int]()
     with evaluating(target), evaluating(draft):
         # The target has read all tokens but the newest, the draft all that are not ``unread``.
         known, state, unread = target.start(src), draft.start(src), tokens
-        while tokens[-1] != EOS and len(tokens) <= min(longest):
+        while tokens[-1] != EOS and len(tokens) <= longest[0]:
             guess, q, states = list[int](), list[Tensor](), [state]
             while len(guess) < min(k, min(longest) - len(tokens)) and EOS not in guess:
                 logits, state = draft.extend(states[-1], src.new_tensor([unread]))

@@ -105,7 +105,7 @@ def test_it_computes_in_the_way_of_fewer_operations(queries, positions):
     assert counts[2] == min(counts[:2])
 
 
-@pytest.mark.parametrize("name", ["d_k", "d_latent", "d_rotary"])
+@pytest.mark.parametrize("name", ["d_k", "d_v", "d_latent", "d_rotary"])
 def test_a_size_that_is_not_at_least_one_is_refused(name):
     with pytest.raises(InputError, match=f"{name} is 0, it must be an integer, at least 1"):
         LatentAttention(**SIZES | {name: 0})

@@ -6,7 +6,11 @@ from torch.nn import functional as F
 from transformers.models.qwen3_next import modeling_qwen3_next as qwen
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.linear_attention import LinearAttention, linear_attention
+from annotated_transformer.linear_attention import (
+    LinearAttention,
+    PositiveFeatures,
+    linear_attention,
+)
 from annotated_transformer.masking import causal_mask, target_mask
 from oracles import BOTH_DTYPES, assert_close, randomise
 from transformer_workbook.exercises.without_the_table import masked_blocks
@@ -46,6 +50,14 @@ def test_recurrent_chunked_and_parallel_forms_are_the_same(chunk, corrects, forg
     expected = one_at_a_time(*given, *gates)
     for ours, theirs in zip(linear_attention(*given, *gates, chunk), expected, strict=True):
         assert_close(ours, theirs, 1e-10)
+
+
+@pytest.mark.parametrize("chunk", [1, 4, 64])
+def test_a_decay_may_be_zero(chunk):
+    *given, strength, log_decay = drawn()
+    log_decay[..., ::3] = -torch.inf
+    expected, _ = one_at_a_time(*given, strength, log_decay)
+    assert_close(linear_attention(*given, strength, log_decay, chunk)[0], expected, 1e-10)
 
 
 @pytest.mark.parametrize("name", ["recurrent", "chunk"])
@@ -108,6 +120,29 @@ def test_padding_is_not_written(tokens):
     assert_close(output, ours(x, x, x, mask))
     x[~mask[:, 0, -1]] += 1
     assert_close(ours.extend(x, ours.empty(2), mask)[1].matrix, state.matrix)
+
+
+def test_in_16_bits_a_long_text_is_still_read():
+    torch.manual_seed(0)
+    layer = LinearAttention(16, 2).bfloat16()
+    state, x = layer.empty(1), torch.randn(1, 800, 16).bfloat16()
+    for token in x.split(1, dim=1):
+        last, state = layer.extend(token, state)
+    [*_, expected] = layer(x, x, x).unbind(1)
+    assert (last[:, 0] - expected).abs().max() < 0.05 * expected.abs().max()
+
+
+def test_a_feature_is_never_zero():
+    assert (PositiveFeatures()(torch.tensor([-40.0, 0.0, 2.0])) > 0).all()
+
+
+def test_a_mask_of_another_shape_is_refused():
+    layer, x = LinearAttention(12, 3), torch.randn(3, 6, 12)
+    mask = torch.ones(3, 1, 6, 5, dtype=torch.bool)
+    with pytest.raises(InputError, match="mask has the shape"):
+        layer.gather(torch.randn(3, 3, 6, 4), layer.project(x, x), mask)
+    with pytest.raises(InputError, match="mask has the shape"):
+        layer.extend(x, layer.empty(3), mask)
 
 
 def test_a_mask_that_is_not_causal_needs_the_table():

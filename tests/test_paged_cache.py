@@ -52,7 +52,7 @@ def test_every_answer_is_that_of_its_request_alone(trained, page_size):
     "changes",
     [
         {"positions": "rotary", "num_kv_heads": 1, "prefix_mask": True},
-        {"has_source": False, "positions": "learned"},
+        {"has_source": False, "positions": "learned", "d_k": 2, "d_v": 5},
     ],
 )
 @torch.no_grad()
@@ -90,5 +90,11 @@ def test_what_can_never_fit_is_refused():
     engine.submit([5, 6, EOS], 6)
     with pytest.raises(InputError, match=r"the length of a request is 13, .* at most 12\."):
         engine.submit([5, 6, EOS], 7)
+    with pytest.raises(InputError, match="extra_length is -1, it must be an integer, at least 0"):
+        engine.submit([5, EOS], -1)
+    with pytest.raises(InputError, match="the room for an answer is 0, it must be an integer, at"):
+        Engine(small_model("language", max_length=3), 9, 4).submit([5, 6, EOS])
+    with pytest.raises(InputError, match="has_source is False"):
+        Engine(small_model("language", has_source=False), 9, 4).submit([5, EOS])
     with pytest.raises(InputError, match="page_size is 0"):
         Engine(small_model("language"), 3, 0)

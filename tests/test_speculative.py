@@ -72,7 +72,7 @@ def test_no_token_lies_beyond_the_positions_of_either_model():
     longer = small_model("transformer")
     src = torch.tensor([[5, 6, EOS]])
     for target, draft in ((short, longer), (longer, short)):
-        assert len(speculate(target, draft, src, k=5).tokens) <= 7
+        assert_greedy(target, draft, [src], k=5)
 
 
 # --- sampling ------------------------------------------------------------------------------------
@@ -162,8 +162,10 @@ def test_the_same_test_rejects_a_wrong_rule(right, wrong):
         ({"k": 0}, "k is 0, it must be an integer, at least 1."),
         ({"temperature": -1.0}, "temperature is -1.0, it must be 0, or from"),
         ({"temperature": math.nan}, "temperature is nan, it must be 0, or from 0.001 to 1,000."),
-        ({"src": torch.tensor([[5, EOS], [6, EOS]])}, "there must be one sentence, and"),
-        ({"draft": small_model("seq2seq", vocab=12)}, "there must be one sentence, and"),
+        ({"src": torch.tensor([[5, EOS], [6, EOS]])}, "there are 2 sentences, there must be one."),
+        ({"seed": -1}, "seed is -1, it must be an integer, at least 0"),
+        ({"extra_length": 2.5}, "extra_length is 2.5, it must be an integer, at least 0"),
+        ({"draft": small_model("seq2seq", vocab=12)}, "the target vocabularies have 11 and 12"),
     ],
 )
 def test_bad_input_is_refused(changes, says):
