@@ -697,7 +697,7 @@ def test_what_is_written_is_utf8_whatever_the_locale_says(trained, tmp_path):
     assert f"Error: {tmp_path / 'ü'} holds no run" in done.stderr.decode("utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_locale_without_letters_changes_nothing(trained, tmp_path):
     """Of arguments, of names of files, or of text; nor in the processes that are begun."""
     run = tmp_path / "größe 한"

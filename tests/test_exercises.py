@@ -40,11 +40,12 @@ ALL = {name: task for name, task in TASKS.items() if isinstance(task, Exercise)}
 OF_MODELS = {"hides_the_future", "ignores_padding", "steps_agree"}  # every answer runs models: slow
 
 
-def parameters(name: str, *more: str) -> Any:
-    return pytest.param(name, *more, marks=[pytest.mark.slow] if name in OF_MODELS else [])
+def parameters(name: str, *more: str, mark: Any = pytest.mark.slow) -> Any:
+    return pytest.param(name, *more, marks=[mark] if name in OF_MODELS else [])
 
 
 NAMES = [parameters(name) for name in ALL]
+SELDOM = [parameters(name, mark=pytest.mark.nightly) for name in ALL]
 
 
 def converted(function: Callable[..., Any], dtype: torch.dtype) -> Callable[..., Any]:
@@ -70,7 +71,7 @@ def test_right_answers_are_right_however_they_are_written(name: str) -> None:
         assert verdict.passed, verdict
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SELDOM)
 def test_the_mistakes_and_the_right_answer_give_different_results(name: str) -> None:
     """So every mistake is told by its own name, if it gives something in one case at least."""
     subject = ALL[name].subject

@@ -98,7 +98,7 @@ def endless(tmp_path_factory):
 def test_the_steps_of_two_processes_are_those_of_one():
     status, output, _, errors = ended(torchrun(2, HERE / "two_processes.py"))
     assert status == 0, errors
-    assert output == "100 steps of 5 models, 2 processes\n"
+    assert output == "40 steps of 5 models, 2 processes\n"
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from annotated_transformer.run.processes import SharedTrainer
 from annotated_transformer.training import Trainer, endless_batches, paper_schedule
 from small_models import random_examples, small_model
 
-STEPS, ACCUMULATE, ROOM = 100, 4, 24
+STEPS, ACCUMULATE, ROOM = 40, 4, 24
 EXAMPLES = random_examples(60)
 SMOOTHED = partial(smoothed_cross_entropy, smoothing=0.1)
 RATE = paper_schedule(d_model=16, warmup=20, factor=0.2)
