@@ -129,6 +129,7 @@ TABLE = {
         Record("block_rates", block.make_block_rates, 20),
         Record("block_times", block.make_block_times, 1),
         Record("pass_times", passes.make_pass_times, 1),
+        Record("cache_passes", passes.make_cache_passes, 2),
         Record("recall", recall.make_recall, 12),
         Record("recall_changed", recall.make_recall_changed, 8),
         Record("growth_times", growth.make_growth_times, 3),

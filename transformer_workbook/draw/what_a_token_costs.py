@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from transformer_workbook.notebook import COLOURS
+from transformer_workbook.notebook import COLOURS, table
 
 
 def roofline(peak: float, bandwidth: float) -> None:
@@ -26,6 +26,21 @@ def roofline(peak: float, bandwidth: float) -> None:
     ax.minorticks_off()
     fig.legend(loc="outside upper center", ncols=2, frameon=False)
     plt.show()
+
+
+def cache_passes() -> Any:
+    """Show the time of a decode step of 16 texts, from the record."""
+    import pandas as pd
+
+    record = pd.read_csv("records/cache_passes.csv")
+    means = record.groupby(["past", "kv_heads"]).mean().sort_index(ascending=[True, False])
+    rows = {
+        "caches, MB": means.cache_megabytes.round().astype(int),
+        "ms, keys copied": means.copied_milliseconds.round().astype(int),
+        "ms, keys shared": means.shared_milliseconds.round().astype(int),
+    }
+    names = [f"{past:,} tokens each, heads: {heads}" for past, heads in means.index]
+    return table(pd.DataFrame(rows), names)
 
 
 PASSES = (

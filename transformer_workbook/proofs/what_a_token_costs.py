@@ -66,5 +66,11 @@ def numbers() -> None:
     for tokens in (1, 256):
         ratios = one_text.own_milliseconds[tokens] / one_text.shared_milliseconds[tokens]
         said[f"shared-{tokens}"] = f"{mean_interval(ratios.tolist()):.2f}"
+    caches = (
+        pd.read_csv("records/cache_passes.csv").query("past == 1000").groupby("kv_heads").mean()
+    )
+    for kind in ("copied", "shared"):
+        gain = caches[f"{kind}_milliseconds"][8] / caches[f"{kind}_milliseconds"][2]
+        said[f"two-{kind}"] = f"{gain:.1f}"
     for name, text in said.items():
         glue(name, text, display=False)
