@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from annotated_transformer.inputs import require_whole
+from annotated_transformer.inputs import require_sizes, require_whole
 from annotated_transformer.language_model import LanguageModelConfig
 
 
@@ -67,10 +67,8 @@ def cost_of_pass(
     Raises:
         InputError: if ``past`` is not an integer of at least 0, or another one not of at least 1.
     """
-    require_whole("new", new, 1)
+    require_sizes(new=new, batch=batch, itemsize=itemsize)
     require_whole("past", past, 0)
-    require_whole("batch", batch, 1)
-    require_whole("itemsize", itemsize, 1)
     new, past, batch, itemsize = (int(size) for size in (new, past, batch, itemsize))
     c, (d_k, d_v, _) = config, _heads(config)
     weights = c.num_layers * layer_weights(c) + c.d_model * c.tgt_vocab

@@ -33,7 +33,7 @@ from annotated_transformer.rotary import (
 from annotated_transformer.soft_lookup import masked_softmax
 from annotated_transformer.tokens import EOS, PAD
 from annotated_transformer.training import Trainer, linear_schedule
-from records.positions import SYMBOLS, begin, fit, loss_of, sequences
+from records.positions import SYMBOLS, begin, fit_on, loss_of, sequences
 from records.tables import Row, Tables
 from records.toy_training import task
 from records.trials import TRIAL, best_rate, tune
@@ -129,7 +129,7 @@ def train_head(model: str, rate: float, seed: int) -> Row:
     """Train one head; the shares right by length, for rotary heads with each scaling."""
     begin(seed)
     head = OneHead(**HEADS[model])
-    fit(head, rate, STEPS, LENGTH)
+    fit_on(head, rate, STEPS, LENGTH)
     row: Row = {"model": model, "rate": rate, "seed": seed}
     width, trained = head.symbols.embedding_dim, head.frequencies
     with torch.no_grad():

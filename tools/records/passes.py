@@ -1,6 +1,5 @@
 """The records of the time that one pass of a language model takes, by the tokens that it reads."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -56,11 +55,7 @@ def time_passes(tokens: int, form: str, turn: int) -> Row:
     works += [lambda model=model: add_up(model) for model in models()[:2]]
     with torch.inference_mode():
         times = times_in_turns(*works, repeats=5, skip=1)
-    return {
-        "tokens": tokens,
-        "form": form,
-        "turn": turn,
-    } | {
+    return {"tokens": tokens, "form": form, "turn": turn} | {
         f"{name}_milliseconds": round(1000 * seconds, 2)
         for name, seconds in zip(TIMED, times, strict=True)
     }
@@ -120,12 +115,6 @@ def make_cache_passes(tables: Tables) -> None:
     tables.extend("cache_passes", time_caches, runs, ["kv_heads", "past", "turn"], workers=1)
 
 
-def _runs() -> Iterator[tuple[int, str, int]]:
-    for turn in range(ROUNDS):
-        for tokens in TOKENS:
-            yield from ((tokens, form, turn) for form in FORMS)
-
-
 def make_pass_times(tables: Tables) -> None:
     """Time of one pass of 24 layers with weights of their own, and of 24 that share one layer's.
 
@@ -134,5 +123,6 @@ def make_pass_times(tables: Tables) -> None:
     calls are timed alone, in a model 16 wide that makes the same ones, and so is the loading, in a
     sum over all weights.
     """
+    runs = [(tokens, form, turn) for turn in range(ROUNDS) for tokens in TOKENS for form in FORMS]
     # One at a time: nothing else may run beside what is timed.
-    tables.extend("pass_times", time_passes, list(_runs()), ["tokens", "form", "turn"], workers=1)
+    tables.extend("pass_times", time_passes, runs, ["tokens", "form", "turn"], workers=1)

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.attention import SelfAttention
 from annotated_transformer.rotary import rotary_frequencies, rotate
+from records.fitting import fit
 from records.tables import Row, Tables
 from records.trials import tune
 
@@ -50,15 +51,13 @@ def begin(seed: int) -> None:
     torch.set_default_dtype(torch.float64)
 
 
-def fit(model: nn.Module, rate: float, steps: int, length: int) -> None:
-    """Train on sequences of that length with Adam, a short warm-up and linear decay."""
-    adam = torch.optim.Adam(model.parameters(), lr=rate, eps=1e-6)
-    for step in range(steps):
-        adam.param_groups[0]["lr"] = rate * min((step + 1) / WARMUP, 1 - step / steps)
-        loss = loss_of(model, torch.randint(SYMBOLS, (SENTENCES, length)))
-        adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        adam.step()
+def fit_on(model: nn.Module, rate: float, steps: int, length: int) -> None:
+    """Train on sequences of that length."""
+
+    def loss_at(step: int) -> Tensor:
+        return loss_of(model, torch.randint(SYMBOLS, (SENTENCES, length)))
+
+    fit(model, rate, steps, WARMUP, loss_at)
 
 
 def sequences(length: int, number: int = TESTS) -> Tensor:
@@ -74,7 +73,7 @@ def train_rotary(model: str, rate: float, seed: int) -> Row:
     """
     begin(seed)
     trained = OneHead(int(model))
-    fit(trained, rate, STEPS, LENGTH)
+    fit_on(trained, rate, STEPS, LENGTH)
     row: Row = {"model": model, "rate": rate, "seed": seed}
     with torch.no_grad():
         row["val_loss"] = f"{loss_of(trained, sequences(LENGTH)).item():.3e}"

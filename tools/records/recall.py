@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.linear_attention import PositiveFeatures, divided, linear_attention
+from records.fitting import fit
 from records.tables import Row, Tables
 from records.trials import tune
 from transformer_workbook.notebook import drawn_in_float64
@@ -89,14 +90,12 @@ def train_recall(times: int, model: str, rate: float, seed: int) -> Row:
     with drawn_in_float64():
         head = Recall(kind, int(width))
     head.float()
-    adam = torch.optim.Adam(head.parameters(), lr=rate, eps=1e-6)
-    for step in range(STEPS):
-        adam.param_groups[0]["lr"] = rate * min((step + 1) / WARMUP, 1 - step / STEPS)
+
+    def loss_at(step: int) -> Tensor:
         *given, wanted = drawn(SENTENCES, PAIRS[step % len(PAIRS)], times)
-        loss: Any = F.cross_entropy(head(*given).mT, wanted)
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
+        return F.cross_entropy(head(*given).mT, wanted)
+
+    fit(head, rate, STEPS, WARMUP, loss_at)
     losses, shares, generator = [], {}, torch.Generator().manual_seed(2)
     for pairs in PAIRS:
         *given, wanted = drawn(TESTS, pairs, times, generator)
