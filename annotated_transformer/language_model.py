@@ -12,7 +12,6 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_ids
 from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import padding_mask, target_mask
-from annotated_transformer.multi_head_attention import KeyValues
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import Embedding, TransformerConfig, remove_biases
 from annotated_transformer.translator import State, Translator
@@ -28,10 +27,10 @@ class LanguageModelConfig(TransformerConfig):
 
 @dataclass(frozen=True)
 class ReadState(State):
-    """What a language model has read: its tokens, source and target, and their KV cache."""
+    """What a language model has read: its tokens, source and target, and what its layers keep."""
 
     tokens: Int[Tensor, "batch read"]
-    past: tuple[KeyValues, ...]  # of each layer
+    past: tuple[State, ...]  # of each layer: its KV cache, or the state of another attention
 
 
 class LanguageModel(Translator):

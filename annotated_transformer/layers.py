@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -10,6 +11,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
+from annotated_transformer.translator import State
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
@@ -143,7 +145,8 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention to the memory, feed-forward.
 
-    Without cross-attention it is the layer of a language model, which has no source.
+    Without cross-attention it is the layer of a language model, which has no source. Self-attention
+    may be of another kind, with a state of its own in place of a KV cache, as linear attention is.
 
     Source: Vaswani et al. 2017, section 3.1.
     """
@@ -156,7 +159,7 @@ class DecoderLayer(nn.Module):
         residual: Callable[[], Residual],
     ) -> None:
         super().__init__()
-        self.self_attention = self_attention
+        self.self_attention: Any = self_attention  # its ``extend`` takes what its ``empty`` makes
         self.cross_attention = cross_attention
         self.feed_forward = feed_forward
         self.residual_1 = residual()
@@ -167,12 +170,12 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch tgt d_model"],
-        past: KeyValues,
+        past: State,
         mask: Bool[Tensor, "#batch 1 #tgt past_and_tgt"],
         memory: KeyValues | None = None,
         memory_mask: Bool[Tensor, "batch 1 1 src"] | None = None,
         positions: Int[Tensor, "#batch tgt"] | None = None,
-    ) -> tuple[Float[Tensor, "batch tgt d_model"], KeyValues]:
+    ) -> tuple[Float[Tensor, "batch tgt d_model"], State]:
         """Apply the layer to any number of new target positions.
 
         ``past`` holds the projected keys and values of the target positions before them (empty

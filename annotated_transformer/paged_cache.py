@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import torch
 from jaxtyping import Int
@@ -27,10 +28,20 @@ class PagedCache:
     """
 
     def __init__(self, model: LanguageModel, pages: int, page_size: int) -> None:
+        """Make the pages, all of them free.
+
+        Raises:
+            InputError: if a number is not an integer of at least 1, or if a layer of the model
+                keeps something other than keys and values.
+        """
         require_sizes(pages=pages, page_size=page_size)
         self.page_size, self.free = page_size, list(range(pages, 0, -1))
         empty = model.empty(0)
-        keys, values = empty.past[0].keys, empty.past[0].values
+        for kept in empty.past:
+            if not isinstance(kept, KeyValues):
+                name = type(kept).__name__
+                raise InputError(f"a layer keeps a {name}: pages hold keys and values only.")
+        keys, values = kept.keys, kept.values
         self.widths = [keys.size(3), values.size(3)]
         self.tokens = empty.tokens.new_full((pages + 1, page_size), PAD)
         cell = len(empty.past), keys.size(1), sum(self.widths)
@@ -62,7 +73,7 @@ class PagedCache:
         t = ((state.tokens != PAD).cumsum(dim=1) - 1)[:, -new:]  # (batch, new)
         page, cell = tables.gather(1, t // self.page_size), t % self.page_size
         self.tokens[page, cell] = state.tokens[:, -new:]
-        for i, past in enumerate(state.past):
+        for i, past in enumerate(cast(tuple[KeyValues, ...], state.past)):
             newest = torch.cat([past.keys, past.values], dim=-1)[:, :, -new:]
             self.kept[page, cell, i] = newest.transpose(1, 2)
 

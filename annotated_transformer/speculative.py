@@ -38,7 +38,7 @@ def rewind(model: Translator, before: Any, after: Any, tokens: Int[Tensor, "1 ke
 
     A KV cache is cut. Another state cannot forget: the one before reads the tokens again.
     """
-    if not hasattr(after, "past"):
+    if not all(isinstance(kept, KeyValues) for kept in getattr(after, "past", [None])):
         return model.extend(before, tokens)[1]
     n = before.tokens.size(1) + tokens.size(1)
     past = tuple(KeyValues(kv.keys[:, :, :n], kv.values[:, :, :n]) for kv in after.past)

@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,13 +10,16 @@ from typer.testing import CliRunner
 
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.decoding import Search, decode, draw
+from annotated_transformer.decoding import Search, decode, draw, greedy
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.exchange import load_model
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
+from annotated_transformer.linear_attention import LinearAttention
+from annotated_transformer.paged_cache import PagedCache
 from annotated_transformer.run import Recipe, Run, train
 from annotated_transformer.run.checkpoint import save_checkpoint
+from annotated_transformer.speculative import speculate
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.translator import evaluating, require_positions
 from oracles import assert_close, randomise
@@ -30,6 +34,16 @@ def small(**changes):
     settings = SIZES | {"src_vocab": 11, "tgt_vocab": 13, "norm_position": "pre"} | changes
     config = LanguageModelConfig(**settings)
     return randomise(LanguageModel(config)).double().eval()
+
+
+def hybrid():
+    model = small()
+    model.decoder[0].self_attention = randomise(LinearAttention(16, 4)).double()
+    return model
+
+
+KINDS = {"causal": small, "prefix": partial(small, prefix_mask=True), "hybrid": hybrid}
+of_every_kind = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 
 
 @torch.no_grad()
@@ -48,10 +62,10 @@ def test_it_generates_what_gpt2_generates(tmp_path):
     assert ids == (expected[0] + 1).tolist()
 
 
-@pytest.mark.parametrize("prefix_mask", [False, True])
+@of_every_kind
 @torch.no_grad()
-def test_token_by_token_is_the_whole_at_once(prefix_mask):
-    model = small(prefix_mask=prefix_mask)
+def test_token_by_token_is_the_whole_at_once(make):
+    model = make()
     whole, state = model(SRC, TGT), model.start(SRC)
     for t in range(TGT.size(1)):
         logits, state = model.step(state, TGT[:, t])
@@ -59,10 +73,10 @@ def test_token_by_token_is_the_whole_at_once(prefix_mask):
         assert_close(logits[real], whole[real, t])
 
 
-@pytest.mark.parametrize("prefix_mask", [False, True])
+@of_every_kind
 @torch.no_grad()
-def test_padding_and_the_other_sentences_change_nothing(prefix_mask):
-    model = small(prefix_mask=prefix_mask)
+def test_padding_and_the_other_sentences_change_nothing(make):
+    model = make()
     together = model(SRC, TGT)
     assert_close(model(SRC[1:, :3], TGT[1:])[0], together[1])
     left = torch.tensor([[PAD, PAD, 5, 6, EOS]])
@@ -76,17 +90,25 @@ def test_source_and_target_are_one_text():
     assert_close(model(SRC[:1], TGT[:1, :3]), model(text)[:, SRC.size(1) :])
 
 
+@of_every_kind
 @torch.no_grad()
-def test_no_token_sees_a_later_one_unless_the_source_may():
-    later = SRC.clone()
+def test_no_token_sees_a_later_one_unless_the_source_may(make):
+    model, later = make(), SRC.clone()
     later[0, 3] = 9
-    for prefix_mask in (False, True):
-        model = small(prefix_mask=prefix_mask)
-        first, second = (model.start(src).past[1].keys[0, :, :3] for src in (SRC, later))
-        assert torch.equal(first, second) != prefix_mask
-        changed = TGT.clone()
-        changed[0, 2] = 9
-        assert_close(model(SRC, TGT)[:, :2], model(SRC, changed)[:, :2])
+    first, second = (model.start(src).past[1].keys[0, :, :3] for src in (SRC, later))
+    assert torch.allclose(first, second, rtol=0, atol=1e-12) != model.config.prefix_mask
+    changed = TGT.clone()
+    changed[0, 2] = 9
+    assert_close(model(SRC, TGT)[:, :2], model(SRC, changed)[:, :2])
+
+
+def test_a_hybrid_drafts_and_is_drafted_for_but_has_no_pages():
+    model, src = hybrid(), SRC[:1]
+    (alone,) = greedy(model, src, Search(extra_length=6))
+    for draft in (small(), model):
+        assert speculate(model, draft, src, extra_length=6).tokens == alone.tokens
+    with pytest.raises(InputError, match="a layer keeps a Summary: pages hold keys and values"):
+        PagedCache(model, 3, 4)
 
 
 @pytest.mark.parametrize("beam", [1, 3])

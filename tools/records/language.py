@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from annotated_transformer.evaluation import alignment_errors
+from annotated_transformer.evaluation import alignment_errors, perplexity
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
+from annotated_transformer.linear_attention import LinearAttention
 from records.tables import Row, Tables
 from records.toy_training import RATES, STEPS, measure, task, train
 from records.trials import SEEDS, tune, tuned_rate
+from transformer_workbook.notebook import exactly_right
 
 SIZES = {"num_layers": 4, "d_ff": 320}  # as many parameters as the Transformer of `transformers`
 MODELS: dict[str, dict[str, Any]] = {"causal": {}, "prefix": {"prefix_mask": True}}
@@ -59,3 +61,36 @@ def make_language_models_longer(tables: Tables) -> None:
     }
     runs = [(name, rate, seed) for name, rate in rates.items() for seed in SEEDS]
     tables.extend("language_models_longer", train_longer, runs, ["model", "rate", "seed"])
+
+
+HYBRIDS = {"softmax": "", "linear": "01", "softmax first": "1", "softmax last": "0"}
+"""Language models of two layers, by those whose attention is linear: all have the same weights."""
+
+HYBRID_STEPS = 500
+
+
+def train_hybrid(name: str, rate: float, seed: int) -> Row:
+    """Train a language model of two layers, some of them with linear attention."""
+    changes: Any = {"norm_position": "pre", "dropout": 0.0, "max_length": 128}
+    model: Any = task().build(LanguageModel, LanguageModelConfig.tiny, seed, **changes)
+    for layer in (model.decoder[int(i)] for i in HYBRIDS[name]):
+        softmax, c = layer.self_attention, model.config
+        layer.self_attention = LinearAttention(c.d_model, c.num_heads)
+        layer.self_attention.load_state_dict(softmax.state_dict())
+    train(model.float(), HYBRID_STEPS, rate, seed)
+    row: Row = {"model": name, "rate": rate, "seed": seed}
+    row["val_perplexity"] = round(perplexity(model, task().examples("val")), 4)
+    for split in ("test", "longer"):
+        right = exactly_right(model, task().examples(split))
+        row[split] = sum(right) / len(right)
+    return row
+
+
+def make_hybrids(tables: Tables) -> None:
+    """Language models of two layers with softmax attention, linear attention, or one of each.
+
+    What would refute "one layer with a cache makes up for a state in the other": the cache in the
+    other layer (softmax first against softmax last). If only one of the two is as good as softmax
+    in both, the position of the cache decides, and not that there is one.
+    """
+    tune(tables, "hybrids", train_hybrid, HYBRIDS, RATES)
