@@ -41,9 +41,11 @@ def linear_attention(
     chunks: Yang et al. 2024, section 3; with decay: Yang et al. 2025, section 3.
 
     Raises:
-        InputError: if ``chunk`` is not an integer of at least 1.
+        InputError: if ``chunk`` is not an integer of at least 1, or queries, keys and values do not
+            fit together.
     """
     require_sizes(chunk=chunk)
+    require_lookup(queries, keys, values, None, same_width=True)
     log_decay = torch.zeros_like(keys[..., 0]) if log_decay is None else log_decay
     # Sums of larger ones would cancel badly, or be nan; e to the power of this is 0 already.
     log_decay = log_decay.clamp(min=2 * math.log(torch.finfo(log_decay.dtype).tiny))

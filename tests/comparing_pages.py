@@ -129,8 +129,8 @@ def name_of(path: Path) -> str:
 def deeper_pages() -> list[Path]:
     """Return the notebooks that are no lessons."""
     book = ROOT / "book"
-    folders = ("deeper", "solutions", "sources")
-    return [book / "one_page.ipynb", *(p for name in folders for p in book.glob(f"{name}/*.ipynb"))]
+    inside = ("[!0-9]*", "deeper/*", "solutions/*", "sources/*")
+    return [path for pattern in inside for path in book.glob(f"{pattern}.ipynb")]
 
 
 def everything() -> str:

@@ -15,7 +15,7 @@ BOOK = Path(__file__).resolve().parent.parent / "book"
 
 CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
 DEEPER = sorted((BOOK / "deeper").glob("*.ipynb"))
-LESSONS = [*CHAPTERS, *DEEPER, *BOOK.glob("one_page.ipynb")]
+LESSONS = [*sorted(BOOK.glob("*.ipynb")), *DEEPER]
 Rule = Callable[[NotebookNode], list[str]]
 
 

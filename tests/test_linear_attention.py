@@ -78,6 +78,12 @@ def test_a_chunk_has_at_least_one_position():
         linear_attention(*drawn()[:4], chunk=0)
 
 
+def test_queries_keys_and_values_have_one_type():
+    queries, *others = drawn()[:4]
+    with pytest.raises(InputError, match="must be floats of one type on one device"):
+        linear_attention(queries.float(), *others)
+
+
 def layer(dtype=torch.float64):
     return randomise(LinearAttention(12, HEADS, D_K, D_V)).to(dtype)
 

@@ -3,9 +3,11 @@
 import json
 import math
 import re
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,8 @@ BM25 = [(k, b) for k in (0.3, 0.6, 1.2, 2.4) for b in (0.0, 0.25, 0.5, 0.75, 1.0
 RARITY = (10.0, 1.0, 0.1, 0.03, 0.01, 0.003, 0.001)
 """a of the weight a / (a + p) of a token of frequency p: small, and only rare tokens count."""
 RESAMPLES = 2000
+COURSE = "276bbefd"
+"""The commit whose lessons and glossary are searched: the record stays that of one text."""
 
 
 @cache
@@ -141,6 +145,14 @@ def plain(markdown: str) -> str:
     return " ".join(re.sub(r"[*`$\\]", "", without_links).split())
 
 
+def committed(path: Path) -> str:
+    """Return what a file contained at the commit ``COURSE``."""
+    name = f"{COURSE}:{path.relative_to(ROOT).as_posix()}"
+    return subprocess.run(
+        ["git", "show", name], cwd=ROOT, check=True, capture_output=True
+    ).stdout.decode()
+
+
 def course(sentences: bool = False) -> tuple[list[str], list[str], Scores]:
     """Return the glossary's definitions, the paragraphs of lessons, and which are right for which.
 
@@ -149,8 +161,9 @@ def course(sentences: bool = False) -> tuple[list[str], list[str], Scores]:
     ``sentences``, each sentence of a paragraph is a text of its own.
     """
     paragraphs, lessons_of = [], {}
-    for path in sorted((ROOT / "book").glob("[0-9]*.ipynb"))[:20]:  # those before the record's own
-        cells = json.loads(path.read_text("utf-8"))["cells"]
+    lessons = sorted((ROOT / "book").glob("[0-9]*.ipynb"))[:20]  # those before the record's own
+    for path in lessons:
+        cells = json.loads(committed(path))["cells"]
         text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
         lesson, _, rest = text.partition("\n## Exercises")
         blocks = map(str.strip, re.split(r"\n\s*\n", lesson))
@@ -168,7 +181,7 @@ def course(sentences: bool = False) -> tuple[list[str], list[str], Scores]:
             for lesson, text in paragraphs
             for sentence in re.split(r"(?<=[.?!:]) (?=[A-Z])", text)
         ]
-    entries = (ROOT / "book/glossary.md").read_text("utf-8").split("\n\n")
+    entries = committed(ROOT / "book/glossary.md").split("\n\n")
     queries, right = [], []
     for entry in entries:
         term, *lines = entry.removeprefix("```{glossary}\n").splitlines()
