@@ -37,11 +37,12 @@ class PagedCache:
         require_sizes(pages=pages, page_size=page_size)
         self.page_size, self.free = page_size, list(range(pages, 0, -1))
         empty = model.empty(0)
+        past = cast(tuple[KeyValues, ...], empty.past)
         for kept in empty.past:
             if not isinstance(kept, KeyValues):
                 name = type(kept).__name__
                 raise InputError(f"a layer keeps a {name}: pages hold keys and values only.")
-        keys, values = kept.keys, kept.values
+        keys, values = past[0].keys, past[0].values
         self.widths = [keys.size(3), values.size(3)]
         self.tokens = empty.tokens.new_full((pages + 1, page_size), PAD)
         cell = len(empty.past), keys.size(1), sum(self.widths)

@@ -25,6 +25,7 @@ from annotated_transformer.masking import padding_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.positional_encoding import SinusoidalPositionalEncoding
 from annotated_transformer.transformer import Transformer, TransformerConfig, TransformerState
+from annotated_transformer.translator import State
 from transformer_workbook.notebook.experiments import drawn_in_float64
 
 SMALL = TransformerConfig(
@@ -113,12 +114,12 @@ class ReadsPaddingOfTheSource(Alike, DecoderLayer):
     def forward(
         self,
         x: Float[Tensor, "batch tgt d_model"],
-        past: KeyValues,
+        past: State,
         mask: Bool[Tensor, "#batch 1 #tgt past_and_tgt"],
         memory: KeyValues | None = None,
         memory_mask: Bool[Tensor, "batch 1 1 src"] | None = None,
         positions: Int[Tensor, "#batch tgt"] | None = None,
-    ) -> tuple[Float[Tensor, "batch tgt d_model"], KeyValues]:
+    ) -> tuple[Float[Tensor, "batch tgt d_model"], State]:
         """One layer further, for any number of new target positions."""
         return super().forward(x, past, mask, memory, None, positions)
 

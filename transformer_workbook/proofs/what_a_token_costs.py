@@ -18,7 +18,7 @@ def _counted(config: LanguageModelConfig, new: int, past: int, batch: int) -> Co
     with torch.device("meta"):  # shapes without numbers; PyTorch counts attention only there
         model = LanguageModel(config).float().eval()
         texts = torch.ones(batch, past + new, dtype=torch.long)
-    state = model.empty(batch)
+    state: Any = model.empty(batch)
     if past:
         state = model.extend(state, texts[:, :past])[1]
     with FlopCounterMode(display=False) as counter:
