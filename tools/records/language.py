@@ -63,10 +63,9 @@ def make_language_models_longer(tables: Tables) -> None:
     tables.extend("language_models_longer", train_longer, runs, ["model", "rate", "seed"])
 
 
+HYBRID_STEPS = 500
 HYBRIDS = {"softmax": "", "linear": "01", "softmax first": "1", "softmax last": "0"}
 """Language models of two layers, by those whose attention is linear: all have the same weights."""
-
-HYBRID_STEPS = 500
 
 
 def train_hybrid(name: str, rate: float, seed: int) -> Row:

@@ -1,8 +1,4 @@
-"""The record of selective copying: Mamba-2 whose tokens set their own steps, or all the same.
-
-Some tokens of a text carry a symbol, the others are noise. At its end the model is asked for the
-first symbol, the second, and so on.
-"""
+"""The record of selective copying: Mamba-2 whose tokens set their own steps, or all the same."""
 
 from typing import Any
 
