@@ -43,12 +43,10 @@ class Router(nn.Module):
     Source: Fedus et al. 2022, section 2; Jiang et al. 2024, section 2.1; bias: Wang et al. 2024.
     """
 
-    bias: Tensor
-
     def __init__(self, d_model: int, num_experts: int, k: int, capacity: float | None) -> None:
         super().__init__()
         self.logits, self.k, self.capacity = nn.Linear(d_model, num_experts, False), k, capacity
-        self.register_buffer("bias", torch.zeros(num_experts))
+        self.bias = nn.Buffer(torch.zeros(num_experts))
 
     def forward(self, tokens: Float[Tensor, "token d_model"]) -> Routing:
         """Choose the experts of each token."""

@@ -34,7 +34,7 @@ MODELS: dict[str, tuple[int, int, int, str]] = {  # d_ff, experts, k, how they a
     "bias": (4, 8, 1, "bias"),
     "frozen": (4, 8, 1, "frozen"),
 }
-CLASSES = {"N": 0, "ADJ": 1, "VT": 2, "VI": 3, "VS": 4, "VD": 5}
+CLASSES = {name: number for number, name in enumerate(("N", "ADJ", "VT", "VI", "VS", "VD"))}
 """Of content words: nouns, adjectives, and verbs with an object, none, a clause, two objects."""
 
 
@@ -72,55 +72,53 @@ def build(name: str, seed: int) -> LanguageModel:
     return model.float()
 
 
+@torch.no_grad()
+def loss_of(model: LanguageModel) -> float:
+    """Compute the mean cross-entropy of held-out tokens, but the first of each window."""
+    tokens = stream("val")[0]
+    windows = tokens[: len(tokens) // (WINDOW + 1) * (WINDOW + 1)].view(-1, WINDOW + 1)
+    return F.cross_entropy(model(windows[:, :-1]).mT, windows[:, 1:]).item()
+
+
 def explained(experts: Tensor, groups: Tensor) -> float:
     """Compute the share of the entropy of the experts that the groups of their tokens explain."""
-    joint = torch.zeros(int(groups.max()) + 1, int(experts.max()) + 1, dtype=torch.float64)
-    joint = joint.index_put((groups, experts), torch.tensor(1.0).double(), accumulate=True)
-    cells, by_group, by_expert = (
-        torch.special.entr(p / len(experts)).sum().item()
-        for p in (joint, joint.sum(1), joint.sum(0))
-    )
-    return (by_group + by_expert - cells) / by_expert
+    joint = torch.zeros(int(groups.max()) + 1, int(experts.max()) + 1).double()
+    joint.index_put_((groups, experts), torch.ones(len(experts)).double() / len(experts), True)
+    by_group, by_expert = joint.sum(1), joint.sum(0)
+    cells, groups, experts = (torch.special.entr(p).sum() for p in (joint, by_group, by_expert))
+    return ((groups + experts - cells) / experts).item()
 
 
+@torch.no_grad()
 def specialised(model: LanguageModel, kept: dict[Router, Routing], end: str) -> Row:
     """Measure, in the last layer, how far a content word and its class determine the expert.
 
     The third number is of classes of the same sizes to which the words were dealt at random.
     """
     tokens, places, classes = stream("train")
-    windows = tokens[: 1000 * WINDOW].view(-1, WINDOW)
-    with torch.no_grad():
-        model(windows)
-    number = int((places < windows.numel()).sum())
-    words, classes = tokens[places[:number]], classes[:number]
-    experts = kept[list(kept)[-1]].chosen[places[:number], 0]
-    usual = torch.zeros(int(words.max()) + 1, dtype=torch.long).index_put((words,), classes)
+    model(tokens[: 1000 * WINDOW].view(-1, WINDOW))
+    places = places[places < 1000 * WINDOW]
+    words, classes = tokens[places], classes[: len(places)]
+    experts = kept[list(kept)[-1]].chosen[places, 0]
     kinds, generator = words.unique(), torch.Generator().manual_seed(0)
+    usual = torch.zeros(int(words.max()) + 1, dtype=torch.long).index_put((words,), classes)
     chance = []
     for _ in range(20):
-        dealt = usual.index_put(
-            (kinds,), usual[kinds[torch.randperm(len(kinds), generator=generator)]]
-        )
-        chance.append(explained(experts, dealt[words]))
+        dealt = kinds[torch.randperm(len(kinds), generator=generator)]
+        chance.append(explained(experts, usual.index_put((kinds,), usual[dealt])[words]))
     shares = explained(experts, words), explained(experts, classes), sum(chance) / len(chance)
-    return {
-        f"{of}{end}": round(share, 4)
-        for of, share in zip(("word", "class", "chance"), shares, strict=True)
-    }
+    names = (f"{of}{end}" for of in ("word", "class", "chance"))
+    return {name: round(share, 4) for name, share in zip(names, shares, strict=True)}
 
 
-@cache
-def trained(name: str, rate: float, seed: int) -> tuple[LanguageModel, dict[Router, Routing], Row]:
-    """Train one model; what its routers decided last, and what they decided before training."""
+def train_experts(name: str, rate: float, seed: int) -> Row:
+    """Train one model; its loss, how its experts share the tokens, and what they depend on."""
     torch.set_num_threads(1)
-    how, tokens = MODELS[name][-1], stream("train")[0]
-    model, kept = build(name, seed), dict[Router, Routing]()
+    how, tokens, kept = MODELS[name][-1], stream("train")[0], dict[Router, Routing]()
+    model = build(name, seed)
     for module in model.modules():
         if isinstance(module, Router):
             module.register_forward_hook(lambda router, _, routing: kept.update({router: routing}))
-    loss_of(model, "val")
-    before = specialised(model, kept, "_untrained") if kept else {}
 
     def loss_at(step: int) -> Tensor:
         start = torch.randint(len(tokens) - WINDOW, (BATCH, 1))
@@ -133,48 +131,28 @@ def trained(name: str, rate: float, seed: int) -> tuple[LanguageModel, dict[Rout
                 router.balance(routing, STEP)
         return loss
 
+    loss_of(model)  # its routers, if any, are now in ``kept``
+    before = specialised(model, kept, "_untrained") if kept else {}
     torch.manual_seed(seed)  # the same batches for every model
     fit(model, rate, STEPS, WARMUP, loss_at)
-    return model, kept, before
-
-
-@torch.no_grad()
-def loss_of(model: LanguageModel, split: str) -> float:
-    """Compute the mean cross-entropy of the tokens of a split, but the first of each window."""
-    tokens = stream(split)[0]
-    windows = tokens[: len(tokens) // (WINDOW + 1) * (WINDOW + 1)].view(-1, WINDOW + 1)
-    return F.cross_entropy(model(windows[:, :-1]).mT, windows[:, 1:]).item()
-
-
-def train_experts(name: str, rate: float, seed: int) -> Row:
-    """Train one model; its loss, and how its experts share the tokens, the busiest first."""
-    model, kept, before = trained(name, rate, seed)
-    row: Row = {"model": name, "rate": rate, "seed": seed}
-    row["parameters"] = sum(p.numel() for p in model.parameters())
-    row["val_loss"] = round(loss_of(model, "val"), 4)
-    columns = ["busiest", "used", "unused"]
-    row |= dict.fromkeys([*columns, *(f"load_{n}" for n in range(1, 9))], "")
+    size, loss = sum(p.numel() for p in model.parameters()), round(loss_of(model), 4)
+    row: Row = {"model": name, "rate": rate, "seed": seed, "parameters": size, "val_loss": loss}
+    ends = [f"{of}{end}" for end in ("", "_untrained") for of in ("word", "class", "chance")]
+    row |= dict.fromkeys(["used", *(f"load_{n}" for n in range(1, 9)), *ends], "")
     if kept:
         loads = torch.stack([routing.load for routing in kept.values()]).double()  # (layer, expert)
-        used = torch.special.entr(loads).sum(dim=-1).exp().mean().item()
-        unused = (loads == 0).sum(dim=-1).double().mean().item()
-        row |= dict(
-            zip(
-                columns,
-                (round(loads.amax(-1).mean().item(), 4), round(used, 3), unused),
-                strict=True,
-            )
-        )
+        row["used"] = round(torch.special.entr(loads).sum(dim=-1).exp().mean().item(), 3)
         mean = loads.sort(descending=True).values.mean(dim=0)[:8].tolist()
         row |= {f"load_{n}": round(share, 4) for n, share in enumerate(mean, start=1)}
-    ends = [f"{of}{end}" for end in ("", "_untrained") for of in ("word", "class", "chance")]
-    return row | dict.fromkeys(ends, "") | (specialised(model, kept, "") | before if kept else {})
+        row |= specialised(model, kept, "") | before
+    return row
 
 
 def make_experts(tables: Tables) -> None:
     """Language models with a feed-forward network, a large one, or experts in its place.
 
-    What would refute "experts help because each learns a part": a dense network with as many
-    parameters, and a router that stays as it was drawn. Both were run, tuned like the others.
+    What would refute "experts help because a router learns whom to send where": a router that stays
+    as it was drawn. And "because they are experts": a dense network with as many parameters. Both
+    were run, tuned like the others; so was a model without balance.
     """
     tune(tables, "experts", train_experts, MODELS, RATES, "val_loss")
