@@ -64,7 +64,7 @@ class Router(nn.Module):
     @torch.no_grad()
     def balance(self, routing: Routing, rate: float) -> None:
         """Raise the bias of every expert with less than its share, lower that of the others."""
-        self.bias += rate * (1 / len(self.bias) - routing.load).sign()
+        self.bias.add_((1 / len(self.bias) - routing.load).sign(), alpha=rate)
 
 
 class Experts(nn.Module):

@@ -100,7 +100,7 @@ def specialised(model: LanguageModel, kept: dict[Router, Routing], end: str) -> 
     places = places[places < 1000 * WINDOW]
     words, classes = tokens[places], classes[: len(places)]
     experts = kept[list(kept)[-1]].chosen[places, 0]
-    kinds, generator = words.unique(), torch.Generator().manual_seed(0)
+    kinds, generator = cast(Any, words).unique(), torch.Generator().manual_seed(0)
     usual = torch.zeros(int(words.max()) + 1, dtype=torch.long).index_put((words,), classes)
     chance = []
     for _ in range(20):
@@ -151,8 +151,9 @@ def train_experts(name: str, rate: float, seed: int) -> Row:
 def make_experts(tables: Tables) -> None:
     """Language models with a feed-forward network, a large one, or experts in its place.
 
-    What would refute "experts help because a router learns whom to send where": a router that stays
-    as it was drawn. And "because they are experts": a dense network with as many parameters. Both
-    were run, tuned like the others; so was a model without balance.
+    What would refute "a router learns to send each class of words to its experts": one that stays
+    as it was drawn. Run: its loss is higher, but it depends on the class as much. And "experts are
+    as good as a wide network": a dense one with as many parameters. Run: it is ahead of the narrow
+    one, while of experts, at the cost of the narrow one, five seeds show no difference.
     """
     tune(tables, "experts", train_experts, MODELS, RATES, "val_loss")
