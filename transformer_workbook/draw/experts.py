@@ -17,6 +17,6 @@ def loads() -> None:
         shares = [100 * group[f"load_{n}"].mean() for n in range(1, 9)]
         ax.bar(range(1, 9), shares, color=colour)
         ax.axhline(100 / 8, color="black", linestyle="--", linewidth=1)
-        ax.set(title=title, xlabel="expert")
+        ax.set(title=title, xticks=(1, 4, 8), xlabel="expert")
     axes[0].set_ylabel("tokens, %")
     plt.show()
