@@ -9,9 +9,6 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import ViTConfig, ViTModel
 
-from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
-from annotated_transformer.multi_head_attention import MultiHeadAttention
-from annotated_transformer.rotary import rotary_frequencies, rotate
 from oracles import assert_close, randomise
 from records import digits
 from records.costs import operations
@@ -37,9 +34,11 @@ OURS = {
 @pytest.fixture
 def page():
     """What the lesson defines."""
-    names = dict(globals())
-    for cell in nbformat.read(LESSON, as_version=4).cells:
-        if cell.cell_type == "code" and cell.source.startswith(("def ", "class ")):
+    names = {}
+    cells = [cell for cell in nbformat.read(LESSON, as_version=4).cells if cell.cell_type == "code"]
+    exec(cells[0].source.partition("\n\nset_up")[0], names)
+    for cell in cells:
+        if cell.source.startswith(("def ", "class ")):
             exec(cell.source.partition("\n\n\n")[0], names)
     return names
 

@@ -48,7 +48,10 @@ class AxialAttention(MultiHeadAttention):
     def with_positions(self, heads: Any, positions: Any) -> Tensor:
         """Turn the queries or keys of all patches."""
         first, patches = heads.tensor_split([1], dim=2)
-        places, frequencies = positions[:, None, 1:] - 1, rotary_frequencies(self.d_k // 2, 100)
+        places, frequencies = (
+            positions[:, None, 1:] - 1,
+            rotary_frequencies(self.d_k // 2, base=100.0),
+        )
         axes = zip(patches.chunk(2, dim=-1), (places // self.side, places % self.side), strict=True)
         turned = [rotate(half, axis, frequencies) for half, axis in axes]
         return torch.cat([first, torch.cat(turned, dim=-1)], dim=2)
@@ -183,8 +186,9 @@ def make_digits_positions(tables: Tables) -> None:
     """Patches of 2 × 2 with other positions, and shuffled by one permutation for all pictures.
 
     What would refute "axial positions help because they know which patches are neighbours":
-    shuffled patches, whose rows and columns are wrong, that are told as well. They are. Learned
-    positions cannot mind, because a shuffle only gives their table another order.
+    shuffled patches, whose rows and columns are wrong, that are told as well. They are, but so are
+    those of convolutions (`digits_neighbours`), and the shuffle leaves it open. Learned positions
+    cannot mind, because a shuffle only gives their table another order.
     """
     tune(tables, "digits_positions", train_digits, PLACED + SHUFFLED, RATES, "val_loss")
 
@@ -192,9 +196,9 @@ def make_digits_positions(tables: Tables) -> None:
 def make_digits_neighbours(tables: Tables) -> None:
     """The same pictures, shuffled or not, told by convolutions.
 
-    It is the other method for "axial positions lose nothing by the shuffle": a network that knows
-    nothing but neighbours must lose, or the shuffle would not be one. Pooled convolutions do. With
-    weights for each place in the last layer, no loss is seen, as with positions.
+    It is the other method for "axial positions do not use neighbours, as the shuffle shows": pooled
+    convolutions know nothing but neighbours, so they would have to lose by it. No loss is seen
+    there either: the shuffle is the same in all pictures, and shuffled neighbours tell enough.
     """
     models = NEIGHBOURS + POOLED
     tune(tables, "digits_neighbours", train_digits, models, RATES, "val_loss")

@@ -15,8 +15,15 @@ def cut(patches: Float[Tensor, "patches pixels"]) -> None:
     _, ax = plt.subplots(figsize=(7.2, 2.9))
     for number, patch in enumerate(patches):
         row, column = divmod(number, 4)
-        _patch(ax, 15 + 4 * column, 4 * row, 4, patch, number)
-        _patch(ax, 3 * number, 18, 2.4, patch, number)
+        x, y, white = (
+            15 + 4 * column,
+            4 * row,
+            {"facecolor": "white", "edgecolor": "none", "pad": 1},
+        )
+        _patch(ax, x, y, 4, patch, framed=True)
+        ax.text(x + 0.4, y + 0.4, number, size=8, va="top", bbox=white)
+        _patch(ax, 3 * number, 18, 2.4, patch, framed=True)
+        ax.text(3 * number + 1.2, 20.7, number, size=8, ha="center", va="top")
     _finish(ax)
 
 
@@ -33,16 +40,15 @@ def shuffled(pictures: Float[Tensor, "some patches pixels"], order: list[int]) -
     _finish(ax)
 
 
-def _patch(ax: Any, x: float, y: float, size: float, patch: Any, label: int | None = None) -> None:
+def _patch(ax: Any, x: float, y: float, size: float, patch: Any, framed: bool = False) -> None:
     from matplotlib.patches import Rectangle
 
     edges = [0, size / 2, size]
     corners = [x + edge for edge in edges], [y + edge for edge in edges]
     ax.pcolormesh(*corners, patch.view(2, 2).numpy(), cmap="Greys", vmin=-1, vmax=1)
-    if label is not None:
-        ax.add_patch(Rectangle((x, y), size, size, fill=False, edgecolor=COLOURS[0], linewidth=1.2))
-        colour = COLOURS[4] if patch.mean() < 0.2 else "white"
-        ax.text(x + size / 2, y + size / 2, label, ha="center", va="center", color=colour, size=9)
+    if framed:
+        frame = Rectangle((x, y), size, size, fill=False, edgecolor=COLOURS[0], linewidth=1.2)
+        ax.add_patch(frame)
 
 
 def _finish(ax: Any) -> None:

@@ -63,7 +63,7 @@ def axial(attention: Any) -> None:
         for x in (q, k)
     ]
     scores = (turned[0] @ turned[1].mT)[0, :, 1:, 1:].reshape(2, 4, 4, 4, 4)
-    place, speed = torch.arange(4.0), rotary_frequencies(4, base=100)
+    place, speed = torch.arange(4.0), rotary_frequencies(4, base=100.0)
     difference = place - place[:, None]  # of the key from the query
     angles = torch.zeros(4, 4, 4, 4, 4)
     angles[..., :2] = difference[:, None, :, None, None] * speed
