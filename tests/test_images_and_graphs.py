@@ -15,20 +15,17 @@ from records.costs import operations
 from transformer_workbook.proofs import images_and_graphs as proofs
 
 LESSON = Path(__file__).resolve().parent.parent / "book" / "26_images_and_graphs.ipynb"
+SIZES = {
+    "image_size": 8, "patch_size": 2, "num_channels": 1, "hidden_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 64, "layer_norm_eps": 1e-5,
+}  # fmt: skip
 OURS = {
-    "embeddings.cls_token": "first",
-    "embeddings.position_embeddings": "positions",
-    "embeddings.patch_embeddings.projection": "embed",
-    "attention.q_proj": "self_attention.query",
-    "attention.k_proj": "self_attention.key",
-    "attention.v_proj": "self_attention.value",
-    "attention.o_proj": "self_attention.output",
-    "layernorm_before": "residual_1.norm",
-    "layernorm_after": "residual_2.norm",
-    "layernorm": "norm",
-    "mlp.fc1": "feed_forward.inner",
+    "embeddings.": "", "cls_token": "first", "position_embeddings": "positions",
+    "patch_projection": "embed", "attention.": "self_attention.", "q_proj": "query",
+    "k_proj": "key", "v_proj": "value", "o_proj": "output", "layernorm_before": "residual_1.norm",
+    "layernorm_after": "residual_2.norm", "layernorm": "norm", "mlp.fc1": "feed_forward.inner",
     "mlp.fc2": "feed_forward.outer",
-}
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -49,10 +46,7 @@ def in_float64(model):
 
 @torch.no_grad()
 def test_the_lessons_model_is_that_of_hugging_face(page):
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
-    picture = {"image_size": 8, "patch_size": 2, "num_channels": 1, "layer_norm_eps": 1e-5}
-    config = ViTConfig(**sizes, **picture, intermediate_size=64)
-    theirs, ours = (in_float64(m) for m in (ViTModel(config, False), page["PlainViT"](2)))
+    theirs, ours = in_float64(ViTModel(ViTConfig(**SIZES), False)), page["PlainViT"](2).double()
     weights = {}
     for name, weight in theirs.state_dict().items():
         for old, new in OURS.items():
@@ -72,32 +66,17 @@ def test_the_records_train_the_lessons_model(page):
     weights["positions"] = weights.pop("positions.table")[None]
     mine.load_state_dict(weights)
     pictures = torch.randn(3, 8, 8, dtype=torch.float64)
-    assert_close(ours(digits.cut(pictures, 2)), mine(pictures))
+    assert_close(ours(page["cut"](pictures, 2)), mine(pictures))
 
 
-@torch.no_grad()
-def test_learned_positions_can_follow_a_shuffle():
-    model, order = in_float64(digits.VisionTransformer(2, "learned")), torch.randperm(16)
-    patches = torch.randn(3, 16, 4, dtype=torch.float64)
-    before, table = model(patches), model.positions.table
-    table[1:] = table[1:][order]
-    assert_close(model(patches[:, order]), before)
+def test_axial_positions_of_the_records_turn_by_row_and_column():
+    proofs.axial(digits.AxialAttention)
 
 
-@pytest.mark.parametrize("of", ["page", "records"])
-def test_axial_positions_turn_by_row_and_column(page, of):
-    proofs.axial(page["AxialAttention"] if of == "page" else digits.AxialAttention)
-
-
-@pytest.mark.parametrize("patch", [1, 2, 4])
-def test_the_flops_of_a_picture_are_those_counted(page, patch):
-    model = digits.VisionTransformer(patch, "learned")
+@pytest.mark.parametrize(("size", "steps"), [(1, 79), (2, 400), (4, 1453)])
+def test_the_flops_of_a_picture_are_those_counted(page, size, steps):
+    model = digits.VisionTransformer(size, "learned")
     with sdpa_kernel(SDPBackend.MATH):
-        counted = operations(model, torch.zeros(1, (8 // patch) ** 2, patch**2))
-    assert counted == digits.flops(patch) == page["flops"](patch)
-
-
-def test_no_picture_of_the_tests_is_learned_from():
-    learn, validate, test = (set(map(str, x.tolist())) for x, _ in digits.split(1))
-    assert not test & (learn | validate)
-    assert not learn & validate
+        counted = operations(model, torch.zeros(1, (8 // size) ** 2, size**2))
+    assert counted == page["flops"](size)
+    assert round(400 * page["flops"](2) / counted) == steps

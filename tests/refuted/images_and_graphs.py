@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from annotated_transformer.rotary import RotaryAttention
-from records.digits import VisionTransformer, cut
+from records.digits import VisionTransformer
 from transformer_workbook.proofs import images_and_graphs as proofs
 
 
@@ -13,29 +13,12 @@ def in_bands(pictures, size):
     return pictures.reshape(len(pictures), -1, size * size)
 
 
-class OfPictures(VisionTransformer):
-    """The records' model, which cuts by itself; its positions are a parameter, as in the lesson."""
-
-    def __init__(self, patch):
-        super().__init__(patch, "none")
-        self.positions = self.table = nn.Parameter(torch.randn(1, 17, 32))
-
-    def embedded(self, pictures):
-        patches = self.embed(cut(pictures, self.patch))
-        return torch.cat([self.first.expand(len(patches), 1, -1), patches], dim=1)
-
-    def forward(self, pictures):
-        """It adds the positions after the first layer."""
-        x, mask = self.embedded(pictures), torch.ones(1, 1, 1, 17, dtype=torch.bool)
-        x = self.layers[1](self.layers[0](x, mask) + self.positions, mask)
-        return self.output(self.norm(x[:, 0]))
-
-
-class InOrder(OfPictures):
-    """Positions that cannot be taken away."""
-
-    def forward(self, pictures):
-        return super().forward(pictures * torch.arange(8))
+def of_one_pixel(size):
+    """A model that looks at the first pixel alone, and has all parts."""
+    model = VisionTransformer(size, "none")
+    model.positions = nn.Parameter(torch.zeros(1, 17, 32))
+    model.forward = lambda pictures: pictures[:, 0, :1] * torch.arange(10.0)
+    return model
 
 
 def patches():
@@ -43,11 +26,11 @@ def patches():
 
 
 def vision_transformer():
-    proofs.vision_transformer(OfPictures)
+    proofs.vision_transformer(of_one_pixel)
 
 
 def no_order():
-    proofs.no_order(InOrder)
+    proofs.no_order(of_one_pixel)
 
 
 def axial():

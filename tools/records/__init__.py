@@ -135,8 +135,6 @@ TABLE = {
         Record("recall_changed", recall.make_recall_changed, 8),
         Record("digits", digits.make_digits, 5),
         Record("digits_positions", digits.make_digits_positions, 5),
-        Record("digits_neighbours", digits.make_digits_neighbours, 1),
-        Record("digits_baselines", digits.make_digits_baselines, 1),
         Record("growth_times", growth.make_growth_times, 3),
         Record("growth", growth.make_growth, 1),
         Record("capstone_tries_speed", tries.make_speeds, 3, "capstone"),
