@@ -35,7 +35,7 @@ def vision_transformer(plain: Any) -> None:
     x = torch.cat([mine.first.expand(3, 1, -1), x], dim=1) + mine.positions
     for layer in mine.layers:
         heads, d_ff = layer.self_attention.num_heads, layer.feed_forward.inner.out_features
-        options = {"dropout": 0.0, "activation": "gelu", "batch_first": True, "norm_first": True}
+        options: Any = {"dropout": 0, "activation": "gelu", "batch_first": True, "norm_first": True}
         theirs = nn.TransformerEncoderLayer(x.size(-1), heads, d_ff, **options)
         copy_layer(layer, theirs)
         x = theirs(x)
