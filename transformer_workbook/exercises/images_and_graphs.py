@@ -12,7 +12,7 @@ from transformer_workbook.judge import derivation, exercise, letters
 @exercise(
     [
         (normal(2, 3, 4, 6, seed=0), 2),
-        (normal(1, 2, 6, 9, seed=1).float(), 3),
+        (normal(4, 2, 6, 9, seed=1).float(), 3),
         (normal(3, 2, 8, 4, seed=2), 4),
     ]
 )
@@ -28,7 +28,7 @@ def patchify(
 @exercise(
     [
         (normal(2, 6, 4, seed=3), 6),
-        (normal(1, 6, 9, seed=4).float(), 9),
+        (normal(2, 6, 9, seed=4).float(), 9),
         (normal(3, 8, 4, seed=5), 4),
     ]
 )
