@@ -39,6 +39,7 @@ NOT_FOR_EVERYBODY = [
     "pandas",
     "scipy",
     "sentencepiece",
+    "sklearn",
 ]
 
 

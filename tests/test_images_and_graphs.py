@@ -1,0 +1,82 @@
+"""Pictures as tokens: the lesson's Vision Transformer and that of the records, beside oracles."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from transformers import ViTConfig, ViTModel
+
+from oracles import assert_close, randomise
+from records import digits
+from records.costs import operations
+from transformer_workbook.proofs import images_and_graphs as proofs
+
+LESSON = Path(__file__).resolve().parent.parent / "book" / "26_images_and_graphs.ipynb"
+SIZES = {
+    "image_size": 8, "patch_size": 2, "num_channels": 1, "hidden_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 64, "layer_norm_eps": 1e-5,
+}  # fmt: skip
+OURS = {
+    "embeddings.": "", "cls_token": "first", "position_embeddings": "positions",
+    "patch_projection": "embed", "attention.": "self_attention.", "q_proj": "query",
+    "k_proj": "key", "v_proj": "value", "o_proj": "output", "layernorm_before": "residual_1.norm",
+    "layernorm_after": "residual_2.norm", "layernorm": "norm", "mlp.fc1": "feed_forward.inner",
+    "mlp.fc2": "feed_forward.outer",
+}  # fmt: skip
+
+
+@pytest.fixture
+def page():
+    """What the lesson defines."""
+    names = {}
+    cells = [cell for cell in nbformat.read(LESSON, as_version=4).cells if cell.cell_type == "code"]
+    exec(cells[0].source.partition("\n\nset_up")[0], names)
+    for cell in cells:
+        if cell.source.startswith(("def ", "class ")):
+            exec(cell.source.partition("\n\n\n")[0], names)
+    return names
+
+
+def in_float64(model):
+    return randomise(model.double()).eval()
+
+
+@torch.no_grad()
+def test_the_lessons_model_is_that_of_hugging_face(page):
+    theirs, ours = in_float64(ViTModel(ViTConfig(**SIZES), False)), page["PlainViT"](2).double()
+    weights = {}
+    for name, weight in theirs.state_dict().items():
+        for old, new in OURS.items():
+            name = name.replace(old, new)
+        weights[name] = weight.flatten(1) if name == "embed.weight" else weight
+    missing, unknown = ours.load_state_dict(weights, strict=False)
+    assert (missing, unknown) == (["output.weight", "output.bias"], [])
+    ours.output = nn.Identity()
+    pictures = torch.randn(3, 8, 8, dtype=torch.float64)
+    assert_close(ours(pictures), theirs(pictures[:, None]).last_hidden_state[:, 0])
+
+
+@torch.no_grad()
+def test_the_records_train_the_lessons_model(page):
+    ours, mine = in_float64(digits.VisionTransformer(2, "learned")), page["PlainViT"](2).double()
+    weights = ours.state_dict()
+    weights["positions"] = weights.pop("positions.table")[None]
+    mine.load_state_dict(weights)
+    pictures = torch.randn(3, 8, 8, dtype=torch.float64)
+    assert_close(ours(page["cut"](pictures, 2)), mine(pictures))
+
+
+def test_axial_positions_of_the_records_turn_by_row_and_column():
+    proofs.axial(digits.AxialAttention)
+
+
+@pytest.mark.parametrize(("size", "steps"), [(1, 79), (2, 400), (4, 1453)])
+def test_the_flops_of_a_picture_are_those_counted(page, size, steps):
+    model = digits.VisionTransformer(size, "learned")
+    with sdpa_kernel(SDPBackend.MATH):
+        counted = operations(model, torch.zeros(1, (8 // size) ** 2, size**2))
+    assert counted == page["flops"](size)
+    assert round(400 * page["flops"](2) / counted) == steps
