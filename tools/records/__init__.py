@@ -118,6 +118,7 @@ TABLE = {
         Record("heads_longer", heads.make_heads_longer, 4),
         Record("heads_out", heads.make_heads_out, 5),
         Record("heads_ablations", heads.make_heads_ablations, 10),
+        Record("heads_every", heads.make_heads_every, 5),
         Record("heads_retrained", heads.make_heads_retrained, 6),
         Record("alignments", heads.make_alignments, 3),
         Record("rotary_reach", positions.make_rotary_reach, 2),
