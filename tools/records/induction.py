@@ -76,7 +76,7 @@ def circuits(model: Any, tokens: Tensor, again: Tensor) -> Row:
         model(tokens)
     first, second = (captured[f"layers.{layer}"][0][:, 0] for layer in (0, 1))
     follows = F.pad(tokens[:, None, :-1] == tokens[:, :, None], (1, 0)).tril()
-    E, one, two = model.embedding.weight, *model.layers
+    E, (one, two) = model.embedding.weight, model.layers
     copied = model.output.weight @ two.output.weight @ two.value.weight @ E.T
     matched = E @ two.query.weight.T @ two.key.weight @ one.output.weight @ one.value.weight @ E.T
     eigenvalues = torch.linalg.eigvals(copied.double())
@@ -99,16 +99,15 @@ def train_induction(kind: str, rate: float, seed: int) -> Row:
     model.float()
 
     def loss_at(_: int) -> Tensor:
-        tokens, _ = drawn(SENTENCES)
-        return F.cross_entropy(model(tokens)[:, :-1].mT, tokens[:, 1:])
+        seen = drawn(SENTENCES)[0]
+        return F.cross_entropy(model(seen)[:, :-1].mT, seen[:, 1:])
 
     fit(model, rate, STEPS, WARMUP, loss_at)
     tokens, again = drawn(TESTS, torch.Generator().manual_seed(2))
     with torch.no_grad():
         logits = model(tokens)[:, :-1][again[:, :-1]]
         wanted = tokens[:, 1:][again[:, :-1]]
-        inside = kind == "two layers"
-        more = circuits(model, tokens, again) if inside else {}
+        more = circuits(model, tokens, again) if kind == "two layers" else {}
     return {
         "model": kind, "rate": rate, "seed": seed,
         "val_loss": round(F.cross_entropy(logits, wanted).item(), 4),
