@@ -236,3 +236,10 @@ def test_with_qk_norm_rates_that_are_too_high_do_less_harm(ours: str) -> None:
     losses = rows.map(math.log).groupby("rate").median()
     harm = losses - losses.iloc[0]
     assert harm[ours].iloc[3] < harm["2017"].iloc[2]  # at eight times the rate, and at four
+
+
+def test_in_all_five_models_the_two_heads_are_the_circuit_of_induction() -> None:
+    five = record("induction").query("model == 'two layers' and seed > 0")
+    assert len(five) == 5
+    assert (five[["previous", "prefix", "copies"]] > 0.9).all(axis=None)
+    assert (five.matches == 1).all()

@@ -341,6 +341,20 @@ def ablate_heads(kind: str, rate: float, seed: int) -> Row:
     }  # fmt: skip
 
 
+def ablate_every_head(kind: str, rate: float, seed: int, objects: str) -> Row:
+    """Ablate each head in one way; how many heads it leaves without effect, and other effects."""
+    zero, effects = damage_on("test", "zero", rate, seed), damage_on("test", kind, rate, seed)
+    name, number = objects.split()
+    values, idle = effects.values(), [head for head, effect in zero.items() if effect < HARMLESS]
+    return {
+        "kind": kind, "rate": rate, "seed": seed, "objects": objects,
+        "harmless": sum(effect < HARMLESS for effect in values),
+        "harmless_by_zero": len(idle), "still": sum(effects[head] < HARMLESS for head in idle),
+        "mean_effect": round(sum(values) / len(effects), 4),
+        "of_objects": round(effects[name, int(number)], 4),
+    }  # fmt: skip
+
+
 MORE_STEPS = 150
 """Of training, for a decoder that has lost a head."""
 
@@ -440,6 +454,22 @@ def make_heads_ablations(tables: Tables) -> None:
     runs = [(kind, rate, seed) for seed in SEEDS for kind in ABLATIONS]
     # In one process, which trains each model once.
     tables.extend("heads_ablations", ablate_heads, runs, ["kind", "rate", "seed"], workers=1)
+
+
+def make_heads_every(tables: Tables) -> None:
+    """What the heads cost that seem to cost nothing, by zero, mean and resample ablation.
+
+    It is the other method for "these heads do nothing", which was said by zero ablation: a head
+    whose zeros do no harm may do harm with its mean, or with its output for another sentence.
+    """
+    names = ("Transformer", "Bahdanau")
+    rows = tune(tables, "heads", train_on_short_sentences, names, RATES)
+    rate, ours = best_rate(rows, names[0]), [row for row in rows if row["model"] == names[0]]
+    heads = {int(row["seed"]): row["object_head"] for row in ours}
+    kinds = ("zero", "mean", "resample")
+    runs = [(kind, rate, seed, heads[seed]) for seed in SEEDS for kind in kinds]
+    keys = ["kind", "rate", "seed", "objects"]
+    tables.extend("heads_every", ablate_every_head, runs, keys, workers=1)
 
 
 def make_heads_retrained(tables: Tables) -> None:
