@@ -98,6 +98,7 @@ TABLE = {
         Record("language_models", language.make_language_models, 15),
         Record("language_models_longer", language.make_language_models_longer, 20),
         Record("hybrids", language.make_hybrids, 6),
+        Record("hybrids_longer", language.make_hybrids_longer, 6),
         Record("heads_cost", transformers.make_heads_cost, 1),
         Record("beams", decoding.make_beams, 5),
         Record("beams_longer", decoding.make_beams_longer, 12),

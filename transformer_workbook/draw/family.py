@@ -27,7 +27,7 @@ def tree() -> None:
         start, end = models[before], models[after]
         ax.plot(*zip(start, end, strict=True), color="grey", linewidth=1.5, zorder=1)
         said = f"{numbers[0]}–{numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
-        middle = [(a + b) / 2 for a, b in zip(start, end, strict=True)]
+        middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
         circle = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "grey"}
         ax.annotate(said, middle, ha="center", va="center", fontsize=10, bbox=circle)
     for name, place in models.items():
