@@ -24,7 +24,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "real_weights": ("bert",),
     "what_a_token_costs": ("costs", "latent_attention", "paged_cache", "speculative"),
     "without_the_table": ("linear_attention",),
-    "from_predicting_to_following": ("lora",),
+    "from_predicting_to_following": (),
 }
 """By the stem of a chapter's notebook, which is its name without the number."""
 

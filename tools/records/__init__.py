@@ -134,7 +134,6 @@ TABLE = {
         Record("recall", recall.make_recall, 12),
         Record("recall_changed", recall.make_recall_changed, 8),
         Record("following", following.make_following, 8),
-        Record("lora", following.make_lora, 5),
         Record("growth_times", growth.make_growth_times, 3),
         Record("growth", growth.make_growth, 1),
         Record("capstone_tries_speed", tries.make_speeds, 3, "capstone"),
