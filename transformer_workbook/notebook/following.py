@@ -60,7 +60,7 @@ class Following:
         """Build an untrained language model, whose weights were drawn in float64."""
         sizes = {"d_ff": 128, "dropout": 0.0, "norm_position": "pre", "max_length": 64}
         size = len(self.vocabulary)
-        config = LanguageModelConfig.tiny(size, size, has_source=False, **sizes)
+        config: Any = LanguageModelConfig.tiny(size, size, has_source=False, **sizes)
         with drawn_in_float64():
             torch.manual_seed(seed)
             model = LanguageModel(config)
