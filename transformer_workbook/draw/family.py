@@ -73,8 +73,9 @@ def differences(*ends: str) -> Any:
         measured, effect = "", ""
         if "effect" in row:
             name, after, before = row["effect"]
-            measured = known[name].measure
-            effect = f"{known[name].difference(after, before):.1f}"
+            comparison = known[name]
+            measured = comparison.measure
+            effect = f"{comparison.difference(after, before):.{comparison.decimals}f}"
             if "said" in row:
                 glue(f"family-{row['said']}", effect, display=False)
         lines = sum(map(_lines, row.get("code", [])))
@@ -82,7 +83,7 @@ def differences(*ends: str) -> Any:
             {
                 "": number,
                 "what is different": row["says"],
-                "lines": lines or "a setting",
+                "lines": lines or row.get("built", "a setting"),
                 "the same as": row["checked"],
                 "difference": effect,
                 "of what": measured,
