@@ -1,0 +1,59 @@
+"""Muon against PyTorch's own, step by step, and its iteration against the singular vectors."""
+
+import pytest
+import torch
+from torch import nn
+from torch.optim import _muon
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.muon import Muon, orthogonalise
+from oracles import assert_close
+
+SHAPES = [(6, 6), (4, 9), (9, 4), (1, 5)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_singular_vectors_stay_and_the_singular_values_come_near_one(shape):
+    matrix = torch.randn(shape).double()
+    u, s, v = torch.linalg.svd(matrix, full_matrices=False)
+    s = s / matrix.norm()
+    for _ in range(5):
+        s = 3.4445 * s - 4.7750 * s**3 + 2.0315 * s**5
+    assert_close(orthogonalise(matrix), u @ s.diag() @ v, 1e-10)
+    assert ((s > 0.5) & (s < 1.5)).all()
+
+
+def test_a_gradient_of_zero_moves_nothing():
+    assert not orthogonalise(torch.zeros(3, 4)).any()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_its_steps_are_those_of_pytorch(shape, monkeypatch):
+    # Theirs orthogonalises in bfloat16, the one thing that is replaced here; the rest is theirs.
+    monkeypatch.setattr(_muon, "_zeropower_via_newtonschulz", lambda g, *_: orthogonalise(g))
+    ours, theirs = (nn.Parameter(torch.ones(shape).double()) for _ in range(2))
+    mine = Muon([ours], lr=0.1, momentum=0.9)
+    other = torch.optim.Muon([theirs], lr=0.1, momentum=0.9, weight_decay=0.0)
+    for _ in range(4):
+        ours.grad = theirs.grad = torch.randn(shape).double()
+        mine.step()
+        other.step()
+        assert_close(ours, theirs, 1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_in_bfloat16_its_iteration_is_that_of_pytorch(shape):
+    gradient = torch.randn(shape)
+    theirs = _muon._zeropower_via_newtonschulz(gradient, (3.4445, -4.7750, 2.0315), 5, 1e-7)
+    assert_close(theirs.float(), orthogonalise(gradient), 0.05)
+
+
+def test_what_is_not_a_matrix_is_refused():
+    with pytest.raises(InputError, match="a parameter has 1 axes, Muon takes matrices: two"):
+        Muon([nn.Parameter(torch.ones(3))], lr=0.1)
+
+
+def test_a_parameter_without_a_gradient_stays():
+    matrix = nn.Parameter(torch.ones(2, 2))
+    Muon([matrix], lr=0.1).step()
+    assert (matrix == 1).all()
