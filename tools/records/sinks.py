@@ -1,5 +1,7 @@
 """The record of windows and sinks: language models that read on when their cache is cut."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -13,7 +15,7 @@ from records.tables import Row, Tables
 from records.trials import SEEDS, TRIAL, best_rate, tune
 
 LENGTH, STEPS, SCORED, ORDERS, RATES = 128, 250, 32, 2, (4e-3, 8e-3, 16e-3)
-FIRST = {"any": None, "bos": BOS, "bos, logit": BOS}
+FIRST: dict[str, Any] = {"any": None, "bos": BOS, "bos, logit": BOS}
 """What texts begin with, by model; the last one has a learned sink logit in each head."""
 KEPT: dict[str, list[int]] = {"none": [], "first": [0], "second": [1]}
 WINDOWS = (8, 16)
@@ -29,7 +31,7 @@ class CutAttention(ScaledDotProductAttention):
         self.logit, self.window = logit, LENGTH
         self.kept: list[int] = []
 
-    def weights(self, query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
+    def weights(self, query: Tensor, key: Tensor, mask: Any = None) -> Tensor:
         """Compute the weights of tokens, which sum to less than 1 if the logit has some."""
         at = torch.arange(key.size(2))
         near = at[:, None] - at < self.window
@@ -38,9 +40,7 @@ class CutAttention(ScaledDotProductAttention):
         logit = self.logit.expand(*scores.shape[:-1], 1)
         return torch.cat([scores, logit], dim=-1).softmax(dim=-1)[..., :-1]
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Any = None) -> Tensor:
         """Compute the weighted sum of the values for every query."""
         return self.weights(query, key, mask) @ value
 
