@@ -255,20 +255,26 @@ def scaled(model: LanguageModel, method: str, factor: float) -> Iterator[None]:
     set_to(before, amplitude**-2)
 
 
-def windows_of(tokens: Int[Tensor, " token"], length: int, count: int, random: Random) -> Batch:
-    """Texts that begin anywhere, for teacher forcing."""
+def windows_of(
+    tokens: Int[Tensor, " token"], length: int, count: int, random: Random, first: int | None = None
+) -> Batch:
+    """Texts that begin anywhere, for teacher forcing; ``first`` replaces their first token."""
     starts = [random.randrange(len(tokens) - length - 1) for _ in range(count)]
     windows = torch.stack([tokens[start : start + length + 1] for start in starts])
+    if first is not None:
+        windows[:, 0] = first
     no_source = torch.full((count, 1), PAD)
     return Batch(no_source, windows[:, :-1], windows[:, 1:])
 
 
-def trained(model: LanguageModel, length: int, steps: int, rate: float, seed: int) -> LanguageModel:
+def trained(
+    model: LanguageModel, length: int, steps: int, rate: float, seed: int, first: int | None = None
+) -> LanguageModel:
     """Train on texts of that length, 2,048 tokens a step."""
     tokens, random = text("train", 0), Random(seed)
     trainer = Trainer(model, smoothed_cross_entropy, linear_schedule(rate, steps, steps // 20))
     for _ in range(steps):
-        trainer.update([windows_of(tokens, length, WINDOWS * WINDOW // length, random)])
+        trainer.update([windows_of(tokens, length, WINDOWS * WINDOW // length, random, first)])
     return model.eval()
 
 
