@@ -25,7 +25,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "what_a_token_costs": ("costs", "latent_attention", "paged_cache", "speculative"),
     "without_the_table": ("linear_attention",),
     "experts": ("experts",),
-    "from_predicting_to_following": (),
+    "from_predicting_to_following": ("lora",),
     "images_and_graphs": (),
 }
 """By the stem of a chapter's notebook, which is its name without the number."""

@@ -1,0 +1,55 @@
+"""LoRA: a frozen linear layer learns by two narrow matrices beside it."""
+
+from typing import cast
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from annotated_transformer.inputs import require_sizes
+
+
+class LoRALinear(nn.Module):
+    """Add a trained change of low rank to a frozen linear layer: y = W x + b + (α / r) B A x.
+
+    A (rank, d_in) is initialised at random and B (d_out, rank) to zero, so that at first the layer
+    computes what it computed before. α is the rank unless another is given: then the factor is 1.
+
+    Source: Hu et al. 2022, section 4.1.
+
+    Raises:
+        InputError: if the rank is not an integer of at least 1.
+    """
+
+    def __init__(self, layer: nn.Linear, rank: int, alpha: float | None = None) -> None:
+        require_sizes(rank=rank)
+        super().__init__()
+        self.layer = layer.requires_grad_(False)
+        self.A = nn.Parameter(layer.weight.new_empty(rank, layer.in_features))
+        self.B = nn.Parameter(layer.weight.new_zeros(layer.out_features, rank))
+        self.scale = (rank if alpha is None else alpha) / rank
+        nn.init.kaiming_uniform_(self.A, a=5**0.5)  # as nn.Linear does
+
+    def forward(self, x: Float[Tensor, "*batch d_in"]) -> Float[Tensor, "*batch d_out"]:
+        """Compute the frozen layer, and add its change."""
+        return cast(Tensor, self.layer(x)) + self.scale * (x @ self.A.T @ self.B.T)
+
+    @property
+    def weight(self) -> Float[Tensor, "d_out d_in"]:
+        """Compute the matrix of the merged layer, W + (α / r) B A."""
+        return self.layer.weight + self.scale * self.B @ self.A
+
+
+def add_lora(module: nn.Module, rank: int, alpha: float | None = None) -> None:
+    """Freeze a module, and put a :class:`LoRALinear` in the place of each linear layer in it."""
+    module.requires_grad_(False)
+    for name, layer in list(module.named_modules()):
+        if isinstance(layer, nn.Linear):
+            module.set_submodule(name, LoRALinear(layer, rank, alpha))
+
+
+def merge_lora(module: nn.Module) -> None:
+    """Put merged linear layers in the place of every :class:`LoRALinear` in a module."""
+    for name, layer in list(module.named_modules()):
+        if isinstance(layer, LoRALinear):
+            layer.layer.weight.data = layer.weight.detach()
+            module.set_submodule(name, layer.layer)

@@ -1,0 +1,49 @@
+"""LoRA against an explicit sum in float64, and merged."""
+
+import pytest
+import torch
+from torch import nn
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
+from annotated_transformer.lora import LoRALinear, add_lora, merge_lora
+
+
+@pytest.mark.parametrize(("rank", "alpha"), [(1, None), (3, None), (2, 8.0)])
+def test_it_is_the_frozen_layer_plus_a_product(rank, alpha):
+    x, layer = torch.randn(2, 3, 7).double(), nn.Linear(7, 5).double()
+    lora = LoRALinear(layer, rank, alpha)
+    nn.init.normal_(lora.B)
+    change = sum(torch.outer(lora.B[:, r], lora.A[r]) for r in range(rank))
+    expected = nn.functional.linear(x, layer.weight + (alpha or rank) / rank * change, layer.bias)
+    torch.testing.assert_close(lora(x), expected, rtol=0, atol=1e-12)
+
+
+def test_only_a_and_b_are_trained_and_a_not_while_b_is_zero():
+    lora = LoRALinear(nn.Linear(4, 6), 2)
+    lora(torch.randn(3, 4)).sum().backward()
+    assert {name for name, p in lora.named_parameters() if p.grad is not None} == {"A", "B"}
+    assert lora.B.grad.any()
+    assert not lora.A.grad.any()
+
+
+def test_a_model_is_as_before_at_first_and_the_same_when_merged():
+    config = LanguageModelConfig.tiny(11, 11, has_source=False, dropout=0.0)
+    model, ids = LanguageModel(config).double(), torch.tensor([[5, 6, 7], [8, 9, 0]])
+    names, before = set(model.state_dict()), model(ids)
+    add_lora(model.requires_grad_(False).decoder, rank=2)
+    torch.testing.assert_close(model(ids), before, rtol=0, atol=0)
+    layers = [module for module in model.modules() if isinstance(module, LoRALinear)]
+    assert len(layers) == 2 * 6  # four of the attention, two of the network, in two layers
+    for layer in layers:
+        nn.init.normal_(layer.B)
+    changed = model(ids)
+    assert (changed - before).abs().max() > 0.1
+    merge_lora(model)
+    assert set(model.state_dict()) == names
+    torch.testing.assert_close(model(ids), changed, rtol=0, atol=1e-12)
+
+
+def test_a_rank_of_zero_is_refused():
+    with pytest.raises(InputError, match="rank is 0"):
+        LoRALinear(nn.Linear(2, 2), 0)
