@@ -19,7 +19,8 @@ def free_entries(module: nn.Module, rank: int) -> None:
         if isinstance(layer, nn.Linear):
             mask = torch.zeros(layer.weight.numel())
             mask[torch.randperm(len(mask))[: rank * sum(layer.weight.shape)]] = 1
-            layer.weight.requires_grad_().register_hook(mask.view_as(layer.weight).mul)
+            keep = mask.view_as(layer.weight).mul
+            layer.weight.requires_grad_().register_hook(keep)  # type: ignore[no-untyped-call]
 
 
 def train_lora(model: str, rate: float, seed: int) -> Row:
