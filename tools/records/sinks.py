@@ -89,8 +89,8 @@ def make_sinks(tables: Tables) -> None:
     What would refute "where texts begin with BOS, a window does harm because BOS leaves": another
     early token that helps as much (columns of `second`), or texts without such a token that suffer
     alike (`any`). Run: neither. The other method are models with a learned logit for no token
-    (`bos, logit`), which need no sink if weight only has to go somewhere; they have one all the
-    same, so that this explanation is not supported.
+    (`bos, logit`), which need no sink if weight only has to go somewhere; whether they have one,
+    five runs do not tell.
     """
     trials = tune(tables, "sinks", train_cut, ["bos"], RATES, "val_loss")
     rate = best_rate(trials, "bos", "val_loss")
