@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 
 from transformer_workbook.notebook.listing import compact
 
-IMPORTED = re.compile(r"(?m)^from transformer_workbook\.proofs import (\w+) as proofs$")
+IMPORTED = re.compile(r"(?m)^from transformer_workbook\.proofs import \(?\s*(\w+) as proofs\b")
 CALLED = re.compile(r"(?m)^proofs\.(\w+)\(")
 
 
