@@ -50,11 +50,11 @@ class Router(nn.Module):
 
     def forward(self, tokens: Float[Tensor, "token d_model"]) -> Routing:
         """Choose the experts of each token."""
-        p = self.logits(tokens).softmax(dim=-1)  # (token, expert)
+        logits = self.logits(tokens)  # (token, expert)
+        p = logits.softmax(dim=-1)
         chosen = (p + self.bias).topk(self.k).indices  # (token, k)
-        weights = p.gather(-1, chosen)
-        if self.k > 1:
-            weights = weights / weights.sum(dim=-1, keepdim=True)
+        # Not p / Σ p: of experts that only the bias chose, all p may have rounded to 0.
+        weights = logits.gather(-1, chosen).softmax(-1) if self.k > 1 else p.gather(-1, chosen)
         if self.capacity is not None:
             queue = F.one_hot(chosen.T, p.size(1)).flatten(0, 1)  # (k · token, expert)
             place = (queue.cumsum(dim=0) * queue).sum(dim=-1).view(self.k, -1).T  # from 1
@@ -95,6 +95,6 @@ class Experts(nn.Module):
         y = torch.zeros_like(tokens) if self.shared is None else self.shared(x).flatten(0, 1)
         for number, expert in enumerate(self.experts):
             sent, choice = ((routing.chosen == number) & (routing.weights != 0)).nonzero().T
-            weights = routing.weights[sent, choice, None]
-            y = y.index_add(0, sent, weights * expert(tokens[None, sent])[0])
+            added = routing.weights[sent, choice, None] * expert(tokens[None, sent])[0]
+            y = y.index_add(0, sent, added.to(y.dtype))  # under autocast, that of the input
         return y.view_as(x)

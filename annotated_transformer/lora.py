@@ -1,10 +1,12 @@
 """LoRA: a frozen linear layer learns by two narrow matrices beside it."""
 
+from collections import Counter
 from typing import cast
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_sizes
 
 
@@ -40,16 +42,28 @@ class LoRALinear(nn.Module):
 
 
 def add_lora(module: nn.Module, rank: int, alpha: float | None = None) -> None:
-    """Freeze a module, and put a :class:`LoRALinear` in the place of each linear layer in it."""
+    """Freeze a module, and put a :class:`LoRALinear` in the place of each linear layer in it.
+
+    Raises:
+        InputError: if the module itself is a linear layer, or a layer shares its weights, as those
+            of the output may be shared with the embeddings: its change would not be theirs.
+    """
+    uses = Counter(id(p) for _, p in module.named_parameters(remove_duplicate=False))
+    layers = {n: layer for n, layer in module.named_modules() if isinstance(layer, nn.Linear)}
+    for name, layer in layers.items():
+        if not name or uses[id(layer.weight)] > 1:
+            raise InputError(
+                f"layer {name!r} gets no LoRA: it must be inside the module, with weights that "
+                "nothing else uses."
+            )
     module.requires_grad_(False)
-    for name, layer in list(module.named_modules()):
-        if isinstance(layer, nn.Linear):
-            module.set_submodule(name, LoRALinear(layer, rank, alpha))
+    for name, layer in layers.items():
+        module.set_submodule(name, LoRALinear(layer, rank, alpha))
 
 
 def merge_lora(module: nn.Module) -> None:
     """Put merged linear layers in the place of every :class:`LoRALinear` in a module."""
-    for name, layer in list(module.named_modules()):
+    for name, layer in reversed(list(module.named_modules())):  # inner ones first
         if isinstance(layer, LoRALinear):
             layer.layer.weight.data = layer.weight.detach()
             module.set_submodule(name, layer.layer)

@@ -1,6 +1,7 @@
 """Muon: an optimiser for matrices, which moves all directions of a matrix by about as much."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -39,7 +40,11 @@ class Muon(Optimizer):
 
     def __init__(self, matrices: Iterable[nn.Parameter], lr: float, momentum: float = 0.95) -> None:
         super().__init__(matrices, {"lr": lr, "momentum": momentum})
-        for matrix in (p for group in self.param_groups for p in group["params"]):
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add matrices, with settings of their own."""
+        super().add_param_group(param_group)
+        for matrix in self.param_groups[-1]["params"]:
             if matrix.dim() != 2:
                 raise InputError(f"a parameter has {matrix.dim()} axes, Muon takes matrices: two.")
 

@@ -121,6 +121,19 @@ def test_both_ways_balance_a_router_that_prefers_one_expert(how):
     assert router(x).load.max() < 0.3 < 0.5 < before
 
 
+def test_experts_that_only_the_bias_chose_have_weights():
+    router = Router(D, NUMBER, 2, None)
+    router.bias[:2] = -2
+    router.logits.weight.data = 200.0 * torch.eye(NUMBER, D)
+    router.logits.weight.data[1:] = 0
+    assert_close(router(torch.ones(1, D)).weights, torch.tensor([[0.5, 0.5]]))
+
+
+def test_under_autocast_the_output_has_the_type_of_the_input():
+    with torch.autocast("cpu", torch.bfloat16):
+        assert layer(dtype=torch.float32)(torch.randn(2, 3, D)).dtype == torch.float32
+
+
 @pytest.mark.parametrize("k", [0, 5])
 def test_there_are_at_least_k_experts(k):
     with pytest.raises(InputError, match=f"k is {k}, it must be at least 1 and at most 4"):

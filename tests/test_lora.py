@@ -47,3 +47,25 @@ def test_a_model_is_as_before_at_first_and_the_same_when_merged():
 def test_a_rank_of_zero_is_refused():
     with pytest.raises(InputError, match="rank is 0"):
         LoRALinear(nn.Linear(2, 2), 0)
+
+
+def test_layers_inside_a_lora_are_merged_as_well():
+    module, x = nn.Sequential(nn.Linear(3, 4)), torch.randn(2, 3)
+    for _ in range(2):
+        add_lora(module, rank=1)
+    for part in module.modules():
+        if isinstance(part, LoRALinear):
+            nn.init.normal_(part.B)
+    changed = module(x)
+    merge_lora(module)
+    assert type(module[0]) is nn.Linear
+    torch.testing.assert_close(module(x), changed)
+
+
+def test_shared_weights_are_refused_before_anything_changes():
+    model = LanguageModel(LanguageModelConfig.tiny(11, 11))  # the output has the embeddings' matrix
+    with pytest.raises(InputError, match="layer 'output' gets no LoRA"):
+        add_lora(model, rank=2)
+    assert all(p.requires_grad for p in model.parameters())
+    with pytest.raises(InputError, match="it must be inside the module"):
+        add_lora(nn.Linear(2, 2), rank=1)

@@ -49,8 +49,10 @@ def test_in_bfloat16_its_iteration_is_that_of_pytorch(shape):
 
 
 def test_what_is_not_a_matrix_is_refused():
-    with pytest.raises(InputError, match="a parameter has 1 axes, Muon takes matrices: two"):
-        Muon([nn.Parameter(torch.ones(3))], lr=0.1)
+    vector, muon = nn.Parameter(torch.ones(3)), Muon([nn.Parameter(torch.ones(2, 2))], lr=0.1)
+    for make in (lambda: Muon([vector], lr=0.1), lambda: muon.add_param_group({"params": vector})):
+        with pytest.raises(InputError, match="a parameter has 1 axes, Muon takes matrices: two"):
+            make()
 
 
 def test_a_parameter_without_a_gradient_stays():
