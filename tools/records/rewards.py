@@ -1,7 +1,7 @@
 """The records of a model that follows requests and goes on learning from rewards."""
 
 import random
-from functools import cache
+from functools import cache, partial
 
 import torch
 from torch import Tensor
@@ -14,10 +14,11 @@ from records import following
 from records.fitting import fit
 from records.tables import Row, Tables
 from records.trials import tune
-from transformer_workbook.notebook.following import Following
+from transformer_workbook.notebook.following import Following, continued
 
 STEPS, REQUESTS, GROUP, LEASH, START_RATE = 150, 4, 8, 0.04, 1e-3
 RATES, MODELS = (5e-4, 1e-3, 2e-3), ("examples", "same", "new", "share")
+one_drawn = partial(torch.multinomial, num_samples=1)
 
 
 @cache
@@ -28,19 +29,6 @@ def started(seed: int) -> dict[str, Tensor]:
     model.load_state_dict(following.pretrained(seed))
     following.train(model, task.mixture(200, seed), following.STEPS, START_RATE, seed)
     return {name: weight.clone() for name, weight in model.state_dict().items()}
-
-
-def sample(model: LanguageModel, prompts: list[list[int]], longest: int = 12) -> list[list[int]]:
-    """Draw an answer to every prompt, with its ``EOS`` if it has one."""
-    written: list[Tensor] = []
-    with torch.no_grad():
-        read = pad([prompt[::-1] for prompt in prompts]).flip(1)
-        logits, state = model.extend(model.empty(len(read)), read)
-        for _ in range(longest):
-            written.append(logits[:, -1].softmax(dim=-1).multinomial(1))
-            logits, state = model.extend(state, written[-1])
-    rows = torch.cat(written, dim=1).tolist()
-    return [row[: row.index(EOS) + 1] if EOS in row else row for row in rows]
 
 
 def reward_of(model: str, written: list[int], right: list[int]) -> float:
@@ -76,7 +64,7 @@ def train_rewards(model: str, rate: float, seed: int) -> Row:
     def loss_at(_: int) -> Tensor:
         pairs = [pair for pair in draw.sample(asked, REQUESTS) for _ in range(GROUP)]
         prompts = [task.prompt("translate", pair) for pair in pairs]
-        rows = sample(built, prompts)
+        rows = continued(built, prompts, one_drawn)
         got = [reward_of(model, row, task.ids(p.tgt)) for row, p in zip(rows, pairs, strict=True)]
         rewards = torch.tensor(got).view(REQUESTS, GROUP)
         spread = rewards.std(dim=1, keepdim=True) + 1e-4
@@ -106,7 +94,8 @@ def mean_reward(model: LanguageModel, reward: str, split: str) -> float:
     """Estimate the mean reward of sampled translations."""
     task = Following.make()
     pairs = task.pairs[split][: following.TESTS] * GROUP
-    rows = sample(model, [task.prompt("translate", pair) for pair in pairs])
+    prompts = [task.prompt("translate", pair) for pair in pairs]
+    rows = continued(model, prompts, one_drawn)
     both = zip(rows, pairs, strict=True)
     return sum(reward_of(reward, row, task.ids(pair.tgt)) for row, pair in both) / len(pairs)
 

@@ -1,15 +1,17 @@
 """Requests and answers from the toy corpus: the texts with which a predictor learns to follow."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.batches import pad
+from annotated_transformer.decoding import without_end
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.tokens import EOS, PAD, Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus
@@ -21,7 +23,7 @@ KEPT = ("dog", "tiger", "book", "teacher", "girl", "king", "letter", "robot")
 """Nouns whose sentences are never reversed in training, though they occur in all other tasks."""
 
 Example = tuple[list[int], list[int]]
-"""What a model reads, and the label at each position: the next token, or PAD if it counts not."""
+"""What a model reads, and the label at each position: the next token, or PAD if none counts."""
 
 
 def answer(task: str, pair: Pair) -> list[str]:
@@ -106,7 +108,7 @@ class Following:
         return [self.example(*one, everything) for one in zip(tasks, pairs, strict=True)]
 
 
-def batch_of(examples: Sequence[Example]) -> tuple[torch.Tensor, torch.Tensor]:
+def batch_of(examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
     """Pad what is read and the labels to two tensors (batch, time)."""
     texts, labels = zip(*examples, strict=True)
     return pad(texts), pad(labels)
@@ -118,14 +120,25 @@ def loss_of(model: LanguageModel, examples: Sequence[Example]) -> Any:
     return F.cross_entropy(model(texts).mT, labels, ignore_index=PAD)
 
 
-def answers(model: LanguageModel, prompts: Sequence[list[int]], longest: int = 12) -> list[Any]:
-    """Continue every prompt greedily until ``EOS``, which is left out, or to the longest answer."""
+def continued(
+    model: LanguageModel,
+    prompts: Sequence[list[int]],
+    choose: Callable[[Tensor], Tensor],
+    longest: int = 12,
+) -> list[list[int]]:
+    """Continue every prompt to its ``EOS``, or to the longest answer, by tokens chosen from p."""
     read = pad([prompt[::-1] for prompt in prompts]).flip(1)  # padded on the left
-    written = []
-    with torch.inference_mode():
+    written: list[Tensor] = []
+    with torch.no_grad():
         logits, state = model.extend(model.empty(len(read)), read)
         for _ in range(longest):
-            written.append(logits[:, -1].argmax(dim=-1))
-            logits, state = model.extend(state, written[-1][:, None])
-    rows = torch.stack(written, dim=1).tolist()
-    return [row[: row.index(EOS)] if EOS in row else row for row in rows]
+            written.append(choose(logits[:, -1].softmax(dim=-1)))  # (batch, 1)
+            logits, state = model.extend(state, written[-1])
+    rows = torch.cat(written, dim=1).tolist()
+    return [row[: row.index(EOS) + 1] if EOS in row else row for row in rows]
+
+
+def answers(model: LanguageModel, prompts: Sequence[list[int]]) -> list[list[int]]:
+    """Continue every prompt by its most probable tokens; ``EOS`` is left out."""
+    rows = continued(model, prompts, lambda p: p.argmax(dim=-1, keepdim=True))
+    return [without_end(row) for row in rows]
