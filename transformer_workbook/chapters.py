@@ -13,7 +13,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "why_attention": (),
     "layers": ("layers",),
     "transformer": ("transformer", "capture"),
-    "training": ("devices", "training", "muon"),
+    "training": ("devices", "training"),
     "decoding": ("cross_attention", "decoding"),
     "translation": ("models", "translation", "evaluation", "run", "exchange", "cli"),
     "what_heads_do": (),
@@ -27,6 +27,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "experts": ("experts",),
     "from_predicting_to_following": ("lora",),
     "images_and_graphs": (),
+    "how_it_scales": ("muon",),
 }
 """By the stem of a chapter's notebook, which is its name without the number."""
 

@@ -1,0 +1,1 @@
+"""Nobody has answered yet who saw only the statement."""

@@ -1,0 +1,34 @@
+"""The figure of chapter 27, how it scales."""
+
+from collections.abc import Callable
+from typing import Any
+
+from transformer_workbook.notebook import COLOURS
+
+
+def runs(law: Callable[..., Any], interval: tuple[float, float]) -> None:
+    """Draw the losses of the runs, what a law says of them, and the run that was kept aside."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+    import pandas as pd
+
+    seen, aside = (
+        pd.read_csv(f"records/{name}.csv").query("seed > 0") for name in ("sizes", "sizes_large")
+    )
+    _, ax = plt.subplots(figsize=(5.6, 4))
+    styles = zip(seen.groupby("parameters"), COLOURS, "osDv^P", strict=True)
+    for (size, rows), colour, mark in styles:
+        mean = rows.groupby("tokens").val_loss.mean()
+        tokens = np.geomspace(mean.index[0], mean.index[-1], 50)
+        ax.plot(tokens, law(size, tokens), color=colour, lw=1)
+        ax.plot(mean.index, mean, mark, color=colour, label=f"{size:,}")
+    size, tokens = aside.parameters.iloc[0], aside.tokens.iloc[0]
+    ax.vlines(tokens, *interval, color="grey", lw=5, alpha=0.5, label="predicted")
+    ax.plot(tokens, aside.val_loss.mean(), "*", color="black", ms=10, label=f"{size:,}, aside")
+    ax.set_xscale("log")
+    ticks = [*seen.tokens.unique(), tokens]
+    ax.set_xticks(ticks, [f"{tick / 1e6:.1f}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set(xlabel="tokens, millions", ylabel="loss, nats a letter")
+    ax.legend(title="parameters", frameon=False, fontsize=9, bbox_to_anchor=(1, 1))
+    plt.show()
