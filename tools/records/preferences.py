@@ -91,8 +91,8 @@ def exact(model: LanguageModel, split: str) -> float:
 def make_preferences(tables: Tables) -> None:
     """Translations after 200 examples, then preferences or more fine-tuning on chosen answers.
 
-    What would refute "of two answers that are not right, the worse one teaches": fine-tuning on
-    the better one alone, by another method, at the rate that suits it best, or, with the same
-    loss, a worse answer that was written to any other request.
+    What would refute "a worse answer to the same request teaches": the same loss with a worse
+    answer to any other request, or, by another method, fine-tuning on the better answer alone, at
+    the rate that suits it best. The first is behind; of the second, five seeds do not decide it.
     """
     tune(tables, "preferences", train_preferences, MODELS, RATES, "lack")
