@@ -1,7 +1,6 @@
 """μP takes the steps of its published form (Yang et al. 2022, table 8), in any width."""
 
 from copy import deepcopy
-from dataclasses import replace
 
 import pytest
 import torch
@@ -58,10 +57,9 @@ def test_its_steps_are_those_of_the_published_form(changes, m):
 def moved(m, transferred):
     """How far three steps move the logits, on average."""
     model = LanguageModel(config(m)).double()
-    groups = list(model.parameters())
     if transferred:
         scale_logits(model, config())
-        groups = width_groups(model, config(), 0.001)
+    groups = width_groups(model, config(), 0.001) if transferred else model.parameters()
     logits = train(model, torch.optim.Adam(groups, 0.001))
     return (logits[-1] - logits[0]).abs().mean()
 
@@ -72,11 +70,11 @@ def test_only_with_it_a_step_moves_a_wide_model_about_as_far_as_a_narrow_one():
     assert ratios[1] > 4  # sixteen times as wide
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("d_ff", 24), ("num_heads", 2), ("num_layers", 3), ("norm_position", "post")],
-)
+OTHERS = [("d_ff", 24), ("num_heads", 2), ("num_layers", 3), ("norm_position", "post")]
+
+
+@pytest.mark.parametrize(("name", "value"), OTHERS)
 def test_what_differs_in_more_than_width_is_refused(name, value):
-    model = LanguageModel(replace(config(2), **{name: value}))
+    model = LanguageModel(config(2, **{name: value}))
     with pytest.raises(InputError, match=f"^{name}.*({value}|rule)"):
         width_groups(model, config(), 0.1)

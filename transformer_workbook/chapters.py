@@ -13,7 +13,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "why_attention": (),
     "layers": ("layers",),
     "transformer": ("transformer", "capture"),
-    "training": ("devices", "training", "muon"),
+    "training": ("devices", "training", "muon", "transfer"),
     "decoding": ("cross_attention", "decoding"),
     "translation": ("models", "translation", "evaluation", "run", "exchange", "cli"),
     "what_heads_do": (),

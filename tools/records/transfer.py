@@ -1,7 +1,4 @@
-"""The records of transfer: a language model's best learning rate by its width, with and without μP.
-
-The text and the measure are those of ``optimisers``.
-"""
+"""The records of transfer: a language model's best rate by its width, with and without μP."""
 
 import math
 from typing import Any
@@ -13,15 +10,15 @@ from annotated_transformer.language_model import LanguageModel, LanguageModelCon
 from annotated_transformer.transfer import scale_logits, width_groups
 from records.optimisers import SYMBOLS, TESTS, TEXTS, TIME, excess, texts
 from records.tables import Row, Tables, read
-from records.trials import SEEDS, TRIAL, best_rate, tried_rates
+from records.trials import SEEDS, TRIAL, best_rate, widened
 from transformer_workbook.notebook import drawn_in_float64
 
 STEPS, WARMUP, LONGER = 300, 30, 150
 RATES = [0.0025 * 2**k for k in range(8)]
 NARROW, WIDE = "standard 16", ("standard 128", "μP 128")
 MODELS = (NARROW, *(f"{kind} {width}" for width in (32, 64, 128) for kind in ("standard", "μP")))
-REFUTERS = ("standard, longer warm-up 128", "μP, logits not scaled 128")
-"""A kind and a width; at width 16, which is the base, both kinds are the same."""
+"""The models: a kind and a width. At 16, the width of the base, μP is the standard."""
+PARTS = ("standard, longer warm-up 128", "μP, matrices alone 128", "μP, logits not scaled 128")
 
 
 def config(width: int) -> LanguageModelConfig:
@@ -44,6 +41,8 @@ def train_at(name: str, rate: float, seed: int) -> Row:
         groups = width_groups(model, config(16), rate)
     if kind == "μP":
         scale_logits(model, config(16))
+    if kind == "μP, matrices alone":
+        groups = [group | {"lr": rate} for group in groups[1:]] + groups[:1]
     adam, warmup = torch.optim.Adam(groups), LONGER if "longer" in kind else WARMUP
     schedule = torch.optim.lr_scheduler.LambdaLR(
         adam, lambda t: min((t + 1) / warmup, (1 + math.cos(math.pi * t / STEPS)) / 2)
@@ -59,40 +58,50 @@ def train_at(name: str, rate: float, seed: int) -> Row:
     return {"model": name, "rate": rate, "seed": seed, "val_loss": f"{loss_above:.4f}"}
 
 
-def make_transfer(tables: Tables) -> None:
-    """A language model's loss above the entropy of its text, by width, rate and rule.
+def losses(rows: list[Row], name: str, seed: int) -> dict[float, float]:
+    """Return the losses of a model with that seed, by rate."""
+    mine = [row for row in rows if (row["model"], str(row["seed"])) == (name, str(seed))]
+    return {float(row["rate"]): float(row["val_loss"]) for row in mine}
 
-    What would refute "the rate has to change because each step moves a wide model further": a
-    warm-up five times as long, which spares it the first steps. What would refute "the rule has to
-    look at each parameter": the rate of all of them divided by the width.
+
+def make_transfer(tables: Tables) -> None:
+    """A language model's loss above the entropy of its text, by width, rate and kind.
+
+    What would refute "a wide model needs lower rates for some of its parameters": something simpler
+    that is as good as μP, as the rate of all of them divided by the width, a warm-up of half the
+    steps, or a part of the rule. Run: REFUTED
     """
     keys = ["model", "rate", "seed"]
     trials = [(name, rate, TRIAL) for name in MODELS for rate in RATES]
     rows = tables.extend("transfer", train_at, trials, keys)
-    narrow = best_rate(rows, NARROW, "val_loss")
-    runs = [(name, narrow, seed) for seed in SEEDS for name in REFUTERS]
-    for name in (NARROW, *WIDE):
-        best = best_rate(rows, name, "val_loss")
-        near = {rate for rate in tried_rates(rows, name) if best / 4 <= rate <= best * 4}
-        near |= {narrow, narrow / 8} if name == WIDE[0] else {narrow}
-        runs += [(name, rate, seed) for seed in SEEDS for rate in sorted(near)]
-    tables.extend("transfer", train_at, trials + runs, keys)
+    best = {name: best_rate(rows, name, "val_loss") for name in (NARROW, *WIDE)}
+    at_narrow = {(name, best[NARROW], seed) for name in (*WIDE, *PARTS) for seed in SEEDS}
+    grids = {(n, seed): [r / 2, r, r * 2] for n, r in best.items() for seed in SEEDS}
+    while True:
+        near = {(name, rate, seed) for (name, seed), grid in grids.items() for rate in grid}
+        runs = sorted(at_narrow | near, key=lambda run: (run[2], *run))
+        rows = tables.extend("transfer", train_at, trials + runs, keys)
+        found = {key: min(grid, key=losses(rows, *key).__getitem__) for key, grid in grids.items()}
+        wider = {key: widened(grid, found[key]) for key, grid in grids.items()}
+        if wider == grids:
+            break
+        grids = wider
 
 
 def find_best(name: str, seed: int) -> Row:
     """Find the lowest point of a parabola through the best rate and its two neighbours."""
-    rows = [r for r in read(Tables().path("transfer")) if (r["model"], r["seed"]) == (name, f"{seed}")]
-    losses = {float(row["rate"]): float(row["val_loss"]) for row in rows}
-    best = min(losses, key=losses.__getitem__)
-    below, at, above = (losses[rate] for rate in (best / 2, best, best * 2))
+    found = losses(read(Tables().path("transfer")), name, seed)
+    best = min(found, key=found.__getitem__)
+    below, at, above = (found[rate] for rate in (best / 2, best, best * 2))
     shift = (below - above) / (below - 2 * at + above) / 2
     return {"model": name, "seed": seed, "doublings": f"{math.log2(1000 * best) + shift:.3f}"}
 
 
 def make_transfer_best(tables: Tables) -> None:
-    """The best learning rate of each seed, as the number of doublings from 0.001.
+    """The best learning rate of each seed, as the number of doublings of 0.001.
 
-    What would refute "with μP it stays where it is": an interval of the change that ...
+    What would refute "the best single rate falls as the width grows": the narrow model's rate as
+    good for the wide one, if only the warm-up is longer (`transfer`). Run: REFUTED
     """
     make_transfer(tables)
     tasks = [(name, seed) for name in (NARROW, *WIDE) for seed in SEEDS]
