@@ -21,7 +21,7 @@ def times_as_wide(model: LanguageModel, base: LanguageModelConfig) -> float:
     if wide.norm_position != "pre":
         raise InputError("norm_position is 'post': the rule needs the last norm of 'pre'.")
     sizes = {"d_ff": base.d_ff, "num_heads": base.num_heads, "num_kv_heads": base.num_kv_heads}
-    grown = {name: size and size * wide.d_model // base.d_model for name, size in sizes.items()}
+    grown: dict[str, Any] = {n: s and s * wide.d_model // base.d_model for n, s in sizes.items()}
     for name, value in vars(replace(base, d_model=wide.d_model, **grown)).items():
         if (found := getattr(wide, name)) != value:
             raise InputError(f"{name}={found}, the base with d_model={wide.d_model} has {value}.")
