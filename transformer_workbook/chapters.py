@@ -27,7 +27,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "experts": ("experts",),
     "from_predicting_to_following": ("lora",),
     "images_and_graphs": (),
-    "how_it_scales": ("muon",),
+    "how_it_scales": ("muon", "transfer"),
 }
 """By the stem of a chapter's notebook, which is its name without the number."""
 

@@ -57,6 +57,7 @@ from records import (
     speculative,
     stacks,
     training,
+    transfer,
     transformers,
     tries,
 )
@@ -153,6 +154,8 @@ TABLE = {
         Record("induction", induction.make_induction, 4),
         Record("following", following.make_following, 8),
         Record("optimisers", optimisers.make_optimisers, 5),
+        Record("transfer", transfer.make_transfer, 9),
+        Record("transfer_best", transfer.make_transfer_best, 1),
         Record("sinks", sinks.make_sinks, 8),
         Record("lora", lora.make_lora, 8),
         Record("rewards", rewards.make_rewards, 6),
