@@ -22,9 +22,11 @@ def runs(law: Callable[..., Any], interval: tuple[float, float]) -> None:
         tokens = np.geomspace(mean.index[0], mean.index[-1], 50)
         ax.plot(tokens, law(size, tokens), color=colour, lw=1)
         ax.plot(mean.index, mean, mark, color=colour, label=f"{size:,}")
-    size, tokens = aside.parameters.iloc[0], aside.tokens.iloc[0]
+    (tokens,) = aside.tokens.unique()
     ax.vlines(tokens, *interval, color="grey", lw=5, alpha=0.5, label="predicted")
-    ax.plot(tokens, aside.val_loss.mean(), "*", color="black", ms=10, label=f"{size:,}, aside")
+    large = aside[aside.parameters == aside.parameters.max()]
+    label = f"{large.parameters.iloc[0]:,}, aside"
+    ax.plot(tokens, large.val_loss.mean(), "*", color="black", ms=10, label=label)
     ax.set_xscale("log")
     ticks = [*seen.tokens.unique(), tokens]
     ax.set_xticks(ticks, [f"{tick / 1e6:.1f}" for tick in ticks])
