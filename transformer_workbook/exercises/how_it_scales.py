@@ -1,4 +1,4 @@
-"""Exercises of the chapter "How it scales: what would ten times the money buy?"."""
+"""Exercises of the chapter "How it scales: a law from small runs"."""
 
 import torch
 from jaxtyping import Float

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.optimize import minimize_scalar
 
 from transformer_workbook.proofs.saying import agree, proof
 
@@ -43,6 +42,8 @@ def law_is_found(law: Callable[..., Any], fit: Callable[..., Any]) -> None:
 @proof
 def best_size(law: Callable[..., Any], best: Callable[..., Any], *five: float) -> None:
     """A model's size for a budget is the one that a search by SciPy finds."""
+    from scipy.optimize import minimize_scalar
+
     budgets = (1e11, 1e12, 1e13)
     found = [
         minimize_scalar(
