@@ -172,11 +172,10 @@ def names_in(html: str) -> list[str]:
 
 
 def test_a_page_loads_the_scripts_that_it_uses() -> None:
-    assert names_in(lighten(SCRIPTS, "page")) == ["doctools", "late"]
-    assert "DOCUMENTATION_OPTIONS" not in lighten(SCRIPTS, "page")
+    assert names_in(lighten(SCRIPTS)) == ["doctools", "late"]
+    assert "DOCUMENTATION_OPTIONS" not in lighten(SCRIPTS)
     code = '<div class="highlight-ipython3"><div class="highlight"></div></div>'
-    assert names_in(lighten(SCRIPTS + code, "page")) == ["doctools", "copybutton", "late"]
-    assert names_in(lighten(SCRIPTS, "search")) == ["doctools", "searchindex", "late"]
+    assert names_in(lighten(SCRIPTS + code)) == ["doctools", "copybutton", "late"]
 
 
 def test_code_keeps_its_words_and_colours() -> None:

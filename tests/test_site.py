@@ -259,26 +259,3 @@ def test_no_colour_depends_on_the_width_of_the_page() -> None:
         rules = re.findall(r"@media[^{]*width[^{]*\{(.*?\})\s*\}", sheet.read_text("utf-8"), re.S)
         assert rules, sheet.name
         assert not [rule for rule in rules if re.search(r"color|background|opacity|filter", rule)]
-
-
-TERMS = {
-    "어텐션": "glossary",
-    "인코더": "glossary",
-    "위치 인코딩": "07_positional_encoding",
-    "마스킹": "08_masking",
-    "소프트맥스": "glossary",
-}
-
-
-@pytest.mark.parametrize("term", TERMS)
-def test_the_search_finds_a_korean_term(site: Path, browser: Browser, term: str) -> None:
-    with serve(site) as base, browser.new_page() as page:
-        page.goto(f"{base}search.html?q={term}")
-        page.wait_for_selector(f'#search-results li a[href*="book/{TERMS[term]}.html"]')
-
-
-def test_a_word_that_is_nowhere_is_not_found(site: Path, browser: Browser) -> None:
-    with serve(site) as base, browser.new_page() as page:
-        page.goto(f"{base}search.html?q=가나다라마바사")
-        page.wait_for_function("document.body.innerText.includes('did not match')")
-        assert page.locator("#search-results li").count() == 0

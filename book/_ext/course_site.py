@@ -12,6 +12,10 @@ CURES = {
     r'<script defer src="[^"]*/fontawesome\.js[^"]*"></script>': "",
     # A name that hides the visible text on the button.
     r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"': r"\1",
+    # The field for the search opens before the script of the theme has come.
+    r'(<button class="btn [^"]*search-button__button[^"]*")': (
+        r'\1 command="show-modal" commandfor="pst-search-dialog"'
+    ),
     r'<summary aria-label="Toggle hidden content">': "<summary>",
     # The book's title, which is outside every region of the page.
     r'<div id="pst-primary-sidebar"': r'\g<0> role="region" aria-label="Book"',

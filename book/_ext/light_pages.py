@@ -13,7 +13,7 @@ from pygments.token import Name, Punctuation, Text, Whitespace, _TokenType
 from sphinx.application import Sphinx
 from sphinx.highlighting import PygmentsBridge
 
-# The scripts of the search, which only its own page needs.
+# The search of Sphinx, which every page of the theme would load; the course has its own.
 SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")
 
 # Scripts that only some pages need, and what those pages contain.
@@ -92,13 +92,13 @@ def beginning(document: nodes.document) -> str:
     return ""
 
 
-def lighten(html: str, name: str) -> str:
+def lighten(html: str) -> str:
     """Remove scripts that a page does not need, and defer the others."""
     html = PRELOAD.sub("", FILL_IN.sub("", html))
 
     def load(match: re.Match[str]) -> str:
         script = match["name"]
-        if script in SEARCH and name != "search":
+        if script in SEARCH:
             return ""
         if script in ASKED_FOR and not re.search(ASKED_FOR[script], html):
             return ""
@@ -142,7 +142,7 @@ def lighten_pages(app: Sphinx, error: Exception | None) -> None:
         return
     for page in Path(app.outdir).rglob("*.html"):
         html = page.read_text(encoding="utf-8")
-        page.write_text(keep_room(lighten(html, page.stem), page.parent), encoding="utf-8")
+        page.write_text(keep_room(lighten(html), page.parent), encoding="utf-8")
     if app.config.html_theme == "sphinx_book_theme":
         script = Path(app.outdir, THEME_SCRIPT)
         script.write_text(measure_less(script.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,104 @@
+"""The search: a small index of titles, headings, sentences and terms, and the page of its results.
+
+Of each section it also has the words that no other section says as often. It is a script, since a
+page that is opened as a file can load nothing else; ``course_search.js`` ranks what it has.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from contents import entries
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
+# What a page of a part counts, where a lesson counts 1; sections that nobody looks for.
+WEIGHTS = {"Hands on": 0.8, "Deeper": 0.6, "": 0.5, "Reference": 0.3, "Solutions": 0.2}
+LEFT_OUT = {"Exercises", "Glossary", "Next"}
+
+# A sentence that can be shown has neither TeX nor the key of a citation.
+ENDS = re.compile(r"\n|(?<=[.?!])\s+(?=[A-Z“(])")
+SENTENCE = re.compile(r"(?=.{30,170}$)[A-Z“(](?!.*(?:[\\{}^]|[a-z]\d{4})).*[.?!][”)]*$")
+
+FORM = """<h1>Search</h1><form class="bd-search d-flex align-items-center" action="search.html">
+<i class="fa-solid fa-magnifying-glass"></i><input type="search" class="form-control" name="q"
+ autocomplete="off" spellcheck="false" aria-label="Search this book"></form>"""
+PAGE = {"title": "Search", "body": FORM}
+
+
+def text(node: nodes.Node) -> str:
+    """Return the words of a node, without raw HTML."""
+    found = node.findall(nodes.Text)
+    return " ".join("".join(t for t in found if not isinstance(t.parent, nodes.raw)).split())
+
+
+def first_sentence(prose: str) -> str:
+    """Return the first sentence that can be shown, or nothing."""
+    return next(filter(SENTENCE.match, ENDS.split(prose)), "")
+
+
+def sections(page: nodes.document) -> Iterator[tuple[str, str, str]]:
+    """Iterate over the sections of a page: anchor, heading, and prose without code and tables."""
+    for section in page.findall(nodes.section):
+        heading, prose = text(section[0]), ""
+        for child in section[1:]:
+            if isinstance(child, nodes.section | nodes.table) or "cell" in child["classes"]:
+                continue
+            parts = child.findall(lambda n: isinstance(n, nodes.paragraph | addnodes.desc_name))
+            prose += "".join(f"{text(part)}\n" for part in parts)
+        if heading not in LEFT_OUT or section.parent is page:
+            anchor = section["ids"][0]
+            yield "" if anchor == nodes.make_id(heading) else anchor, heading, prose
+
+
+def index(app: Sphinx) -> dict[str, Any]:
+    """Return the pages with their sections, and the terms with their pages and meanings."""
+    pages, prose, home, most = [], [], {}, {}
+    for number, entry in enumerate(entries()):
+        page = app.env.get_doctree(entry.name)
+        part = f"Chapter {number}" if entry.is_numbered else entry.part
+        weight = WEIGHTS.get(entry.part, 1)
+        found = list(sections(page))[: 1 if part == "Solutions" else None]
+        places = [[anchor, heading, first_sentence(said)] for anchor, heading, said in found]
+        pages.append((app.builder.get_target_uri(entry.name), part, weight, places))
+        prose.append(page.astext())
+        for place, (*_, said) in zip(places, found, strict=True):
+            words = re.findall(r"[^\W\d]{4,}", said.replace("_", "").lower())
+            for word, times in Counter(words).items():
+                if times * weight**3 > most.get(word, (0,))[0]:
+                    most[word] = times * weight**3, place
+        for row in page.findall(nodes.row):
+            home.setdefault(" · ".join(map(text, row[:2])), number)
+    for word, (_, place) in most.items():
+        if word not in " ".join(place).lower():
+            place[3:] = [" ".join([*place[3:], word])]
+    terms = []
+    for item in app.env.get_doctree("book/glossary").findall(nodes.definition_list_item):
+        term = " · ".join(map(text, item.findall(nodes.term)))
+        if term not in home:  # no lesson introduces it: it belongs to the page that uses it most
+            name = re.escape(re.split(" ?[(,·]", term)[0])
+            uses = [len(re.findall(rf"(?i)\b{name}s?\b", page)) for page in prose]
+            home[term] = max(range(len(uses)), key=lambda n: uses[n] * pages[n][2] ** 3)
+        terms.append((home[term], term, first_sentence(text(item[-1]))))
+    return {"pages": pages, "terms": terms}
+
+
+def write_index(app: Sphinx, error: Exception | None) -> None:
+    """Write the index as a script."""
+    if not error and app.builder.format == "html":
+        content = json.dumps(index(app), ensure_ascii=False, separators=(",", ":"))
+        script = Path(app.outdir, "_static", "search_index.js")
+        script.write_text(f"window.courseSearch = {content};\n", encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx, whose own search is not written."""
+    app.add_js_file("course_search.js")
+    app.connect("builder-inited", lambda _: setattr(app.builder, "search", False))
+    app.connect("html-collect-pages", lambda _: [("search", PAGE, "page.html")])
+    app.connect("build-finished", write_index)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

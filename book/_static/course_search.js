@@ -1,0 +1,157 @@
+"use strict";
+
+// The search: ranks the places of an index (course_search.py) and shows them below every search field.
+{
+  const here = document.currentScript.src;
+
+  // Hangul is compared as it is typed, letter by letter: 어테 begins 어텐션, and 어탠션 has one wrong letter.
+  const plain = (text) => text.normalize("NFKD").toLowerCase().replace(/[\u0300-\u036f]/g, "");
+  const wordsOf = (text) => plain(text).match(/[\p{L}\p{N}]+/gu) ?? [];
+  const particles = plain("은|는|이|가|을|를|의|에|에서|에게|으로|로|와|과|도|만|란|이란|부터|까지");
+  const ending = new RegExp(`(?<=^...+)(e?s|e?d|ings?|(${particles})+)$`);
+  const stem = (word) => word.replace(ending, "");
+
+  // How well a word answers what was asked: it is the same, but for an ending, or begins so.
+  function fit(word, asked) {
+    if (word[0] !== asked[0]) return 0;
+    if (word === asked) return 1;
+    if ([word, stem(word)].includes(stem(asked))) return 0.9;
+    return asked.length > 2 && word.startsWith(asked) ? 0.6 : 0;
+  }
+
+  // Whether one letter is missing, added, another one, or has changed places with the next.
+  function isNear(word, asked) {
+    const length = Math.min(word.length, asked.length);
+    if (length < 4) return false;
+    let [start, end] = [0, 0];
+    while (start < length && word[start] === asked[start]) start++;
+    while (end < length - start && word.at(-1 - end) === asked.at(-1 - end)) end++;
+    const [a, b] = [word, asked].map((one) => one.slice(start, one.length - end));
+    return Math.max(a.length, b.length) < 2 || (a.length === 2 && b === a[1] + a[0]);
+  }
+
+  // Where the index has each word and what it counts there; the names of pages, alone and as terms.
+  function prepare({ pages, terms }) {
+    const [postings, names] = [new Map(), []];
+    const add = (text, page, place, weight, says) => {
+      for (const word of new Set(wordsOf(text))) {
+        if (!postings.has(word)) postings.set(word, []);
+        postings.get(word).push({ page, place, weight, says });
+      }
+    };
+    const call = (text, page, weight, says) => {
+      for (const name of text.split(/[(),·:]/)) names.push({ name: wordsOf(name).join(""), page, weight, says });
+    };
+    pages.forEach(([, , , places], page) => {
+      call(places[0][1].split(":")[0], page, 36);
+      places.forEach(([, heading, sentence, words = ""], place) => {
+        add(heading, page, place, place ? 3 : 6);
+        add(sentence, page, place, 2);
+        add(words, page, place, 1);
+      });
+    });
+    for (const [page, term, meaning] of terms) {
+      const says = meaning && `${term}: ${meaning}`;
+      call(term, page, 30, says);
+      add(term, page, 0, 4, says);
+      add(meaning, page, 0, 1, says);
+    }
+    return { pages, postings, names };
+  }
+
+  // The anchor of a section, as docutils makes it from the heading.
+  const slug = (heading) =>
+    plain(heading).replace(/[^\0-\x7f]/g, "").replace(/[^a-z0-9]+/g, "-").replace(/^[-\d]+|-+$/g, "");
+
+  // The pages that answer a query, the best first. A near miss counts only where nothing fits.
+  function find({ pages, postings, names }, query) {
+    const found = pages.map(([, , , places]) => ({ score: 0, named: 0, places: places.map(() => 0) }));
+    const whole = wordsOf(query).join("");
+    for (const asked of new Set([...wordsOf(query), whole])) {
+      let words = [...postings.keys()].filter((word) => fit(word, asked));
+      if (!words.length) words = [...postings.keys()].filter((word) => isNear(word, asked));
+      const best = new Map();
+      for (const word of words)
+        for (const { page, place, weight, says } of postings.get(word)) {
+          const value = (fit(word, asked) || 0.5) * weight;
+          found[page].places[place] += value;
+          if (value < (best.get(page) ?? 0)) continue;
+          best.set(page, value);
+          found[page].says ||= says;
+        }
+      for (const [page, value] of best) found[page].score += value * Math.log(1 + pages.length / best.size);
+    }
+    for (const { name, page, weight, says } of names) {
+      const named = (fit(name, whole) || (isNear(name, whole) ? 0.5 : 0)) * weight;
+      if (named > found[page].named) Object.assign(found[page], { named, says });
+    }
+    return pages
+      .map(([address, part, weight, places], page) => {
+        const { score, named, says, places: values } = found[page];
+        const place = named && !says ? 0 : values.indexOf(Math.max(...values));
+        const [anchor, heading, sentence] = places[place];
+        return {
+          score: (score + named) * weight,
+          address: address + (place ? `#${anchor || slug(heading)}` : ""),
+          title: places[0][1],
+          where: [part, place && heading].filter(Boolean).join(" · "),
+          text: says || sentence || places[0][2],
+        };
+      })
+      .filter(({ score }) => score > 0)
+      .sort((a, b) => b.score - a.score)
+      .slice(0, 20);
+  }
+
+  function element(name, properties, ...children) {
+    const made = Object.assign(document.createElement(name), properties);
+    made.append(...children);
+    return made;
+  }
+
+  let index;
+  const load = () =>
+    (index ??= new Promise((done) => {
+      const src = new URL("search_index.js", here);
+      document.head.append(element("script", { src, onload: () => done(prepare(window.courseSearch)) }));
+    }));
+
+  // A text with the words that were asked for marked; where it has none of them, those that are near.
+  function marked(text, query) {
+    const pieces = text.split(/([\p{L}\p{N}]+)/u);
+    const asked = wordsOf(query);
+    const isHit = (test) => (piece) => asked.some((word) => test(plain(piece), word));
+    const isAsked = isHit(pieces.some(isHit(fit)) ? fit : isNear);
+    return pieces.map((piece) => (isAsked(piece) ? element("mark", {}, piece) : piece));
+  }
+
+  // Below a field stand the pages for what is typed.
+  function answer(field) {
+    const status = element("p", { role: "status" });
+    const list = element("ol");
+    field.form.after(element("div", { className: "found" }, status, list));
+    const show = async () => {
+      const query = field.value.trim();
+      const pages = query ? find(await load(), query) : [];
+      if (query !== field.value.trim()) return;
+      status.textContent = query && `Pages found: ${pages.length}`;
+      const entries = pages.map(({ address, title, where, text }) => [
+        element("a", { href: new URL(`../${address}`, here) }, ...marked(title, query)),
+        element("small", {}, where),
+        element("p", {}, ...marked(text, query)),
+      ]);
+      list.replaceChildren(...entries.map((entry) => element("li", {}, ...entry)));
+    };
+    field.addEventListener("focus", load);
+    field.addEventListener("input", show);
+    return show;
+  }
+
+  for (const field of document.querySelectorAll("form.bd-search input")) {
+    const show = answer(field);
+    if (field.closest("dialog")) continue;
+    field.value = new URLSearchParams(location.search).get("q") ?? "";
+    field.focus();
+    show();
+  }
+}
