@@ -33,7 +33,8 @@ VIEWS: dict[str, dict[str, Any]] = {
 }
 
 SETTLED = """async () => {
-    await document.fonts.ready;
+    do await document.fonts.ready, await new Promise(requestAnimationFrame);
+    while (document.fonts.status !== 'loaded');
 }"""
 
 FORMULAS = r"""() => {
