@@ -2,7 +2,7 @@
 const enlarged = document.createElement("dialog");
 enlarged.className = "enlarged";
 enlarged.ariaLabel = "Figure";
-enlarged.innerHTML = "<button>Close</button><img alt>";
+enlarged.innerHTML = "<button>Close</button><p></p>";
 enlarged.addEventListener("click", () => enlarged.close());
 document.querySelector("article").append(enlarged);
 
