@@ -120,8 +120,7 @@ SIZES = """() => [...document.querySelectorAll('article *, .bd-sidebar *')].map(
     const {width, height} = part.getBoundingClientRect();
     return [part.outerHTML.slice(0, 100), Math.round(width), Math.round(height)];
 })"""
-FRONT_PAGE_FACES = 200_000
-"""What the faces of the front page may weigh together, in bytes."""
+FACES = 200_000  # bytes, all that a page may fetch
 
 
 def strange_faces(page: Page) -> set[tuple[str, str]]:
@@ -162,8 +161,7 @@ def test_a_page_looks_the_same_on_a_machine_with_one_face(
         assert strange_faces(page) == set()
     faces = {address for address in fetched if address.endswith(".woff2")}
     assert ("_static/fonts/hangul.woff2" in faces) == (name != "notation")
-    if name == "index":
-        assert sum((site / face).stat().st_size for face in faces) < FRONT_PAGE_FACES
+    assert sum((site / face).stat().st_size for face in faces) < FACES
 
 
 def test_every_link_leads_to_a_place_of_the_site(site: Path) -> None:
