@@ -1,5 +1,6 @@
 """Open a page in a browser and list everything that is wrong with it."""
 
+import os
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from threading import Thread
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, Response
+from playwright.sync_api import Browser, BrowserType, ConsoleMessage, Page, Request, Response
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
@@ -32,7 +33,8 @@ VIEWS: dict[str, dict[str, Any]] = {
 }
 
 SETTLED = """async () => {
-    await document.fonts.ready;
+    do await document.fonts.ready, await new Promise(requestAnimationFrame);
+    while (document.fonts.status !== 'loaded');
 }"""
 
 FORMULAS = r"""() => {
@@ -144,24 +146,24 @@ SCRIPTS = {
 }
 
 
-def chromium(playwright: Playwright) -> Path | None:
+def chromium(kind: BrowserType) -> Path | None:
     """Return the browser that is installed, or else the one that Playwright has fetched, if any."""
     installed = next(filter(None, map(shutil.which, NAMES)), None)
-    found = Path(installed or playwright.chromium.executable_path)
+    found = Path(installed or kind.executable_path)
     return found if found.exists() else None
 
 
 @contextmanager
-def launched(playwright: Playwright) -> Iterator[Browser]:
-    """Start the browser.
+def launched(kind: BrowserType, **variables: str) -> Iterator[Browser]:
+    """Start the browser, with these variables in its environment.
 
     Raises:
         FileNotFoundError: if there is none; the message says how to have one.
     """
-    program = chromium(playwright)
+    program = chromium(kind)
     if program is None:
         raise FileNotFoundError(MISSING)
-    browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+    browser = kind.launch(executable_path=program, args=FLAGS, env=os.environ | variables)
     try:
         yield browser
     finally:

@@ -157,7 +157,7 @@ def browser() -> Iterator[Browser]:
         with on_a_core_of_its_own():
             playwright = stack.enter_context(sync_playwright())
             try:
-                browser = stack.enter_context(launched(playwright))
+                browser = stack.enter_context(launched(playwright.chromium))
             except FileNotFoundError as error:
                 if os.environ.get("CI"):
                     pytest.fail(f"{NO_BROWSER}: {error}")

@@ -5,18 +5,22 @@ import importlib
 import json
 import re
 from functools import cache, partial
+from html import unescape
 from pathlib import Path
 from types import FunctionType
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from api_page import modules
 from bs4 import BeautifulSoup
 from course_site import MOVED
 from equations import EQUATIONS
-from playwright.sync_api import Browser, expect
+from fonts import KOREAN
+from playwright.sync_api import Browser, Page, expect
 from reading_time import reading
 
-from browser import serve
+from browser import SETTLED, VIEWS, launched, serve
 from every_page import leads_to, parsed
 
 pytestmark = pytest.mark.slow
@@ -110,6 +114,79 @@ def test_the_model_of_the_front_page_is_small(site: Path) -> None:
     assert 100_000 < file.stat().st_size < 1_000_000
 
 
+ONE_FACE = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>{0}</dir><cachedir>{0}/cache</cachedir></fontconfig>"""
+SIZES = """() => [...document.querySelectorAll('article *, .bd-sidebar *')].map(part => {
+    const {width, height} = part.getBoundingClientRect();
+    return [part.outerHTML.slice(0, 100), Math.round(width), Math.round(height)];
+})"""
+FACES = 200_000  # bytes, all that a page may fetch
+
+
+def strange_faces(page: Page) -> set[tuple[str, str]]:
+    """The faces of the machine in which text of an open page is drawn, with that text's parent."""
+    tools = page.context.new_cdp_session(page)
+    for domain in ("DOM", "CSS"):
+        tools.send(f"{domain}.enable")
+    root = tools.send("DOM.getDocument")["root"]["nodeId"]
+    parts = tools.send("DOM.querySelectorAll", {"nodeId": root, "selector": "body *"})["nodeIds"]
+    return {
+        (font["familyName"], tools.send("DOM.getOuterHTML", {"nodeId": part})["outerHTML"][:200])
+        for part in parts
+        for font in tools.send("CSS.getPlatformFontsForNode", {"nodeId": part})["fonts"]
+        if not font["isCustomFont"]
+    }
+
+
+@pytest.mark.parametrize("name", ["index", "12_transformer", "notation"])
+def test_a_page_looks_the_same_on_a_machine_with_one_face(
+    site: Path, browser: Browser, tmp_path: Path, name: str
+) -> None:
+    """And it fetches Hangul only where it shows some."""
+    (tmp_path / KOREAN.name).symlink_to(KOREAN)
+    (tmp_path / "fonts.conf").write_text(ONE_FACE.format(tmp_path))
+    poor = launched(browser.browser_type, FONTCONFIG_FILE=str(tmp_path / "fonts.conf"))
+    fetched: set[str] = set()
+
+    def read(page: Page) -> list[Any]:
+        page.goto(f"{base}book/{name}.html")
+        if name == "index":
+            page.wait_for_selector(".laboratory .weights")
+        page.evaluate(SETTLED)
+        return list(page.evaluate(SIZES))
+
+    with serve(site) as base, browser.new_page() as rich, poor as other, other.new_page() as page:
+        page.on("request", lambda request: fetched.add(request.url.removeprefix(base)))
+        assert read(page) == read(rich)
+        assert strange_faces(page) == set()
+    faces = {address for address in fetched if address.endswith(".woff2")}
+    assert ("_static/fonts/hangul.woff2" in faces) == (name != "notation")
+    assert sum((site / face).stat().st_size for face in faces) < FACES
+
+
+def test_every_link_leads_to_a_place_of_the_site(site: Path) -> None:
+    """Every address, and every anchor on a page; other hosts are not asked."""
+    read = [page for page in site.rglob("*.html") if site / "_static" not in page.parents]
+    pages = {page: page.read_text(encoding="utf-8") for page in read}
+    names = {
+        page: set(map(unescape, re.findall(r'<[^>]*\s(?:id|name)="([^"]*)"', html)))
+        for page, html in pages.items()
+    }
+    checked, dead = 0, set()
+    for page, html in pages.items():
+        for link in re.findall(r'<[^>]*\s(?:href|src)="([^"]*)"', html):
+            address = urlsplit(unescape(link))
+            if address.scheme or address.netloc:
+                continue
+            checked += 1
+            target = (page.parent / unquote(address.path)).resolve() if address.path else page
+            anchor = unquote(address.fragment)
+            if not target.is_file() or (anchor and anchor not in names.get(target, {anchor})):
+                dead.add((page.relative_to(site), link))
+    assert dead == set()
+    assert checked > 10_000
+
+
 def test_every_page_has_a_description_of_its_own(site: Path) -> None:
     found: dict[str, Path] = {}
     for page in (site / "book").rglob("*.html"):
@@ -178,6 +255,26 @@ def test_the_equations_of_the_docstrings_are_formulas(site: Path) -> None:
     for tag in page.select("article :is(.math, code, pre, .sig)"):
         tag.decompose()
     assert re.findall(r".*(?:[√Σᵀ⊙₋∞]|\b[A-Z]_\w\b).*", page.select_one("article").get_text()) == []
+
+
+def test_a_figure_that_a_phone_makes_small_opens_at_its_own_width(
+    site: Path, browser: Browser
+) -> None:
+    with browser.new_page(**VIEWS["phone"]) as page:
+        page.goto((site / "book" / "06_multi_head_attention.html").as_uri())
+        small = page.locator(".cell_output img[width]")
+        for figure in small.all():
+            drawn = int(figure.get_attribute("width"))
+            button = figure.locator("xpath=following-sibling::button[1]")
+            if drawn < 340:
+                expect(button).to_have_count(0)
+                continue
+            button.press("Enter")
+            expect(page.locator(".enlarged img")).to_have_js_property("clientWidth", drawn)
+            page.keyboard.press("Escape")
+            expect(page.locator(".enlarged")).to_be_hidden()
+            expect(button).to_be_focused()
+        assert small.count()
 
 
 @pytest.mark.parametrize(("hand", "which"), [("mouse", 0), ("keyboard", 1)])

@@ -19,7 +19,7 @@ MINUTES = 3
 def main() -> None:
     """Fetch a browser, or print nothing if there is one."""
     with sync_playwright() as playwright:
-        if chromium(playwright):
+        if chromium(playwright.chromium):
             return
     program = Path(sys.executable).with_name("playwright")
     # A process group of its own, so that its children end with it.

@@ -115,7 +115,7 @@ def main(site: Path, target: Path, only: list[str]) -> None:
     """Print the site, or only some of its pages."""
     settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     pages = [entry for entry in entries() if not only or entry.name in only]
-    with serve(site) as base, sync_playwright() as playwright, launched(playwright) as browser:
+    with serve(site) as base, sync_playwright() as kinds, launched(kinds.chromium) as browser:
         page = browser.new_page()
         writer = joined(page, settings["title"], print_pages(page, base, pages))
     writer.write(target)

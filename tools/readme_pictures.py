@@ -62,7 +62,7 @@ def photographs(site: Path) -> None:
 
     from browser import launched, serve
 
-    with sync_playwright() as playwright, launched(playwright) as browser, serve(site) as base:
+    with sync_playwright() as kinds, launched(kinds.chromium) as browser, serve(site) as base:
         size = {"width": WIDTH, "height": HEIGHT}
         for name, (address, shown) in PAGES.items():
             with browser.new_page(viewport=size, color_scheme="light") as page:

@@ -66,7 +66,7 @@ def main(site: Path, folder: Path, *pages: str) -> None:
     found = (page for page in site.rglob("*.html") if "_static" not in page.parts)
     found = (page for page in found if 'http-equiv="refresh"' not in page.read_text("utf-8"))
     names = list(pages) or sorted(page.relative_to(site).as_posix() for page in found)
-    with sync_playwright() as playwright, launched(playwright) as browser:
+    with sync_playwright() as playwright, launched(playwright.chromium) as browser:
         take(browser, site, folder, names)
 
 

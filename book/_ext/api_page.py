@@ -58,8 +58,9 @@ def lead_to_modules(app: Sphinx, document: nodes.document) -> None:
     if not names or not app.env.docname.startswith("book/"):
         return
     line = nodes.paragraph("", "In the package: ", classes=["in-the-package"])
+    page = app.builder.get_relative_uri(app.env.docname, "book/api")
     for number, name in enumerate(names):
-        anchor = f"api.html#module-annotated_transformer.{name}"
+        anchor = f"{page}#module-annotated_transformer.{name}"
         line += nodes.Text(", " if number else "")
         line += nodes.reference("", "", nodes.literal("", name), refuri=anchor, internal=True)
     next(document.findall(nodes.section)).append(line)

@@ -23,6 +23,7 @@ ASKED_FOR = {
     "clipboard.min.js": r'class="highlight\b',
     "copybutton.js": r'class="highlight\b',
     "copy_formulas.js": "<math",
+    "figures.js": "<img [^>]*_images/",
     "folds.js": "<details",
 }
 
@@ -151,6 +152,7 @@ def lighten_pages(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     PygmentsBridge.html_formatter = FewSpans
+    app.add_js_file("figures.js")
     app.add_js_file("folds.js")
     app.connect("html-page-context", describe)
     app.connect("build-finished", lighten_pages, priority=800)
