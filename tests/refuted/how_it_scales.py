@@ -27,6 +27,6 @@ def best_size():
 
 REFUTED = {
     unknown_words: "your sum differs from the mean over all texts by",
-    law_is_found: "your fit differs from the law by",
+    law_is_found: "your fit differs from two laws and their losses by",
     best_size: "your grid, in logarithms differs from SciPy's search by",
 }

@@ -26,17 +26,17 @@ def unknown_words(unknown: Callable[[Any, int], Any]) -> None:
 def law_is_found(law: Callable[..., Any], fit: Callable[..., Any]) -> None:
     """A fit finds the law again from which losses were computed."""
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e3, 1e5, 5), np.geomspace(1e5, 1e7, 5)))
-    for five in ([1.0, 0.5, 0.4, 0.3, 0.6], [0.4, 1.2, 0.7, 0.8, 0.25]):
-        E, A, alpha, B, beta = five
-        losses = E + A / (N / 1e4) ** alpha + B / (D / 1e6) ** beta
-        found = fit((N, D), losses)
-        agree(
-            1e-4,
-            {
-                "the law": torch.tensor([*five, *losses]),
-                "your fit": torch.tensor([*found, *law((N, D), *found)]),
-            },
-        )
+    laws = [1.0, 0.5, 0.4, 0.3, 0.6], [0.4, 1.2, 0.7, 0.8, 0.25]
+    losses = [E + A / (N / 1e4) ** a + B / (D / 1e6) ** b for E, A, a, B, b in laws]
+    found = [fit((N, D), loss) for loss in losses]
+    again = [law((N, D), *five) for five in found]
+    agree(
+        1e-4,
+        {
+            "two laws and their losses": torch.from_numpy(np.hstack([*laws, *losses])),
+            "your fit": torch.from_numpy(np.hstack([*found, *again])),
+        },
+    )
 
 
 @proof
