@@ -225,6 +225,22 @@ def test_code_in_a_fold_is_scrolled_by_keyboard_where_it_is_too_wide(
     page.close()
 
 
+def test_the_contents_mark_the_section_that_one_is_in(site: Path, browser: Browser) -> None:
+    """In jumps and backwards as well, and the last one, which cannot rise."""
+    with browser.new_page(**VIEWS["light"]) as page:
+        page.goto((site / "book" / "01_tokens_and_batches.html").as_uri())
+        links = page.locator("#pst-page-toc-nav a")
+        marked = page.locator("#pst-page-toc-nav a.active[aria-current=true]")
+        for number in (3, 1, 5):
+            link = links.nth(number)
+            page.locator(f"{link.get_attribute('href')} h2").evaluate("e => e.scrollIntoView()")
+            expect(marked).to_have_text(link.text_content())
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        expect(marked).to_have_text(links.last.text_content())
+        page.evaluate("scrollTo(0, 0)")
+        expect(marked).to_have_count(0)
+
+
 def test_every_notebook_says_how_long_it_takes(site: Path) -> None:
     for path in (ROOT / "book").rglob("*.ipynb"):
         page = (site / path.relative_to(ROOT)).with_suffix(".html")
