@@ -287,7 +287,7 @@ def test_the_letters_of_a_long_page_stay_in_sight(
 ) -> None:
     with browser.new_page(**VIEWS["phone"]) as page:
         page.goto((site / "book" / f"{name}.html").as_uri())
-        row = page.locator("p.letters")
+        row = page.locator(".letters")
         link = row.get_by_role("link", name=last, exact=True)
         link.click()
         place = page.locator(f"[id='{str(link.get_attribute('href'))[1:]}']")
