@@ -20,6 +20,7 @@ from light_pages import (
     beginning,
     keep_room,
     lighten,
+    mark_where_one_is,
     measure_less,
 )
 from math_core import LatexError
@@ -212,6 +213,8 @@ def test_a_description_is_how_the_first_paragraph_begins() -> None:
 def test_another_script_of_the_theme_stops_the_build() -> None:
     with pytest.raises(ValueError, match="no longer measures what may scroll as it did"):
         measure_less("all.forEach(e=>{e.tabIndex=0})")
+    with pytest.raises(ValueError, match="no longer marks the section as it did"):
+        mark_where_one_is("let i;function c(){i.observe()}")
 
 
 @pytest.mark.slow

@@ -225,6 +225,22 @@ def test_code_in_a_fold_is_scrolled_by_keyboard_where_it_is_too_wide(
     page.close()
 
 
+def test_the_contents_mark_the_section_that_one_is_in(site: Path, browser: Browser) -> None:
+    """In jumps and backwards as well, and the last one, which cannot rise."""
+    with browser.new_page(**VIEWS["light"]) as page:
+        page.goto((site / "book" / "01_tokens_and_batches.html").as_uri())
+        links = page.locator("#pst-page-toc-nav a")
+        marked = page.locator("#pst-page-toc-nav a.active[aria-current=true]")
+        for number in (3, 1, 5):
+            link = links.nth(number)
+            page.locator(f"{link.get_attribute('href')} h2").evaluate("e => e.scrollIntoView()")
+            expect(marked).to_have_text(link.text_content())
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        expect(marked).to_have_text(links.last.text_content())
+        page.evaluate("scrollTo(0, 0)")
+        expect(marked).to_have_count(0)
+
+
 def test_every_notebook_says_how_long_it_takes(site: Path) -> None:
     for path in (ROOT / "book").rglob("*.ipynb"):
         page = (site / path.relative_to(ROOT)).with_suffix(".html")
@@ -234,27 +250,51 @@ def test_every_notebook_says_how_long_it_takes(site: Path) -> None:
         assert re.findall(r"\d+", written) == [str(number) for number in numbers], path
 
 
-def test_the_page_of_the_package_has_all_that_is_public(site: Path) -> None:
-    html = (site / "book" / "api.html").read_text(encoding="utf-8")
+def test_the_pages_of_the_package_have_all_that_is_public(site: Path) -> None:
+    """Each module has a page, and the list of modules has the anchors that were there before."""
+    contents = (site / "book" / "api.html").read_text(encoding="utf-8")
     for name in modules():
         module = importlib.import_module(name)
-        assert f'id="module-{module.__name__}"' in html
+        page = (site / "book" / "api" / f"{name.partition('.')[2]}.html").read_text("utf-8")
+        assert f'id="module-{name}"' in contents
+        assert f'id="module-{name}"' in page
         for public, thing in vars(module).items():
-            own = getattr(thing, "__module__", "") == module.__name__ and public[0] != "_"
+            own = getattr(thing, "__module__", "") == name and public[0] != "_"
             if own and isinstance(thing, type | FunctionType):
-                assert f'id="{module.__name__}.{public}"' in html, public
+                assert f'id="{name}.{public}"' in page, public
 
 
 def test_the_equations_of_the_docstrings_are_formulas(site: Path) -> None:
-    html = (site / "book" / "api.html").read_text(encoding="utf-8")
-    page = BeautifulSoup(html, "lxml")
+    pages = [parsed(page, "html") for page in (site / "book" / "api").glob("*.html")]
+    described = {
+        term["id"]: term.find_next_sibling("dd") for page in pages for term in page.select("dt[id]")
+    }
     for name, equations in EQUATIONS.items():
-        described = page.find(id=f"{PACKAGE}.{name}").find_next_sibling("dd")
-        written = {tag.get_text() for tag in described.select("math annotation")}
+        written = {
+            tag.get_text() for tag in described[f"{PACKAGE}.{name}"].select("math annotation")
+        }
         assert len(written) >= len(equations), name
-    for tag in page.select("article :is(.math, code, pre, .sig)"):
-        tag.decompose()
-    assert re.findall(r".*(?:[√Σᵀ⊙₋∞]|\b[A-Z]_\w\b).*", page.select_one("article").get_text()) == []
+    for page in pages:
+        for tag in page.select("article :is(.math, code, pre, .sig)"):
+            tag.decompose()
+        text = page.select_one("article").get_text()
+        assert re.findall(r".*(?:[√Σᵀ⊙₋∞]|\b[A-Z]_\w\b).*", text) == []
+
+
+@pytest.mark.parametrize(("name", "last"), [("glossary", "Z"), ("sources", "Part III")])
+def test_the_letters_of_a_long_page_stay_in_sight(
+    site: Path, browser: Browser, name: str, last: str
+) -> None:
+    with browser.new_page(**VIEWS["phone"]) as page:
+        page.goto((site / "book" / f"{name}.html").as_uri())
+        row = page.locator(".letters")
+        link = row.get_by_role("link", name=last, exact=True)
+        link.click()
+        place = page.locator(f"[id='{str(link.get_attribute('href'))[1:]}']")
+        expect(place).to_be_in_viewport()
+        expect(row).to_be_in_viewport(ratio=1)
+        boxes = [box for box in (row.bounding_box(), place.bounding_box()) if box]
+        assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
 
 
 def test_a_figure_that_a_phone_makes_small_opens_at_its_own_width(

@@ -1,5 +1,6 @@
-"""The page of the package's interface: every module from its docstrings, in the chapters' order."""
+"""The pages of the package's interface: one lists all modules, each of the others is one module."""
 
+import importlib
 import pkgutil
 import re
 from dataclasses import MISSING, fields, is_dataclass
@@ -8,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -29,18 +29,29 @@ def modules() -> list[str]:
 
 
 class Api(SphinxDirective):
-    """A section for every module that is imported by its own name."""
+    """A list of all modules with the first line of each, by the chapters that build them."""
 
     def run(self) -> list[nodes.Node]:
-        """Write the sections as reStructuredText, which is the markup of docstrings."""
-        lines = []
-        for name in modules():
-            lines += [f"## {name.partition('.')[2]}", "", "```{eval-rst}"]
-            lines += [f".. automodule:: {name}", "   :members:", "```", ""]
-        section = nodes.section()
-        section.document = self.state.document
-        self.state.nested_parse(StringList(lines, "modules"), 0, section, match_titles=True)
-        return section.children
+        """Return for every chapter a line and a list; modules that none builds come last."""
+        left = modules()
+        found: list[nodes.Node] = []
+        for stem in [*CHAPTERS, ""]:
+            names = CHAPTERS.get(stem)
+            ours = [name for name in left if names is None or name.partition(".")[2] in names]
+            left = [name for name in left if name not in ours]
+            page = next(Path(self.env.srcdir, "book").glob(f"[0-9]*_{stem}.ipynb"), None)
+            heading = f"[]({page.name})" if page else "Used by several chapters"
+            if ours:
+                found += self.parse_text_to_nodes(heading)
+                found.append(nodes.bullet_list("", *map(self.entry, ours)))
+        return found
+
+    def entry(self, module: str) -> nodes.list_item:
+        """Write the line of one module; it has the anchor of old links to the module."""
+        name = module.partition(".")[2]
+        line = importlib.import_module(module).__doc__.partition("\n\n")[0]
+        text = self.parse_inline(f"[`{name}`](api/{name}.md) – {line}")[0]
+        return nodes.list_item("", nodes.paragraph("", "", *text), ids=[f"module-{module}"])
 
 
 def modules_of(page: str) -> list[str]:
@@ -53,16 +64,15 @@ def modules_of(page: str) -> list[str]:
 
 
 def lead_to_modules(app: Sphinx, document: nodes.document) -> None:
-    """Add links at the end of a chapter to its modules on the page of the interface."""
+    """Add links at the end of a chapter to the pages of its modules."""
     names = modules_of(app.env.docname)
-    if not names or not app.env.docname.startswith("book/"):
+    if not names or not re.match("book/(?!api/)", app.env.docname):
         return
     line = nodes.paragraph("", "In the package: ", classes=["in-the-package"])
-    page = app.builder.get_relative_uri(app.env.docname, "book/api")
     for number, name in enumerate(names):
-        anchor = f"{page}#module-annotated_transformer.{name}"
+        page = app.builder.get_relative_uri(app.env.docname, f"book/api/{name}")
         line += nodes.Text(", " if number else "")
-        line += nodes.reference("", "", nodes.literal("", name), refuri=anchor, internal=True)
+        line += nodes.reference("", "", nodes.literal("", name), refuri=page, internal=True)
     next(document.findall(nodes.section)).append(line)
 
 
@@ -81,7 +91,7 @@ def shorten(
 
 def drop_ranges(app: Sphinx, document: nodes.document) -> None:
     """Hide the validator of a kind of setting: its docstring has its range."""
-    if Path(app.env.docname).name == "api":
+    if Path(app.env.docname).parent.name == "api":
         for paragraph in list(document.findall(nodes.paragraph)):
             text = paragraph.astext()
             if text.startswith("alias of Annotated") and "FieldInfo" in text:

@@ -51,6 +51,17 @@ MEASURES_WHAT_IS_NEAR = (
     "if(!e.hasAttribute('tabindex'))e.tabIndex=0;globalThis.measured.observe(e)})"
 )
 
+# The theme marks in its contents the heading that comes into the upper part of the window, and so
+# none where one jumps or scrolls back. Instead, one is in the section of the last heading above a
+# line. At the end of a page, whose last headings cannot rise, the line sinks to the foot.
+MARKS_WHAT_COMES = re.compile(r"let i;function c\(\)\{i&&i\.disconnect\(\);.*?\.observe\(e\)\}\)\}")
+MARKS_WHERE_ONE_IS = (
+    "function c(){if(o)return;const page=document.scrollingElement,"
+    "end=scrollY&&2*innerHeight+scrollY-page.scrollHeight,line=Math.max(innerHeight*.3,end);"
+    "s(a.get([...a.keys()].findLast(e=>e.getBoundingClientRect().top<line)))}"
+    "window.addEventListener('scroll',c,{passive:true});"
+)
+
 DESCRIPTION_LENGTH = 160
 
 # They have the colour of the code itself.
@@ -137,6 +148,18 @@ def measure_less(script: str) -> str:
     return script.replace(MEASURES_ALL, MEASURES_WHAT_IS_NEAR)
 
 
+def mark_where_one_is(script: str) -> str:
+    """Let the theme mark in the contents of a page the section that one is in.
+
+    Raises:
+        ValueError: if the theme's script is not the one for which this was written.
+    """
+    changed, times = MARKS_WHAT_COMES.subn(MARKS_WHERE_ONE_IS, script)
+    if times != 1:
+        raise ValueError(f"{THEME_SCRIPT} no longer marks the section as it did.")
+    return changed
+
+
 def lighten_pages(app: Sphinx, error: Exception | None) -> None:
     """Lighten the written pages."""
     if error or app.builder.format != "html":
@@ -146,7 +169,8 @@ def lighten_pages(app: Sphinx, error: Exception | None) -> None:
         page.write_text(keep_room(lighten(html), page.parent), encoding="utf-8")
     if app.config.html_theme == "sphinx_book_theme":
         script = Path(app.outdir, THEME_SCRIPT)
-        script.write_text(measure_less(script.read_text(encoding="utf-8")), encoding="utf-8")
+        changed = mark_where_one_is(measure_less(script.read_text(encoding="utf-8")))
+        script.write_text(changed, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
