@@ -16,7 +16,7 @@ from annotated_transformer.decoding import GREEDY
 from annotated_transformer.run import Run, export_to_web
 from annotated_transformer.tokens import BOS, EOS
 from annotated_transformer.toy import toy_corpus
-from browser import VIEWS, inaccessible, serve
+from browser import SETTLED, VIEWS, inaccessible, serve
 
 pytestmark = pytest.mark.slow
 
@@ -169,7 +169,7 @@ def test_weights_are_set_by_hand_and_given_back(page: Page) -> None:
 
 def test_weights_of_the_future_are_not_set_by_hand_unless_it_is_seen(page: Page) -> None:
     words = len(said(page).split())
-    page.get_by_role("button", name="decoder 2, self", exact=True).click()
+    page.select_option("#lab-layer", "decoder.1.self_attention")
     page.get_by_role("button", name="head 1", exact=True).click()
     cells = page.locator(".weights tbody button")
     expect(cells).to_have_count((words + 1) * (words + 2) // 2)
@@ -214,7 +214,7 @@ def test_the_cache_of_a_language_model_grows_with_what_it_has_read(page: Page) -
         page.locator(f"[data-key='word {number}']").click()
         _, state = run.model.step(state, torch.tensor([token]))
         kept = sum(past.keys.numel() + past.values.numel() for past in state.past)
-        expect(page.locator(".results .note").first).to_have_text(
+        expect(page.locator(".note", has_text="KV cache")).to_have_text(
             f"KV cache: {len(SENTENCE.split()) + 1} + {number + 1} positions × 4 layers × "
             f"4 heads × (16 + 16) = {kept:,} numbers"
         )
@@ -583,6 +583,26 @@ def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -
         expect(page.locator(".heard")).to_have_text(f"It predicts: {right}", timeout=20_000)
         expect(page.locator("#lab-model")).to_have_value(f"{STATIC}/models/{GERMAN}")
         expect(page.locator("label[for=lab-sentence]")).to_have_text("A sentence")
+
+
+@pytest.mark.parametrize("view", ["light", "phone"])
+def test_sentence_translation_and_attention_are_in_the_first_screen(
+    browser: Browser, site: Path, view: str
+) -> None:
+    size = VIEWS[view]["viewport"]
+    with (
+        serve(site) as base,
+        browser.new_context(**VIEWS[view]) as context,
+        context.new_page() as page,
+    ):
+        page.goto(f"{base}book/laboratory.html")
+        said(page)
+        page.evaluate(SETTLED)
+        for part in ("#lab-sentence", ".translation", ".weights"):
+            box = page.locator(part).bounding_box()
+            assert box["y"] >= 0, part
+            assert box["x"] + box["width"] <= size["width"], part
+            assert box["y"] + box["height"] <= size["height"], part
 
 
 @pytest.mark.parametrize("view", VIEWS)

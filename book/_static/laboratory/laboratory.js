@@ -42,7 +42,10 @@ class Laboratory {
     const [first] = this.offers;
     this.input = make("input", {
       type: "text", id: "lab-sentence", autocomplete: "off", spellcheck: "false",
-      "aria-describedby": "lab-told", oninput: () => this.sentenceChanged(),
+      "aria-describedby": "lab-told", oninput: () => {
+        this.sentenceChanged();
+        this.suggest();
+      },
     });
     this.label = make("label", { for: "lab-sentence" }, ASKED.en);
     this.drawOne = make("button", { type: "button", hidden: true, onclick: () => this.draw() },
@@ -56,7 +59,7 @@ class Laboratory {
       make("div", { class: "ask" }, this.label, this.input, this.drawOne),
       make("div", { class: "lines" }, this.told,
         make("small", { class: "busy", "aria-hidden": "true" }, "computing …")),
-      this.heard, this.suggested, this.controls, this.results);
+      this.heard, this.suggested, this.results, this.controls);
     if (!this.isSmall) this.acceptDrops();
     this.begin(first);
   }
@@ -332,14 +335,15 @@ class Laboratory {
     const unknown = this.model.src.unknown(asWritten(this.model.src, text));
     this.say(unknown.length
       ? `The vocabulary does not have ${unknown.map((each) => `“${each}”`).join(", ")}.` : "");
-    this.suggest(text);
+    this.suggested.replaceChildren();
     this.translate();
   }
 
-  // The words of the vocabulary that begin like the last one.
-  suggest(text) {
+  // The words of the vocabulary that begin like the last one that was typed.
+  suggest() {
+    const text = this.input.value;
     const last = text.split(" ").at(-1).toLowerCase();
-    const found = (this.model.src.words ?? []).filter((each) =>
+    const found = (this.model?.src.words ?? []).filter((each) =>
       last && each !== last && each.toLowerCase().startsWith(last)).slice(0, 8);
     this.suggested.replaceChildren(...found.map((each) => make("button", { type: "button",
       onclick: () => {
@@ -431,12 +435,9 @@ class Laboratory {
   // --- what is shown --------------------------------------------------------------------------
 
   show() {
-    const parts = [this.translations()];
-    if (!this.isSmall) parts.push(this.nextToken());
-    const attention = this.attention();
-    if (attention) parts.push(attention);
+    const parts = [this.translations(), this.attention()];
     if (!this.isSmall) {
-      parts.push(this.growingTree());
+      parts.push(this.nextToken(), this.growingTree());
       if (this.canChange) parts.push(this.embeddings());
     }
     this.results.inert = false;
@@ -571,14 +572,17 @@ class Laboratory {
     const note = this.head < 0
       ? "Choose a head to set its attention weights by hand."
       : "Choose a cell: that query will attend only there. Choose it again to undo.";
-    return make("section", {}, make("h2", {}, "Attention"),
-      choice("layer", layers.map((name) => [name, layerName(name)]), this.layer, (name) => {
-        this.layer = name;
-        this.head = -1;
-        this.translate();
-      }),
-      choice("head", [[-1, "mean"], ...heads.map((_, head) => [head, `head ${head + 1}`])], this.head,
-        (head) => { this.head = head; this.show(); }),
+    const layer = make("select", { id: "lab-layer", "aria-label": "layer", onchange: () => {
+      this.layer = layer.value;
+      this.head = -1;
+      this.translate();
+    } }, ...layers.map((name) =>
+      make("option", { value: name, selected: name === this.layer }, layerName(name))));
+    return make("section", {},
+      make("div", { class: "shown" }, make("h2", {}, "Attention"), layer,
+        choice("head", [[-1, "mean"], ...heads.map((_, head) =>
+          [head, String(head + 1), { "aria-label": `head ${head + 1}` }])], this.head,
+        (head) => { this.head = head; this.show(); })),
       table, make("p", { class: "note" }, note));
   }
 
