@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Error, Page, Route, expect
 
 from annotated_transformer.decoding import GREEDY
 from annotated_transformer.run import Run, export_to_web
-from annotated_transformer.tokens import BOS, EOS
+from annotated_transformer.tokens import BOS, EOS, SPECIALS
 from annotated_transformer.toy import toy_corpus
 from browser import SETTLED, VIEWS, inaccessible, serve
 
@@ -583,6 +583,33 @@ def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -
         expect(page.locator(".heard")).to_have_text(f"It predicts: {right}", timeout=20_000)
         expect(page.locator("#lab-model")).to_have_value(f"{STATIC}/models/{GERMAN}")
         expect(page.locator("label[for=lab-sentence]")).to_have_text("A sentence")
+
+
+def test_it_says_how_many_words_it_knows(page: Page) -> None:
+    said(page)
+    words = len(Run.open(CHECKPOINTS / "toy-transformer").vocabularies.src) - len(SPECIALS)
+    expect(page.locator(".knows")).to_have_text(f"It knows {words} words of a toy grammar.")
+    page.fill("#lab-sentence", "hello world")
+    expect(page.locator(".knows")).to_be_hidden()
+
+
+def test_three_examples_are_each_broken_by_one_click(page: Page) -> None:
+    said(page)
+    rows = page.locator(".examples > div")
+    expect(rows).to_have_count(3)
+    for row in rows.all():
+        whole, broken = row.get_by_role("button").all()
+        right = translated("toy-transformer", whole.inner_text())
+        whole.click()
+        expect(page.locator(".heard")).to_have_text(f"It predicts: {right}")
+        expect(page.locator(".translation")).to_have_count(1)
+        broken.click()
+        expect(page.locator(".translation")).to_have_count(2)
+        expect(broken).to_be_focused()
+        assert said(page) != said(page, 1) == right
+    page.select_option("#lab-model", "toy-bahdanau")
+    expect(page.locator(".translation")).to_have_count(1)
+    expect(rows.get_by_role("button")).to_have_count(3)
 
 
 @pytest.mark.parametrize("view", ["light", "phone"])

@@ -8,7 +8,15 @@ const KINDS = {
   seq2seq: "GRU, no attention",
 };
 const ASKED = { en: "An English sentence", de: "A German sentence" };
-const EXAMPLES = { de: "Ein Mann schläft auf einer Bank." };
+// Sentences to begin with, each with a switch or a head that it needs.
+const EXAMPLES = {
+  en: [
+    ["the brave boys sing", "without one head", "decoder.1.cross_attention.0"],
+    ["the poet that the dog sees sings", "without positions", "positions"],
+    ["the robot that must work makes my bag", "without √d_k", "scale"],
+  ],
+  de: [["Ein Mann schläft auf einer Bank.", "without positions", "positions"]],
+};
 const SWITCHES = [
   ["positions", "positions are added"],
   ["scale", "scores are divided by √d_k"],
@@ -51,13 +59,14 @@ class Laboratory {
     this.drawOne = make("button", { type: "button", hidden: true, onclick: () => this.draw() },
       "Draw one");
     this.told = make("p", { id: "lab-told", class: "told", role: "status" });
+    this.knows = make("span", { class: "knows" });
     this.heard = make("p", { class: "heard", role: "status" });
     this.suggested = make("div", { class: "suggested", role: "group", "aria-label": "words" });
     this.results = make("div", { class: "results" });
     this.controls = make("div", { class: "controls" });
     this.root.replaceChildren(
       make("div", { class: "ask" }, this.label, this.input, this.drawOne),
-      make("div", { class: "lines" }, this.told,
+      make("div", { class: "lines" }, this.told, this.knows,
         make("small", { class: "busy", "aria-hidden": "true" }, "computing …")),
       this.heard, this.suggested, this.results, this.controls);
     if (!this.isSmall) this.acceptDrops();
@@ -88,10 +97,8 @@ class Laboratory {
   async follow(asked) {
     const listed = (name) => (asked.get(name) ?? "").split(",").filter(Boolean);
     const missing = [];
-    const heads = this.model.attentions.flatMap(({ name, heads: count }) =>
-      Array.from({ length: count }, (_, head) => `${name}.${head}`));
     for (const name of listed("off")) {
-      if (this.canChange && heads.includes(name)) this.change.headsOff.add(name);
+      if (this.canChange && this.heads.includes(name)) this.change.headsOff.add(name);
       else missing.push(`The model has no head “${name}” to ablate.`);
     }
     for (const [name, text] of SWITCHES.filter(([each]) => asked.get(each) === "off")) {
@@ -105,9 +112,8 @@ class Laboratory {
     if (this.model.attentions.some(({ name }) => name === asked.get("layer"))) {
       this.layer = asked.get("layer");
     }
-    const [language] = this.model.languages;
     // Keep what was typed while the model was loaded.
-    this.input.value ||= asked.get("sentence") ?? EXAMPLES[language] ?? this.root.dataset.sentence;
+    this.input.value ||= asked.get("sentence") ?? this.example;
     this.showControls();
     this.sentenceChanged();
     for (const name of listed("beside")) {
@@ -147,6 +153,9 @@ class Laboratory {
     this.name = name;
     this.change = noChange();
     this.layer = alignedLayers(model).at(-1) ?? null;
+    this.knows.textContent = `It knows ${model.src.words
+      ? `${model.src.words.length} words${language === "en" ? " of a toy grammar" : ""}`
+      : `${model.src.length.toLocaleString("en")} subwords`}.`;
     this.head = -1;
     const others = this.companions().map((offer) => offer.name);
     for (const beside of this.beside.keys()) {
@@ -158,8 +167,15 @@ class Laboratory {
     this.drawOne.hidden = !model.sentences.length;
     // A sentence in another language is of no use; keep what was typed meanwhile.
     if (spoken && language && language !== spoken && this.input.value === this.read) {
-      this.input.value = EXAMPLES[language] ?? this.root.dataset.sentence;
+      this.input.value = this.example;
     }
+  }
+
+  // The sentence that the model begins with.
+  get example() {
+    const [language] = this.model.languages;
+    const isFirst = language === this.offers[0].languages[0];
+    return (isFirst ? null : EXAMPLES[language]?.[0][0]) ?? this.root.dataset.sentence;
   }
 
   // Use another model on the same sentence.
@@ -216,6 +232,7 @@ class Laboratory {
     const file = make("input", { type: "file", multiple: true, id: "lab-files",
       accept: ".json,.safetensors", onchange: () => this.useFiles(file.files) });
     const parts = [
+      this.exampleControls(),
       make("div", { class: "models" }, make("label", { for: "lab-model" }, "Model "), model,
         make("label", { for: "lab-files" }, "or your own "), file),
       this.searchControls(),
@@ -236,6 +253,27 @@ class Laboratory {
     if (!was) return;
     const same = [...part.querySelectorAll("*")].find((each) => key(each) === was);
     same?.focus({ preventScroll: true });
+  }
+
+  // Sentences to choose, and beside each a change that breaks it.
+  exampleControls() {
+    const tryOut = (sentence, name) => {
+      this.change = noChange();
+      if (name in this.change) this.change[name] = false;
+      else if (name) this.change.headsOff.add(name);
+      this.input.value = sentence;
+      this.showControls();
+      this.sentenceChanged();
+    };
+    const has = (name) => this.canChange && (name in this.change || this.heads.includes(name));
+    const rows = (EXAMPLES[this.model.languages[0]] ?? []).map(([sentence, broken, name], i) =>
+      make("div", {}, make("button", { type: "button", "data-key": `example ${i}`,
+        lang: this.model.languages[0], onclick: () => tryOut(sentence) }, sentence),
+      ...(has(name) ? [make("button", { type: "button", "data-key": `broken ${i}`,
+        "aria-label": `${broken}: ${sentence}`, onclick: () => tryOut(sentence, name) }, broken)]
+        : [])));
+    return make("fieldset", { class: "examples", hidden: !rows.length },
+      make("legend", {}, "Try a sentence, then break the model"), ...rows);
   }
 
   searchControls() {
@@ -317,6 +355,11 @@ class Laboratory {
 
   get canChange() {
     return this.model instanceof Transformer;
+  }
+
+  get heads() {
+    return this.model.attentions.flatMap(({ name, heads: count }) =>
+      Array.from({ length: count }, (_, head) => `${name}.${head}`));
   }
 
   get isChanged() {
