@@ -585,6 +585,34 @@ def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -
         expect(page.locator("label[for=lab-sentence]")).to_have_text("A sentence")
 
 
+def test_the_address_is_a_link_to_what_is_shown(browser: Browser, address: str) -> None:
+    with browser.new_page() as page, watched(page):
+        page.goto(f"{address}index.html?beam=99&temperature=x&layer=none")
+        said(page)
+        expect(page).to_have_url(f"{address}index.html")
+        expect(page.get_by_role("button", name="greedy")).to_have_attribute("aria-pressed", "true")
+        page.fill("#lab-sentence", "the dog & the cat")
+        page.locator("[name=positions]").uncheck()
+        page.locator(HEAD).click()
+        page.get_by_role("button", name="beam 4").click()
+        page.select_option("#lab-layer", "encoder.0.self_attention")
+        page.locator("[name=toy-bahdanau]").check()
+        expect(page.locator(".translation")).to_have_count(3)
+        expect(page).to_have_url(re.compile("beside=toy-bahdanau"))
+        wanted = [said(page, which) for which in range(3)]
+        with browser.new_page() as other, watched(other):
+            other.goto(page.url)
+            expect(other.locator(".translation")).to_have_count(3)
+            assert [said(other, which) for which in range(3)] == wanted
+            expect(other.locator("#lab-sentence")).to_have_value("the dog & the cat")
+            expect(other.locator("[name=positions]")).not_to_be_checked()
+            expect(other.locator(HEAD)).to_have_attribute("aria-pressed", "false")
+            expect(other.locator("#lab-layer")).to_have_value("encoder.0.self_attention")
+            expect(other).to_have_url(page.url)
+        page.select_option("#lab-model", "toy-language")
+        expect(page).to_have_url(re.compile(r"\?model=toy-language&"))
+
+
 def test_it_says_how_many_words_it_knows(page: Page) -> None:
     said(page)
     words = len(Run.open(CHECKPOINTS / "toy-transformer").vocabularies.src) - len(SPECIALS)

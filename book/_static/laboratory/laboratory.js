@@ -23,6 +23,8 @@ const SWITCHES = [
   ["causal", "the future is masked"],
 ];
 
+const WIDTHS = [1, 2, 4, 8]; // of the beams that can be chosen
+const YOURS = "your model"; // which a link cannot name
 const COLDEST = 0.2; // of the temperatures that can be chosen
 
 class Laboratory {
@@ -106,7 +108,7 @@ class Laboratory {
       else missing.push(`This model has no setting “${text}”.`);
     }
     const [width, temperature] = ["beam", "temperature"].map((name) => Number(asked.get(name)));
-    if (width >= 1 && width <= 8) this.width = Math.floor(width);
+    if (WIDTHS.includes(width)) this.width = width;
     if (asked.get("sample") === "on") this.width = 0;
     if (temperature >= COLDEST && temperature <= 3) this.change.temperature = temperature;
     if (this.model.attentions.some(({ name }) => name === asked.get("layer"))) {
@@ -178,6 +180,30 @@ class Laboratory {
     return (isFirst ? null : EXAMPLES[language]?.[0][0]) ?? this.root.dataset.sentence;
   }
 
+  // Let the address be a link to what is shown, for `follow`; what is as at the beginning is left out.
+  // Not for every letter: a browser refuses too many.
+  remember() {
+    if (this.isSmall) return;
+    const { headsOff, temperature } = this.change;
+    const [first] = this.offers;
+    const state = {
+      model: ![first.name, YOURS].includes(this.name) && this.name,
+      sentence: this.input.value !== this.example && this.input.value,
+      beam: this.width > 1 && this.width,
+      sample: this.width === 0 && "on",
+      temperature: temperature !== 1 && temperature,
+      off: [...headsOff].join(","),
+      beside: [...this.beside.keys()].join(","),
+      layer: this.layer !== (alignedLayers(this.model).at(-1) ?? null) && this.layer,
+      ...Object.fromEntries(SWITCHES.map(([name]) => [name, !this.change[name] && "off"])),
+    };
+    const said = new URLSearchParams(Object.entries(state).filter(([, value]) => value));
+    const address = new URL(location);
+    address.search = String(said).replaceAll("%2C", ",");
+    clearTimeout(this.remembering);
+    this.remembering = setTimeout(() => history.replaceState(history.state, "", address), 300);
+  }
+
   // Use another model on the same sentence.
   async exchange(open, name) {
     if (await this.use(open, name) === "") this.sentenceChanged();
@@ -203,7 +229,7 @@ class Laboratory {
   }
 
   useFiles(files) {
-    return this.exchange(async () => openFiles(await files), "your model");
+    return this.exchange(async () => openFiles(await files), YOURS);
   }
 
   say(sentence) {
@@ -277,7 +303,7 @@ class Laboratory {
   }
 
   searchControls() {
-    const widths = [1, 2, 4, 8].map((width) => [width, width === 1 ? "greedy" : `beam ${width}`]);
+    const widths = WIDTHS.map((width) => [width, width === 1 ? "greedy" : `beam ${width}`]);
     widths.push([0, this.width === 0 ? "sample again" : "sample"]);
     const range = make("input", { type: "range", id: "lab-temperature", min: COLDEST, max: 3,
       step: 0.1, value: this.change.temperature, oninput: () => {
@@ -427,6 +453,7 @@ class Laboratory {
       this.position = Math.min(this.position, tokens.length - !ended);
       this.step = null;
       this.show();
+      this.remember();
       this.heard.replaceChildren("It predicts: ", make("span", { lang: model.languages[1] },
         model.tgt.decode(tokens)));
     } catch (error) {
