@@ -110,7 +110,7 @@ class Laboratory {
     const [width, temperature] = ["beam", "temperature"].map((name) => Number(asked.get(name)));
     if (WIDTHS.includes(width)) this.width = width;
     if (asked.get("sample") === "on") this.width = 0;
-    if (temperature >= COLDEST && temperature <= 3) this.change.temperature = temperature;
+    if (this.width !== 1 && temperature >= COLDEST && temperature <= 3) this.change.temperature = temperature;
     if (this.model.attentions.some(({ name }) => name === asked.get("layer"))) {
       this.layer = asked.get("layer");
     }
@@ -260,7 +260,7 @@ class Laboratory {
     const parts = [
       this.exampleControls(),
       make("div", { class: "models" }, make("label", { for: "lab-model" }, "Model "), model,
-        make("label", { for: "lab-files" }, "or your own "), file),
+        make("label", { class: "own" }, "Open your own …", file)),
       this.searchControls(),
     ];
     if (this.canChange) parts.push(this.changeControls());
@@ -306,7 +306,7 @@ class Laboratory {
     const widths = WIDTHS.map((width) => [width, width === 1 ? "greedy" : `beam ${width}`]);
     widths.push([0, this.width === 0 ? "sample again" : "sample"]);
     const range = make("input", { type: "range", id: "lab-temperature", min: COLDEST, max: 3,
-      step: 0.1, value: this.change.temperature, oninput: () => {
+      step: 0.1, value: this.change.temperature, disabled: this.width === 1, oninput: () => {
         this.change.temperature = Number(range.value);
         told.textContent = range.value;
         this.translate();
@@ -315,6 +315,7 @@ class Laboratory {
     return make("div", { class: "search" },
       choice("search", widths, this.width, (width) => this.set(() => {
         this.width = width;
+        if (width === 1) this.change.temperature = 1; // with which nothing would change
         this.numbers = [];
       })),
       make("label", { for: "lab-temperature" }, "temperature "), range, told);
@@ -528,11 +529,11 @@ class Laboratory {
           "data-key": `word ${t}`, onclick: () => { this.position = t; this.show(); },
         }, word(token, model.writing.tgt))
         : word(token, model.writing.tgt)));
-      const told = [make("span", {}, `log p = ${found.best.logProb.toFixed(2)}`)];
+      const told = [make("span", {}, `log p = ${twoDecimals(found.best.logProb)}`)];
       if (found.gold && !this.isSmall) {
         const right = found.gold.pair.tgt.join(" ") === model.tgt.tokens(found.best.tokens).join(" ");
         told.push(make("span", {}, right ? "✓ right" : "✗ not the right translation"),
-          make("span", {}, `the right one: log p = ${found.gold.logProb.toFixed(2)}`));
+          make("span", {}, `the right one: log p = ${twoDecimals(found.gold.logProb)}`));
         if (found.gold.error !== null) {
           told.push(make("span", {}, `alignment error ${percent(found.gold.error)}`));
         }
@@ -723,15 +724,14 @@ function alignedLayers(model) {
   return model.kind === "language" ? names : names.filter((name) => !name.includes("self"));
 }
 
-// Normalise a text for a vocabulary of words, which may have no capitals and no full stop.
+// Normalise a text for a vocabulary of words, which may have no capitals and no punctuation.
 function asWritten(vocabulary, text) {
   if (!vocabulary.words) return text;
-  const words = cleaned(text).split(" ").filter(Boolean);
-  return words.map((each, i) => {
-    const bare = i === words.length - 1 ? each.replace(/[.?!]+$/, "") : each;
-    return [each, each.toLowerCase(), bare, bare.toLowerCase()].find(
+  return cleaned(text).split(" ").map((each) => {
+    const bare = each.replace(/[.,;:?!]+$/, "");
+    return [each, bare].flatMap((way) => [way, way.toLowerCase(), way.toUpperCase()]).find(
       (way) => way === "" || vocabulary.ids.has(way),
-    ) ?? each;
+    ) ?? bare;
   }).filter(Boolean).join(" ");
 }
 
