@@ -14,9 +14,9 @@ from playwright.sync_api import Browser, Error, Page, Route, expect
 
 from annotated_transformer.decoding import GREEDY
 from annotated_transformer.run import Run, export_to_web
-from annotated_transformer.tokens import BOS, EOS
+from annotated_transformer.tokens import BOS, EOS, SPECIALS
 from annotated_transformer.toy import toy_corpus
-from browser import VIEWS, inaccessible, serve
+from browser import SETTLED, VIEWS, inaccessible, serve
 
 pytestmark = pytest.mark.slow
 
@@ -117,12 +117,16 @@ def test_what_the_large_model_loads_is_said(folder: Path) -> None:
 def test_a_drawn_sentence_is_judged_against_its_translation(page: Page) -> None:
     page.get_by_role("button", name="Draw one").click()
     expect(page.locator(".numbers")).to_contain_text("the right one")
+    expect(page.locator(".numbers")).not_to_contain_text("-0.00")
     expect(page.locator(".numbers")).to_contain_text("alignment error")
 
 
-@pytest.mark.parametrize("text", ["The brave BOYS sing.", "the brave boys sing !", "Boys"])
+@pytest.mark.parametrize(
+    "text",
+    ["The brave BOYS sing.", "the brave boys sing !", "Boys", "i read my letter,", "boys, sing"],
+)
 def test_capitals_and_a_full_stop_make_no_word_unknown(page: Page, text: str) -> None:
-    plain = text.lower().rstrip(" .!")
+    plain = re.sub("[ .!,]+$|,", "", text.lower()).replace("i read", "I read")
     page.fill("#lab-sentence", text)
     expect(page.locator(".told")).to_have_text("")
     assert said(page) == translated("toy-transformer", plain)
@@ -169,7 +173,7 @@ def test_weights_are_set_by_hand_and_given_back(page: Page) -> None:
 
 def test_weights_of_the_future_are_not_set_by_hand_unless_it_is_seen(page: Page) -> None:
     words = len(said(page).split())
-    page.get_by_role("button", name="decoder 2, self", exact=True).click()
+    page.select_option("#lab-layer", "decoder.1.self_attention")
     page.get_by_role("button", name="head 1", exact=True).click()
     cells = page.locator(".weights tbody button")
     expect(cells).to_have_count((words + 1) * (words + 2) // 2)
@@ -214,7 +218,7 @@ def test_the_cache_of_a_language_model_grows_with_what_it_has_read(page: Page) -
         page.locator(f"[data-key='word {number}']").click()
         _, state = run.model.step(state, torch.tensor([token]))
         kept = sum(past.keys.numel() + past.values.numel() for past in state.past)
-        expect(page.locator(".results .note").first).to_have_text(
+        expect(page.locator(".note", has_text="KV cache")).to_have_text(
             f"KV cache: {len(SENTENCE.split()) + 1} + {number + 1} positions × 4 layers × "
             f"4 heads × (16 + 16) = {kept:,} numbers"
         )
@@ -225,8 +229,10 @@ def test_the_cache_of_a_language_model_grows_with_what_it_has_read(page: Page) -
 
 def test_every_sample_is_another_one_and_a_search_is_not(page: Page) -> None:
     before = said(page)
-    page.locator("#lab-temperature").fill("3")
+    temperature = page.locator("#lab-temperature")
+    expect(temperature).to_be_disabled()  # with a greedy search it changes nothing
     page.get_by_role("button", name="sample", exact=True).click()
+    temperature.fill("3")
     samples = set()
     for _ in range(3):
         expect(page.locator(".translation")).to_have_count(2)
@@ -236,6 +242,7 @@ def test_every_sample_is_another_one_and_a_search_is_not(page: Page) -> None:
     assert len(samples) > 1
     page.get_by_role("button", name="greedy").click()
     expect(page.get_by_role("button", name="sample", exact=True)).to_be_visible()
+    expect(page.locator(".translation")).to_have_count(1)
     page.wait_for_selector(".results:not([aria-busy])")
     assert said(page) == before
 
@@ -436,6 +443,9 @@ def test_ones_own_model_is_opened(page: Page, mine: Path, way: str) -> None:
     assert said(page) == translated("toy-bahdanau", SENTENCE)
     page.set_input_files("#lab-files", sorted(mine.iterdir())[:1])
     expect(page.locator(".told")).to_have_text("There is no model.safetensors among these 1 files.")
+    (mine / "model.json").write_text("{")
+    page.set_input_files("#lab-files", sorted(mine.iterdir()))
+    expect(page.locator(".told")).to_have_text(re.compile("model.json is damaged"))
 
 
 @pytest.mark.nightly
@@ -583,6 +593,81 @@ def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -
         expect(page.locator(".heard")).to_have_text(f"It predicts: {right}", timeout=20_000)
         expect(page.locator("#lab-model")).to_have_value(f"{STATIC}/models/{GERMAN}")
         expect(page.locator("label[for=lab-sentence]")).to_have_text("A sentence")
+
+
+def test_the_address_is_a_link_to_what_is_shown(browser: Browser, address: str) -> None:
+    with browser.new_page() as page, watched(page):
+        page.goto(f"{address}index.html?beam=99&temperature=x&layer=none")
+        said(page)
+        expect(page).to_have_url(f"{address}index.html")
+        expect(page.get_by_role("button", name="greedy")).to_have_attribute("aria-pressed", "true")
+        page.fill("#lab-sentence", "the dog & the cat")
+        page.locator("[name=positions]").uncheck()
+        page.locator(HEAD).click()
+        page.get_by_role("button", name="beam 4").click()
+        page.select_option("#lab-layer", "encoder.0.self_attention")
+        page.locator("[name=toy-bahdanau]").check()
+        expect(page.locator(".translation")).to_have_count(3)
+        expect(page).to_have_url(re.compile("beside=toy-bahdanau"))
+        wanted = [said(page, which) for which in range(3)]
+        with browser.new_page() as other, watched(other):
+            other.goto(page.url)
+            expect(other.locator(".translation")).to_have_count(3)
+            assert [said(other, which) for which in range(3)] == wanted
+            expect(other.locator("#lab-sentence")).to_have_value("the dog & the cat")
+            expect(other.locator("[name=positions]")).not_to_be_checked()
+            expect(other.locator(HEAD)).to_have_attribute("aria-pressed", "false")
+            expect(other.locator("#lab-layer")).to_have_value("encoder.0.self_attention")
+            expect(other).to_have_url(page.url)
+        page.select_option("#lab-model", "toy-language")
+        expect(page).to_have_url(re.compile(r"\?model=toy-language&"))
+
+
+def test_it_says_how_many_words_it_knows(page: Page) -> None:
+    said(page)
+    words = len(Run.open(CHECKPOINTS / "toy-transformer").vocabularies.src) - len(SPECIALS)
+    expect(page.locator(".knows")).to_have_text(f"It knows {words} words of a toy grammar.")
+    page.fill("#lab-sentence", "hello world")
+    expect(page.locator(".knows")).to_be_hidden()
+
+
+def test_three_examples_are_each_broken_by_one_click(page: Page) -> None:
+    said(page)
+    rows = page.locator(".examples > div")
+    expect(rows).to_have_count(3)
+    for row in rows.all():
+        whole, broken = row.get_by_role("button").all()
+        right = translated("toy-transformer", whole.inner_text())
+        whole.click()
+        expect(page.locator(".heard")).to_have_text(f"It predicts: {right}")
+        expect(page.locator(".translation")).to_have_count(1)
+        broken.click()
+        expect(page.locator(".translation")).to_have_count(2)
+        expect(broken).to_be_focused()
+        assert said(page) != said(page, 1) == right
+    page.select_option("#lab-model", "toy-bahdanau")
+    expect(page.locator(".translation")).to_have_count(1)
+    expect(rows.get_by_role("button")).to_have_count(3)
+
+
+@pytest.mark.parametrize("view", ["light", "phone"])
+def test_sentence_translation_and_attention_are_in_the_first_screen(
+    browser: Browser, site: Path, view: str
+) -> None:
+    size = VIEWS[view]["viewport"]
+    with (
+        serve(site) as base,
+        browser.new_context(**VIEWS[view]) as context,
+        context.new_page() as page,
+    ):
+        page.goto(f"{base}book/laboratory.html")
+        said(page)
+        page.evaluate(SETTLED)
+        for part in ("#lab-sentence", ".translation", ".weights"):
+            box = page.locator(part).bounding_box()
+            assert box["y"] >= 0, part
+            assert box["x"] + box["width"] <= size["width"], part
+            assert box["y"] + box["height"] <= size["height"], part
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -8,13 +8,23 @@ const KINDS = {
   seq2seq: "GRU, no attention",
 };
 const ASKED = { en: "An English sentence", de: "A German sentence" };
-const EXAMPLES = { de: "Ein Mann schläft auf einer Bank." };
+// Sentences to begin with, each with a switch or a head that it needs.
+const EXAMPLES = {
+  en: [
+    ["the brave boys sing", "without one head", "decoder.1.cross_attention.0"],
+    ["the poet that the dog sees sings", "without positions", "positions"],
+    ["the robot that must work makes my bag", "without √d_k", "scale"],
+  ],
+  de: [["Ein Mann schläft auf einer Bank.", "without positions", "positions"]],
+};
 const SWITCHES = [
   ["positions", "positions are added"],
   ["scale", "scores are divided by √d_k"],
   ["causal", "the future is masked"],
 ];
 
+const WIDTHS = [1, 2, 4, 8]; // of the beams that can be chosen
+const YOURS = "your model"; // which a link cannot name
 const COLDEST = 0.2; // of the temperatures that can be chosen
 
 class Laboratory {
@@ -42,21 +52,25 @@ class Laboratory {
     const [first] = this.offers;
     this.input = make("input", {
       type: "text", id: "lab-sentence", autocomplete: "off", spellcheck: "false",
-      "aria-describedby": "lab-told", oninput: () => this.sentenceChanged(),
+      "aria-describedby": "lab-told", oninput: () => {
+        this.sentenceChanged();
+        this.suggest();
+      },
     });
     this.label = make("label", { for: "lab-sentence" }, ASKED.en);
     this.drawOne = make("button", { type: "button", hidden: true, onclick: () => this.draw() },
       "Draw one");
     this.told = make("p", { id: "lab-told", class: "told", role: "status" });
+    this.knows = make("span", { class: "knows" });
     this.heard = make("p", { class: "heard", role: "status" });
     this.suggested = make("div", { class: "suggested", role: "group", "aria-label": "words" });
     this.results = make("div", { class: "results" });
     this.controls = make("div", { class: "controls" });
     this.root.replaceChildren(
       make("div", { class: "ask" }, this.label, this.input, this.drawOne),
-      make("div", { class: "lines" }, this.told,
+      make("div", { class: "lines" }, this.told, this.knows,
         make("small", { class: "busy", "aria-hidden": "true" }, "computing …")),
-      this.heard, this.suggested, this.controls, this.results);
+      this.heard, this.suggested, this.results, this.controls);
     if (!this.isSmall) this.acceptDrops();
     this.begin(first);
   }
@@ -85,10 +99,8 @@ class Laboratory {
   async follow(asked) {
     const listed = (name) => (asked.get(name) ?? "").split(",").filter(Boolean);
     const missing = [];
-    const heads = this.model.attentions.flatMap(({ name, heads: count }) =>
-      Array.from({ length: count }, (_, head) => `${name}.${head}`));
     for (const name of listed("off")) {
-      if (this.canChange && heads.includes(name)) this.change.headsOff.add(name);
+      if (this.canChange && this.heads.includes(name)) this.change.headsOff.add(name);
       else missing.push(`The model has no head “${name}” to ablate.`);
     }
     for (const [name, text] of SWITCHES.filter(([each]) => asked.get(each) === "off")) {
@@ -96,15 +108,14 @@ class Laboratory {
       else missing.push(`This model has no setting “${text}”.`);
     }
     const [width, temperature] = ["beam", "temperature"].map((name) => Number(asked.get(name)));
-    if (width >= 1 && width <= 8) this.width = Math.floor(width);
+    if (WIDTHS.includes(width)) this.width = width;
     if (asked.get("sample") === "on") this.width = 0;
-    if (temperature >= COLDEST && temperature <= 3) this.change.temperature = temperature;
+    if (this.width !== 1 && temperature >= COLDEST && temperature <= 3) this.change.temperature = temperature;
     if (this.model.attentions.some(({ name }) => name === asked.get("layer"))) {
       this.layer = asked.get("layer");
     }
-    const [language] = this.model.languages;
     // Keep what was typed while the model was loaded.
-    this.input.value ||= asked.get("sentence") ?? EXAMPLES[language] ?? this.root.dataset.sentence;
+    this.input.value ||= asked.get("sentence") ?? this.example;
     this.showControls();
     this.sentenceChanged();
     for (const name of listed("beside")) {
@@ -144,6 +155,9 @@ class Laboratory {
     this.name = name;
     this.change = noChange();
     this.layer = alignedLayers(model).at(-1) ?? null;
+    this.knows.textContent = `It knows ${model.src.words
+      ? `${model.src.words.length} words${language === "en" ? " of a toy grammar" : ""}`
+      : `${model.src.length.toLocaleString("en")} subwords`}.`;
     this.head = -1;
     const others = this.companions().map((offer) => offer.name);
     for (const beside of this.beside.keys()) {
@@ -155,8 +169,39 @@ class Laboratory {
     this.drawOne.hidden = !model.sentences.length;
     // A sentence in another language is of no use; keep what was typed meanwhile.
     if (spoken && language && language !== spoken && this.input.value === this.read) {
-      this.input.value = EXAMPLES[language] ?? this.root.dataset.sentence;
+      this.input.value = this.example;
     }
+  }
+
+  // The sentence that the model begins with.
+  get example() {
+    const [language] = this.model.languages;
+    const isFirst = language === this.offers[0].languages[0];
+    return (isFirst ? null : EXAMPLES[language]?.[0][0]) ?? this.root.dataset.sentence;
+  }
+
+  // Let the address be a link to what is shown, for `follow`; what is as at the beginning is left out.
+  // Not for every letter: a browser refuses too many.
+  remember() {
+    if (this.isSmall) return;
+    const { headsOff, temperature } = this.change;
+    const [first] = this.offers;
+    const state = {
+      model: ![first.name, YOURS].includes(this.name) && this.name,
+      sentence: this.input.value !== this.example && this.input.value,
+      beam: this.width > 1 && this.width,
+      sample: this.width === 0 && "on",
+      temperature: temperature !== 1 && temperature,
+      off: [...headsOff].join(","),
+      beside: [...this.beside.keys()].join(","),
+      layer: this.layer !== (alignedLayers(this.model).at(-1) ?? null) && this.layer,
+      ...Object.fromEntries(SWITCHES.map(([name]) => [name, !this.change[name] && "off"])),
+    };
+    const said = new URLSearchParams(Object.entries(state).filter(([, value]) => value));
+    const address = new URL(location);
+    address.search = String(said).replaceAll("%2C", ",");
+    clearTimeout(this.remembering);
+    this.remembering = setTimeout(() => history.replaceState(history.state, "", address), 300);
   }
 
   // Use another model on the same sentence.
@@ -184,7 +229,7 @@ class Laboratory {
   }
 
   useFiles(files) {
-    return this.exchange(async () => openFiles(await files), "your model");
+    return this.exchange(async () => openFiles(await files), YOURS);
   }
 
   say(sentence) {
@@ -213,8 +258,9 @@ class Laboratory {
     const file = make("input", { type: "file", multiple: true, id: "lab-files",
       accept: ".json,.safetensors", onchange: () => this.useFiles(file.files) });
     const parts = [
+      this.exampleControls(),
       make("div", { class: "models" }, make("label", { for: "lab-model" }, "Model "), model,
-        make("label", { for: "lab-files" }, "or your own "), file),
+        make("label", { class: "own" }, "Open your own …", file)),
       this.searchControls(),
     ];
     if (this.canChange) parts.push(this.changeControls());
@@ -235,11 +281,32 @@ class Laboratory {
     same?.focus({ preventScroll: true });
   }
 
+  // Sentences to choose, and beside each a change that breaks it.
+  exampleControls() {
+    const tryOut = (sentence, name) => {
+      this.change = noChange();
+      if (name in this.change) this.change[name] = false;
+      else if (name) this.change.headsOff.add(name);
+      this.input.value = sentence;
+      this.showControls();
+      this.sentenceChanged();
+    };
+    const has = (name) => this.canChange && (name in this.change || this.heads.includes(name));
+    const rows = (EXAMPLES[this.model.languages[0]] ?? []).map(([sentence, broken, name], i) =>
+      make("div", {}, make("button", { type: "button", "data-key": `example ${i}`,
+        lang: this.model.languages[0], onclick: () => tryOut(sentence) }, sentence),
+      ...(has(name) ? [make("button", { type: "button", "data-key": `broken ${i}`,
+        "aria-label": `${broken}: ${sentence}`, onclick: () => tryOut(sentence, name) }, broken)]
+        : [])));
+    return make("fieldset", { class: "examples", hidden: !rows.length },
+      make("legend", {}, "Try a sentence, then break the model"), ...rows);
+  }
+
   searchControls() {
-    const widths = [1, 2, 4, 8].map((width) => [width, width === 1 ? "greedy" : `beam ${width}`]);
+    const widths = WIDTHS.map((width) => [width, width === 1 ? "greedy" : `beam ${width}`]);
     widths.push([0, this.width === 0 ? "sample again" : "sample"]);
     const range = make("input", { type: "range", id: "lab-temperature", min: COLDEST, max: 3,
-      step: 0.1, value: this.change.temperature, oninput: () => {
+      step: 0.1, value: this.change.temperature, disabled: this.width === 1, oninput: () => {
         this.change.temperature = Number(range.value);
         told.textContent = range.value;
         this.translate();
@@ -248,6 +315,7 @@ class Laboratory {
     return make("div", { class: "search" },
       choice("search", widths, this.width, (width) => this.set(() => {
         this.width = width;
+        if (width === 1) this.change.temperature = 1; // with which nothing would change
         this.numbers = [];
       })),
       make("label", { for: "lab-temperature" }, "temperature "), range, told);
@@ -316,6 +384,11 @@ class Laboratory {
     return this.model instanceof Transformer;
   }
 
+  get heads() {
+    return this.model.attentions.flatMap(({ name, heads: count }) =>
+      Array.from({ length: count }, (_, head) => `${name}.${head}`));
+  }
+
   get isChanged() {
     const { headsOff, weights, temperature, ...switches } = this.change;
     return headsOff.size > 0 || Object.keys(weights).length > 0 || temperature !== 1 ||
@@ -332,14 +405,15 @@ class Laboratory {
     const unknown = this.model.src.unknown(asWritten(this.model.src, text));
     this.say(unknown.length
       ? `The vocabulary does not have ${unknown.map((each) => `“${each}”`).join(", ")}.` : "");
-    this.suggest(text);
+    this.suggested.replaceChildren();
     this.translate();
   }
 
-  // The words of the vocabulary that begin like the last one.
-  suggest(text) {
+  // The words of the vocabulary that begin like the last one that was typed.
+  suggest() {
+    const text = this.input.value;
     const last = text.split(" ").at(-1).toLowerCase();
-    const found = (this.model.src.words ?? []).filter((each) =>
+    const found = (this.model?.src.words ?? []).filter((each) =>
       last && each !== last && each.toLowerCase().startsWith(last)).slice(0, 8);
     this.suggested.replaceChildren(...found.map((each) => make("button", { type: "button",
       onclick: () => {
@@ -380,6 +454,7 @@ class Laboratory {
       this.position = Math.min(this.position, tokens.length - !ended);
       this.step = null;
       this.show();
+      this.remember();
       this.heard.replaceChildren("It predicts: ", make("span", { lang: model.languages[1] },
         model.tgt.decode(tokens)));
     } catch (error) {
@@ -431,12 +506,9 @@ class Laboratory {
   // --- what is shown --------------------------------------------------------------------------
 
   show() {
-    const parts = [this.translations()];
-    if (!this.isSmall) parts.push(this.nextToken());
-    const attention = this.attention();
-    if (attention) parts.push(attention);
+    const parts = [this.translations(), this.attention()];
     if (!this.isSmall) {
-      parts.push(this.growingTree());
+      parts.push(this.nextToken(), this.growingTree());
       if (this.canChange) parts.push(this.embeddings());
     }
     this.results.inert = false;
@@ -457,11 +529,11 @@ class Laboratory {
           "data-key": `word ${t}`, onclick: () => { this.position = t; this.show(); },
         }, word(token, model.writing.tgt))
         : word(token, model.writing.tgt)));
-      const told = [make("span", {}, `log p = ${found.best.logProb.toFixed(2)}`)];
+      const told = [make("span", {}, `log p = ${twoDecimals(found.best.logProb)}`)];
       if (found.gold && !this.isSmall) {
         const right = found.gold.pair.tgt.join(" ") === model.tgt.tokens(found.best.tokens).join(" ");
         told.push(make("span", {}, right ? "✓ right" : "✗ not the right translation"),
-          make("span", {}, `the right one: log p = ${found.gold.logProb.toFixed(2)}`));
+          make("span", {}, `the right one: log p = ${twoDecimals(found.gold.logProb)}`));
         if (found.gold.error !== null) {
           told.push(make("span", {}, `alignment error ${percent(found.gold.error)}`));
         }
@@ -571,14 +643,17 @@ class Laboratory {
     const note = this.head < 0
       ? "Choose a head to set its attention weights by hand."
       : "Choose a cell: that query will attend only there. Choose it again to undo.";
-    return make("section", {}, make("h2", {}, "Attention"),
-      choice("layer", layers.map((name) => [name, layerName(name)]), this.layer, (name) => {
-        this.layer = name;
-        this.head = -1;
-        this.translate();
-      }),
-      choice("head", [[-1, "mean"], ...heads.map((_, head) => [head, `head ${head + 1}`])], this.head,
-        (head) => { this.head = head; this.show(); }),
+    const layer = make("select", { id: "lab-layer", "aria-label": "layer", onchange: () => {
+      this.layer = layer.value;
+      this.head = -1;
+      this.translate();
+    } }, ...layers.map((name) =>
+      make("option", { value: name, selected: name === this.layer }, layerName(name))));
+    return make("section", {},
+      make("div", { class: "shown" }, make("h2", {}, "Attention"), layer,
+        choice("head", [[-1, "mean"], ...heads.map((_, head) =>
+          [head, String(head + 1), { "aria-label": `head ${head + 1}` }])], this.head,
+        (head) => { this.head = head; this.show(); })),
       table, make("p", { class: "note" }, note));
   }
 
@@ -649,15 +724,14 @@ function alignedLayers(model) {
   return model.kind === "language" ? names : names.filter((name) => !name.includes("self"));
 }
 
-// Normalise a text for a vocabulary of words, which may have no capitals and no full stop.
+// Normalise a text for a vocabulary of words, which may have no capitals and no punctuation.
 function asWritten(vocabulary, text) {
   if (!vocabulary.words) return text;
-  const words = cleaned(text).split(" ").filter(Boolean);
-  return words.map((each, i) => {
-    const bare = i === words.length - 1 ? each.replace(/[.?!]+$/, "") : each;
-    return [each, each.toLowerCase(), bare, bare.toLowerCase()].find(
+  return cleaned(text).split(" ").map((each) => {
+    const bare = each.replace(/[.,;:?!]+$/, "");
+    return [each, bare].flatMap((way) => [way, way.toLowerCase(), way.toUpperCase()]).find(
       (way) => way === "" || vocabulary.ids.has(way),
-    ) ?? each;
+    ) ?? bare;
   }).filter(Boolean).join(" ");
 }
 

@@ -57,7 +57,14 @@ async function openFiles(files) {
     if (!found) throw new Error(`There is no ${name} among these ${files.length} files.`);
     return found;
   });
-  return openModel(JSON.parse(await description.text()), await weights.arrayBuffer());
+  const text = await description.text();
+  let read;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    throw new Error("The file model.json is damaged or incomplete: export the model again.");
+  }
+  return openModel(read, await weights.arrayBuffer());
 }
 
 // The dropped files, including those in folders.

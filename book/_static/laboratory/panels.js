@@ -31,6 +31,11 @@ function percent(probability) {
   return `${share >= 10 || share === 0 ? share.toFixed(0) : share.toPrecision(2)} %`;
 }
 
+// Two decimals, and no sign before a zero.
+function twoDecimals(number) {
+  return number.toFixed(2).replace(/^-(?=0\.00$)/, "");
+}
+
 // A row of buttons of which one is pressed.
 function choice(label, options, chosen, pick) {
   const buttons = options.map(([value, text, extra]) => make("button", {
@@ -132,7 +137,7 @@ function tree(steps, vocabulary, writing, best) {
     const label = make("span", { class: onBest.has(node) ? "best" : null },
       word(vocabulary.tokens([node.token])[0], writing));
     if (!node.children.size && node.logProb !== undefined) {
-      label.append(make("small", { class: "number" }, ` ${node.logProb.toFixed(2)}`));
+      label.append(make("small", { class: "number" }, ` ${twoDecimals(node.logProb)}`));
     }
     // A node with one child stays on its line.
     const line = make("li", {}, label);
@@ -143,7 +148,7 @@ function tree(steps, vocabulary, writing, best) {
         word(vocabulary.tokens([last.token])[0], writing));
       line.append(" ", next);
       if (!last.children.size && last.logProb !== undefined) {
-        line.append(make("small", { class: "number" }, ` ${last.logProb.toFixed(2)}`));
+        line.append(make("small", { class: "number" }, ` ${twoDecimals(last.logProb)}`));
       }
     }
     if (last.children.size) line.append(make("ul", {}, ...[...last.children.values()].map(draw)));
