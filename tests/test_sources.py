@@ -102,7 +102,8 @@ sys.path.insert(0, {extensions!r})
 extensions = ["myst_nb", "sphinxcontrib.bibtex", "sources_page"]
 bibtex_bibfiles = ["references.bib"]
 bibtex_reference_style = "author_year"
-myst_enable_extensions = ["deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 2
 nb_execution_mode = "off"
 """
 
