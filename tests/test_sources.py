@@ -99,7 +99,7 @@ CONF = """
 import sys
 
 sys.path.insert(0, {extensions!r})
-extensions = ["myst_nb", "sphinxcontrib.bibtex", "sources_page"]
+extensions = ["myst_nb", "sphinx_design", "sphinxcontrib.bibtex", "sources_page"]
 bibtex_bibfiles = ["references.bib"]
 bibtex_reference_style = "author_year"
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
