@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from annotated_transformer.tokens import PAD
-from records import preferences
+from records import preferences, rewards
 from transformer_workbook.notebook.following import Following
 
 
@@ -15,7 +15,7 @@ from transformer_workbook.notebook.following import Following
 def judged(monkeypatch):
     """Answers of a model that has learned nothing, to 60 requests."""
     model = Following.make().build(3)
-    monkeypatch.setattr(preferences, "started", lambda seed: model.state_dict())
+    monkeypatch.setattr(rewards, "started", lambda seed: model.state_dict())
     monkeypatch.setattr(preferences, "REQUESTS", 60)
     monkeypatch.setattr(preferences, "BATCH", 4)
     preferences.judged.cache_clear()

@@ -1,10 +1,16 @@
 """The training of the records whose models are small modules of their own."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+
+def cosine(step: int, steps: int, warmup: float) -> float:
+    """Return the share of the learning rate at a step, from 0: warm-up, then a cosine to 0."""
+    return min((step + 1) / warmup, (1 + math.cos(math.pi * step / steps)) / 2)
 
 
 def fit(

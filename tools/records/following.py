@@ -7,6 +7,7 @@ from functools import cache
 import torch
 
 from annotated_transformer.language_model import LanguageModel
+from annotated_transformer.toy import Pair
 from records.fitting import fit
 from records.tables import Row, Tables
 from records.trials import tune
@@ -46,6 +47,14 @@ def pretrained(seed: int, apart: bool = False) -> dict[str, torch.Tensor]:
     return {name: weight.clone() for name, weight in model.state_dict().items()}
 
 
+def share_right(model: LanguageModel, name: str, asked: list[Pair]) -> float:
+    """Compute the share of requests for one task that are answered exactly right."""
+    task = Following.make()
+    found = answers(model, [task.prompt(name, pair) for pair in asked])
+    hits = [f == task.ids(answer(name, p)) for f, p in zip(found, asked, strict=True)]
+    return sum(hits) / len(hits)
+
+
 def measure(model: LanguageModel) -> Row:
     """Measure the loss of answers, each task, the kept pairs of task and word, and plain texts."""
     task, model = Following.make(), model.eval()
@@ -55,10 +64,7 @@ def measure(model: LanguageModel) -> Row:
     right = {}
     for name, asked in [*((name, others) for name in TASKS), ("kept", kept)]:
         what = "reverse" if name == "kept" else name
-        asked = asked[:TESTS]
-        found = answers(model, [task.prompt(what, pair) for pair in asked])
-        hits = [f == task.ids(answer(what, p)) for f, p in zip(found, asked, strict=True)]
-        right[name] = round(sum(hits) / len(hits), 4)
+        right[name] = round(share_right(model, what, asked[:TESTS]), 4)
     with torch.no_grad():
         loss, plain = loss_of(model, val).item(), loss_of(model, task.plain("val")).item()
     mean = sum(right[name] for name in TASKS) / len(TASKS)

@@ -3,7 +3,6 @@
 The text comes from a source whose probabilities are known: the loss is what is above its entropy.
 """
 
-import math
 from functools import cache
 from typing import Any
 
@@ -13,6 +12,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.muon import Muon
+from records.fitting import cosine
 from records.tables import Row, Tables
 from records.trials import tune
 from transformer_workbook.notebook import drawn_in_float64
@@ -64,7 +64,7 @@ def excess(model: LanguageModel, tests: Tensor) -> float:
 def share(schedule: str, step: int, steps: int) -> float:
     """Return the share of the learning rate: warm-up, then a cosine or WSD's last fifth."""
     if schedule == "cosine":
-        return min((step + 1) / WARMUP, (1 + math.cos(math.pi * step / steps)) / 2)
+        return cosine(step, steps, WARMUP)
     return min((step + 1) / WARMUP, 1, (steps - step) / (steps / 5))
 
 

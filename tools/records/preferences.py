@@ -12,22 +12,16 @@ from annotated_transformer.language_model import LanguageModel
 from annotated_transformer.tokens import EOS
 from records import following
 from records.fitting import fit
-from records.rewards import log_probabilities, one_drawn, started
+from records.rewards import log_probabilities, one_drawn, start_of
 from records.tables import Row, Tables
 from records.trials import tune
-from transformer_workbook.notebook.following import Following, answers, continued
+from transformer_workbook.notebook.following import Following, continued
 
 STEPS, REQUESTS, BATCH, BETA, RATES = 150, 2000, 32, 1.0, (5e-4, 1e-3, 2e-3)
 # The answer that is chosen, and the one that is rejected, if any is.
 MODELS = ("right", "right, worse", "better", "better, worse", "better, any")
 Judged = tuple[list[int], dict[str, list[int]]]
 """A prompt and its answers: the right one, and the better and the worse of two that were drawn."""
-
-
-def start_of(seed: int) -> LanguageModel:
-    """Build the model of 200 examples, from which all go on."""
-    (model := Following.make().build(seed)).load_state_dict(started(seed))
-    return model
 
 
 @cache
@@ -83,9 +77,7 @@ def train_preferences(model: str, rate: float, seed: int) -> Row:
 
 def exact(model: LanguageModel, split: str) -> float:
     """Compute the share of exact translations among all sentences of a split."""
-    task, pairs = Following.make(), Following.make().pairs[split]
-    found = answers(model, [task.prompt("translate", pair) for pair in pairs])
-    return sum(f == task.ids(p.tgt) for f, p in zip(found, pairs, strict=True)) / len(pairs)
+    return following.share_right(model, "translate", Following.make().pairs[split])
 
 
 def make_preferences(tables: Tables) -> None:

@@ -31,6 +31,12 @@ def started(seed: int) -> dict[str, Tensor]:
     return {name: weight.clone() for name, weight in model.state_dict().items()}
 
 
+def start_of(seed: int) -> LanguageModel:
+    """Build the model of 200 examples, from which all go on."""
+    (model := Following.make().build(seed)).load_state_dict(started(seed))
+    return model
+
+
 def reward_of(model: str, written: list[int], right: list[int]) -> float:
     """Reward the right answer with its end, or (share) the share of its words that occur."""
     if model == "share":
@@ -52,9 +58,7 @@ def train_rewards(model: str, rate: float, seed: int) -> Row:
     """Go on with more steps on the examples, or with rewards for sampled translations."""
     torch.set_num_threads(1)
     task = Following.make()
-    built, start = task.build(seed), task.build(seed)
-    built.load_state_dict(started(seed))
-    start.load_state_dict(started(seed))
+    built, start = start_of(seed), start_of(seed)
     torch.manual_seed(seed)
     draw = random.Random(seed)
     train = task.pairs["train"]

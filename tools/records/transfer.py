@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.transfer import scale_logits, width_groups
+from records.fitting import cosine
 from records.optimisers import SYMBOLS, TESTS, TEXTS, TIME, excess, texts
 from records.tables import Row, Tables, read
 from records.trials import SEEDS, TRIAL, best_rate, widened
@@ -44,9 +45,7 @@ def train_at(name: str, rate: float, seed: int) -> Row:
     if kind == "μP, matrices alone":
         groups = [group | {"lr": rate} for group in groups[1:]] + groups[:1]
     adam, warmup = torch.optim.Adam(groups), LONGER if "longer" in kind else WARMUP
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        adam, lambda t: min((t + 1) / warmup, (1 + math.cos(math.pi * t / STEPS)) / 2)
-    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: cosine(step, STEPS, warmup))
     for step in range(STEPS):
         text = texts(TEXTS, torch.Generator().manual_seed(10_000 * seed + step))
         loss: Any = F.cross_entropy(model(text)[:, 1:-1].mT, text[:, 2:])
