@@ -9,18 +9,23 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 CHECKED := $(VENV)/.checked
 SITE := _build/html/index.html
-PAGES := _config.yml _toc.yml $(shell find book annotated_transformer transformer_workbook -type f -not -path '*/.*' -not -path '*/__pycache__/*')
+KOREAN := _build/html/ko/index.html
+PAGES := _config.yml _toc.yml $(shell find book annotated_transformer transformer_workbook -type f -not -path '*/.*' -not -path '*/__pycache__/*' -not -path 'book/locale/*')
+MESSAGES := $(shell find book/locale -name '*.po')
+
+# Not from the environment, where a desktop keeps its own.
+LANGUAGE := en
 
 # In the order of the files: reading the site takes one worker minutes, it must not come last.
 READING := --nbval --nbval-current-env --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DELETE_ON_ERROR:
-.PHONY: book test nightly check weights notebooks serve lint dist lock clean help
+.PHONY: book catalogues test nightly check weights notebooks serve lint dist lock clean help
 
-## book: build the website into _build/html
-book: $(SITE)
+## book: build the website into _build/html (LANGUAGE=ko: the Korean edition beside it, in ko)
+book: $(if $(filter ko,$(LANGUAGE)),$(KOREAN),$(SITE))
 	@echo
-	@echo "The book is at file://$(abspath $(SITE))"
+	@echo "The book is at file://$(abspath $<)"
 
 ## test: units, doctests, the notebooks that a change may concern, the site in a browser
 test: $(CHECKED) $(SITE)
@@ -51,6 +56,11 @@ notebooks: $(CHECKED)
 ## serve: show the website on http://localhost:8000/
 serve: $(SITE)
 	$(BIN)/python -m http.server --bind localhost --directory _build/html 8000
+
+## catalogues: bring the messages of the Korean edition up to date (PAGES_TO_BEGIN=book/x begins a page)
+catalogues: $(INSTALLED)
+	$(BIN)/jupyter-book build . --path-output _build/messages --builder custom --custom-builder gettext
+	$(BIN)/python tools/update_catalogues.py _build/messages/_build/gettext $(PAGES_TO_BEGIN)
 
 ## lint: check style (ruff), types (mypy) and the order of imports (import-linter)
 lint: $(CHECKED)
@@ -102,3 +112,9 @@ $(CHECKED): $(INSTALLED)
 $(SITE): $(INSTALLED) $(PAGES)
 	rm -rf _build
 	$(BIN)/jupyter-book build . -W -n --keep-going
+
+# The outputs are stored, so nothing runs twice; what both editions have is kept once.
+$(KOREAN): $(SITE) $(MESSAGES)
+	sed 's/language: en\b/language: ko/' _config.yml > _build/ko.yml
+	PYTHONPATH=book/_ext $(BIN)/jupyter-book build . --config _build/ko.yml --path-output _build/ko -W -n --keep-going
+	$(BIN)/python tools/join_editions.py _build/ko/_build/html _build/html ko

@@ -43,7 +43,7 @@ def leads_to(page: Path) -> str | None:
 def every_page(site: Path) -> list[str]:
     """The addresses of all pages of the built site that are read."""
     pages = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
-    pages = [page for page in pages if not page.startswith("_static/")]
+    pages = [page for page in pages if not page.startswith(("_static/", "ko/"))]
     pages = [page for page in pages if leads_to(site / page) is None]
     if "book/index.html" not in pages:
         raise ValueError(f"{site} is not the built site.")

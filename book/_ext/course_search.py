@@ -15,19 +15,27 @@ from contents import entries
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.locale import _
 
 # What a page of a part counts, where a lesson counts 1; sections that nobody looks for.
 WEIGHTS = {"Hands on": 0.8, "Deeper": 0.6, "": 0.5, "Reference": 0.3, "Solutions": 0.2}
-LEFT_OUT = {"Exercises", "Glossary", "Next"}
+LEFT_OUT = {"exercises", "glossary", "next"}
 
 # A sentence that can be shown has neither TeX nor the key of a citation.
-ENDS = re.compile(r"\n|(?<=[.?!])\s+(?=[A-Z“(])")
-SENTENCE = re.compile(r"(?=.{30,170}$)[A-Z“(](?!.*(?:[\\{}^]|[a-z]\d{4})).*[.?!][”)]*$")
+SHOWN = r"(?!.*(?:[\\{}^]|[a-z]\d{4})).*[.?!][”’)]*$"
+ENDS = {
+    "en": re.compile(r"\n|(?<=[.?!])\s+(?=[A-Z“(])"),
+    "ko": re.compile(r"\n|(?<=[다까오요][.?!])\s+"),
+}
+SENTENCE = {
+    "en": re.compile(rf"(?=.{{30,170}}$)[A-Z“(]{SHOWN}"),
+    "ko": re.compile(rf"(?=.{{15,110}}$)[A-Z가-힣“‘(]{SHOWN}"),
+}
+WORD = {"en": re.compile(r"[^\W\d]{4,}"), "ko": re.compile(r"[가-힣]{2,}|[^\W\d]{4,}")}
 
-FORM = """<h1>Search</h1><form class="bd-search d-flex align-items-center" action="search.html">
+FORM = """<h1>{title}</h1><form class="bd-search d-flex align-items-center" action="search.html">
 <i class="fa-solid fa-magnifying-glass"></i><input type="search" class="form-control" name="q"
- autocomplete="off" spellcheck="false" aria-label="Search this book"></form>"""
-PAGE = {"title": "Search", "body": FORM}
+ autocomplete="off" spellcheck="false" aria-label="{label}"></form>"""
 
 
 def text(node: nodes.Node) -> str:
@@ -36,9 +44,9 @@ def text(node: nodes.Node) -> str:
     return " ".join("".join(t for t in found if not isinstance(t.parent, nodes.raw)).split())
 
 
-def first_sentence(prose: str) -> str:
+def first_sentence(prose: str, language: str = "en") -> str:
     """Return the first sentence that can be shown, or nothing."""
-    return next(filter(SENTENCE.match, ENDS.split(prose)), "")
+    return next(filter(SENTENCE[language].match, ENDS[language].split(prose)), "")
 
 
 def sections(page: nodes.document) -> Iterator[tuple[str, str, str]]:
@@ -50,30 +58,31 @@ def sections(page: nodes.document) -> Iterator[tuple[str, str, str]]:
                 continue
             parts = child.findall(lambda n: isinstance(n, nodes.paragraph | addnodes.desc_name))
             prose += "".join(f"{text(part)}\n" for part in parts)
-        if heading not in LEFT_OUT or section.parent is page:
-            anchor = section["ids"][0]
+        anchor = section["ids"][0]
+        if anchor not in LEFT_OUT or section.parent is page:
             yield "" if anchor == nodes.make_id(heading) else anchor, heading, prose
 
 
 def index(app: Sphinx) -> dict[str, Any]:
     """Return the pages with their sections, and the terms with their pages and meanings."""
+    language = app.config.language
     pages, prose, home, most = [], [], {}, {}
     for number, entry in enumerate(entries()):
         page = app.env.get_doctree(entry.name)
-        part = f"Chapter {number}" if entry.is_numbered else entry.part
+        part = _("Chapter {number}").format(number=number) if entry.is_numbered else _(entry.part)
         weight = WEIGHTS.get(entry.part, 1)
-        found = list(sections(page))[: 1 if part == "Solutions" else None]
-        places = [[anchor, heading, first_sentence(said)] for anchor, heading, said in found]
+        found = list(sections(page))[: 1 if entry.part == "Solutions" else None]
+        places = [[anchor, heading, first_sentence(said, language)] for anchor, heading, said in found]
         pages.append((app.builder.get_target_uri(entry.name), part, weight, places))
         prose.append(page.astext())
-        for place, (*_, said) in zip(places, found, strict=True):
-            words = re.findall(r"[^\W\d]{4,}", said.replace("_", "").lower())
+        for place, (_anchor, _heading, said) in zip(places, found, strict=True):
+            words = WORD[language].findall(said.replace("_", "").lower())
             for word, times in Counter(words).items():
                 if times * weight**3 > most.get(word, (0,))[0]:
                     most[word] = times * weight**3, place
         for row in page.findall(nodes.row):
             home.setdefault(" · ".join(map(text, row[:2])), number)
-    for word, (_, place) in most.items():
+    for word, (_times, place) in most.items():
         if word not in " ".join(place).lower():
             place[3:] = [" ".join([*place[3:], word])]
     terms = []
@@ -83,8 +92,14 @@ def index(app: Sphinx) -> dict[str, Any]:
             name = re.escape(re.split(" ?[(,·]", term)[0])
             uses = [len(re.findall(rf"(?i)\b{name}s?\b", page)) for page in prose]
             home[term] = max(range(len(uses)), key=lambda n: uses[n] * pages[n][2] ** 3)
-        terms.append((home[term], term, first_sentence(text(item[-1]))))
+        terms.append((home[term], term, first_sentence(text(item[-1]), language)))
     return {"pages": pages, "terms": terms}
+
+
+def search_page(_app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield the page of the results."""
+    body = FORM.format(title=_("Search"), label=_("Search this book"))
+    yield "search", {"title": _("Search"), "body": body}, "page.html"
 
 
 def write_index(app: Sphinx, error: Exception | None) -> None:
@@ -99,6 +114,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx, whose own search is not written."""
     app.add_js_file("course_search.js")
     app.connect("builder-inited", lambda _: setattr(app.builder, "search", False))
-    app.connect("html-collect-pages", lambda _: [("search", PAGE, "page.html")])
+    app.connect("html-collect-pages", search_page)
     app.connect("build-finished", write_index)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,8 +16,10 @@ from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 
 KOREAN = Path(find_spec("koreanize_matplotlib").origin).parent / "fonts" / "NanumGothic.ttf"
+BOLD = KOREAN.with_stem("NanumGothicBold")
 SIGNS = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
 UNUSED = ["FFTM", "TSI0", "TSI1", "TSI2", "TSI3", "TSI5"]  # the notes of those who drew it
+NAME = "한국어"  # which every English page shows
 HANGUL = re.compile("[\u1100-\u11ff\u3000-\u303f\u3130-\u318f\uac00-\ud7a3]")
 
 
@@ -63,6 +65,9 @@ def cut_faces(app: Sphinx, error: Exception | None) -> None:
         cut_font(face, needed, face)
     hangul = {character for character in needed if HANGUL.match(character)}
     cut_font(KOREAN, hangul, folder / "hangul.woff2")
+    cut_font(KOREAN, NAME, folder / "hangul-name.woff2")
+    if app.config.language == "ko":
+        cut_font(BOLD, hangul, folder / "hangul-bold.woff2")
     cut_font(SIGNS, needed - drawn - hangul, folder / "signs.woff2")
 
 

@@ -25,6 +25,7 @@ ASKED_FOR = {
     "copy_formulas.js": "<math",
     "figures.js": "<img [^>]*_images/",
     "folds.js": "<details",
+    "languages.js": r'<a class="language\b',
 }
 
 # They fill in what no script of the course reads, and would run before what they fill.

@@ -3,16 +3,15 @@
 from docutils import nodes
 from sphinx.application import Sphinx
 
-HEADING = "More exercises"
+ANCHOR = "more-exercises"
 
 
 def fold(_app: Sphinx, document: nodes.document) -> None:
     """Put the whole section after its heading into a fold."""
     for section in document.findall(nodes.section):
-        title = section.next_node(nodes.title)
-        if title is not None and title.parent is section and title.astext() == HEADING:
+        if ANCHOR in section["ids"]:
             opening = "<details class='more-exercises'><summary>Show them</summary>"
-            section.insert(section.index(title) + 1, nodes.raw("", opening, format="html"))
+            section.insert(1, nodes.raw("", opening, format="html"))
             section += nodes.raw("", "</details>", format="html")
 
 

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 from docutils import nodes
 from light_pages import beginning
 from sphinx.application import Sphinx
+from sphinx.locale import _
 
 LAUNCHERS = {
     "colab_url": "https://colab.research.google.com",
@@ -23,10 +24,7 @@ LAUNCHERS = {
 }
 CARDS = {"line_color": "#35618f"}
 
-MISSING = """<h1>There is no such page</h1>
-<p>Perhaps it has moved, or the address has a typing error. Try the
-<a href="{home}">front page</a>, the <a href="search.html">search</a>, or the list of the
-chapters.</p>"""
+MISSING = "<h1>{title}</h1>\n<p>{text}</p>"
 
 
 def site_address(repository: str) -> str:
@@ -70,7 +68,12 @@ def write_sitemap(app: Sphinx, error: Exception | None) -> None:
 def missing_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield the page that a host shows for missing addresses."""
     home = app.builder.get_target_uri(app.config.root_doc)
-    yield "404", {"title": "There is no such page", "body": MISSING.format(home=home)}, "page.html"
+    title = _("There is no such page")
+    text = _(
+        'Perhaps it has moved, or the address has a typing error. Try the\n<a href="{home}">front '
+        'page</a>, the <a href="search.html">search</a>, or the list of the\nchapters.'
+    ).format(home=home)
+    yield "404", {"title": title, "body": MISSING.format(title=title, text=text)}, "page.html"
 
 
 def anchor_missing_page(app: Sphinx, error: Exception | None) -> None:
@@ -103,7 +106,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     if repository:
         app.config.html_theme_options["launch_buttons"] = LAUNCHERS
     if site := site_address(repository):
-        app.config.html_baseurl = site
+        is_english = app.config.language == "en"
+        app.config.html_baseurl = site if is_english else f"{site}{app.config.language}/"
         app.connect("html-page-context", summarise_card, priority=400)  # before the cards are made
         app.setup_extension("sphinxext.opengraph")
         app.config.ogp_site_url = site

@@ -15,6 +15,7 @@ from typing import Any
 from docutils import nodes
 from plain_markdown import to_roles
 from sphinx.application import Sphinx
+from sphinx.locale import _
 
 WORDS_A_MINUTE = 180
 LINES_A_MINUTE = 12
@@ -85,9 +86,10 @@ def show(app: Sphinx, document: nodes.document) -> None:
     if path.suffix != ".ipynb":
         return
     found = reading(json.loads(path.read_text(encoding="utf-8")))
-    text = f"{found.minutes} minutes to read"
+    text = _("{minutes} minutes to read")
     if found.exercise_minutes:
-        text += f", {found.exercise_minutes} for the exercises"
+        text = _("{minutes} minutes to read, {exercises} for the exercises")
+    text = text.format(minutes=found.minutes, exercises=found.exercise_minutes)
     section = next(document.findall(nodes.section))
     section.insert(1, nodes.paragraph("", text, classes=["reading-time"]))
 

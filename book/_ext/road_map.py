@@ -7,7 +7,7 @@ the first cell of each notebook, as its heading and the quotation under it.
 import json
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -15,7 +15,9 @@ from typing import Any
 
 from contents import ROOT, entries
 from docutils import nodes
+from languages import translated
 from sphinx.application import Sphinx
+from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 
@@ -77,8 +79,10 @@ def rows(found: list[Step], columns: int) -> list[list[Step]]:
 
 
 def lines(text: str, size: int, width: int) -> list[str]:
-    """Break a text into lines that fit the width."""
-    return textwrap.wrap(text, int(width / (LETTER * size)), break_long_words=False)
+    """Break a text into lines that fit the width; a syllable of Hangul is as wide as two letters."""
+    counted = re.sub("[가-힣]", "\\g<0>\0", text)
+    wrapped = textwrap.wrap(counted, int(width / (LETTER * size)), break_long_words=False)
+    return [line.replace("\0", "") for line in wrapped]
 
 
 def text(x: int, y: int, written: list[str], kind: str) -> str:
@@ -132,7 +136,7 @@ def draw(found: list[Step], addresses: dict[str, str], kind: str) -> str:
             )
             lowest = max(lowest, below)
         y = lowest + GAP + RADIUS
-    label = f"Road map: {len(found)} chapters, each with its question"
+    label = _("Road map: {number} chapters, each with its question").format(number=len(found))
     return (
         f'<svg class="{kind}" viewBox="0 0 {columns * width} {lowest + GAP}" role="group" '
         f'aria-label="{label}">{"".join(drawn)}</svg>'
@@ -161,7 +165,15 @@ class RoadMap(SphinxDirective):
         """Draw it for the page that asks."""
         builder = self.env.app.builder
         page = builder.get_target_uri(self.env.docname)
-        found = steps()
+        found = [
+            replace(
+                step,
+                part=_(step.part),
+                title=translated(self.env.app, step.docname, step.title),
+                question=translated(self.env.app, step.docname, step.question),
+            )
+            for step in steps()
+        ]
         self.env.note_dependency(str(ROOT / "_toc.yml"))
         for step in found:
             self.env.note_dependency(self.env.doc2path(step.docname))

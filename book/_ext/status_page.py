@@ -7,6 +7,7 @@ from typing import Any
 
 from contents import entries
 from docutils import nodes
+from languages import translated
 from sources_page import Cell, table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -41,6 +42,7 @@ class NotebooksStatus(SphinxDirective):
         self.env.note_dependency(str(path))
         cells = [run[key] for key in ("seconds", "date", "python", "torch")] if run else NO_RUN
         title = title_of(json.loads(path.read_text(encoding="utf-8")))
+        title = translated(self.env.app, f"book/{name}", title)
         link = nodes.reference("", title, refuri=f"{name}.html", internal=True)
         return [[link], *([nodes.Text(cell)] for cell in cells)]
 

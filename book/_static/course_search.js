@@ -134,7 +134,7 @@
       const query = field.value.trim();
       const pages = query ? find(await load(), query) : [];
       if (query !== field.value.trim()) return;
-      status.textContent = query && `Pages found: ${pages.length}`;
+      status.textContent = query && _("Pages found: {number}").replace("{number}", pages.length);
       const entries = pages.map(({ address, title, where, text }) => [
         element("a", { href: new URL(`../${address}`, here) }, ...marked(title, query)),
         element("small", {}, where),

@@ -1,8 +1,9 @@
 // A phone shows a wide figure smaller than it was drawn: below it, a button opens it at its own width.
 const enlarged = document.createElement("dialog");
 enlarged.className = "enlarged";
-enlarged.ariaLabel = "Figure";
-enlarged.innerHTML = "<button>Close</button><p></p>";
+enlarged.ariaLabel = _("Figure");
+enlarged.innerHTML = "<button></button><p></p>";
+enlarged.firstChild.textContent = _("Close");
 enlarged.addEventListener("click", () => enlarged.close());
 document.querySelector("article").append(enlarged);
 
@@ -10,7 +11,7 @@ for (const figure of document.querySelectorAll(".cell_output img[width]")) {
   if (figure.getAttribute("width") < 340) continue; // fits a phone
   const button = document.createElement("button");
   button.className = "enlarge";
-  button.textContent = "Enlarge the figure";
+  button.textContent = _("Enlarge the figure");
   button.addEventListener("click", () => {
     enlarged.lastChild.replaceWith(figure.cloneNode());
     enlarged.showModal();

@@ -1,0 +1,70 @@
+"""The catalogues of the other edition: a file for each page, with its messages and their translations.
+
+``make catalogues`` takes the messages out of the pages and into ``book/locale``, where a translator
+finds them. A page is translated as far as its catalogue is.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from babel.messages import Catalog, Message
+from babel.messages.pofile import read_po
+from contents import ROOT
+
+FOLDER = ROOT / "book" / "locale" / "ko" / "LC_MESSAGES"
+HANGUL = re.compile("[가-힣]")
+
+# What a message has beside words: formulas, code, roles with their targets, addresses, tags.
+KEPT = re.compile(r"\$[^$]+\$|\{[a-z:]+\}`[^`]*`|`[^`]+`|\]\([^)]*\)|<[^<>]*>|https?://\S+")
+NAMES = 5
+"""So many words may be a name or a term, which stays as it is."""
+
+
+def words(message: str) -> list[str]:
+    """Return the words of a message that somebody has to translate.
+
+    >>> words("Here $d_k$ is the width of `K`; see [chapter 4](04_luong.ipynb).")
+    ['Here', 'is', 'the', 'width', 'of', 'see', 'chapter']
+    """
+    return re.findall("[A-Za-z]{2,}", KEPT.sub(" ", message))
+
+
+def is_missing(message: Message) -> bool:
+    """Tell whether a message has no translation, an old one, or one without Hangul."""
+    source, translated = str(message.id), str(message.string)
+    if not words(source):
+        return False
+    is_name = translated == source and len(words(source)) <= NAMES
+    return message.fuzzy or not (HANGUL.search(translated) or is_name)
+
+
+def messages(catalogue: Catalog) -> list[Message]:
+    """Return the messages of a catalogue, without its head."""
+    return [message for message in catalogue if message.id]
+
+
+def open_catalogue(page: str, folder: Path = FOLDER) -> Catalog | None:
+    """Read the catalogue of a page, such as ``book/index``; nothing where there is none."""
+    path = folder / f"{page}.po"
+    if not path.exists():
+        return None
+    with path.open("rb") as file:
+        return read_po(file)
+
+
+def share(found: Iterable[Message]) -> float:
+    """Return which part of some messages is translated, by their words.
+
+    >>> share([Message("Two words", "두 낱말"), Message("There are six more words here")])
+    0.25
+    """
+    counted = [(len(words(str(message.id))), is_missing(message)) for message in found]
+    total = sum(number for number, _ in counted)
+    return sum(number for number, missing in counted if not missing) / total if total else 1.0
+
+
+def share_of(page: str, folder: Path = FOLDER) -> float:
+    """Return which part of a page is translated: nothing of one that has no catalogue."""
+    catalogue = open_catalogue(page, folder)
+    return share(messages(catalogue)) if catalogue else 0.0

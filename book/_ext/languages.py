@@ -1,0 +1,157 @@
+"""The two editions, English and Korean: what Sphinx leaves in English, and the way between them.
+
+Sphinx puts the translated messages of a catalogue (``catalogues.py``) into a page. Here come the labels
+of folds, what stands in raw HTML, the numbers that a lesson has glued, the parts of the contents, and the
+words of the scripts. On every page is a link to the same page of the other edition; it is hidden
+until ``tools/join_editions.py`` has found that page.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from gettext import translation
+from pathlib import Path
+from typing import Any
+
+from babel.messages import Catalog
+from catalogues import open_catalogue, share_of
+from docutils import nodes
+from myst_nb.ext.glue.roles import PasteTextRole
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.locale import _
+from sphinx.transforms import SphinxTransform
+from sphinx.writers.html5 import HTML5Translator
+
+ENGLISH = "en"
+NAMES = {"en": "English", "ko": "한국어"}
+SUMMARY = re.compile(r"(?<=<summary>)[^<]+(?=</summary>)")
+HEADER = '<div class="header-article-items__end">'
+LINK = (
+    '<div class="header-article-item"><a class="language btn btn-sm" lang="{language}" '
+    'hreflang="{language}" data-address="{address}" hidden>{name}</a></div>'
+)
+
+
+class GluedText(PasteTextRole):
+    """A glued number; in a translated message the one of the original, which alone knows its cell."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the number."""
+        glued = self.document.settings.env.temp_data.setdefault("glued", {})
+        if "nb_renderer" not in self.document and self.text in glued:
+            return [node.deepcopy() for node in glued[self.text]], []
+        glued[self.text], problems = super().run()
+        return glued[self.text], problems
+
+
+class Fold(nodes.container, addnodes.translatable):
+    """A cell in a fold, whose label is a message of the page."""
+
+    def preserve_original_messages(self) -> None:
+        """Keep nothing: the label is read once."""
+
+    def extract_original_messages(self) -> list[str]:
+        """Return the label."""
+        return [self["prompt_show"]]
+
+    def apply_translated_message(self, original: str, translated: str) -> None:
+        """Change the label."""
+        for key in ("prompt_show", "prompt_hide"):
+            self[key] = self[key].replace(original, translated)
+
+
+class ChooseMessages(SphinxTransform):
+    """The label of a fold is a message, a formula is none."""
+
+    default_priority = 5  # before Sphinx looks for messages
+
+    def apply(self, **_: Any) -> None:
+        """Mark them."""
+        for cell in self.document.findall(nodes.container):
+            if "{type}" not in cell.get("prompt_show", "{type}"):
+                cell.__class__ = Fold  # with all that it has, in its place
+        for formula in self.document.findall(nodes.math_block):
+            formula["translatable"] = False
+
+
+def translated(app: Sphinx, page: str, message: str) -> str:
+    """Return a message of another page in the language of this edition."""
+    with suppress(FileNotFoundError):
+        folder = Path(app.srcdir, *app.config.locale_dirs[:1])
+        return translation(page, folder, [app.config.language]).gettext(message)
+    return message
+
+
+def finish_page(app: Sphinx, document: nodes.document) -> None:
+    """Translate raw HTML, and say so where a page is in English."""
+    if app.config.language == ENGLISH:
+        return
+    for raw in document.findall(nodes.raw):
+        html = SUMMARY.sub(lambda found: _(found[0]), raw.astext())
+        raw.children = [nodes.Text(html)]
+    share = share_of(app.env.docname)
+    if share < 1:
+        section = next(document.findall(nodes.section))
+        said = (
+            _("Of this page, {share:.0%} is in English.")
+            if share
+            else _("This page is not translated yet: it is in English.")
+        )
+        classes = ["untranslated", f"language-{app.config.language}"]
+        section.insert(1, nodes.paragraph("", said.format(share=1 - share), classes=classes))
+        if not share:
+            section["classes"].append(f"language-{ENGLISH}")
+
+
+def translate_parts(app: Sphinx) -> None:
+    """Translate the names of the parts in the contents."""
+    for document in app.config.external_site_map.values():
+        for part in document.subtrees:
+            part.caption = part.caption and _(part.caption)
+
+
+def link_editions(app: Sphinx, error: Exception | None) -> None:
+    """Put the hidden link to the other edition onto every page."""
+    if error or app.builder.format != "html":
+        return
+    here = app.config.language
+    other = next(language for language in NAMES if language != here)
+    for page in Path(app.outdir).rglob("*.html"):
+        path = page.relative_to(app.outdir)
+        up = "../" * (len(path.parts) - 1)
+        address = f"{up}{other}/{path}" if here == ENGLISH else f"{up}../{path}"
+        link = LINK.format(language=other, address=address, name=NAMES[other])
+        html = page.read_text(encoding="utf-8")
+        page.write_text(html.replace(HEADER, HEADER + link, 1), encoding="utf-8")
+
+
+def script_messages(catalogue: Catalog) -> Iterator[str]:
+    """Write the messages for the scripts, as Sphinx reads its own."""
+    messages = {message.id: message.string for message in catalogue if message.id}
+    yield f"Documentation.addTranslations({json.dumps({'messages': messages}, ensure_ascii=False)[:-1]}"
+    yield f', "locale": "{catalogue.locale}", "plural_expr": "0"}});\n'
+
+
+def translate_scripts(app: Sphinx, error: Exception | None) -> None:
+    """Add the course's messages to those of Sphinx for its scripts."""
+    script = Path(app.outdir, "_static", "translations.js")
+    if not error and app.builder.format == "html" and script.exists():
+        with script.open("a", encoding="utf-8") as file:
+            file.writelines(script_messages(open_catalogue("sphinx")))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
+    app.add_node(Fold, html=(HTML5Translator.visit_container, HTML5Translator.depart_container))
+    app.add_role_to_domain("glue", "text", GluedText(), override=True)
+    app.add_transform(ChooseMessages)
+    app.add_js_file("languages.js")
+    if app.config.language == "ko":
+        app.add_css_file("korean.css", priority=900)  # after the course.css that it changes
+    app.connect("builder-inited", translate_parts)
+    app.connect("doctree-read", finish_page, priority=900)
+    app.connect("build-finished", link_editions, priority=700)
+    app.connect("build-finished", translate_scripts)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,26 @@
+// The link to the other language leads to the block that one is reading: the same section, the same place in it.
+{
+  const link = document.querySelector("a.language");
+  const blocks = (section) => [...section.children].filter((block) => !block.matches("section, .untranslated"));
+  const isAbove = (element) => element.getBoundingClientRect().top < innerHeight * 0.3;
+
+  link?.addEventListener("click", () => {
+    const section = scrollY && [...document.querySelectorAll("article section[id]")].findLast(isAbove);
+    const address = new URL(link.href);
+    address.search = location.search;
+    if (section) {
+      address.searchParams.set("block", blocks(section).findLastIndex(isAbove));
+      address.hash = section.id;
+    }
+    link.href = address;
+  });
+
+  const here = new URL(location);
+  const place = here.searchParams.get("block");
+  if (place !== null) {
+    const section = document.getElementById(decodeURIComponent(here.hash.slice(1)));
+    if (section) blocks(section)[place]?.scrollIntoView();
+    here.searchParams.delete("block");
+    history.replaceState(null, "", here);
+  }
+}

@@ -1,0 +1,55 @@
+"""Put the Korean site beside the English one, and open the way between them.
+
+``python tools/join_editions.py _build/ko/_build/html _build/html ko``: what both have (figures, notebooks, the
+laboratory with its models) is kept once; a page that exists on both sides shows its link to the other.
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+SHARED = ("_images", "_sources", "_downloads", "_static/laboratory")
+TO_SHARED = re.compile(rf'(?<=")(?=(?:\.\./)*(?:{"|".join(SHARED)})/)')
+HIDDEN = re.compile(r'(<a class="language [^>]*hreflang="([^"]*)") data-address="([^"]*)" hidden>')
+ALTERNATE = '<link rel="alternate" hreflang="{}" href="{}">\n</head>'
+
+
+def share(edition: Path, site: Path) -> None:
+    """Delete from an edition what the site has as well, and lead its pages there.
+
+    Raises:
+        ValueError: if a file of the two is not the same.
+    """
+    for path in [p for name in SHARED for p in (edition / name).rglob("*") if p.is_file()]:
+        twin = site / path.relative_to(edition)
+        if not twin.exists() or twin.read_bytes() != path.read_bytes():
+            raise ValueError(f"{twin} and {path} are not the same: build both again.")
+    for name in SHARED:
+        shutil.rmtree(edition / name, ignore_errors=True)
+    for page in edition.rglob("*.html"):
+        html = page.read_text(encoding="utf-8")
+        page.write_text(TO_SHARED.sub("../", html), encoding="utf-8")
+
+
+def link(pages: list[Path]) -> None:
+    """Show the links to the other edition that lead to a page."""
+    for page in pages:
+        html = page.read_text(encoding="utf-8")
+        found = HIDDEN.search(html)
+        if found and (page.parent / found[3]).exists():
+            html = HIDDEN.sub(r'\1 href="\3">', html).replace("</head>", ALTERNATE.format(*found.groups()[1:]), 1)
+            page.write_text(html, encoding="utf-8")
+
+
+def join(edition: Path, site: Path, language: str) -> None:
+    """Move an edition into a folder of the site."""
+    target = site / language
+    shutil.rmtree(target, ignore_errors=True)
+    share(edition, site)
+    shutil.move(edition, target)
+    link(sorted(site.rglob("*.html")))
+
+
+if __name__ == "__main__":
+    join(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])

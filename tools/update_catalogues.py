@@ -1,0 +1,63 @@
+"""Bring the catalogues of the Korean edition up to date with the pages (``make catalogues``).
+
+Sphinx's builder ``gettext`` has written the messages of every page into a folder; those of the site come
+from the extensions, the scripts and the theme. A page has a catalogue from the day on which it is
+named here: ``python tools/update_catalogues.py _build/gettext book/06_multi_head_attention``.
+"""
+
+import re
+import shutil
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from babel.messages import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.pofile import read_po, write_po
+from sphinx_intl.basic import update
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+from catalogues import FOLDER, messages  # noqa: E402
+from contents import entries  # noqa: E402
+
+SUMMARY = re.compile(r"<summary>([^<{]+)</summary>")
+THEME = Path(find_spec("pydata_sphinx_theme").origin).parent / "locale" / "sphinx.pot"
+
+
+def of_the_site() -> Catalog:
+    """Collect the messages that belong to no page."""
+    catalogue = Catalog(project="The Annotated Transformer")
+    with THEME.open("rb") as file:
+        for message in messages(read_po(file)):
+            catalogue.add(message.id, flags=message.flags)
+    for folder, method in {"_ext": ("**.py", "python"), "_static": ("*.js", "javascript")}.items():
+        for _, _, message, *_ in extract_from_dir(ROOT / "book" / folder, [method]):
+            catalogue.add(message)
+    for part in dict.fromkeys(entry.part for entry in entries() if entry.part):
+        catalogue.add(part)
+    sources = [*ROOT.glob("book/**/*.ipynb"), *ROOT.glob("book/_ext/*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in sorted(sources)]
+    for summary in dict.fromkeys(SUMMARY.findall("\n".join(texts))):
+        catalogue.add(summary)
+    return catalogue
+
+
+def main(folder: Path, new: list[str]) -> None:
+    """Update the catalogues that there are, and begin those that are named."""
+    with tempfile.TemporaryDirectory() as scratch:
+        with Path(scratch, "sphinx.pot").open("wb") as file:
+            write_po(file, of_the_site(), width=0)
+        old = [str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.po")]
+        for page in dict.fromkeys([*old, *new]):
+            if (template := folder / f"{page}.pot").exists():
+                target = Path(scratch, f"{page}.pot")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(template, target)
+        update(str(FOLDER.parent.parent), scratch, ["ko"], line_width=0, ignore_obsolete=True, jobs=1)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])
