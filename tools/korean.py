@@ -25,10 +25,13 @@ PIECES = {
     "code": re.compile(r"`[^`]+`"),
     "link": re.compile(r"\]\([^)]*\)"),
     "footnote": re.compile(r"\[\^[^\]]*\]"),
-    "placeholder": re.compile(r"\{\w*(?::[^{}]*)?\}|%\(\w+\)s"),
+    "placeholder": re.compile(r"\{\w*(?:[!:][^{}]*)?\}|%\(\w+\)s"),
     "number": re.compile(r"\d+(?:[.,]\d+)*"),
 }
-ALTERNATES = re.compile(r"\{glue:text\}`[^`]*`\s?(?:은|는|이|가|을|를|과|와|으로|로)(?![가-힣])")
+# A particle depends on how the word before it ends, and nobody knows how a value will end.
+ALTERNATES = re.compile(
+    r"(?:\{glue:text\}`[^`]*`|\{\w+(?:[!:][^{}`]*)?\})\s?(?:은|는|이|가|을|를|과|와|으로|로)(?![가-힣])"
+)
 TRANSLATED_SOUND = re.compile("당신|되어지|어지게 되|에 의해|것들")
 INTRODUCED = re.compile(r"([가-힣][가-힣 -]*)\*{0,2}\(([A-Za-z][A-Za-z -]*)\)")
 
@@ -81,7 +84,7 @@ def faults(source: str, korean: str) -> Iterator[str]:
     yield from (f"adds {kind} {piece}" for kind, piece in new)
     if stars(korean) > stars(source):
         yield "shows *: bold ends before a bracket"
-    for pattern, reason in {ALTERNATES: "a particle after a number", TRANSLATED_SOUND: "sounds translated"}.items():
+    for pattern, reason in {ALTERNATES: "a particle after a value", TRANSLATED_SOUND: "sounds translated"}.items():
         yield from (f"{reason}: {found}" for found in pattern.findall(korean))
     for before, name in INTRODUCED.findall(korean):
         word, _ = terms().get(name.lower(), (before, ()))

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,6 +24,8 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 from catalogues import FOLDER, messages  # noqa: E402
 from contents import entries  # noqa: E402
 
+WORKBOOK = ROOT / "transformer_workbook"
+SAID = {"said": None, "to_say": None, "Way": None}
 SUMMARY = re.compile(r"<summary>([^<{]+)</summary>")
 THEME = Path(find_spec("pydata_sphinx_theme").origin).parent / "locale" / "sphinx.pot"
 
@@ -45,6 +48,18 @@ def of_the_site() -> Catalog:
     return catalogue
 
 
+def of_the_workbook() -> Catalog:
+    """Collect the sentences about answers: those in the code, and those of the tables of mistakes."""
+    catalogue = Catalog(project="The Annotated Transformer")
+    for _, _, message, *_ in extract_from_dir(WORKBOOK, [("**.py", "python")], keywords=SAID):
+        catalogue.add(message)
+    for path in sorted(WORKBOOK.glob("*/*.toml")):
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        for row in (row for rows in tables.values() for row in rows):
+            catalogue.add(row["says"])
+    return catalogue
+
+
 def main(folder: Path, new: list[str]) -> None:
     """Update the catalogues that there are, and begin those that are named."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -56,7 +71,16 @@ def main(folder: Path, new: list[str]) -> None:
                 target = Path(scratch, f"{page}.pot")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(template, target)
-        update(str(FOLDER.parent.parent), scratch, ["ko"], line_width=0, ignore_obsolete=True, jobs=1)
+        bring(Path(scratch), FOLDER.parent.parent)
+    with tempfile.TemporaryDirectory() as scratch:
+        with Path(scratch, "workbook.pot").open("wb") as file:
+            write_po(file, of_the_workbook(), width=0)
+        bring(Path(scratch), WORKBOOK / "locale")
+
+
+def bring(templates: Path, locale: Path) -> None:
+    """Update the catalogues in a folder by their templates."""
+    update(str(locale), str(templates), ["ko"], line_width=0, ignore_obsolete=True, jobs=1)
 
 
 if __name__ == "__main__":

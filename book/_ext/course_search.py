@@ -69,7 +69,9 @@ def index(app: Sphinx) -> dict[str, Any]:
     pages, prose, home, most = [], [], {}, {}
     for number, entry in enumerate(entries()):
         page = app.env.get_doctree(entry.name)
-        part = _("Chapter {number}").format(number=number) if entry.is_numbered else _(entry.part)
+        part = entry.part and _(entry.part)
+        if entry.is_numbered:
+            part = _("Chapter {number}").format(number=number)
         weight = WEIGHTS.get(entry.part, 1)
         found = list(sections(page))[: 1 if entry.part == "Solutions" else None]
         places = [[anchor, heading, first_sentence(said, language)] for anchor, heading, said in found]

@@ -1,10 +1,14 @@
-"""The status of the notebooks: what ``tools/run_notebooks.py`` has recorded of their last runs."""
+"""The status of the notebooks and of their translation.
+
+What ``tools/run_notebooks.py`` has recorded of the last runs, and how much of each page is in Korean.
+"""
 
 import csv
 import json
 from pathlib import Path
 from typing import Any
 
+from catalogues import FOLDER, share_of
 from contents import entries
 from docutils import nodes
 from languages import translated
@@ -13,6 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 COLUMNS = {"notebook": 40, "seconds": 13, "run on": 16, "Python": 14, "PyTorch": 18}
+TRANSLATED = {"page": 75, "in Korean": 25}
 NO_RUN = ["–"] * 4
 
 
@@ -47,7 +52,22 @@ class NotebooksStatus(SphinxDirective):
         return [[link], *([nodes.Text(cell)] for cell in cells)]
 
 
+class TranslationsStatus(SphinxDirective):
+    """A row for every page that has a catalogue: how much of it is translated."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one table."""
+        body: list[list[Cell]] = []
+        for path in sorted(FOLDER.glob("book/**/*.po")):
+            self.env.note_dependency(str(path))
+            page = str(path.relative_to(FOLDER).with_suffix(""))
+            link = nodes.reference("", page, refuri=f"{page.removeprefix('book/')}.html", internal=True)
+            body.append([[link], [nodes.Text(f"{share_of(page):.0%}")]])
+        return [table(TRANSLATED, body, "short", "translations")]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.add_directive("notebooks-status", NotebooksStatus)
+    app.add_directive("translations-status", TranslationsStatus)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

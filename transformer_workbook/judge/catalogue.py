@@ -23,7 +23,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from transformer_workbook.judge.sentences import said
+from transformer_workbook.judge.sentences import in_language, said
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,10 @@ def names_around(reference: Callable[..., Any]) -> dict[str, Any]:
 @cache
 def table(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Read the mistakes in a file, by the name of their reference."""
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    tables = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for row in (row for rows in tables.values() for row in rows):
+        row["says"] = in_language(row["says"])
+    return tables
 
 
 def wrong(

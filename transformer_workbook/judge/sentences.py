@@ -1,13 +1,49 @@
 """Sentences: messages to readers are whole literals in the code, which can be listed.
 
-``pybabel extract -k said -k to_say -k Way`` lists them. A placeholder in braces is a value, a name
-or another whole sentence, never a piece of grammar. Nothing is looked up by a sentence.
+``make catalogues`` lists them, with those of the tables of mistakes. A placeholder in braces is a
+value, a name or another whole sentence, never a piece of grammar. The variable
+``ANNOTATED_TRANSFORMER_LANGUAGE`` chooses the language; what the catalogue of that language lacks is
+said in English.
 """
 
+import ast
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import reduce
+from functools import cache, reduce
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from annotated_transformer.errors import InputError
+
+LANGUAGE_VARIABLE = "ANNOTATED_TRANSFORMER_LANGUAGE"
+CATALOGUES = Path(__file__).resolve().parent.parent / "locale"
+# An entry of a catalogue: both are literals of strings, one below the other.
+ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
+
+
+@cache
+def translations() -> dict[str, str]:
+    """Read the sentences of the language that is chosen: none for English.
+
+    Raises:
+        InputError: if there is no catalogue of that language.
+    """
+    language = os.environ.get(LANGUAGE_VARIABLE, "en")
+    languages = ["en", *sorted(path.name for path in CATALOGUES.iterdir())]
+    if language not in languages:
+        known = ", ".join(languages)
+        raise InputError(f"{LANGUAGE_VARIABLE} is {language!r}, it must be one of {known}.")
+    file = CATALOGUES / language / "LC_MESSAGES" / "workbook.po"
+    entries = file.read_text(encoding="utf-8").split("\n\n") if language != "en" else []
+    found = [pair for entry in entries if ", fuzzy" not in entry for pair in ENTRY.findall(entry)]
+    return {ast.literal_eval(f"({one})"): ast.literal_eval(f"({other})") for one, other in found}
+
+
+def in_language(sentence: str, /) -> str:
+    """Return a sentence in the language that is chosen, with its placeholders."""
+    return translations().get(sentence) or sentence
 
 
 class Way(NamedTuple):
@@ -25,7 +61,7 @@ def said(sentence: str, /, **values: object) -> str:
     >>> said("this is `{name}`, as it was given.", name="mask")
     'this is `mask`, as it was given.'
     """
-    return sentence.format(**values)
+    return in_language(sentence).format(**values)
 
 
 def to_say(sentence: str, /) -> str:

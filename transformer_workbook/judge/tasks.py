@@ -7,6 +7,9 @@ from typing import Any
 
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.progress import note_progress
+from transformer_workbook.judge.sentences import in_language, to_say
+
+SIGNS = {to_say("right"): "✓", to_say("wrong"): "✗", to_say("not attempted"): "○"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,11 +25,12 @@ class Verdict:
         return self.state == "right"
 
     def __repr__(self) -> str:
-        return f"{self.state}: {self.mistake}" if self.mistake else self.state
+        state = in_language(self.state)
+        return f"{state}: {self.mistake}" if self.mistake else state
 
     def _repr_html_(self) -> str:
-        sign = {"right": "✓", "wrong": "✗"}.get(self.state, "○")
-        return f"<p>{sign} <strong>{self.state}</strong> {escape(self.mistake)}</p>"
+        state = in_language(self.state)
+        return f"<p>{SIGNS[self.state]} <strong>{state}</strong> {escape(self.mistake)}</p>"
 
 
 class Task:

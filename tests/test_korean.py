@@ -1,0 +1,183 @@
+"""The Korean edition: its catalogues are whole and right, and its site is the English one in Korean."""
+
+import os
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages import Message
+from browser import Browser
+from bs4 import BeautifulSoup
+from catalogues import FOLDER, HANGUL, is_missing, messages, open_catalogue
+from every_page import parsed
+from korean import faults, faults_of, terms
+from sphinx.util.nodes import extract_messages
+from update_catalogues import of_the_site, of_the_workbook
+
+from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
+
+PAGES = sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.po"))
+# A catalogue is empty, or it is whole: what the English page changes has to be translated with it.
+BEGUN = [p for p in PAGES if any(HANGUL.search(m.string) for m in messages(open_catalogue(p)))]
+READ = [page for page in BEGUN if page.startswith("book/")]
+
+
+@pytest.mark.parametrize("page", BEGUN)
+def test_every_message_of_a_page_is_translated_with_all_that_it_has(page: str) -> None:
+    assert list(faults_of(messages(open_catalogue(page)))) == []
+
+
+@pytest.mark.parametrize(
+    ("english", "korean", "fault"),
+    [
+        ("The width $d_k$.", "차원 수입니다.", "lacks formula $d_k$"),
+        ("See {cite}`luong2015`.", "보세요.", "lacks cite luong2015"),
+        ("It got {glue:text}`most` right.", "맞혔습니다.", "lacks glue:text most"),
+        ("It got {glue:text}`most` right.", "정답률 {glue:text}`most`를", "a particle after a value"),
+        ("[Chapter 4](04_luong.ipynb)", "[4장](03_bahdanau.ipynb)", "lacks link ](04_luong.ipynb)"),
+        ("[Chapter 4](x.md)", "[사 장](x.md)", "lacks number 4"),
+        ("Use {term}`attention`.", "{term}`어텐션 <alignment>`을 씁니다.", "lacks term attention"),
+        ("The {minutes} minutes", "{분}분", "lacks placeholder {minutes}"),
+        ("{got} is too large.", "{got}은 너무 큽니다.", "a particle after a value"),
+        ("The **value** here", "**밸류(value)**는 여기", "shows *"),
+        ("The **vector** $x$", "**벡터 $x$**를", "shows *"),
+        ("A value", "당신의 밸류", "sounds translated: 당신"),
+        ("The *projection*", "**사영**(projection)", "projection is 투영, not 사영"),
+    ],
+)
+def test_a_fault_of_a_translation_is_named(english: str, korean: str, fault: str) -> None:
+    assert any(found.startswith(fault) for found in faults(english, korean))
+
+
+def test_a_second_word_for_a_term_is_named() -> None:
+    name, word, other = next((n, w, others[0]) for n, (w, others) in terms().items() if others)
+    assert f"{name} is {word}, not {other}" in list(faults(f"An {name} here", f"여기 {other}"))
+    assert list(faults(f"An {name} here", f"여기 {word}")) == []
+
+
+@pytest.mark.parametrize(
+    ("english", "korean", "flags", "missing"),
+    [
+        ("Read this sentence", "이 문장을 읽으세요", [], False),
+        ("Read this sentence", "이 문장을 읽으세요", ["fuzzy"], True),
+        ("Read this sentence", "", [], True),
+        ("Read this sentence now, and then once more", "Read this sentence now, and then", [], True),
+        ("FlashAttention", "FlashAttention", [], False),
+        ("$Q K^\\top$", "", [], False),
+        ("어텐션", "", [], False),
+    ],
+)
+def test_what_counts_as_missing(english: str, korean: str, flags: list[str], missing: bool) -> None:
+    assert is_missing(Message(english, korean, flags=flags)) == missing
+
+
+def test_the_messages_of_the_site_are_all_in_its_catalogue() -> None:
+    now = {message.id for message in messages(of_the_site())}
+    assert {message.id for message in messages(open_catalogue("sphinx"))} == now
+
+
+def test_the_sentences_about_answers_are_all_in_their_catalogue() -> None:
+    catalogue = open_catalogue("workbook", CATALOGUES / "ko" / "LC_MESSAGES")
+    found = messages(catalogue)
+    assert {message.id for message in found} == {m.id for m in messages(of_the_workbook())}
+    assert list(faults_of([message for message in found if message.string])) == []
+
+
+@pytest.mark.parametrize(("language", "verdict"), [("ko", "틀림: d_k = 4일 때"), ("en", "wrong: with")])
+def test_a_variable_chooses_the_language_of_a_verdict_and_the_locale_does_not(
+    language: str, verdict: str
+) -> None:
+    code = "from transformer_workbook import exercises; print(exercises.nearly_one_key.check(4))"
+    chosen = {LANGUAGE_VARIABLE: language, "LANGUAGE": "ko_KR", "LC_ALL": "C.UTF-8"}
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, env=os.environ | chosen, capture_output=True, text=True, check=True)
+    assert run.stdout.startswith(verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("book/")])
+def test_a_catalogue_has_the_messages_of_its_page(site: Path, page: str) -> None:
+    """Otherwise `make catalogues` brings it up to date."""
+    with (site.parent / ".doctrees" / f"{page}.doctree").open("rb") as file:
+        document = pickle.load(file)
+    now = {message for _, message in extract_messages(document)} - {""}
+    assert {message.id for message in messages(open_catalogue(page))} == now
+
+
+@pytest.fixture(scope="module")
+def korean(site: Path) -> Path:
+    """The Korean site, where it was built (`make book LANGUAGE=ko`)."""
+    if not (site / "ko").is_dir():
+        pytest.skip("only the English site was built")
+    return site / "ko"
+
+
+def both(site: Path) -> Iterator[tuple[BeautifulSoup, BeautifulSoup]]:
+    """Go through the translated pages in both languages."""
+    for page in READ:
+        yield parsed(site / f"{page}.html"), parsed(site / "ko" / f"{page}.html")
+
+
+@pytest.mark.slow
+def test_both_editions_have_the_same_anchors_code_outputs_numbers_and_formulas(
+    site: Path, korean: Path
+) -> None:
+    alike = {
+        "section[id]": lambda tag: tag["id"],
+        ".cell_input pre": lambda tag: tag.get_text(),
+        ".cell_output": lambda tag: tag.get_text(),
+        ".pasted-text": lambda tag: tag.get_text(),
+        "article math annotation": lambda tag: tag.get_text(),
+        "article .reference": lambda tag: tag["href"].removeprefix("../"),
+    }
+    for english, translated in both(site):
+        for selector, read in alike.items():
+            found = [sorted(map(read, page.select(selector))) for page in (english, translated)]
+            assert set(found[0]) == set(found[1]), selector
+        assert [tag["alt"] for tag in translated.select(".cell_output img")] != []
+        assert all(HANGUL.search(tag["alt"]) for tag in translated.select(".cell_output img"))
+
+
+@pytest.mark.slow
+def test_each_page_names_its_language_and_leads_to_the_other(site: Path, korean: Path) -> None:
+    for english, translated in both(site):
+        assert (english.html["lang"], translated.html["lang"]) == ("en", "ko")
+        for page, other in ((english, "ko"), (translated, "en")):
+            (link,), (alternate,) = page.select("a.language"), page.select('link[rel="alternate"]')
+            assert link["hreflang"] == alternate["hreflang"] == other
+            assert "hidden" not in link.attrs
+
+
+@pytest.mark.slow
+def test_a_page_that_is_in_english_says_so(korean: Path) -> None:
+    for page in (korean / "book").glob("*.html"):
+        html = page.read_text(encoding="utf-8")
+        if f"book/{page.stem}" in READ:
+            assert "untranslated" not in html
+        elif (FOLDER.parents[3] / "book" / f"{page.stem}.ipynb").exists():
+            assert re.search(r'lang="ko"[^>]*|class="untranslated', html)
+            assert 'class="untranslated' in html
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_switch_leads_to_the_same_block(
+    site: Path, korean: Path, browser: Browser, width: int
+) -> None:
+    """From a file, as well: and back."""
+    first = "() => [...document.querySelectorAll('article p')].findIndex(p => p.getBoundingClientRect().top > 60)"
+    with browser.new_page(viewport={"width": width, "height": 800}) as page:
+        page.goto((site / f"{READ[-1]}.html").as_uri())
+        page.locator("section#the-class > p").first.scroll_into_view_if_needed()
+        page.evaluate("document.querySelector('#the-class > p').scrollIntoView()")
+        before = page.evaluate(first)
+        for language in ("ko", "en"):
+            page.locator("a.language").click()
+            page.wait_for_function(f"document.documentElement.lang === '{language}'")
+            page.wait_for_function("!location.search")
+            assert page.url.endswith("#the-class")
+            assert abs(page.evaluate(first) - before) <= 1
