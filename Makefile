@@ -28,14 +28,14 @@ book: $(if $(filter ko,$(LANGUAGE)),$(KOREAN),$(SITE))
 	@echo "The book is at file://$(abspath $<)"
 
 ## test: units, doctests, the notebooks that a change may concern, the site in a browser
-test: $(CHECKED) $(SITE)
+test: $(CHECKED) $(KOREAN)
 	@PYTHONPATH=tests $(BIN)/python tools/fetch_browser.py
 	SITE=$(dir $(SITE)) $(BIN)/pytest -m "not nightly" $(READING)
 	@echo "Left out: research, mutants, held-out answers, killed processes, every view, pages unchanged since" \
 		"they were compared (make nightly)."
 
 ## nightly: all that `make test` leaves out: research, mutants, held-out answers, every view of the site
-nightly: $(CHECKED) $(SITE)
+nightly: $(CHECKED) $(KOREAN)
 	@PYTHONPATH=tests $(BIN)/python tools/fetch_browser.py
 	SITE=$(dir $(SITE)) COMPARE=all $(BIN)/pytest $(READING)
 	$(MAKE) mutants killtest fuzz

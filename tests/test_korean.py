@@ -1,4 +1,4 @@
-"""The Korean edition: its catalogues are whole and right, and its site is the English one in Korean."""
+"""The Korean edition: whole and right catalogues, and a site that differs in words alone."""
 
 import os
 import pickle
@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 from babel.messages import Message
-from browser import Browser
 from bs4 import BeautifulSoup
 from catalogues import FOLDER, HANGUL, is_missing, messages, open_catalogue
+from sphinx.util.nodes import extract_messages
+
+from browser import Browser
 from every_page import parsed
 from korean import faults, faults_of, terms
-from sphinx.util.nodes import extract_messages
-from update_catalogues import of_the_site, of_the_workbook
-
 from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
+from update_catalogues import of_the_site, of_the_workbook
 
 PAGES = sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.po"))
 # A catalogue is empty, or it is whole: what the English page changes has to be translated with it.
@@ -37,7 +37,11 @@ def test_every_message_of_a_page_is_translated_with_all_that_it_has(page: str) -
         ("The width $d_k$.", "차원 수입니다.", "lacks formula $d_k$"),
         ("See {cite}`luong2015`.", "보세요.", "lacks cite luong2015"),
         ("It got {glue:text}`most` right.", "맞혔습니다.", "lacks glue:text most"),
-        ("It got {glue:text}`most` right.", "정답률 {glue:text}`most`를", "a particle after a value"),
+        (
+            "It got {glue:text}`most` right.",
+            "정답률 {glue:text}`most`를",
+            "a particle after a value",
+        ),
         ("[Chapter 4](04_luong.ipynb)", "[4장](03_bahdanau.ipynb)", "lacks link ](04_luong.ipynb)"),
         ("[Chapter 4](x.md)", "[사 장](x.md)", "lacks number 4"),
         ("Use {term}`attention`.", "{term}`어텐션 <alignment>`을 씁니다.", "lacks term attention"),
@@ -65,7 +69,12 @@ def test_a_second_word_for_a_term_is_named() -> None:
         ("Read this sentence", "이 문장을 읽으세요", [], False),
         ("Read this sentence", "이 문장을 읽으세요", ["fuzzy"], True),
         ("Read this sentence", "", [], True),
-        ("Read this sentence now, and then once more", "Read this sentence now, and then", [], True),
+        (
+            "Read this sentence now, and then once more",
+            "Read this sentence now, and then",
+            [],
+            True,
+        ),
         ("FlashAttention", "FlashAttention", [], False),
         ("$Q K^\\top$", "", [], False),
         ("어텐션", "", [], False),
@@ -87,14 +96,18 @@ def test_the_sentences_about_answers_are_all_in_their_catalogue() -> None:
     assert list(faults_of([message for message in found if message.string])) == []
 
 
-@pytest.mark.parametrize(("language", "verdict"), [("ko", "틀림: d_k = 4일 때"), ("en", "wrong: with")])
+@pytest.mark.parametrize(
+    ("language", "verdict"), [("ko", "틀림: d_k = 4일 때"), ("en", "wrong: with")]
+)
 def test_a_variable_chooses_the_language_of_a_verdict_and_the_locale_does_not(
     language: str, verdict: str
 ) -> None:
     code = "from transformer_workbook import exercises; print(exercises.nearly_one_key.check(4))"
     chosen = {LANGUAGE_VARIABLE: language, "LANGUAGE": "ko_KR", "LC_ALL": "C.UTF-8"}
     command = [sys.executable, "-c", code]
-    run = subprocess.run(command, env=os.environ | chosen, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        command, env=os.environ | chosen, capture_output=True, text=True, check=True
+    )
     assert run.stdout.startswith(verdict)
 
 
@@ -169,7 +182,10 @@ def test_the_switch_leads_to_the_same_block(
     site: Path, korean: Path, browser: Browser, width: int
 ) -> None:
     """From a file, as well: and back."""
-    first = "() => [...document.querySelectorAll('article p')].findIndex(p => p.getBoundingClientRect().top > 60)"
+    first = (
+        "() => [...document.querySelectorAll('article p')]"
+        ".findIndex(p => p.getBoundingClientRect().top > 60)"
+    )
     with browser.new_page(viewport={"width": width, "height": 800}) as page:
         page.goto((site / f"{READ[-1]}.html").as_uri())
         page.locator("section#the-class > p").first.scroll_into_view_if_needed()

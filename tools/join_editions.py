@@ -1,7 +1,8 @@
 """Put the Korean site beside the English one, and open the way between them.
 
-``python tools/join_editions.py _build/ko/_build/html _build/html ko``: what both have (figures, notebooks, the
-laboratory with its models) is kept once; a page that exists on both sides shows its link to the other.
+``python tools/join_editions.py _build/ko/_build/html _build/html ko``: what both have (figures,
+notebooks, the laboratory with its models) is kept once; a page that exists on both sides shows its
+link to the other.
 """
 
 import re
@@ -37,7 +38,9 @@ def link(pages: list[Path]) -> None:
         html = page.read_text(encoding="utf-8")
         found = HIDDEN.search(html)
         if found and (page.parent / found[3]).exists():
-            html = HIDDEN.sub(r'\1 href="\3">', html).replace("</head>", ALTERNATE.format(*found.groups()[1:]), 1)
+            html = HIDDEN.sub(r'\1 href="\3">', html).replace(
+                "</head>", ALTERNATE.format(*found.groups()[1:]), 1
+            )
             page.write_text(html, encoding="utf-8")
 
 

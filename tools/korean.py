@@ -1,7 +1,8 @@
 """For a translator of the Korean edition: what is missing or wrong in the catalogue of a page.
 
-``python tools/korean.py check book/06_multi_head_attention`` names it, in a second and without a build;
-``read`` prints the Korean alone, ``count`` how much there is to translate on every page. The tests ask the same.
+``python tools/korean.py check book/06_multi_head_attention`` names it, in a second and without a
+build; ``read`` prints the Korean alone, ``count`` how much there is to translate on every page. The
+tests ask the same.
 """
 
 import re
@@ -18,7 +19,7 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 from catalogues import FOLDER, is_missing, messages, open_catalogue, share, words  # noqa: E402
 
-# What a translation must have as the original has it. A role with a text of its own counts by its target.
+# What a translation must have as the original has it. A role with a text counts by its target.
 ROLE = re.compile(r"\{([a-z:]+)\}`(?:[^`<]*<([^`>]*)>|([^`]*))`")
 PIECES = {
     "formula": re.compile(r"\$[^$]+\$"),
@@ -38,16 +39,21 @@ INTRODUCED = re.compile(r"([가-힣][가-힣 -]*)\*{0,2}\(([A-Za-z][A-Za-z -]*)\
 
 @cache
 def terms() -> dict[str, tuple[str, list[str]]]:
-    """Return from the book's glossary the Korean word of each term, and other words that it lists for it."""
+    """Return from the glossary the Korean word of each term, and the other words that it lists."""
     found = {}
     for page in sorted((ROOT / "book").glob("**/glossary*.md")):
-        for block in re.findall(r"```\{glossary\}\n(.*?)\n```", page.read_text(encoding="utf-8"), re.S):
+        for block in re.findall(
+            r"```\{glossary\}\n(.*?)\n```", page.read_text(encoding="utf-8"), re.S
+        ):
             for entry in block.split("\n\n"):
                 names = [line for line in entry.strip().splitlines() if not line.startswith(" ")]
                 if len(names) == 2:
                     korean, _, others = names[1].partition(" (")
                     name = re.sub(r" \(.*", "", names[0]).lower()
-                    found[name] = korean, [other for other in others.rstrip(")").split(", ") if other]
+                    found[name] = (
+                        korean,
+                        [other for other in others.rstrip(")").split(", ") if other],
+                    )
     return found
 
 
@@ -80,11 +86,16 @@ def faults(source: str, korean: str) -> Iterator[str]:
     """
     has, had = pieces(korean), pieces(source)
     yield from (f"lacks {kind} {piece}" for kind, piece in sorted(had - has))
-    new = sorted((kind, piece) for kind, piece in has - had if kind not in ("formula", "number", "code"))
+    new = sorted(
+        (kind, piece) for kind, piece in has - had if kind not in ("formula", "number", "code")
+    )
     yield from (f"adds {kind} {piece}" for kind, piece in new)
     if stars(korean) > stars(source):
         yield "shows *: bold ends before a bracket"
-    for pattern, reason in {ALTERNATES: "a particle after a value", TRANSLATED_SOUND: "sounds translated"}.items():
+    for pattern, reason in {
+        ALTERNATES: "a particle after a value",
+        TRANSLATED_SOUND: "sounds translated",
+    }.items():
         yield from (f"{reason}: {found}" for found in pattern.findall(korean))
     for before, name in INTRODUCED.findall(korean):
         word, _ = terms().get(name.lower(), (before, ()))
@@ -107,19 +118,20 @@ def faults_of(found: list[Message]) -> Iterator[str]:
 
 
 def main(action: str, pages: list[str]) -> int:
-    """Do what is asked for some pages, or for all that have a catalogue."""
+    """Do what is asked for some pages, or for all that have a catalogue; count the faults."""
     found = 0
-    for page in pages or sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.po")):
-        all_messages = messages(open_catalogue(page))
+    every = sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.po"))
+    for page in pages or every:
+        entries = messages(open_catalogue(page))
         if action == "check":
-            said = [f"{page}: {fault}" for fault in faults_of(all_messages)]
+            said = [f"{page}: {fault}" for fault in faults_of(entries)]
             print(*said, sep="\n", end="\n" * bool(said))
             found += len(said)
         elif action == "read":
-            print(*(message.string for message in all_messages if message.string), sep="\n\n")
+            print(*(message.string for message in entries if message.string), sep="\n\n")
         else:
-            number = sum(len(words(str(message.id))) for message in all_messages)
-            print(f"{page:40} {len(all_messages):4} messages {number:6} words {share(all_messages):4.0%}")
+            number = sum(len(words(str(message.id))) for message in entries)
+            print(f"{page:40} {len(entries):4} messages {number:6} words {share(entries):4.0%}")
     return found
 
 

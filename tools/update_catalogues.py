@@ -1,8 +1,8 @@
 """Bring the catalogues of the Korean edition up to date with the pages (``make catalogues``).
 
-Sphinx's builder ``gettext`` has written the messages of every page into a folder; those of the site come
-from the extensions, the scripts and the theme. A page has a catalogue from the day on which it is
-named here: ``python tools/update_catalogues.py _build/gettext book/06_multi_head_attention``.
+Sphinx's builder ``gettext`` has written the messages of every page into a folder; those of the site
+come from the extensions, the scripts and the theme. A page has a catalogue from the day on which it
+is named here: ``python tools/update_catalogues.py _build/gettext book/06_multi_head_attention``.
 """
 
 import re
@@ -49,7 +49,7 @@ def of_the_site() -> Catalog:
 
 
 def of_the_workbook() -> Catalog:
-    """Collect the sentences about answers: those in the code, and those of the tables of mistakes."""
+    """Collect the sentences about answers: of the code, and of the tables of mistakes."""
     catalogue = Catalog(project="The Annotated Transformer")
     for _, _, message, *_ in extract_from_dir(WORKBOOK, [("**.py", "python")], keywords=SAID):
         catalogue.add(message)

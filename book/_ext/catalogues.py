@@ -1,4 +1,4 @@
-"""The catalogues of the other edition: a file for each page, with its messages and their translations.
+"""The catalogues of the Korean edition: a file for each page, with its messages in both languages.
 
 ``make catalogues`` takes the messages out of the pages and into ``book/locale``, where a translator
 finds them. A page is translated as far as its catalogue is.

@@ -74,7 +74,9 @@ def index(app: Sphinx) -> dict[str, Any]:
             part = _("Chapter {number}").format(number=number)
         weight = WEIGHTS.get(entry.part, 1)
         found = list(sections(page))[: 1 if entry.part == "Solutions" else None]
-        places = [[anchor, heading, first_sentence(said, language)] for anchor, heading, said in found]
+        places = [
+            [anchor, heading, first_sentence(said, language)] for anchor, heading, said in found
+        ]
         pages.append((app.builder.get_target_uri(entry.name), part, weight, places))
         prose.append(page.astext())
         for place, (_anchor, _heading, said) in zip(places, found, strict=True):

@@ -88,7 +88,12 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
     for old, new in leads.items():
         up = "../" * old.count("/")
         icon = f"{up}_static/{Path(app.config.html_favicon).name}"
-        html = REDIRECT.format(language=app.config.language, page=f"{up}{new}.html", title=app.config.html_title, icon=icon)
+        html = REDIRECT.format(
+            language=app.config.language,
+            page=f"{up}{new}.html",
+            title=app.config.html_title,
+            icon=icon,
+        )
         (Path(app.outdir) / f"{old}.html").write_text(html, encoding="utf-8")
 
 

@@ -1,9 +1,9 @@
 """The two editions, English and Korean: what Sphinx leaves in English, and the way between them.
 
-Sphinx puts the translated messages of a catalogue (``catalogues.py``) into a page. Here come the labels
-of folds, what stands in raw HTML, the numbers that a lesson has glued, the parts of the contents, and the
-words of the scripts. On every page is a link to the same page of the other edition; it is hidden
-until ``tools/join_editions.py`` has found that page.
+Sphinx puts the translated messages of a catalogue (``catalogues.py``) into a page. Here come the
+labels of folds, what stands in raw HTML, the numbers that a lesson has glued, the parts of the
+contents, and the words of the scripts. On every page is a link to the same page of the other
+edition; it is hidden until ``tools/join_editions.py`` has found that page.
 """
 
 import json
@@ -35,7 +35,7 @@ LINK = (
 
 
 class GluedText(PasteTextRole):
-    """A glued number; in a translated message the one of the original, which alone knows its cell."""
+    """A glued number; in a translation that of the original, which alone knows its cell."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number."""
@@ -129,9 +129,9 @@ def link_editions(app: Sphinx, error: Exception | None) -> None:
 
 def script_messages(catalogue: Catalog) -> Iterator[str]:
     """Write the messages for the scripts, as Sphinx reads its own."""
-    messages = {message.id: message.string for message in catalogue if message.id}
-    yield f"Documentation.addTranslations({json.dumps({'messages': messages}, ensure_ascii=False)[:-1]}"
-    yield f', "locale": "{catalogue.locale}", "plural_expr": "0"}});\n'
+    words = {message.id: message.string for message in catalogue if message.id}
+    added = {"messages": words, "locale": str(catalogue.locale), "plural_expr": "0"}
+    yield f"Documentation.addTranslations({json.dumps(added, ensure_ascii=False)});\n"
 
 
 def translate_scripts(app: Sphinx, error: Exception | None) -> None:

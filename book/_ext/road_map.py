@@ -79,7 +79,7 @@ def rows(found: list[Step], columns: int) -> list[list[Step]]:
 
 
 def lines(text: str, size: int, width: int) -> list[str]:
-    """Break a text into lines that fit the width; a syllable of Hangul is as wide as two letters."""
+    """Break a text into lines that fit; a syllable of Hangul is as wide as two letters."""
     counted = re.sub("[가-힣]", "\\g<0>\0", text)
     wrapped = textwrap.wrap(counted, int(width / (LETTER * size)), break_long_words=False)
     return [line.replace("\0", "") for line in wrapped]

@@ -1,6 +1,6 @@
 """The status of the notebooks and of their translation.
 
-What ``tools/run_notebooks.py`` has recorded of the last runs, and how much of each page is in Korean.
+What ``tools/run_notebooks.py`` has recorded of the last runs, and how much of a page is in Korean.
 """
 
 import csv
@@ -61,7 +61,9 @@ class TranslationsStatus(SphinxDirective):
         for path in sorted(FOLDER.glob("book/**/*.po")):
             self.env.note_dependency(str(path))
             page = str(path.relative_to(FOLDER).with_suffix(""))
-            link = nodes.reference("", page, refuri=f"{page.removeprefix('book/')}.html", internal=True)
+            link = nodes.reference(
+                "", page, refuri=f"{page.removeprefix('book/')}.html", internal=True
+            )
             body.append([[link], [nodes.Text(f"{share_of(page):.0%}")]])
         return [table(TRANSLATED, body, "short", "translations")]
 

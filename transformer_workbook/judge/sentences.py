@@ -2,8 +2,8 @@
 
 ``make catalogues`` lists them, with those of the tables of mistakes. A placeholder in braces is a
 value, a name or another whole sentence, never a piece of grammar. The variable
-``ANNOTATED_TRANSFORMER_LANGUAGE`` chooses the language; what the catalogue of that language lacks is
-said in English.
+``ANNOTATED_TRANSFORMER_LANGUAGE`` chooses the language; what its catalogue lacks is said in
+English.
 """
 
 import ast
