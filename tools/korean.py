@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
-from catalogues import FOLDER, is_missing, messages, open_catalogue, share, words  # noqa: E402
+from catalogues import FOLDER, HANGUL, is_missing, messages, open_catalogue, share, words  # noqa: E402
 
 # What a translation must have as the original has it. A role with a text counts by its target.
 ROLE = re.compile(r"\{([a-z:]+)\}`(?:[^`<]*<([^`>]*)>|([^`]*))`")
@@ -42,18 +42,17 @@ def terms() -> dict[str, tuple[str, list[str]]]:
     """Return from the glossary the Korean word of each term, and the other words that it lists."""
     found = {}
     for page in sorted((ROOT / "book").glob("**/glossary*.md")):
-        for block in re.findall(
-            r"```\{glossary\}\n(.*?)\n```", page.read_text(encoding="utf-8"), re.S
+        text = page.read_text(encoding="utf-8")
+        for entry in "\n\n".join(re.findall(r"(?s)```\{glossary\}\n(.*?)\n```", text)).split(
+            "\n\n"
         ):
-            for entry in block.split("\n\n"):
-                names = [line for line in entry.strip().splitlines() if not line.startswith(" ")]
-                if len(names) == 2:
-                    korean, _, others = names[1].partition(" (")
-                    name = re.sub(r" \(.*", "", names[0]).lower()
-                    found[name] = (
-                        korean,
-                        [other for other in others.rstrip(")").split(", ") if other],
-                    )
+            names = [line for line in entry.strip().splitlines() if not line.startswith(" ")]
+            pairs = [re.split(r", (?![^(]*\))", line) for line in names]
+            if len(pairs) == 2 and len(pairs[0]) == len(pairs[1]):
+                for name, korean in zip(*pairs, strict=True):
+                    word, _, others = korean.partition(" (")
+                    key = re.sub(r" \(.*", "", name).lower()
+                    found[key] = word, others.rstrip(")").split(", ") if others else []
     return found
 
 
@@ -102,8 +101,8 @@ def faults(source: str, korean: str) -> Iterator[str]:
         if not before.endswith(word):
             yield f"{name} is {word}, not {before}"
     for name, (word, others) in terms().items():
-        used = [other for other in others if other in korean and word not in korean]
-        if used and re.search(rf"(?i)\b{re.escape(name)}s?\b", source):
+        used = [other for other in filter(HANGUL.search, others) if other in korean]
+        if used and word not in korean and re.search(rf"(?i)\b{re.escape(name)}s?\b", source):
             yield f"{name} is {word}, not {used[0]}"
 
 

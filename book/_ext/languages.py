@@ -27,10 +27,10 @@ from sphinx.writers.html5 import HTML5Translator
 ENGLISH = "en"
 NAMES = {"en": "English", "ko": "한국어"}
 SUMMARY = re.compile(r"(?<=<summary>)[^<]+(?=</summary>)")
-HEADER = '<div class="header-article-items__end">'
+HEADER = '<div class="article-header-buttons">'
 LINK = (
-    '<div class="header-article-item"><a class="language btn btn-sm" lang="{language}" '
-    'hreflang="{language}" data-address="{address}" hidden>{name}</a></div>'
+    '<a class="language btn btn-sm" lang="{language}" hreflang="{language}" '
+    'data-address="{address}" hidden>{name}</a>'
 )
 
 

@@ -2,7 +2,8 @@
 {
   const link = document.querySelector("a.language");
   const blocks = (section) => [...section.children].filter((block) => !block.matches("section, .untranslated"));
-  const isAbove = (element) => element.getBoundingClientRect().top < innerHeight * 0.3;
+  const LINE = 80; // what begins above it is under the bar, or first below it
+  const isAbove = (element) => element.getBoundingClientRect().top < LINE;
 
   link?.addEventListener("click", () => {
     const section = scrollY && [...document.querySelectorAll("article section[id]")].findLast(isAbove);
@@ -19,7 +20,7 @@
   const place = here.searchParams.get("block");
   if (place !== null) {
     const section = document.getElementById(decodeURIComponent(here.hash.slice(1)));
-    if (section) blocks(section)[place]?.scrollIntoView();
+    if (section) blocks(section)[place]?.scrollIntoView({ behavior: "instant" });
     here.searchParams.delete("block");
     history.replaceState(null, "", here);
   }
