@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 from catalogues import FOLDER, messages  # noqa: E402
 from contents import entries  # noqa: E402
+from languages import THEME_WORDS  # noqa: E402
 
 WORKBOOK = ROOT / "transformer_workbook"
 SAID = {"said": None, "to_say": None, "Way": None}
@@ -39,8 +40,9 @@ def of_the_site() -> Catalog:
     for folder, method in {"_ext": ("**.py", "python"), "_static": ("*.js", "javascript")}.items():
         for _, _, message, *_ in extract_from_dir(ROOT / "book" / folder, [method]):
             catalogue.add(message)
-    for part in dict.fromkeys(entry.part for entry in entries() if entry.part):
-        catalogue.add(part)
+    parts = dict.fromkeys(entry.part for entry in entries() if entry.part)
+    for message in (*parts, *THEME_WORDS):
+        catalogue.add(message)
     sources = [*ROOT.glob("book/**/*.ipynb"), *ROOT.glob("book/_ext/*.py")]
     texts = [path.read_text(encoding="utf-8") for path in sorted(sources)]
     for summary in dict.fromkeys(SUMMARY.findall("\n".join(texts))):

@@ -10,6 +10,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 
 import annotated_transformer
@@ -68,7 +69,7 @@ def lead_to_modules(app: Sphinx, document: nodes.document) -> None:
     names = modules_of(app.env.docname)
     if not names or not re.match("book/(?!api/)", app.env.docname):
         return
-    line = nodes.paragraph("", "In the package: ", classes=["in-the-package"])
+    line = nodes.paragraph("", _("In the package:") + " ", classes=["in-the-package"])
     for number, name in enumerate(names):
         page = app.builder.get_relative_uri(app.env.docname, f"book/api/{name}")
         line += nodes.Text(", " if number else "")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from gettext import translation
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,13 @@ from sphinx.writers.html5 import HTML5Translator
 
 ENGLISH = "en"
 NAMES = {"en": "English", "ko": "한국어"}
+THEME_WORDS = (
+    "Book", "By", "Contents", "Fullscreen mode", "Launch", "Link to this heading", "Main", "Page",
+    "Pages below", "Search this book...", "Toggle primary sidebar", "Toggle secondary sidebar",
+    "attention weights",
+)  # fmt: skip
+"""What the themes say in English, or not well in Korean."""
+ATTRIBUTE = re.compile(r'(?<= )(title|aria-label|placeholder)="([^"]+)"')
 SUMMARY = re.compile(r"(?<=<summary>)[^<]+(?=</summary>)")
 HEADER = '<div class="article-header-buttons">'
 LINK = (
@@ -112,8 +120,18 @@ def translate_parts(app: Sphinx) -> None:
             part.caption = part.caption and _(part.caption)
 
 
+def speak_better(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], *_rest: object
+) -> None:
+    """Prefer our words to those of the theme."""
+    theme = context["translate"]
+    context["translate"] = lambda message: (
+        ours if (ours := _(message)) != message else theme(message)
+    )
+
+
 def link_editions(app: Sphinx, error: Exception | None) -> None:
-    """Put the hidden link to the other edition onto every page."""
+    """Put the hidden link to the other edition onto every page, and translate its attributes."""
     if error or app.builder.format != "html":
         return
     here = app.config.language
@@ -123,8 +141,12 @@ def link_editions(app: Sphinx, error: Exception | None) -> None:
         up = "../" * (len(path.parts) - 1)
         address = f"{up}{other}/{path}" if here == ENGLISH else f"{up}../{path}"
         link = LINK.format(language=other, address=address, name=NAMES[other])
-        html = page.read_text(encoding="utf-8")
-        page.write_text(html.replace(HEADER, HEADER + link, 1), encoding="utf-8")
+        html = page.read_text(encoding="utf-8").replace(HEADER, HEADER + link, 1)
+        if here != ENGLISH:
+            html = ATTRIBUTE.sub(
+                lambda found: f'{found[1]}="{escape(_(unescape(found[2])))}"', html
+            )
+        page.write_text(html, encoding="utf-8")
 
 
 def script_messages(catalogue: Catalog) -> Iterator[str]:
@@ -149,6 +171,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_transform(ChooseMessages)
     app.add_js_file("languages.js")
     if app.config.language == "ko":
+        app.connect("html-page-context", speak_better, priority=900)
         app.add_css_file("korean.css", priority=900)  # after the course.css that it changes
     app.connect("builder-inited", translate_parts)
     app.connect("doctree-read", finish_page, priority=900)
