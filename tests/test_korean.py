@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup
 from catalogues import FOLDER, HANGUL, is_missing, messages, open_catalogue
 from sphinx.util.nodes import extract_messages
 
-from browser import Browser
+from browser import Browser, Page
 from korean import faults, faults_of, terms
 from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
 from update_catalogues import of_the_site, of_the_workbook
@@ -198,3 +198,13 @@ def test_the_switch_leads_to_the_same_block(
             page.wait_for_function("!location.search")
             assert page.url.endswith("#the-class")
             assert page.evaluate(first) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", ["셀프 어텐션", "셀프 어텐션은", "셀프 어텐션을"])
+def test_a_search_finds_a_term_with_and_without_a_particle(
+    korean: Path, tab: Page, asked: str
+) -> None:
+    tab.goto((korean / "search.html").as_uri() + f"?q={asked}")
+    tab.wait_for_selector("article .found li")
+    assert tab.locator("article .found li a").first.inner_text().startswith("셀프 어텐션")

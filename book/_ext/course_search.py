@@ -54,7 +54,8 @@ def sections(page: nodes.document) -> Iterator[tuple[str, str, str]]:
     for section in page.findall(nodes.section):
         heading, prose = text(section[0]), ""
         for child in section[1:]:
-            if isinstance(child, nodes.section | nodes.table) or "cell" in child["classes"]:
+            is_said = not {"cell", "untranslated"}.intersection(child["classes"])
+            if isinstance(child, nodes.section | nodes.table) or not is_said:
                 continue
             parts = child.findall(lambda n: isinstance(n, nodes.paragraph | addnodes.desc_name))
             prose += "".join(f"{text(part)}\n" for part in parts)
