@@ -167,13 +167,10 @@ def test_each_page_names_its_language_and_leads_to_the_other(site: Path, korean:
 
 @pytest.mark.slow
 def test_a_page_that_is_in_english_says_so(korean: Path) -> None:
-    for page in (korean / "book").glob("*.html"):
-        html = page.read_text(encoding="utf-8")
-        if f"book/{page.stem}" in READ:
-            assert "untranslated" not in html
-        elif (FOLDER.parents[3] / "book" / f"{page.stem}.ipynb").exists():
-            assert re.search(r'lang="ko"[^>]*|class="untranslated', html)
-            assert 'class="untranslated' in html
+    for page in (path for path in PAGES if path.startswith("book/")):
+        html = (korean / f"{page}.html").read_text(encoding="utf-8")
+        assert ('<p class="in-english">' in html) == (page not in READ)
+        assert bool(re.search('<section [^>]*lang="en"', html)) == (page not in READ)
 
 
 @pytest.mark.slow

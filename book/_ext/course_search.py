@@ -54,8 +54,7 @@ def sections(page: nodes.document) -> Iterator[tuple[str, str, str]]:
     for section in page.findall(nodes.section):
         heading, prose = text(section[0]), ""
         for child in section[1:]:
-            is_said = not {"cell", "untranslated"}.intersection(child["classes"])
-            if isinstance(child, nodes.section | nodes.table) or not is_said:
+            if isinstance(child, nodes.section | nodes.table) or "cell" in child["classes"]:
                 continue
             parts = child.findall(lambda n: isinstance(n, nodes.paragraph | addnodes.desc_name))
             prose += "".join(f"{text(part)}\n" for part in parts)

@@ -101,15 +101,16 @@ def finish_page(app: Sphinx, document: nodes.document) -> None:
         raw.children = [nodes.Text(html)]
     share = share_of(app.env.docname)
     if share < 1:
-        section = next(document.findall(nodes.section))
         said = (
             _("Of this page, {share:.0%} is in English.")
             if share
             else _("This page is not translated yet: it is in English.")
         )
-        classes = ["untranslated", f"language-{app.config.language}"]
-        section.insert(1, nodes.paragraph("", said.format(share=1 - share), classes=classes))
+        document.insert(
+            0, nodes.paragraph("", said.format(share=1 - share), classes=["in-english"])
+        )
         if not share:
+            section = next(document.findall(nodes.section))
             section["classes"].append(f"language-{ENGLISH}")
 
 

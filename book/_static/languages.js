@@ -1,7 +1,7 @@
 // The link to the other language leads to the block that one is reading: the same section, the same place in it.
 {
   const link = document.querySelector("a.language");
-  const blocks = (section) => [...section.children].filter((block) => !block.matches("section, .untranslated"));
+  const blocks = (section) => [...section.children].filter((block) => !block.matches("section"));
   const LINE = 80; // what begins above it is under the bar, or first below it
   const isAbove = (element) => element.getBoundingClientRect().top < LINE;
 
