@@ -16,6 +16,7 @@ from sphinx.util.nodes import extract_messages
 
 from browser import Browser, Page
 from korean import faults, faults_of, terms
+from languages import Fold
 from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
 from update_catalogues import of_the_site, of_the_workbook
 
@@ -108,6 +109,13 @@ def test_a_variable_chooses_the_language_of_a_verdict_and_the_locale_does_not(
         command, env=os.environ | chosen, capture_output=True, text=True, check=True
     )
     assert run.stdout.startswith(verdict)
+
+
+def test_the_label_of_a_fold_is_a_message() -> None:
+    fold = Fold(prompt_show="Imports", prompt_hide="Imports")
+    assert fold.extract_original_messages() == ["Imports"]
+    fold.apply_translated_message("Imports", "불러오기")
+    assert fold["prompt_show"] == fold["prompt_hide"] == "불러오기"
 
 
 @pytest.mark.slow
