@@ -12,11 +12,11 @@ import pytest
 from babel.messages import Message
 from bs4 import BeautifulSoup
 from catalogues import FOLDER, HANGUL, is_missing, messages, open_catalogue
+from languages import Fold
 from sphinx.util.nodes import extract_messages
 
 from browser import Browser, Page
 from korean import faults, faults_of, terms
-from languages import Fold
 from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
 from update_catalogues import of_the_site, of_the_workbook
 
