@@ -62,12 +62,14 @@ MEASURES_WHAT_IS_NEAR = (
 
 # The theme marks in its contents the heading that comes into the upper part of the window, and so
 # none where one jumps or scrolls back. Instead, one is in the section of the last heading above a
-# line. At the end of a page, whose last headings cannot rise, the line sinks to the foot.
+# line. At the end of a page, whose last headings cannot rise, the line sinks to the foot. Headings
+# in sections that a phone has not laid out are not asked where they are: it would lay them out.
 MARKS_WHAT_COMES = re.compile(r"let i;function c\(\)\{i&&i\.disconnect\(\);.*?\.observe\(e\)\}\)\}")
 MARKS_WHERE_ONE_IS = (
     "function c(){if(o)return;const page=document.scrollingElement,"
     "end=scrollY&&2*innerHeight+scrollY-page.scrollHeight,line=Math.max(innerHeight*.3,end);"
-    "s(a.get([...a.keys()].findLast(e=>e.getBoundingClientRect().top<line)))}"
+    "s(a.get([...a.keys()].findLast(e=>e.checkVisibility({contentVisibilityAuto:true})"
+    "&&e.getBoundingClientRect().top<line)))}"
     "window.addEventListener('scroll',c,{passive:true});"
 )
 
