@@ -22,11 +22,8 @@ from annotated_transformer.run import Run, export_to_web
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"
-SCRIPTS = (
-    "transformer", "language_model", "recurrent", "vocabulary", "model", "search", "models",
-    "panels", "laboratory",
-)  # fmt: skip
-"""The scripts, each after those that it uses."""
+SCRIPTS = ("ask", "address", "panels", "controls", "results", "laboratory")
+"""The scripts of the page, each after those that it uses; ``engine.js`` names its own."""
 
 OFFERS = {
     "toy-transformer": ("script", "Transformer, English → Korean", ["en", "ko"]),

@@ -12,7 +12,15 @@ function noChange() {
     causal: true, // false: the decoder sees the words after a position, too
     weights: {}, // {"decoder.1.cross_attention.0": {3: [0, 1, 0]}}: rows of weights set by hand
     temperature: 1, // what logits are divided by
+    topK: 0, // sample among so many tokens, the most probable; 0: among all
+    topP: 1, // sample among the fewest of these with this share of their probability
   };
+}
+
+function isChanged({ headsOff, weights, ...settings }) {
+  const unchanged = noChange();
+  return headsOff.size > 0 || Object.keys(weights).length > 0 ||
+    Object.entries(settings).some(([name, value]) => value !== unchanged[name]);
 }
 
 function requireThat(condition, sentence) {

@@ -13,14 +13,9 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-// A token as it is printed, without the mark of the beginning of a word.
-function printed(token) {
-  return token.replaceAll(BOUNDARY, "") || BOUNDARY;
-}
-
 // A token in its language, with its English gloss below, if it is known.
 function word(token, { lang, gloss }) {
-  const parts = [make("span", { lang }, printed(token))];
+  const parts = [make("span", { lang }, token)];
   if (gloss[token]) parts.push(make("small", {}, gloss[token]));
   return make("span", { class: "word" }, ...parts);
 }
@@ -47,10 +42,10 @@ function choice(label, options, chosen, pick) {
 
 // The most probable next tokens as bars, with the unchanged model's beside them.
 function bars(entries, writing, caption, pick) {
-  const list = entries.map(({ token, now, before, chosen }) => make("tr", {},
+  const list = entries.map(({ id, token, now, before, chosen }) => make("tr", {},
     make("th", { scope: "row" }, make("button", {
       type: "button", "aria-pressed": String(chosen), "data-key": `next ${token}`,
-      onclick: () => pick(token),
+      onclick: () => pick(id),
     }, word(token, writing))),
     make("td", { class: "bar", style: `--p: ${now}` }, percent(now)),
     ...(before === undefined ? [] : [make("td", { class: "bar pale", style: `--p: ${before}` },
@@ -73,7 +68,7 @@ function weightsTable(weights, rows, columns, options) {
     const cells = columns.map((column, s) => {
       const weight = weights.data[t * weights.columns + s];
       const isGold = gold.has(`${s} ${t}`);
-      const title = `${printed(token)} → ${printed(column)}: ${weight.toFixed(2)}${
+      const title = `${token} → ${column}: ${weight.toFixed(2)}${
         isGold ? " (gold)" : ""}`;
       const number = weight.toFixed(2).replace(/^0/, "");
       const inside = pick && !(noFuture && s > past + t)
@@ -109,17 +104,19 @@ function strips(rows, tokens, lang, label) {
     context.fillStyle = entry > 0 ? `rgb(213 94 0 / ${strength})` : `rgb(0 114 178 / ${strength})`;
     context.fillRect(at % width, Math.floor(at / width) * height, 1, height - 1);
   });
-  const names = make("ol", { lang }, ...tokens.map((token) => make("li", {}, printed(token))));
+  const names = make("ol", { lang }, ...tokens.map((token) => make("li", {}, token)));
   return make("figure", { class: "strips" }, make("figcaption", {}, label),
     make("div", { style: `--rows: ${rows.rows}` }, names, canvas));
 }
 
-// The tree of all hypotheses that a search kept. A leaf that was dropped is pale.
-function tree(steps, vocabulary, writing, best) {
+// The tree of all hypotheses that a search kept. A leaf that was dropped is pale. `names` are those
+// of the ids.
+function tree(steps, names, writing, best) {
+  const END = "<eos>";
   const root = { children: new Map() };
   const grow = (tokens, ended, logProb) => {
     let node = root;
-    for (const token of ended ? [...tokens, EOS] : tokens) {
+    for (const token of ended ? [...tokens, END] : tokens) {
       if (!node.children.has(token)) node.children.set(token, { children: new Map(), token });
       node = node.children.get(token);
     }
@@ -129,13 +126,13 @@ function tree(steps, vocabulary, writing, best) {
     for (const { tokens, ended, logProb } of [...live, ...finished]) grow(tokens, ended, logProb);
   }
   const onBest = new Set();
-  for (let node = root, path = [...(best?.tokens ?? []), EOS]; node && path.length;) {
+  for (let node = root, path = [...best.ids, END]; node && path.length;) {
     node = node.children.get(path.shift());
     if (node) onBest.add(node);
   }
   const draw = (node) => {
     const label = make("span", { class: onBest.has(node) ? "best" : null },
-      word(vocabulary.tokens([node.token])[0], writing));
+      word(names[node.token] ?? END, writing));
     if (!node.children.size && node.logProb !== undefined) {
       label.append(make("small", { class: "number" }, ` ${twoDecimals(node.logProb)}`));
     }
@@ -145,7 +142,7 @@ function tree(steps, vocabulary, writing, best) {
     while (last.children.size === 1) {
       [last] = last.children.values();
       const next = make("span", { class: onBest.has(last) ? "best" : null },
-        word(vocabulary.tokens([last.token])[0], writing));
+        word(names[last.token] ?? END, writing));
       line.append(" ", next);
       if (!last.children.size && last.logProb !== undefined) {
         line.append(make("small", { class: "number" }, ` ${twoDecimals(last.logProb)}`));
