@@ -22,13 +22,11 @@ function within(text, lowest, highest) {
 }
 
 // By its name in the address: how a state of the laboratory is said (`say`), and how it is taken from a
-// link (`take`, which may return a sentence). A link is taken in this order.
+// link (`take`, which may return a sentence). A link is taken in this order; its model and sentence,
+// before anything is computed.
 const STATE = {
   model: { say: (lab) => lab.name !== lab.offers[0].name && lab.name !== YOURS && lab.name },
-  sentence: {
-    say: (lab) => lab.input.value !== lab.example && lab.input.value,
-    take: (lab, text) => { lab.input.value ||= text; }, // what was typed meanwhile stays
-  },
+  sentence: { say: (lab) => lab.input.value !== lab.example && lab.input.value },
   beam: {
     say: ({ width }) => width > 1 && width,
     take: (lab, text) => { if (WIDTHS.includes(Number(text))) lab.width = Number(text); },
@@ -47,7 +45,7 @@ const STATE = {
     },
   },
   top_k: {
-    say: ({ change }) => change.topK,
+    say: ({ change }) => change.topK > 0 && change.topK,
     take: (lab, text) => { if (isSampled(lab)) lab.change.topK = Math.round(within(text, 0, 1e6)); },
   },
   top_p: {

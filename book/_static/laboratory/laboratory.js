@@ -39,6 +39,7 @@ class Laboratory {
     this.turn = 0; // results that are no longer wanted see that the turn is another's
     this.asking = 0; // and so does a model that comes after another was asked for
     this.isLoading = true;
+    this.asked = new URLSearchParams(this.isSmall ? "" : location.search);
     this.build();
     // The page is painted before anything is loaded and computed.
     requestAnimationFrame(() => setTimeout(() => this.begin()));
@@ -47,8 +48,9 @@ class Laboratory {
   // --- the frame, which stays while results change ---------------------------------------
 
   build() {
+    this.read = this.root.dataset.sentence;
     this.input = make("input", {
-      type: "text", id: "lab-sentence", autocomplete: "off", spellcheck: "false",
+      type: "text", id: "lab-sentence", value: this.asked.get("sentence") ?? this.read, autocomplete: "off", spellcheck: "false",
       "aria-describedby": "lab-told", oninput: () => {
         this.sentenceChanged();
         this.suggest();
@@ -101,16 +103,15 @@ class Laboratory {
   async begin() {
     this.ask = newEngine();
     const [first] = this.offers;
-    const asked = new URLSearchParams(this.isSmall ? "" : location.search);
-    const other = asked.get("model");
+    const other = this.asked.get("model");
     if (other && !this.offer(other)) { // a folder on this server
       this.offers.push({ name: other, title: other, folder: new URL(other, location).href });
     }
     let problem = await this.use(this.offer(other) ?? first);
     if (problem === null) return;
     if (problem && await this.use(first) !== "") return;
-    const told = [problem, ...follow(this, asked)].filter(Boolean);
-    this.input.value ||= this.example;
+    const told = [problem, ...follow(this, this.asked)].filter(Boolean);
+    if (this.input.value !== this.input.defaultValue) this.suggest(); // for what was typed meanwhile
     this.showControls();
     this.translate();
     if (told.length) this.say(told.join(" "));
@@ -150,7 +151,7 @@ class Laboratory {
   }
 
   take(model, name) {
-    const [spoken] = this.languages ?? [];
+    const [spoken] = this.languages ?? this.offers[0].languages;
     const [language] = model.languages;
     this.turn += 1; // what the model before it is computing is not wanted any more
     this.results.inert = true; // they are of that model
