@@ -4,7 +4,8 @@
 // plain objects. It is in a Worker, or in the page, if that is a file and may not start one: see ask.js.
 
 const HERE = globalThis.document?.currentScript.src ?? location.href;
-const PARTS = ["transformer", "language_model", "recurrent", "vocabulary", "model", "search", "models"];
+const PARTS = ["transformer", "modern", "language_model", "recurrent", "vocabulary", "model", "search",
+  "models"];
 
 const load = globalThis.importScripts ? async (address) => importScripts(address) : loadScript;
 const loaded = Promise.all(PARTS.map((part) => load(new URL(`${part}.js`, HERE))));
@@ -127,20 +128,31 @@ function gold(model, source, typed, ids, change) {
 
 // All that the parts of a model compute while it reads a sentence and says a translation, by the names
 // of the parts in PyTorch: {source: {"encoder.0.residual_1": matrix, …}, said: {"decoder.0.…": …}}.
+// Queries and keys are as they are compared.
 function noted(model, read, said, change) {
-  const watched = (notes) => {
+  const notes = { source: {}, said: {} };
+  const watched = (name, first) => {
+    const note = (part, value) => { notes[name][part] = value; };
     const watching = Object.create(model);
-    for (const part of ["linear", "norm", "residual", "placed"]) {
-      watching[part] = (...given) => {
-        const name = given.find((each) => typeof each === "string");
-        return (notes[name] = model[part].apply(watching, given));
-      };
-    }
+    watching.linear = (x, part, ...weight) => {
+      const y = model.linear(x, part, ...weight);
+      note(part, /(query|key)$/.test(part) ? compared(model, y, part, change, first) : y);
+      return y;
+    };
+    watching.norm = (x, part) => {
+      const y = model.norm(x, part);
+      note(part, y);
+      return y;
+    };
+    watching.residual = (part, ...rest) => {
+      const y = model.residual.call(watching, part, ...rest);
+      note(part, y);
+      return y;
+    };
     return watching;
   };
-  const notes = { source: {}, said: {} };
-  const source = watched(notes.source).read(read, change);
-  watched(notes.said).rate(source, [BOS, ...said.slice(0, -1)], change);
+  const source = watched("source", 0).read(read, change);
+  watched("said", source.length ?? 0).rate(source, [BOS, ...said.slice(0, -1)], change);
   return notes;
 }
 
