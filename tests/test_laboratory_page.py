@@ -563,7 +563,7 @@ def test_a_link_puts_models_beside_it(browser: Browser, address: str) -> None:
         ("model=https://example.org/x", "https://example.org/x/ is on another server"),
         ("off=decoder.9.cross_attention.0", "has no head “decoder.9.cross_attention.0”"),
         ("model=toy-bahdanau&off=attention.0", "has no head “attention.0”"),
-        ("model=toy-bahdanau&positions=off", "has no setting “positions are added”."),
+        ("model=toy-bahdanau&positions=off", "has no setting “positions are encoded”."),
     ],
 )
 def test_what_a_link_asks_in_vain_is_said(

@@ -7,7 +7,7 @@ const WIDTHS = [1, 2, 4, 8]; // of the beams that can be chosen
 const COLDEST = 0.2; // of the temperatures that can be chosen
 const HOTTEST = 3;
 const SWITCHES = [
-  ["positions", "positions are added"],
+  ["positions", "positions are encoded"],
   ["scale", "scores are divided by √d_k"],
   ["causal", "the future is masked"],
 ];

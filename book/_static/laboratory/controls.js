@@ -63,7 +63,8 @@ function searchControls(lab) {
 
 function changeControls(lab) {
   const { change, model } = lab;
-  const switches = SWITCHES.map(([name, text]) => make("label", {},
+  const own = SWITCHES.filter(([name]) => name !== "positions" || model.config.positions !== "none");
+  const switches = own.map(([name, text]) => make("label", {},
     make("input", { type: "checkbox", name, checked: change[name], onchange: ({ target }) =>
       lab.set(() => { change[name] = target.checked; }) }), ` ${text}`));
   const heads = model.attentions.map(({ name, heads: count }) => {

@@ -50,8 +50,8 @@ class Laboratory {
   build() {
     this.read = this.root.dataset.sentence;
     this.input = make("input", {
-      type: "text", id: "lab-sentence", value: this.asked.get("sentence") ?? this.read, autocomplete: "off", spellcheck: "false",
-      "aria-describedby": "lab-told", oninput: () => {
+      type: "text", id: "lab-sentence", value: this.asked.get("sentence") ?? this.read,
+      autocomplete: "off", spellcheck: "false", "aria-describedby": "lab-told", oninput: () => {
         this.sentenceChanged();
         this.suggest();
       },

@@ -23,8 +23,8 @@ function notLoaded(address, why = "") {
 
 async function fetched(address, read) {
   const response = await fetch(address).catch(() => null);
-  const isFile = location.protocol === "file:";
-  if (!response?.ok) throw notLoaded(address, isFile ? " A page that is a file may not load others." : "");
+  const why = location.protocol === "file:" ? " A page that is a file may not load others." : "";
+  if (!response?.ok) throw notLoaded(address, why);
   return response[read]();
 }
 
