@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from laboratory_page import CHECKPOINTS, OFFERS, SCRIPTS, STATIC, frame
+from laboratory_page import CHECKPOINTS, OFFERS, STATIC, frame
 from playwright.sync_api import Browser, Error, Page, Route, expect
 
+from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import GREEDY
-from annotated_transformer.run import Run, export_to_web
+from annotated_transformer.run import Run, export_to_web, preset
+from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import BOS, EOS, SPECIALS
 from annotated_transformer.toy import toy_corpus
 from browser import SETTLED, VIEWS, inaccessible, serve
@@ -24,6 +26,10 @@ ROOT = Path(__file__).resolve().parent.parent
 SENTENCE = "the brave boys sing"
 HEAD = "[data-key='decoder.1.cross_attention.0']"
 GERMAN = "multi30k-de-en"
+STRICT = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'self\'; '
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:\">"
+)
 KINDS = {"transformer": "Transformer", "language": "Language model"}
 
 
@@ -44,6 +50,8 @@ def folder(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(site / STATIC / "models", alone / STATIC / "models")
     (alone / "index.html").write_text(page_of(), encoding="utf-8")
     (alone / "small.html").write_text(page_of(small=True), encoding="utf-8")
+    strict = page_of().replace("<head>", f"<head>{STRICT}")
+    (alone / "strict.html").write_text(strict, encoding="utf-8")
     return alone
 
 
@@ -111,6 +119,7 @@ def test_every_script_is_loaded_once(browser: Browser, address: str) -> None:
         page.on("request", lambda request: loaded.append(Path(request.url).name))
         page.goto(f"{address}index.html")
         said(page)
+        assert page.evaluate("typeof Engine") == "undefined"  # the Worker alone has it
     scripts = sorted(name for name in loaded if name.endswith(".js"))
     assert scripts == sorted([*written, "toy-transformer.js"])
 
@@ -231,6 +240,55 @@ def test_the_cache_of_a_language_model_grows_with_what_it_has_read(page: Page) -
     page.select_option("#lab-model", "toy-transformer")
     expect(page.locator(".translation h2")).to_have_text(KINDS["transformer"])
     expect(page.get_by_text("KV cache")).to_have_count(0)
+
+
+def test_a_page_that_allows_only_its_own_scripts_is_enough(browser: Browser, address: str) -> None:
+    told: list[str] = []
+    with browser.new_page() as page, watched(page):
+        page.on("console", lambda message: told.append(message.text))
+        page.goto(f"{address}strict.html")
+        assert said(page) == translated("toy-transformer", SENTENCE)
+    assert told == []
+
+
+@pytest.mark.parametrize("name", ["index", "small"])
+@pytest.mark.parametrize("view", ["light", "phone"])
+def test_what_stands_below_does_not_move(
+    browser: Browser, address: str, name: str, view: str
+) -> None:
+    held: list[Route] = []
+    below = "document.querySelector('.laboratory').getBoundingClientRect().bottom"
+    with browser.new_context(**VIEWS[view]) as context, context.new_page() as page, watched(page):
+        page.route("**/models/toy-transformer.js", lambda route: held.append(route))
+        with page.expect_request("**/models/toy-transformer.js"):
+            page.goto(f"{address}{name}.html")
+        before = page.evaluate(below)
+        held[0].continue_()
+        said(page)
+        # What is further down than the window is not seen to move.
+        assert page.evaluate(below) == before or before > VIEWS[view]["viewport"]["height"]
+
+
+def test_a_sample_is_drawn_among_the_most_probable(page: Page) -> None:
+    before = said(page)
+    numbers = [page.locator(f"#lab-{name}") for name in ("topK", "topP")]
+    for number in numbers:
+        expect(number).to_be_disabled()
+    page.get_by_role("button", name="sample", exact=True).click()
+    page.locator("#lab-temperature").fill("3")
+    for number, least in zip(numbers, ["1", "0.05"], strict=True):
+        number.fill(least)
+        page.wait_for_selector(".results:not([aria-busy])")
+        assert said(page) == before  # of one token, the most probable
+        expect(page.locator(".bars tbody tr").first).to_contain_text("100 %")
+        number.fill("0" if least == "1" else "1")
+    numbers[0].fill("2")
+    page.wait_for_selector(".results:not([aria-busy])")
+    shares = page.locator(".bars .bar:not(.pale)").all_inner_texts()
+    assert sorted(share != "0 %" for share in shares)[-3:] == [False, True, True]
+    page.get_by_role("button", name="greedy").click()
+    for number in numbers:
+        expect(number).to_be_disabled()
 
 
 def test_every_sample_is_another_one_and_a_search_is_not(page: Page) -> None:
@@ -599,7 +657,14 @@ def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -
         expect(page.locator(".translation .word").first).to_be_visible(timeout=20_000)
         right = translated(GERMAN, "Zwei Hunde rennen.")
         expect(page.locator(".heard")).to_have_text(f"It predicts: {right}", timeout=20_000)
-        expect(page.locator("#lab-model")).to_have_value(f"{STATIC}/models/{GERMAN}")
+        folder = f"{STATIC}/models/{GERMAN}"
+        expect(page.locator("#lab-model")).to_have_value(folder)
+        page.fill("#lab-sentence", "Zwei Katzen.")
+        expect(page).to_have_url(re.compile(f"model={folder.replace('/', '%2F')}.*Katzen"))
+        page.select_option("#lab-model", "toy-transformer")
+        expect(page.get_by_label("An English sentence")).to_be_visible()
+        page.select_option("#lab-model", folder)  # it can be chosen again
+        expect(page.locator(".heard")).to_have_text(re.compile("It predicts: T"), timeout=20_000)
         expect(page.locator("label[for=lab-sentence]")).to_have_text("A sentence")
 
 
@@ -629,6 +694,55 @@ def test_the_address_is_a_link_to_what_is_shown(browser: Browser, address: str) 
             expect(other).to_have_url(page.url)
         page.select_option("#lab-model", "toy-language")
         expect(page).to_have_url(re.compile(r"\?model=toy-language&"))
+
+
+def test_a_link_has_the_word_the_head_its_weights_and_the_sample(
+    browser: Browser, address: str
+) -> None:
+    shown = [".translation", ".bars", ".weights"]
+    with browser.new_page() as page, watched(page):
+        page.goto(f"{address}index.html?sample=on&temperature=2")
+        said(page)
+        page.locator("#lab-topK").fill("9")
+        page.locator("#lab-topP").fill("0.95")
+        page.get_by_role("button", name="head 2", exact=True).click()
+        page.locator("[data-key='cell 1 3']").click()
+        page.wait_for_selector(".results:not([aria-busy])")
+        page.locator("[data-key='word 2']").click()
+        page.locator(".bars tbody button").nth(1).click()
+        page.wait_for_selector(".results:not([aria-busy])")
+        expect(page).to_have_url(re.compile("said="))
+        for name in ("sample=[0-9]", "top_k=9", "top_p=0.95", "head=2", "word=3", "attend="):
+            expect(page).to_have_url(re.compile(name))
+        wanted = [page.locator(part).all_inner_texts() for part in shown]
+        link = page.url
+        page.reload()
+        said(page)
+        expect(page.locator(".weights tbody th").nth(1)).to_contain_text("✎")
+        assert [page.locator(part).all_inner_texts() for part in shown] == wanted
+        page.wait_for_timeout(500)
+        assert page.url == link
+        page.fill("#lab-sentence", "the dog")
+        expect(page).not_to_have_url(re.compile("attend=|said=|word="))
+
+
+def test_a_text_is_continued(page: Page, tmp_path: Path) -> None:
+    """A language model of one language has no source: it continues what is typed."""
+    recipe = preset("language", "toy", "modern", languages="en")
+    run = Run.create(tmp_path / "run", recipe, load_corpus("toy", "en"))
+    fresh = run.recipe.make_model(run.vocabularies)
+    save_checkpoint(run.weights, dict(fresh.named_parameters()))
+    export_to_web(run, tmp_path / "mine")
+    said(page)
+    page.fill("#lab-sentence", "the dog")
+    page.set_input_files("#lab-files", sorted((tmp_path / "mine").iterdir()))
+    expect(page.get_by_label("A text to continue")).to_be_visible()
+    [wanted] = run.continue_text("the dog", GREEDY, run.recipe.search.extra_length)
+    assert said(page) == wanted
+    expect(page.get_by_role("button", name="Draw one")).to_be_hidden()
+    read = ["<bos>", *wanted.split()][: page.locator(".weights tbody tr").count()]
+    assert page.locator(".weights thead th .word span").all_inner_texts() == read
+    expect(page.locator(".note", has_text="KV cache: 0 + 1 positions")).to_be_visible()
 
 
 def test_it_says_how_many_words_it_knows(page: Page) -> None:

@@ -45,7 +45,7 @@ class Engine {
       await new Promise((resolve) => { setTimeout(resolve); }); // a request that waits comes first
       return turn === this.turn;
     };
-    const plain = { ...way, change: noChange(), instead: [], stages: false };
+    const plain = { ...way, change: noChange(), instead: [] };
     const searches = [[name, { ...way, change }], ...(isChanged(change) ? [[name, plain]] : []),
       ...others.map((other) => [other, plain])];
     const found = [];
@@ -63,7 +63,7 @@ class Engine {
 }
 
 // The translation of a sentence that a search finds, and what a page shows of it.
-async function translated(model, typed, { change, beam: width, seed, instead, stages }, goesOn) {
+async function translated(model, typed, { change, beam: width, seed, instead }, goesOn) {
   const [read, prompt] = model.config.has_source === false ? [[], typed] : [[...typed, EOS], []];
   const source = { ...model.read(read, change), prompt };
   const begun = instead.length ? instead : prompt;
@@ -97,7 +97,6 @@ async function translated(model, typed, { change, beam: width, seed, instead, st
     embeddings: model instanceof Transformer && { sum: source.embeddings,
       tokens: model.embed("src", read, { ...noChange(), positions: false }) },
     gold: gold(model, source, typed, ids, change),
-    stages: stages && noted(model, read, all, change),
   };
 }
 
@@ -124,36 +123,6 @@ function gold(model, source, typed, ids, change) {
     [name, alignmentError(meanOfHeads(attention[name]), pair.links, lengths)]);
   return { links: pair.links, isSaid: String(right) === String(ids), logProb,
     errors: Object.fromEntries(errors) };
-}
-
-// All that the parts of a model compute while it reads a sentence and says a translation, by the names
-// of the parts in PyTorch: {source: {"encoder.0.residual_1": matrix, …}, said: {"decoder.0.…": …}}.
-// Queries and keys are as they are compared.
-function noted(model, read, said, change) {
-  const notes = { source: {}, said: {} };
-  const watched = (name, first) => {
-    const note = (part, value) => { notes[name][part] = value; };
-    const watching = Object.create(model);
-    watching.linear = (x, part, ...weight) => {
-      const y = model.linear(x, part, ...weight);
-      note(part, /(query|key)$/.test(part) ? compared(model, y, part, change, first) : y);
-      return y;
-    };
-    watching.norm = (x, part) => {
-      const y = model.norm(x, part);
-      note(part, y);
-      return y;
-    };
-    watching.residual = (part, ...rest) => {
-      const y = model.residual.call(watching, part, ...rest);
-      note(part, y);
-      return y;
-    };
-    return watching;
-  };
-  const source = watched("source", 0).read(read, change);
-  watched("said", source.length ?? 0).rate(source, [BOS, ...said.slice(0, -1)], change);
-  return notes;
 }
 
 if (globalThis.importScripts) {
