@@ -22,8 +22,10 @@ from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import Search, beam_search, draw, greedy, next_log_probs
 from annotated_transformer.evaluation import alignment_error_rate, strongest_links
 from annotated_transformer.positional_encoding import PositionalEncoding
+from annotated_transformer.rotary import RotaryAttention
 from annotated_transformer.run import Recipe, Run, export_to_web, web
 from annotated_transformer.run.checkpoint import save_checkpoint
+from annotated_transformer.run.presets import MODERN
 from annotated_transformer.run.web import tokens_and_merges
 from annotated_transformer.soft_lookup import SoftLookup, masked_softmax
 from annotated_transformer.tokens import BOS, EOS, UNK, Vocabularies, Vocabulary
@@ -35,13 +37,7 @@ from annotated_transformer.translator import evaluating
 pytestmark = pytest.mark.usefixtures("as_readers_do")
 
 ROOT = Path(__file__).resolve().parent.parent
-SCRIPTS = [
-    ROOT / "book" / "_static" / "laboratory" / f"{name}.js"
-    for name in (
-        "transformer", "language_model", "recurrent", "vocabulary", "model", "search", "stages",
-        "back_translation",
-    )
-]
+SCRIPTS = ROOT / "book" / "_static" / "laboratory"
 SEARCH = Search(beam=3, alpha=0.6, extra_length=4)
 
 TRANSFORMER = {"d_model": 12, "num_layers": 2, "num_heads": 4, "d_ff": 16, "max_length": 40}
@@ -56,6 +52,9 @@ TRANSFORMERS = {
     "two heads of keys, untied": {"num_kv_heads": 2, "tie_output": False},
     "d_k and d_v": {"d_k": 5, "d_v": 2, "num_kv_heads": 2},
     "odd width": {"d_model": 9, "d_k": 2, "d_v": 3, "positions": "learned"},
+    "gelu, gated": {"activation": "gelu", "gated": True, "positions": "none"},
+    "rotary": {"positions": "rotary", "d_k": 6, "rotary_base": 50.0, "epsilon": 0.01},
+    "as today": MODERN | {"d_k": 4},
     "shared": {"share_embeddings": True},
     "shared, untied, learned": {
         "share_embeddings": True, "tie_output": False, "positions": "learned"
@@ -68,7 +67,10 @@ LANGUAGE_MODELS = {
     "language, swish, two heads of keys": {"activation": "swish", "num_kv_heads": 2},
     "language, d_k and d_v, untied": {"d_k": 5, "d_v": 2, "tie_output": False},
     "language, shared, prefix": {"share_embeddings": True, "prefix_mask": True},
+    "language, as today": MODERN | {"d_k": 4},
+    "language, QK-norm": {"qk_norm": True, "activation": "gelu_tanh", "positions": "none"},
 }
+TEXTS = "language, texts"
 RECURRENT = {"d_model": 10, "hidden_dim": 8}
 MODELS = {name: ("transformer", TRANSFORMER | sizes) for name, sizes in TRANSFORMERS.items()}
 MODELS |= {  # source and target have the positions of one text
@@ -80,6 +82,7 @@ MODELS |= {
     for kind in ("seq2seq", "bahdanau", "luong")
     for cell in ("rnn", "gru", "lstm")
 }
+WITH_TEXTS = MODELS | {TEXTS: ("language", TRANSFORMER | {"positions": "rotary", "d_k": 4, "has_source": False})}
 MODELS |= {f"luong, {s}": ("luong", RECURRENT | {"score": s}) for s in ("dot", "general", "concat")}
 
 HEADS_OFF = ["encoder.0.self_attention.1", "decoder.1.self_attention.0"]
@@ -106,9 +109,10 @@ LONG = ("as in the paper", "pre, rms", "language, pre, prefix", "bahdanau, gru")
 """With each change these rate all fifty sentences; the others five."""
 CASES = [
     (model, change)
-    for model, (kind, _) in MODELS.items()
+    for model, (kind, sizes) in MODELS.items()
     for change in CHANGES
     if kind in ("transformer", "language") or change not in ONLY_TRANSFORMERS
+    if change != "no positions" or sizes.get("positions") != "none"
 ]
 
 IN_THE_PAGE = """
@@ -183,11 +187,15 @@ def committed_run(name: str) -> Run:
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
+def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A page that is a file, which has the engine itself."""
+    file = tmp_path_factory.mktemp("page") / "index.html"
+    file.write_text("<main></main>")
     with browser.new_page() as page:
-        page.set_content("<main></main>")
-        for script in SCRIPTS:
-            page.add_script_tag(path=script)
+        page.goto(file.as_uri())
+        page.add_script_tag(url=(SCRIPTS / "ask.js").as_uri())
+        page.evaluate("loadScript(new URL('engine.js', OWN)).then(() => loaded)")
+        page.add_script_tag(path=SCRIPTS / "back_translation.js")
         page.add_script_tag(content=IN_THE_PAGE)
         yield page
 
@@ -198,7 +206,7 @@ def runs(page: Page, tmp_path_factory: pytest.TempPathFactory):
 
     @cache
     def run_of(name: str) -> Run:
-        kind, sizes = MODELS[name]
+        kind, sizes = WITH_TEXTS[name]
         joint = "share_embeddings" in sizes
         subwords = {"subwords": 300} if joint else {}
         recipe = Recipe(kind, "elsewhere", sizes=sizes, search=SEARCH, **subwords)
@@ -208,8 +216,9 @@ def runs(page: Page, tmp_path_factory: pytest.TempPathFactory):
         model = recipe.make_model(run.vocabularies)
         for parameter in model.parameters():  # the factors and shifts of norms begin with 1 and 0
             parameter.data = (parameter + 0.2 * torch.randn_like(parameter)).half().float()
-        bias = dict(model.named_parameters())["output.bias"]
-        bias.data[EOS] = bias.max().ceil()  # so that some translations end before the limit
+        bias = model.output.bias
+        if bias is not None:
+            bias.data[EOS] = bias.max().ceil()  # so that some translations end before the limit
         save_checkpoint(run.weights, dict(model.named_parameters()))
         export_to_web(run, folder / "web")
         open_in_page(page, name, folder / "web")
@@ -267,7 +276,7 @@ def changed(model: torch.nn.Module, change: dict) -> Iterator[None]:
 
         return hook
 
-    handles = []
+    handles, turns = [], []
     for name, module in model.named_modules():
         if isinstance(module, SoftLookup):
             hook = attend(name.removesuffix(".attention"))
@@ -275,6 +284,9 @@ def changed(model: torch.nn.Module, change: dict) -> Iterator[None]:
         if hasattr(module, "num_kv_heads"):
             hook = silence(name, module.num_heads)
             handles.append(module.output.register_forward_pre_hook(hook))
+        if isinstance(module, RotaryAttention) and not change.get("positions", True):
+            turns.append((module, module.frequencies))
+            module.frequencies = torch.zeros_like(module.frequencies)
         if isinstance(module, PositionalEncoding) and not change.get("positions", True):
             handles.append(module.register_forward_hook(lambda module, args, output: args[0]))
     try:
@@ -282,6 +294,8 @@ def changed(model: torch.nn.Module, change: dict) -> Iterator[None]:
     finally:
         for handle in handles:
             handle.remove()
+        for module, frequencies in turns:
+            module.frequencies = frequencies
 
 
 def expected(model, examples, change: dict) -> torch.Tensor:
@@ -439,22 +453,25 @@ def test_a_language_model_ends_with_its_last_position(runs, page):
         }""")
 
 
+@pytest.mark.parametrize(("top_k", "top_p"), [(None, 1.0), (3, 1.0), (None, 0.5), (4, 0.7)])
 @pytest.mark.parametrize("name", ["as in the paper", "language, pre, prefix", "bahdanau, gru"])
-def test_samples_are_those_of_the_package(runs, page, name):
+def test_samples_are_those_of_the_package(runs, page, name, top_k, top_p):
     run = runs(name)
     numbers = torch.rand(60, generator=torch.Generator().manual_seed(3))
-    script = """([name, sources, numbers]) => sources.map((src) => {
-        const model = models[name];
-        return lastOf(greedy(model, model.read(src), changeOf({ temperature: 1.7 }),
-            (next, step) => draw(next, numbers[step]))).tokens;
+    script = """([name, sources, numbers, topK, topP]) => sources.map((src) => {
+        const [model, change] = [models[name], changeOf({ temperature: 1.7, topK, topP })];
+        return lastOf(greedy(model, model.read(src), change,
+            (next, step) => draw(next, numbers[step], change))).tokens;
     })"""
     sources = [src for src, _ in fifty(False)[:3]]
-    found = page.evaluate(script, [name, [[*src, EOS] for src in sources], numbers.tolist()])
+    asked = [name, [[*src, EOS] for src in sources], numbers.tolist(), top_k or 0, top_p]
+    found = page.evaluate(script, asked)
     for src, mine in zip(sources, found, strict=True):
         tokens: list[int] = []
         for number in numbers[: len(src) + 1 + SEARCH.extra_length]:
             rated = said_next(run.model, src, tokens, {"temperature": 1.7})
-            token = int(draw(rated[None], Search(sample=True), number[None]))
+            search = Search(sample=True, top_k=top_k, top_p=top_p)
+            token = int(draw(rated[None], search, number[None]))
             if token == EOS:
                 break
             tokens.append(token)
@@ -560,20 +577,33 @@ STAGES = """([name, src, tgt, given, layer, head]) => {
 
 @contextmanager
 def noted(model: torch.nn.Module) -> Iterator[dict[str, list]]:
-    """The input and the output of every module by its name, those of all calls one below another."""
+    """The input and the output of every module by its name, those of all calls one below another.
+
+    Of an attention, the queries, keys and values of its last call.
+    """
     seen: dict[str, list] = {}
+
+    def note_lookup(name: str):
+        def hook(module, args, kwargs, output):
+            call = signature(module.forward).bind(*args, **kwargs).arguments
+            seen[name] = [call[each][0] for each in ("query", "key", "value")]
+
+        return hook
 
     def note(name: str):
         def hook(module, args, output):
             new = [args[0][0], output[0]]
-            seen[name] = [torch.cat(both) for both in zip(seen.get(name, []), new)] or new
+            was = seen.get(name, [])
+            seen[name] = [torch.cat(both, dim=-2) for both in zip(was, new, strict=bool(was))] or new
 
         return hook
 
     handles = [
-        module.register_forward_hook(note(name))
+        module.register_forward_hook(note_lookup(name), with_kwargs=True)
+        if isinstance(module, SoftLookup)
+        else module.register_forward_hook(note(name))
         for name, module in model.named_modules()
-        if name and not isinstance(module, (SoftLookup, torch.nn.ModuleList))
+        if name and not isinstance(module, torch.nn.ModuleList)
     ]
     try:
         yield seen
@@ -588,7 +618,7 @@ def test_every_stage_of_the_picture_is_pytorch_s(runs, page, name, change):
     run, given = runs(name), CHANGES[change]
     [(src, tgt)] = fifty(run.recipe.subwords > 0)[7:8]
     layer, head = 1, 2
-    found = page.evaluate(STAGES, [name, src, tgt, given, layer, head])
+    found = page.evaluate(STAGES, [name, [*src, EOS], tgt, given, layer, head])
     with evaluating(run.model), changed(run.model, given), noted(run.model) as seen:
         batch = Batch.of([(src, tgt)])
         logits = run.model(batch.src, batch.tgt_in)[0]
@@ -597,10 +627,6 @@ def test_every_stage_of_the_picture_is_pytorch_s(runs, page, name, change):
         mine = torch.tensor(mine, dtype=torch.float32)
         theirs = theirs[-len(mine) :]  # a language model reads the source before the target
         torch.testing.assert_close(mine, theirs.clamp(min=-1e9), atol=1e-4, rtol=1e-4)
-
-    def part(side: str, of: int, number: int) -> torch.Tensor:
-        x = seen[f"{attention}.{side}"][1]
-        return x.chunk(of, dim=-1)[number]
 
     for stack, side in (("encoder", "src"), ("decoder", "tgt")):
         if not found[stack]:
@@ -619,12 +645,9 @@ def test_every_stage_of_the_picture_is_pytorch_s(runs, page, name, change):
                 case "attention":
                     attention = box["name"]
                     module = run.model.get_submodule(attention)
-                    pair = head * module.num_kv_heads // module.num_heads
-                    query = part("query", module.num_heads, head)
-                    key, value = (part(s, module.num_kv_heads, pair) for s in ("key", "value"))
+                    query, key, value = (x[head] for x in seen[f"{attention}.attention"])
                     for mine, theirs in (("query", query), ("key", key), ("value", value)):
                         agree(box[mine], theirs)
-                    query = query[-len(box["query"]) :]
                     scores = query @ key.T
                     agree(box["scores"], scores)
                     if given.get("scale", True):
@@ -868,4 +891,5 @@ def test_a_sentence_that_is_too_long_is_refused(runs, page):
 
 
 def test_the_transformer_is_short_enough_to_be_read():
-    assert len(SCRIPTS[0].read_text(encoding="utf-8").splitlines()) <= 200
+    text = (SCRIPTS / "transformer.js").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 200

@@ -39,14 +39,19 @@ TRANSFORMER: dict[str, Collection[Any] | None] = {
     "num_layers": None,
     "num_heads": None,
     "d_ff": None,
-    "activation": ("swish", "relu"),
+    "activation": ("gelu_tanh", "gelu", "swish", "relu"),
+    "gated": None,
     "d_k": None,
     "d_v": None,
     "num_kv_heads": None,
+    "qk_norm": None,
+    "bias": None,
     "dropout": None,
     "norm": ("rms", "layer"),
+    "epsilon": None,
     "norm_position": ("pre", "post"),
-    "positions": ("learned", "sinusoidal"),
+    "positions": ("rotary", "none", "learned", "sinusoidal"),
+    "rotary_base": None,
     "max_length": None,
     "share_embeddings": None,
     "tie_output": None,
@@ -56,7 +61,7 @@ KNOWN: dict[str, Mapping[str, Collection[Any] | None]] = {
     "bahdanau": RECURRENT,
     "luong": RECURRENT | {"score": ("dot", "concat", "general")},
     "transformer": TRANSFORMER,
-    "language": TRANSFORMER | {"prefix_mask": None},
+    "language": TRANSFORMER | {"prefix_mask": None, "has_source": None},
 }
 """The settings that the page supports, by the name of the model; it refuses others."""
 
@@ -64,8 +69,8 @@ SENTENCES = 100
 """The number of exported sentences of the toy corpus, with their gold alignments."""
 
 
-SEARCH = {"beam": None, "alpha": None, "extra_length": None}
-"""The settings of a search that the page supports, with any value."""
+SEARCH = ("beam", "alpha", "extra_length")
+"""The settings of a search that the page takes over; how it samples is chosen there."""
 
 
 def export_to_web(run: Run, folder: Path) -> None:
@@ -77,7 +82,7 @@ def export_to_web(run: Run, folder: Path) -> None:
 
     Raises:
         InputError: if the folder is not empty, there are no weights yet, or too many, or
-            the model or its search has a setting that the page does not support.
+            the model has a setting that the page does not support.
     """
     require_empty(folder)
     model = run.model
@@ -100,7 +105,6 @@ def describe(run: Run) -> dict[str, Any]:
     """Describe a run, without its weights, as plain values for JSON."""
     src, tgt = run.vocabularies
     search = run.recipe.search
-    require_known(search, "the laboratory", SEARCH)
     described: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
@@ -111,7 +115,8 @@ def describe(run: Run) -> dict[str, Any]:
         "tgt": "src" if tgt.to_json() == src.to_json() else tokens_and_merges(tgt),
     }
     has_words = run.recipe.corpus == "toy" and not run.recipe.subwords
-    return described | (toy_sentences() if has_words else {})
+    has_pairs = run.recipe.languages in (None, "en-ko")
+    return described | (toy_sentences() if has_words and has_pairs else {})
 
 
 def resolved(model: str, config: Any) -> dict[str, Any]:

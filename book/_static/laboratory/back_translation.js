@@ -7,13 +7,13 @@
 
 const AM = { I: "am", singular: "is", plural: "are" };
 const EMBEDDED_CLAUSES = { QUOTE: "that", IF: "if", NOMINAL: "because" };
-const words = (...parts) => parts.filter(Boolean).join(" ");
+const phrase = (...parts) => parts.filter(Boolean).join(" ");
 
 // The words of a noun phrase whose head is a noun.
 function nounPhrase({ head, plural, determiner, adjective, after }, article = "the", many = plural) {
-  const name = words(adjective?.text, many ? head.plural : head.english);
+  const name = phrase(adjective?.text, many ? head.plural : head.english);
   const indefinite = many ? "" : /^[aeiou]/.test(name) ? "an" : "a";
-  return words(determiner ?? (article === "a" ? indefinite : article), name,
+  return phrase(determiner ?? (article === "a" ? indefinite : article), name,
     after?.({ who: head.who, agreement: plural ? "plural" : "singular" }));
 }
 
@@ -21,16 +21,16 @@ function nounPhrase({ head, plural, determiner, adjective, after }, article = "t
 function predicateOf({ verb, adjective, noun, modal, negated, complements = [], first }) {
   return (agreement) => {
     const not = negated && modal !== "can" && "not";
-    const start = first && words(first(agreement), "and");
-    if (adjective) return words(start, AM[agreement], not, adjective);
+    const start = first && phrase(first(agreement), "and");
+    if (adjective) return phrase(start, AM[agreement], not, adjective);
     if (noun) {
       const many = agreement === "plural";
-      return words(start, AM[agreement], not, noun.pronoun?.[1] ?? nounPhrase(noun, "a", many));
+      return phrase(start, AM[agreement], not, noun.pronoun?.[1] ?? nounPhrase(noun, "a", many));
     }
     const does = agreement === "singular" ? "does" : "do";
     const auxiliary = modal === "can" && negated ? "cannot" : modal ?? (negated && does);
     const isThird = agreement === "singular" && !auxiliary;
-    return words(start, auxiliary, not, isThird ? verb.third : verb.english, ...complements);
+    return phrase(start, auxiliary, not, isThird ? verb.third : verb.english, ...complements);
   };
 }
 
@@ -91,7 +91,7 @@ function backTranslation(tokens, grammar) {
     if (gloss === "ADNOMINAL") {
       const subject = stem.isOpen ? take("SUBJECT") : null;
       if (subject === undefined || subject && stem.first) return false;
-      const after = ({ who, agreement }) => words(who ? (subject ? "whom" : "who") : "that",
+      const after = ({ who, agreement }) => phrase(who ? (subject ? "whom" : "who") : "that",
         subject?.subject, predicate(subject?.agreement ?? agreement));
       const isPlain = stem.adjective && !stem.negated && !stem.first;
       return isPlain ? push("adjective", { text: stem.adjective, after })
@@ -104,8 +104,8 @@ function backTranslation(tokens, grammar) {
     }
     const who = take(gloss === "PLAIN" ? "TOPIC" : "SUBJECT");
     if (!who) return false;
-    const clause = words(EMBEDDED_CLAUSES[gloss], who.subject, predicate(who.agreement));
-    if (gloss === "PLAIN") return push("sentence", { text: words(clause, take("adverb")?.text) });
+    const clause = phrase(EMBEDDED_CLAUSES[gloss], who.subject, predicate(who.agreement));
+    if (gloss === "PLAIN") return push("sentence", { text: phrase(clause, take("adverb")?.text) });
     return push(gloss === "IF" ? "adverb" : gloss, { text: clause });
   };
 
@@ -117,7 +117,7 @@ function backTranslation(tokens, grammar) {
     if (token in nouns) return readNoun(nouns[token]) ?? true;
     if (token in verbs) return readVerb(verbs[token]);
     if (token in adjectives) {
-      const adjective = words(take("very") && "very", adjectives[token]);
+      const adjective = phrase(take("very") && "very", adjectives[token]);
       return push("stem", { adjective, first: before("quality") });
     }
     if (meanings.includes("very")) return push("very");

@@ -25,11 +25,12 @@ function attentionStages(model, name, seen, { weights, cache, change, head, caus
   const { num_heads: heads, num_kv_heads: pairs } = model.config;
   const pair = Math.floor((head * pairs) / heads);
   const part = (x, number, count) => columns(x, (number * x.columns) / count, x.columns / count);
-  const of = (side) => cache?.[`${name}.${side}`] ?? seen[`${name}.${side}`].output;
-  const query = part(of("query"), head, heads);
-  const [key, value] = ["key", "value"].map((side) => part(of(side), pair, pairs));
+  const of = (side, first) => cache?.[`${name}.${side}`] ??
+    compared(model, seen[`${name}.${side}`].output, `${name}.${side}`, change, first);
+  const [key, value] = ["key", "value"].map((side) => part(of(side, 0), pair, pairs));
+  const first = causal ? key.rows - seen[`${name}.query`].output.rows : 0; // the past may be kept
+  const query = part(of("query", first), head, heads);
   const scale = change.scale ? Math.sqrt(key.columns) : 1;
-  const first = causal ? key.rows - query.rows : 0; // of the keys, whose past may be kept
   const { input: merged, output } = seen[`${name}.output`];
   return {
     kind: "attention", name, head, first, query, key, value,
@@ -60,7 +61,7 @@ function embeddingStages(model, side, seen, change, first = 0) {
   const { input: ids, output } = seen.embedding;
   const tokens = model.embed(side, ids, { ...change, positions: false });
   const positions = { ...output, data: output.data.map((e, at) => e - tokens.data[at]) };
-  return { kind: "embedding", name: side, ids: [...ids], tokens, positions, first, output };
+  return { kind: "embedding", name: side, tokens, positions, first, output };
 }
 
 // One layer of a stack, its boxes by their names in the picture.
@@ -80,11 +81,11 @@ function layerStages(model, side, seen, run) {
   return boxes;
 }
 
-// All stages on the way from the source to the token after `tokens`. A language model has no encoder.
-function stagesOf(model, ids, tokens, change, { layer = 0, head = 0 } = {}) {
+// All stages on the way from what is read to the token after `said`. A language model has no encoder.
+function stagesOf(model, read, said, change, { layer, head }) {
   const [encoder, decoder] = [{}, {}];
-  const source = watched(model, encoder).read([...ids, EOS], change);
-  const rated = watched(model, decoder).rate(source, [BOS, ...tokens], change, tokens.length);
+  const source = watched(model, encoder).read(read, change);
+  const rated = watched(model, decoder).rate(source, [BOS, ...said], change, said.length);
   const run = { change, layer, head };
   const { input, output: logits } = decoder.output;
   const next = { ...logits, data: logProbs(logits.data, change.temperature).map(Math.exp) };

@@ -100,7 +100,7 @@ class Transformer {
   // x Wᵀ + b
   linear(x, name, weight = this.weights[`${name}.weight`]) {
     const product = timesTransposed(x, weight);
-    const bias = this.weights[`${name}.bias`].data;
+    const bias = this.weights[`${name}.bias`]?.data ?? [0];
     return { ...product, data: product.data.map((entry, at) => entry + bias[at % bias.length]) };
   }
 
@@ -111,7 +111,7 @@ class Transformer {
     for (let i = 0; i < x.rows; i++) {
       const mean = shift ? row(x, i).reduce((a, b) => a + b) / x.columns : 0;
       const centred = Array.from(row(x, i), (entry) => entry - mean);
-      const scale = Math.sqrt(dot(centred, centred) / x.columns + 1e-5);
+      const scale = Math.sqrt(dot(centred, centred) / x.columns + this.config.epsilon);
       row(y, i).set(centred.map((e, j) => (e / scale) * factor[j] + (shift?.[j] ?? 0)));
     }
     return y;
@@ -120,11 +120,12 @@ class Transformer {
   // Every head compares queries with keys in its own subspace, and averages values; W^O merges
   // them. With fewer heads of keys and values, consecutive heads share one (num_kv_heads).
   multiHeadAttention(name, x, memory, causal, { change, attention, cache }) {
-    const { num_heads: heads, num_kv_heads: pairs } = this.config;
-    const query = this.linear(x, `${name}.query`);
+    const { num_heads: heads, num_kv_heads: pairs, d_k, d_v } = this.config;
+    const first = cache[`${name}.key`]?.rows ?? 0; // the position of the first query
+    const project = (y, side) => compared(this, this.linear(y, side), side, change, first);
+    const query = project(x, `${name}.query`);
     const [key, value] = [`${name}.key`, `${name}.value`].map((side) =>
-      (cache[side] = below(cache[side], this.linear(memory, side))));
-    const [first, d_k, d_v] = [key.rows - memory.rows, key.columns / pairs, value.columns / pairs];
+      (cache[side] = below(cache[side], project(memory, side))));
     const gathered = matrix(x.rows, heads * d_v);
     attention[name] = Array.from({ length: heads }, (_, head) => {
       const pair = Math.floor((head * pairs) / heads);
@@ -139,11 +140,12 @@ class Transformer {
     return this.linear(gathered, `${name}.output`);
   }
 
-  // At every position separately, f(x W₁ + b₁) W₂ + b₂: f(z) is max(0, z), or z / (1 + e⁻ᶻ), "swish".
+  // At every position separately, f(x W₁ + b₁) W₂ + b₂; with a gate, (f(x V + c) ⊗ (x W₁ + b₁)) W₂ + b₂.
   feedForward(name, x) {
     const inner = this.linear(x, `${name}.feed_forward.inner`);
-    const relu = this.config.activation === "relu";
-    const data = inner.data.map((z) => (relu ? Math.max(0, z) : z / (1 + Math.exp(-z))));
+    const gate = this.config.gated && this.linear(x, `${name}.feed_forward.gate`).data;
+    const f = ACTIVATIONS[this.config.activation]; // of the paper: f(z) = max(0, z)
+    const data = inner.data.map((z, at) => (gate ? f(gate[at]) * z : f(z)));
     return this.linear({ ...inner, data }, `${name}.feed_forward.outer`);
   }
 
@@ -161,7 +163,7 @@ class Transformer {
     const table = this.weights[`${name}.tokens.weight`];
     const x = matrix(ids.length, table.columns);
     ids.forEach((id, i) => row(x, i).set(row(table, id).map((e) => e * Math.sqrt(x.columns))));
-    if (!change.positions) return x;
+    if (!change.positions || ["rotary", "none"].includes(this.config.positions)) return x;
     const { data } = this.weights[`${name}.positions.table`] ?? sinusoids(first + x.rows, x.columns);
     return add(x, { data: data.subarray(first * x.columns) });
   }
@@ -186,15 +188,13 @@ class Transformer {
     return { ids, memory, embeddings, attention: run.attention };
   }
 
-  // The decoder computes the logits of the next token at every target position (the first has <bos>)
-  // from `from` on. The target is not kept in a KV cache: every call reads the whole prefix again.
+  // The decoder reads <bos> and the target, and computes the logits of the token after each, `from` on.
   rate({ memory, cache, length }, ids, change = noChange(), from = 0) {
     const run = { change, attention: {}, cache: { ...cache } };
-    const embeddings = this.embed("tgt", ids, change, length);
-    const x = this.stack("decoder", embeddings, change.causal, run, memory);
+    const x = this.stack("decoder", this.embed("tgt", ids, change, length), change.causal, run, memory);
     const name = this.config.tie_output ? "tgt_embedding.tokens" : "output";
     const asked = { ...x, rows: x.rows - from, data: x.data.subarray(from * x.columns) };
     const logits = this.linear(asked, "output", this.weights[`${name}.weight`]);
-    return { logits, embeddings, attention: run.attention, cache: run.cache };
+    return { logits, attention: run.attention, cache: run.cache };
   }
 }
