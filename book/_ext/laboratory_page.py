@@ -24,7 +24,7 @@ CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"
 SCRIPTS = (
     "ask", "address", "panels", "back_translation", "controls", "formulas", "boxes", "flow", "results",
-    "laboratory",
+    "tour", "laboratory",
 )  # fmt: skip
 """The scripts of the page, each after those that it uses; ``engine.js`` names its own."""
 

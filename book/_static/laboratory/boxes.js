@@ -119,8 +119,9 @@ const STEPS = {
   next({ input, logits }, { change }) {
     const divided = change.temperature === 1 ? "z" : "z/T";
     return [
-      { title: "The last row", vectors: "input", rows: "last", formula: "x",
-        says: `Only the last token's ${input.columns} numbers are needed for the next one.` },
+      { title: "One row", vectors: "input", rows: "last", formula: "x",
+        says: `The ${input.columns} numbers of one token are enough to predict the one after it. Choose ` +
+          "another word of the translation, and it is another row." },
       { title: "Logits and softmax", tokens: true, formula: `z = x W + b , p = softmax ( ${divided} )`,
         says: `One logit for each of the ${logits.columns} tokens of the vocabulary; the softmax makes ` +
           "probabilities of them. The six most probable:" },

@@ -19,15 +19,34 @@ function flow(lab) {
     make("span", { lang }, token))),
   ...boxesOf(lab, side, now[side], before?.[side])));
   const picture = roving(make("div", { class: `flow${stacks.length < 2 ? " alone" : ""}` }, ...drawn));
+  if (stacks.length > 1) connect(picture);
   return [
     make("div", { class: "shown" }, make("h2", {}, "The whole model"),
+      make("span", { class: "note", "aria-hidden": "true" }, "layer"),
       choice("layer", Array.from({ length: layers }, (_, layer) =>
         [layer, String(layer + 1), { "aria-label": `layer ${layer + 1} of ${layers}` }]),
       lab.drawnLayer, (layer) => lab.chooseStage({ drawnLayer: layer })),
-      make("span", { class: "note" }, `layer ${lab.drawnLayer + 1} of ${layers}, on the way to “`,
-        make("span", { lang: lab.writing.tgt.lang }, lab.found.now.best.tokens[lab.position]), "”")),
+      make("span", { class: "note" }, `of ${layers}`)),
     make("div", { class: "drawn" }, picture, stage(lab, now, before)),
   ];
+}
+
+// Draw the way from the encoder's output to the cross-attention, however wide the picture is.
+function connect(picture) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(path);
+  picture.append(svg);
+  new ResizeObserver(() => {
+    const origin = picture.getBoundingClientRect();
+    const place = (key) => picture.querySelector(`[data-key="box ${key}"]`).getBoundingClientRect();
+    const [from, to] = [place("encoder.memory"), place("decoder.cross_attention")];
+    const middle = ({ y, height }) => y + height / 2 - origin.y;
+    const turn = (from.right + to.left) / 2 - origin.x - 8;
+    path.setAttribute("d", `M ${from.right - origin.x} ${middle(from)} H ${turn} V ${middle(to)} ` +
+      `H ${to.left - origin.x}`);
+  }).observe(picture);
 }
 
 // The tokens whose vectors are the rows of a stack: what the encoder, or the decoder, has read.
@@ -36,7 +55,7 @@ function rowsOf(lab, side) {
   const [src, tgt] = [lab.writing.src.lang, lab.writing.tgt.lang];
   return side === "encoder"
     ? now.source.tokens.map((token) => ({ token, lang: src }))
-    : ["<bos>", ...now.best.tokens.slice(0, lab.position)].map((token) => ({ token, lang: tgt }));
+    : ["<bos>", ...now.best.tokens].slice(0, lab.stages[0].decoder.embedding.output.rows).map((token) => ({ token, lang: tgt }));
 }
 
 // The tokens of the keys of an attention.
@@ -74,9 +93,16 @@ function boxButton(lab, side, key, box, before) {
     onclick: () => lab.openBox(id) },
   make("span", {}, boxName(key, box, isMasked)),
   ...(note ? [make("small", {}, `✎ ${note}`)] : []),
+  ...(key === "next" ? [mostProbable(lab, box)] : []),
   thumbnail(box[shown], box.kind === "attention"),
   ...(share > 0.001 ? [make("span", { class: "was" }, thumbnail(before[shown], box.kind === "attention")),
     make("small", {}, `differs by ${percent(share)}`)] : []));
+}
+
+function mostProbable(lab, { output: { data } }) {
+  const best = data.indexOf(Math.max(...data));
+  return make("small", {}, make("span", { lang: lab.writing.tgt.lang }, lab.model.tgt.tokens[best]),
+    ` ${percent(data[best])}`);
 }
 
 // How far numbers are from those of the unchanged model, as a share of their size.
@@ -121,7 +147,9 @@ function stage(lab, now, before) {
         const id = `${box.name}.${box.head}`;
         if (!lab.change.headsOff.delete(id)) lab.change.headsOff.add(id);
       }) }, `Ablate head ${box.head + 1}`))];
-  const steps = STEPS[box.kind](box, context).map((step) => make("div", { class: "step" },
+  const isWide = (step) => step.scores && box.weights.columns > 5;
+  const steps = STEPS[box.kind](box, context).map((step) => make("div",
+    { class: `step${isWide(step) ? " wide" : ""}` },
     make("h4", {}, step.title), formula(step.formula), make("p", {}, step.says),
     ...drawnStep(lab, step, box, was, side, key)));
   return make("section", { class: "stage", id: "lab-stage", "aria-label": "the open box" },
@@ -132,22 +160,23 @@ function stage(lab, now, before) {
 // The numbers of a step, and those of the unchanged model where they differ.
 function drawnStep(lab, step, box, was, side, key) {
   const rows = step.rows === "keys" ? keysOf(lab, side, key)
-    : step.rows === "last" ? rowsOf(lab, side).slice(-1) : rowsOf(lab, side);
+    : step.rows === "last" ? [rowsOf(lab, side)[lab.position]] : rowsOf(lab, side);
   if (step.tokens) return [tokensTable(lab, box, was)];
   if (step.scores) {
-    return [scoresTable(box[step.scores], was?.[step.scores], rows, keysOf(lab, side, key), step.title)];
+    return [scoresTable(box[step.scores], was?.[step.scores], rows, keysOf(lab, side, key), step.title,
+      step.scores === "weights")];
   }
   const now = box[step.vectors];
   const before = was?.[step.vectors];
   const differs = before && difference(now, before) > 0.001;
-  return [readable(now, rows, step.title),
-    ...(differs ? [readable(before, rows, `${step.title}, unchanged model`)] : [])];
+  return [readable(now, rows, step.title), ...(differs ? [readable(before, rows, step.title, true)] : [])];
 }
 
 // Vectors as coloured fields. Whoever points at a number, or moves there with the arrow keys, is told it.
-function readable(matrix, rows, label) {
-  const figure = strips(matrix, rows.map(({ token }) => token), rows[0]?.lang,
-    `${matrix.rows} × ${matrix.columns}`);
+function readable(matrix, rows, label, isBefore = false) {
+  const which = isBefore ? ", unchanged model" : "";
+  const figure = strips(matrix, rows.map(({ token }) => token), rows[0]?.lang, size(matrix) + which);
+  figure.classList.toggle("before", isBefore);
   const told = make("output", { "aria-live": "polite" });
   const canvas = figure.querySelector("canvas");
   let [i, j] = [0, 0];
@@ -171,12 +200,12 @@ function readable(matrix, rows, label) {
   figure.addEventListener("focus", () => tell(i, j));
   figure.append(told);
   for (const [name, value] of Object.entries({ tabindex: 0, role: "group",
-    "aria-label": `${label}: arrow keys read the numbers` })) figure.setAttribute(name, value);
+    "aria-label": `${label}${which}: arrow keys read the numbers` })) figure.setAttribute(name, value);
   return figure;
 }
 
 // Scores or weights of every query (row) for every key (column); those of the unchanged model are below.
-function scoresTable(matrix, before, rows, columns, caption) {
+function scoresTable(matrix, before, rows, columns, caption, isWeights) {
   const largest = matrix.data.reduce((a, b) => (Number.isFinite(b) ? Math.max(a, Math.abs(b)) : a), 1e-9);
   const said = (entry) => (Number.isFinite(entry) ? twoDecimals(entry).replace("-", "−") : "−∞");
   const body = rows.map(({ token, lang }, i) => make("tr", {}, make("th", { scope: "row", lang }, token),
@@ -184,7 +213,7 @@ function scoresTable(matrix, before, rows, columns, caption) {
       const at = i * matrix.columns + j;
       const entry = matrix.data[at];
       const was = before && said(before.data[at]) !== said(entry) && said(before.data[at]);
-      return make("td", { class: entry < 0 ? "minus" : null,
+      return make("td", { class: entry < 0 || isWeights ? "blue" : null,
         style: `--w: ${Number.isFinite(entry) ? Math.abs(entry) / largest : 0}` },
       said(entry), ...(was ? [make("small", { title: "unchanged" }, was)] : []));
     })));

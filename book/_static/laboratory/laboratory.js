@@ -62,6 +62,7 @@ class Laboratory {
     this.label = make("label", { for: "lab-sentence" }, ASKED.en);
     this.drawOne = make("button", { type: "button", hidden: true, onclick: () => this.draw() },
       "Draw one");
+    this.tour = tourButton(this);
     this.told = make("p", { id: "lab-told", class: "told", role: "status" });
     this.knows = make("span", { class: "knows" });
     this.heard = make("p", { class: "heard", role: "status" });
@@ -70,7 +71,7 @@ class Laboratory {
     this.picture = make("section", { class: "picture", "aria-label": "the whole model" });
     this.controls = make("div", { class: "controls" });
     this.root.replaceChildren(
-      make("div", { class: "ask" }, this.label, this.input, this.drawOne),
+      make("div", { class: "ask" }, this.label, this.input, this.drawOne, this.tour),
       make("div", { class: "lines" }, this.told, this.knows,
         make("small", { class: "busy", "aria-hidden": "true" }, "computing …")),
       this.heard, this.suggested, this.results, this.picture, this.controls);
@@ -387,7 +388,7 @@ class Laboratory {
     this.results.inert = false;
     this.renew(this.results, results(this));
     this.remember();
-    return this.showPicture();
+    this.drawn = this.showPicture();
   }
 
   clear() {
@@ -403,11 +404,12 @@ class Laboratory {
     if (this.model.canChange) {
       const { source, best } = found.now;
       this.stages = await this.ask("stages", { model: this.name, read: source.ids,
-        said: best.ids.slice(0, position), change, layer, head });
+        said: best.ids, change, layer, head, position });
       if (found !== this.found || position !== this.position || layer !== this.drawnLayer ||
         head !== this.drawnHead) return;
     }
     this.renew(this.picture, this.stages ? flow(this) : []);
+    this.tour.hidden = !this.stages || this.root.querySelector(".tour") !== null;
   }
 
   // Draw another layer or head.

@@ -81,13 +81,15 @@ function layerStages(model, side, seen, run) {
   return boxes;
 }
 
-// All stages on the way from what is read to the token after `said`. A language model has no encoder.
-function stagesOf(model, read, said, change, { layer, head }) {
+// All stages on the way from what is read and said to the token at a position. A decoder that sees the
+// future is drawn without any. A language model has no encoder.
+function stagesOf(model, read, said, change, { layer, head, position = said.length }) {
   const [encoder, decoder] = [{}, {}];
+  const seen = change.causal ? said : said.slice(0, position);
   const source = watched(model, encoder).read(read, change);
-  const rated = watched(model, decoder).rate(source, [BOS, ...said], change, said.length);
+  const rated = watched(model, decoder).rate(source, [BOS, ...seen], change, position);
   const run = { change, layer, head };
-  const { input, output: logits } = decoder.output;
+  const [input, logits] = ["input", "output"].map((side) => matrixOf([row(decoder.output[side], 0)]));
   const next = { ...logits, data: logProbs(logits.data, change.temperature).map(Math.exp) };
   return {
     encoder: source.memory && {
