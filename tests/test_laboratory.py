@@ -594,7 +594,8 @@ def noted(model: torch.nn.Module) -> Iterator[dict[str, list]]:
         def hook(module, args, output):
             new = [args[0][0], output[0]]
             was = seen.get(name, [])
-            seen[name] = [torch.cat(both, dim=-2) for both in zip(was, new, strict=bool(was))] or new
+            both = zip(was, new, strict=bool(was))
+            seen[name] = [torch.cat(x, dim=max(-2, -x[0].dim())) for x in both] or new
 
         return hook
 

@@ -9,7 +9,6 @@ function flow(lab) {
   const [now, before] = lab.stages;
   const { num_layers: layers } = lab.model.config;
   const stacks = ["encoder", "decoder"].filter((side) => now[side]);
-  if (!now[lab.box.split(".")[0]]?.[lab.box.split(".")[1]]) lab.box = `${stacks[0]}.self_attention`;
   const name = (side) => (lab.model.kind === "language" ? "Language model"
     : side === "encoder" ? "Encoder, reads" : "Decoder, predicts");
   const drawn = stacks.map((side) => make("div", { class: `stack ${side}`, role: "group",
@@ -49,6 +48,12 @@ function connect(picture) {
   }).observe(picture);
 }
 
+// The box that is open: the first self-attention, if the reader has opened none that the model has.
+function opened({ box, stages: [now] }) {
+  const [side, key] = box.split(".");
+  return now[side]?.[key] ? box : `${now.encoder ? "encoder" : "decoder"}.self_attention`;
+}
+
 // The tokens whose vectors are the rows of a stack: what the encoder, or the decoder, has read.
 function rowsOf(lab, side) {
   const { now } = lab.found;
@@ -86,22 +91,21 @@ function boxButton(lab, side, key, box, before) {
   const id = `${side}.${key}`;
   const isMasked = side === "decoder" && key === "self_attention";
   const note = before && noteOf(key, box, lab.change, isMasked);
-  const shown = box.kind === "attention" ? "weights" : "output";
   const share = before ? difference(box.output, before.output) : 0;
   return make("button", { type: "button", class: `box${note ? " changed" : ""}`, "data-key": `box ${id}`,
-    "aria-expanded": String(lab.box === id), "aria-controls": "lab-stage",
+    "aria-expanded": String(opened(lab) === id), "aria-controls": "lab-stage",
     onclick: () => lab.openBox(id) },
   make("span", {}, boxName(key, box, isMasked)),
   ...(note ? [make("small", {}, `✎ ${note}`)] : []),
   ...(key === "next" ? [mostProbable(lab, box)] : []),
-  thumbnail(box[shown], box.kind === "attention"),
-  ...(share > 0.001 ? [make("span", { class: "was" }, thumbnail(before[shown], box.kind === "attention")),
-    make("small", {}, `differs by ${percent(share)}`)] : []));
+  thumbnail(box),
+  ...(share > 0.001 ? [make("span", { class: "was" }, thumbnail(before)), key === "next"
+    ? mostProbable(lab, before, "unchanged: ") : make("small", {}, `differs by ${percent(share)}`)] : []));
 }
 
-function mostProbable(lab, { output: { data } }) {
+function mostProbable(lab, { output: { data } }, which = "") {
   const best = data.indexOf(Math.max(...data));
-  return make("small", {}, make("span", { lang: lab.writing.tgt.lang }, lab.model.tgt.tokens[best]),
+  return make("small", {}, which, make("span", { lang: lab.writing.tgt.lang }, lab.model.tgt.tokens[best]),
     ` ${percent(data[best])}`);
 }
 
@@ -115,25 +119,27 @@ function difference(now, before) {
   return Math.sqrt(apart / (whole || 1));
 }
 
-// All numbers of a box as small coloured fields.
-function thumbnail(matrix, isWeights) {
-  const { rows, columns: width, data } = matrix;
+// The numbers of a box as small coloured fields: the weights of an attention's head, the six largest
+// probabilities, or what a box hands on.
+function thumbnail({ kind, weights, output }) {
+  const largest = { rows: 1, columns: 6, data: output.data.toSorted((a, b) => b - a).subarray(0, 6) };
+  const { rows, columns: width, data } = { attention: weights, next: largest }[kind] ?? output;
   const canvas = make("canvas", { width, height: rows, "aria-hidden": "true" });
-  paint(canvas, data, width, 1, isWeights);
+  paint(canvas, data, width, 1, kind === "attention" || kind === "next");
   return canvas;
 }
 
 // --- the stage of the open box ---------------------------------------------------------------
 
 function stage(lab, now, before) {
-  const [side, key] = lab.box.split(".");
+  const [side, key] = opened(lab).split(".");
   const [box, was] = [now[side][key], before?.[side][key]];
   const isSelf = key === "self_attention";
   const isMasked = isSelf && side === "decoder";
   const { config } = lab.model;
-  const context = { config, change: lab.change, isSelf, isMasked };
-  const chapters = [CHAPTERS[isMasked && config.has_source !== undefined ? "masked" : key] ??
-    CHAPTERS[box.kind], ...(box.kind === "attention" ? [CHAPTERS.heads] : [])];
+  const context = { config, change: lab.change, isSelf, isMasked, kind: lab.model.kind };
+  const chapters = [CHAPTERS[isMasked ? "masked" : key] ?? CHAPTERS[box.kind],
+    ...(box.kind === "attention" ? [CHAPTERS.heads] : [])];
   const links = chapters.flatMap(([page, title], i) =>
     [...(i ? [" · "] : []), make("a", { href: `${page}.html` }, title)]);
   const layer = ["embedding", "memory", "next"].includes(key) ? "" : `, layer ${lab.drawnLayer + 1}`;

@@ -415,12 +415,14 @@ class Laboratory {
   // Draw another layer or head.
   chooseStage(drawn) {
     Object.assign(this, drawn);
+    this.remember();
     return this.showPicture();
   }
 
   // Open a box of the picture; its stage is shown from its beginning.
   openBox(id) {
     this.box = id;
+    this.remember();
     this.renew(this.picture, flow(this));
     this.picture.querySelector(".stage").scrollIntoView({ block: "nearest" });
   }
