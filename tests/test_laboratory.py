@@ -14,6 +14,7 @@ from random import Random
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from playwright.sync_api import Browser, Error, Page
 
 from annotated_transformer.batches import Batch
@@ -70,7 +71,8 @@ LANGUAGE_MODELS = {
     "language, as today": MODERN | {"d_k": 4},
     "language, QK-norm": {"qk_norm": True, "activation": "gelu_tanh", "positions": "none"},
 }
-TEXTS = "language, texts"
+TEXTS = {"language, texts": ("language", TRANSFORMER | MODERN | {"d_k": 4, "has_source": False})}
+"""A language model that continues a text."""
 RECURRENT = {"d_model": 10, "hidden_dim": 8}
 MODELS = {name: ("transformer", TRANSFORMER | sizes) for name, sizes in TRANSFORMERS.items()}
 MODELS |= {  # source and target have the positions of one text
@@ -82,7 +84,6 @@ MODELS |= {
     for kind in ("seq2seq", "bahdanau", "luong")
     for cell in ("rnn", "gru", "lstm")
 }
-WITH_TEXTS = MODELS | {TEXTS: ("language", TRANSFORMER | {"positions": "rotary", "d_k": 4, "has_source": False})}
 MODELS |= {f"luong, {s}": ("luong", RECURRENT | {"score": s}) for s in ("dot", "general", "concat")}
 
 HEADS_OFF = ["encoder.0.self_attention.1", "decoder.1.self_attention.0"]
@@ -145,6 +146,13 @@ const zeros = (length) => {
   file.set(header, 8);
   return file.buffer;
 };
+// What a page is told that asks for a translation.
+const translate = (asked) => {
+  const engine = new Engine();
+  engine.models = new Map(Object.entries(models));
+  const change = changeOf(asked.change);
+  return engine.answer("translate", { beam: 1, seed: null, instead: [], ...asked, change });
+};
 const lastOf = (steps) => { let last; for (const step of steps) last = step; return last; };
 """
 
@@ -190,7 +198,7 @@ def committed_run(name: str) -> Run:
 def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """A page that is a file, which has the engine itself."""
     file = tmp_path_factory.mktemp("page") / "index.html"
-    file.write_text("<main></main>")
+    file.write_text('<meta charset="utf-8">')
     with browser.new_page() as page:
         page.goto(file.as_uri())
         page.add_script_tag(url=(SCRIPTS / "ask.js").as_uri())
@@ -206,12 +214,15 @@ def runs(page: Page, tmp_path_factory: pytest.TempPathFactory):
 
     @cache
     def run_of(name: str) -> Run:
-        kind, sizes = WITH_TEXTS[name]
+        kind, sizes = (MODELS | TEXTS)[name]
         joint = "share_embeddings" in sizes
         subwords = {"subwords": 300} if joint else {}
         recipe = Recipe(kind, "elsewhere", sizes=sizes, search=SEARCH, **subwords)
         folder = tmp_path_factory.mktemp("run")
-        run = Run(folder, recipe, "", vocabularies(joint), torch.device("cpu"))
+        known = vocabularies(joint)
+        if name in TEXTS:
+            known = Vocabularies(known.tgt, known.tgt)
+        run = Run(folder, recipe, "", known, torch.device("cpu"))
         torch.manual_seed(1)
         model = recipe.make_model(run.vocabularies)
         for parameter in model.parameters():  # the factors and shifts of norms begin with 1 and 0
@@ -564,6 +575,80 @@ def test_the_alignment_error_is_the_package_s(runs, page):
         assert page.evaluate(script, [src, tgt, links]) == pytest.approx(wanted)
 
 
+# --- what a page is told --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_text_is_continued_as_the_package_continues_it(runs, page, beam):
+    [name] = TEXTS
+    run = runs(name)
+    for _, prompt in list(toy().split("test"))[:5]:
+        text = " ".join(prompt.split()[:3])
+        asked = {"model": name, "text": text, "beam": beam}
+        found = page.evaluate("(asked) => translate(asked)", asked)
+        search = Search(beam=beam, alpha=SEARCH.alpha)
+        [wanted] = run.continue_text(text, search, SEARCH.extra_length)
+        assert found["now"]["best"]["text"] == wanted
+        assert found["now"]["best"]["text"].startswith(text)
+        assert found["now"]["source"]["tokens"] == []
+        ids = found["now"]["best"]["ids"]
+        with evaluating(run.model):
+            logits = run.model(torch.tensor([[BOS, *ids]]))[0]
+        for rated, tokens in zip(next_log_probs(logits), found["now"]["next"], strict=False):
+            assert [each["id"] for each in tokens[:6]] == rated.topk(6).indices.tolist()
+            for each in tokens:
+                assert each["now"] == pytest.approx(float(rated[each["id"]].exp()), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["as in the paper", "language, as today"])
+def test_the_next_tokens_are_those_of_the_model_and_of_the_unchanged_one(runs, page, name):
+    run = runs(name)
+    [(src, _)] = fifty(False)[3:4]
+    text, change = run.vocabularies.src.decode(src), {"scale": False, "topK": 4}
+    asked = {"model": name, "text": text, "seed": 3, "change": change}
+    found = page.evaluate("(asked) => translate(asked)", asked)
+    ids = found["now"]["best"]["ids"]
+    ours, theirs = (expected(run.model, [(src, ids)], each) for each in (change, {}))
+    for number, tokens in enumerate(found["now"]["next"]):
+        top = ours[number].topk(4)
+        share = dict(zip(top.indices.tolist(), top.values.softmax(0).tolist(), strict=True))
+        assert [each["id"] for each in tokens if each["chosen"]] == [[*ids, EOS][number]]
+        for each in tokens:
+            assert each["now"] == pytest.approx(share.get(each["id"], 0), abs=1e-4)
+            assert each["before"] == pytest.approx(float(theirs[number, each["id"]].exp()), abs=1e-4)
+    again = page.evaluate("(asked) => translate(asked)", asked)
+    assert again["now"]["best"] == found["now"]["best"]
+    instead = {**asked, "seed": None, "instead": [*ids[:1], EOS]}
+    ended = page.evaluate("(asked) => translate(asked)", instead)
+    assert ended["now"]["best"]["ids"] == ids[:1]
+    assert ended["now"]["best"]["ended"]
+
+
+def test_a_translation_that_is_no_longer_wanted_is_not_finished(runs, page):
+    runs("as in the paper")
+    script = """async () => {
+        const engine = new Engine();
+        engine.models = new Map(Object.entries(models));
+        const asked = { model: "as in the paper", text: "the dog", change: noChange(), beam: 1,
+            seed: null, instead: [] };
+        const answers = [1, 2, 3].map(() => engine.answer("translate", asked));
+        return (await Promise.all(answers)).map((each) => each && each.now.best.ids.length > 0);
+    }"""
+    assert page.evaluate(script) == [None, None, True]
+
+
+def test_numbers_to_draw_with_are_uniform_and_those_of_a_seed(page):
+    script = "() => [...Array(100).keys()].map((s) => [...Array(100).keys()].map((t) => uniform(s, t)))"
+    numbers = torch.tensor(page.evaluate(script), dtype=torch.float64)
+    assert page.evaluate("uniform(7, 9)") == numbers[7, 9]
+    assert numbers.min() >= 0
+    assert numbers.max() < 1
+    inside = numbers.flatten().sort().values
+    steps = torch.arange(len(inside)) / len(inside)
+    assert (inside - steps).abs().max() < 1.95 / len(inside) ** 0.5  # Kolmogorov, one in a thousand
+    assert torch.corrcoef(numbers).fill_diagonal_(0).abs().max() < 0.5
+
+
 # --- the picture of the model --------------------------------------------------------------------
 
 STAGES = """([name, src, tgt, given, layer, head]) => {
@@ -860,7 +945,7 @@ REFUSED = {
     "d.config.d_ff = 17": "encoder.0.feed_forward.inner.weight is 16 × 12, it must be 17 × 12",
     "d.config.num_layers = 3": r"encoder.2.self_attention.query.weight is missing",
     "d.config.num_layers = 1": r"it has no \w+coder\.1",
-    "d.config.activation = 'gelu'": 'its activation is "gelu"',
+    "d.config.activation = 'tanh'": 'its activation is "tanh"',
     "d.config.num_heads = 0": "its num_heads is 0",
     "d.src.tokens.pop()": "its vocabularies have",
     "d.src.tokens[0] = 'x'": "first tokens must be <pad>, <bos>",
@@ -883,6 +968,14 @@ def test_what_is_no_model_is_refused_in_a_sentence(runs, page, change):
     weights = base64.b64encode((folder / "model.safetensors").read_bytes()).decode()
     with pytest.raises(Error, match=REFUSED[change]):
         page.evaluate(broken(change), [text, weights])
+
+
+def test_what_an_older_version_has_exported_is_opened(runs, page):
+    folder = runs("as in the paper").folder / "web"
+    later = "for (const name of Object.keys(LATER)) delete d.config[name];"
+    weights = base64.b64encode((folder / "model.safetensors").read_bytes()).decode()
+    text = (folder / "model.json").read_text(encoding="utf-8")
+    page.evaluate(broken(later), [text, weights])
 
 
 def test_a_sentence_that_is_too_long_is_refused(runs, page):
