@@ -772,6 +772,181 @@ def test_three_examples_are_each_broken_by_one_click(page: Page) -> None:
     expect(rows.get_by_role("button")).to_have_count(3)
 
 
+SMALL = """() => [...document.querySelectorAll(".picture *, .tour *")].filter((each) =>
+    [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
+    && parseFloat(getComputedStyle(each).fontSize) < 9).map((each) => each.outerHTML.slice(0, 200))"""
+STOPS = """() => [...document.querySelectorAll(".laboratory *")].filter((each) => each.tabIndex >= 0
+    && each.matches("button, input, select, summary, a, [tabindex]") && !each.disabled
+    && each.checkVisibility())"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_is_one_tab_stop(page: Page, kind: str) -> None:
+    said(page)
+    page.select_option("#lab-model", f"toy-{kind}")
+    expect(page.locator(".translation h2")).to_have_text(KINDS[kind])
+    page.get_by_role("button", name="head 1", exact=True).click()
+    page.wait_for_selector(".picture .box")
+    for part in (".translation", ".bars", ".weights", ".heads", ".flow", ".shown .choice"):
+        first = page.locator(part).first
+        assert first.locator("button").count() > 2, part
+        assert first.locator("button[tabindex='0']").count() == 1, part
+    groups = page.evaluate(f"({STOPS})().map((each) => each.closest('.stage, .controls') ? 0 : 1)")
+    assert sum(groups) < 16
+    page.locator(".weights [tabindex='0']").focus()
+    for key, wanted in [("End", 4), ("ArrowLeft", 3), ("Home", 0), ("ArrowRight", 1)]:
+        page.keyboard.press(key)
+        if kind == "transformer":
+            assert page.evaluate("document.activeElement.dataset.key") == f"cell 0 {wanted}"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.key") == "cell 1 1"
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-key='cell 1 1']")).to_have_text("1.00")
+    expect(page.locator("[data-key='cell 1 1']")).to_be_focused()
+
+
+def test_the_picture_opens_every_box(page: Page) -> None:
+    said(page)
+    boxes = page.locator(".picture .box")
+    expect(boxes).to_have_count(6 + 10)
+    chapters = set()
+    for box in boxes.all():
+        box.click()
+        expect(box).to_have_attribute("aria-expanded", "true")
+        expect(box).to_be_focused()
+        name = box.locator("span").first.inner_text()
+        expect(page.locator(".stage h3")).to_contain_text(name)
+        assert page.locator(".stage math").count() == page.locator(".stage .step").count() > 0
+        assert page.locator(".stage :is(canvas, table)").count() > 0
+        chapters |= {link.get_attribute("href") for link in page.locator(".stage a").all()}
+    assert len(chapters) > 6
+    files = {path.stem for path in (ROOT / "book").glob("*.ipynb")}
+    assert {chapter.removesuffix(".html") for chapter in chapters} <= files
+
+
+def test_the_picture_has_the_numbers_of_the_attention(page: Page) -> None:
+    """Of the same head: the softmax of its stage and the table above, the probability and the bars."""
+    said(page)
+    page.select_option("#lab-layer", "decoder.1.cross_attention")
+    page.get_by_role("button", name="head 3", exact=True).click()
+    page.get_by_role("button", name="layer 2 of 2").click()
+    page.locator("[data-key='box decoder.cross_attention']").click()
+    page.get_by_role("button", name="head 3 in the picture").click()
+    expect(page.locator(".stage p", has_text="Head 3 of 4")).to_be_visible()
+    softmax = page.locator(".step", has=page.locator("h4", has_text="Softmax"))
+    above = page.locator(".weights tbody tr").first.locator("td").all_inner_texts()
+    mine = softmax.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert [float(text) for text in mine] == [float(text) for text in above]
+    page.locator("[data-key='word 3']").click()
+    page.locator("[data-key='box decoder.next']").click()
+    bars = page.locator(".bars tbody .bar").all_inner_texts()
+    expect(page.locator(".stage tbody tr td:nth-child(3)")).to_have_text(bars[:6])
+    expect(page).to_have_url(re.compile("box=decoder.next&drawn=2,3"))
+    with page.context.new_page() as other, watched(other):
+        other.goto(page.url)
+        expect(other.locator(".stage h3")).to_have_text("Next token")
+        pressed = other.get_by_role("button", name="layer 2 of 2")
+        expect(pressed).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_number_is_told_where_one_points_and_by_keyboard(page: Page) -> None:
+    said(page)
+    field = page.locator(".stage .strips").first
+    field.locator("canvas").hover(position={"x": 2, "y": 2})
+    expect(field.locator("output")).to_have_text(re.compile(r"“the”, 1: −?\d+\.\d\d"))
+    field.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(field.locator("output")).to_have_text(re.compile("“brave”, 2: "))
+
+
+def test_what_is_changed_is_marked_in_the_picture_before_the_unchanged_model(page: Page) -> None:
+    said(page)
+    page.wait_for_selector(".picture .box")
+    expect(page.locator(".box.changed, .box .was")).to_have_count(0)
+    page.get_by_role("button", name="Ablate head 1").click()
+    changed = page.locator(".box.changed")
+    expect(changed).to_have_count(1)
+    expect(changed).to_contain_text("without head 1")
+    expect(page.locator("[data-key='encoder.0.self_attention.0']")).to_have_attribute(
+        "aria-pressed", "false"
+    )
+    # What comes before it is the same, all that comes after it is not.
+    expect(page.locator("[data-key='box encoder.embedding'] .was")).to_have_count(0)
+    expect(page.locator("[data-key='box encoder.memory']")).to_contain_text("differs by")
+    expect(page.locator(".stage .before")).to_have_count(3)
+    page.get_by_role("button", name="Undo all changes").click()
+    expect(page.locator(".box.changed, .stage .before")).to_have_count(0)
+
+
+def test_models_without_layers_have_no_picture(page: Page) -> None:
+    said(page)
+    page.wait_for_selector(".picture .box")
+    page.select_option("#lab-model", "toy-bahdanau")
+    expect(page.locator(".picture > *")).to_have_count(0)
+    expect(page.locator(".tour-start")).to_be_hidden()
+    page.select_option("#lab-model", "toy-language")
+    expect(page.locator(".picture .stack")).to_have_count(1)
+    expect(page.locator(".picture .box")).to_have_count(1 + 4 + 1)
+    page.fill("#lab-sentence", "")
+    expect(page.locator(".picture > *")).to_have_count(0)
+
+
+def test_the_translation_is_read_back_in_english(page: Page) -> None:
+    page.fill("#lab-sentence", "a cat sees the dog")
+    back = page.locator(".back")
+    expect(back).to_have_text("In English: the cat sees the dog")
+    page.locator("[name=positions]").uncheck()
+    expect(back).to_have_count(2)
+    expect(back.nth(1)).to_have_text("In English: the cat sees the dog")
+    expect(back.first).not_to_have_text("In English: the cat sees the dog")
+    page.get_by_role("button", name="Undo all changes").click()
+    page.locator("[data-key='next 개']").click()
+    expect(back).to_have_text(re.compile("In English: the dog |no sentence"))
+    page.locator("[data-key='word 1']").click()
+    page.locator(".bars tbody button").nth(1).click()
+    expect(back).to_contain_text(re.compile("In English|no sentence of the grammar"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_tour_is_taken_by_keyboard_and_mends_what_it_broke(page: Page, kind: str) -> None:
+    page.fill("#lab-sentence", "the cat sees the dog")
+    before = said(page)
+    page.select_option("#lab-model", f"toy-{kind}")
+    expect(page.locator(".translation h2")).to_have_text(KINDS[kind])
+    before = said(page)
+    page.locator("[name=scale]").uncheck()
+    expect(page.locator(".translation")).to_have_count(2)
+    changed = said(page)
+    start = page.locator(".tour-start")
+    start.focus()
+    page.keyboard.press("Enter")
+    tour = page.get_by_role("dialog", name="Tour")
+    heard = []
+    for step in range(1, 9):
+        expect(tour.locator(".note")).to_have_text(f"{step} of 8")
+        expect(tour.locator("p")).to_be_focused()
+        expect(page.locator(".spoken")).to_have_count(1)
+        expect(page.locator(".spoken")).to_be_in_viewport()
+        heard.append(tour.locator("p").inner_text())
+        if step == 7:
+            expect(page.locator("[name=positions]")).not_to_be_checked()
+        if step < 8:
+            page.keyboard.press("ArrowRight")
+    assert len(set(heard)) == 8
+    assert sum(len(text.split()) for text in heard) < 250  # a minute
+    expect(page.locator("[name=positions]")).to_be_checked()
+    tour.get_by_role("button", name="Back").click()
+    expect(page.locator("[name=positions]")).not_to_be_checked()
+    page.keyboard.press("Escape")
+    expect(tour).to_have_count(0)
+    expect(start).to_be_focused()
+    expect(page.locator("[name=positions]")).to_be_checked()
+    expect(page.locator("[name=scale]")).not_to_be_checked()
+    assert said(page) == changed
+    assert said(page, 1) == before
+
+
 @pytest.mark.parametrize("view", ["light", "phone"])
 def test_sentence_translation_and_attention_are_in_the_first_screen(
     browser: Browser, site: Path, view: str
@@ -785,7 +960,8 @@ def test_sentence_translation_and_attention_are_in_the_first_screen(
         page.goto(f"{base}book/laboratory.html")
         said(page)
         page.evaluate(SETTLED)
-        for part in ("#lab-sentence", ".translation", ".weights"):
+        expect(page.locator(".tour-start")).to_be_visible()
+        for part in ("#lab-sentence", ".tour-start", ".translation", ".back", ".weights"):
             box = page.locator(part).bounding_box()
             assert box["y"] >= 0, part
             assert box["x"] + box["width"] <= size["width"], part
@@ -801,6 +977,11 @@ def test_it_is_accessible_with_everything_open(browser: Browser, address: str, v
         said(page)
         for summary in page.locator(".more summary").all():
             summary.click()
-        assert inaccessible(page) == []
-        wide = page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
-        assert wide <= 0
+        page.wait_for_selector(".picture .box")
+        page.locator(".tour-start").click()
+        for box in ("encoder.embedding", "decoder.self_attention", "encoder.residual_1", "decoder.next"):
+            page.locator(f"[data-key='box {box}']").click(force=True)
+            assert inaccessible(page) == []
+            wide = page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
+            assert wide <= 0
+        assert page.evaluate(SMALL) == []

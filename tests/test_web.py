@@ -128,6 +128,11 @@ def test_the_toy_corpus_brings_glosses_and_gold_alignments(tmp_path, monkeypatch
         assert {tuple(link) for link in mine["links"]} == pair.alignment
         assert all(token in found["gloss"] for token in pair.tgt)
     assert found["gloss"]["나"] == "I"
+    grammar = found["grammar"]
+    assert grammar["pronouns"]["그녀"] == ["she", "her", "singular"]
+    assert grammar["verbs"]["보"] == {"english": "see", "third": "sees", "pattern": "transitive"}
+    assert set(grammar["senses"]["는"]) == {"TOPIC", "ADNOMINAL"}
+    assert all(set(pair.gloss) <= {*sum(grammar["senses"].values(), [])} for pair in splits["test"])
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from annotated_transformer.run.folder import Run
 from annotated_transformer.settings import require_known
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus
+from annotated_transformer.toy.lexicon import HUMAN, LEXICON
+from annotated_transformer.toy.nominals import DETERMINERS, ITSELF, PREPOSITIONS, PRONOUNS
 
 FORMAT = 1
 """The format of ``model.json``; the page refuses any other."""
@@ -151,7 +153,11 @@ def tokens_and_merges(vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def toy_sentences() -> dict[str, Any]:
-    """Return a gloss for every target token of the toy corpus, and test sentences with links."""
+    """Return what the toy corpus knows of its target tokens, and test sentences with links.
+
+    Every token has a gloss, its most frequent one; the grammar has what a page needs to translate
+    Korean back: the words by their Korean forms, and all glosses of every token.
+    """
     splits = toy_corpus()
     glosses: dict[str, Counter[str]] = {}
     for pairs in splits.values():
@@ -160,7 +166,41 @@ def toy_sentences() -> dict[str, Any]:
                 glosses.setdefault(token, Counter())[gloss] += 1
     return {
         "gloss": {token: found.most_common(1)[0][0] for token, found in sorted(glosses.items())},
+        "grammar": toy_words() | {"senses": {token: [*found] for token, found in glosses.items()}},
         "sentences": [sentence(pair) for pair in splits["test"][:SENTENCES]],
+    }
+
+
+def toy_words() -> dict[str, Any]:
+    """Return the words of the toy corpus by their Korean forms, as plain values for JSON."""
+    people = {
+        person.phrase.tgt[0].form: [
+            person.phrase.src[0].form,
+            (person.oblique or person.phrase).src[0].form,
+            person.agreement,
+        ]
+        for person in (*PRONOUNS.values(), ITSELF)
+    }
+    me = PRONOUNS["I"]
+    if me.embedded:
+        people[me.embedded.tgt[0].form] = people[me.phrase.tgt[0].form]
+    return {
+        "nouns": {
+            noun.korean: {
+                "english": noun.english,
+                "plural": noun.plural or noun.english,
+                "who": noun.kind in HUMAN,
+            }
+            for noun in LEXICON.nouns
+        },
+        "verbs": {
+            verb.korean: {"english": verb.english, "third": verb.third, "pattern": verb.pattern}
+            for verb in LEXICON.verbs
+        },
+        "adjectives": {each.korean: each.english for each in LEXICON.adjectives},
+        "pronouns": people,
+        "determiners": {token.form: english for english, token in DETERMINERS.items()},
+        "prepositions": {token.form: english for english, token in PREPOSITIONS.items()},
     }
 
 

@@ -91,6 +91,19 @@ const STATE = {
       if (lab.allHeads.includes(head)) lab.attendOnlyTo(head, Number(row), Number(column));
     }),
   },
+  box: { // that is open in the picture, and its layer and head, counted from 1
+    say: ({ box }) => box,
+    take: (lab, text) => { lab.box = text; },
+  },
+  drawn: {
+    say: ({ drawnLayer, drawnHead }) => drawnLayer + drawnHead > 0 && [drawnLayer + 1, drawnHead + 1].join(),
+    take: (lab, text) => {
+      const { num_layers: layers, num_heads: heads } = lab.model.config;
+      const [layer, head] = text.split(",");
+      lab.drawnLayer = Math.round(within(layer, 1, layers ?? 0) ?? 1) - 1;
+      lab.drawnHead = Math.round(within(head ?? "", 1, heads ?? 0) ?? 1) - 1;
+    },
+  },
   said: { // ids that the reader lets the translation begin with
     say: ({ instead }) => instead.join(),
     take: (lab, text) => {

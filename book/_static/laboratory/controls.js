@@ -81,7 +81,7 @@ function changeControls(lab) {
   });
   return make("fieldset", { class: "changes" }, make("legend", {}, "Change the model"),
     make("div", { class: "switches" }, ...switches),
-    make("div", { class: "heads" }, ...heads),
+    roving(make("div", { class: "heads" }, ...heads)),
     make("button", { type: "button", class: "mend", "data-key": "mend",
       onclick: () => lab.set(() => lab.mend()) }, "Undo all changes"));
 }

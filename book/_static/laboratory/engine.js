@@ -5,7 +5,7 @@
 
 const HERE = globalThis.document?.currentScript.src ?? location.href;
 const PARTS = ["transformer", "modern", "language_model", "recurrent", "vocabulary", "model", "search",
-  "models"];
+  "stages", "models"];
 
 const load = globalThis.importScripts ? async (address) => importScripts(address) : loadScript;
 const loaded = Promise.all(PARTS.map((part) => load(new URL(`${part}.js`, HERE))));
@@ -28,10 +28,10 @@ class Engine {
       this.models.set(name, model);
     }
     const model = this.models.get(name);
-    const { kind, config, parameters, search, attentions, sentences, gloss } = model;
+    const { kind, config, parameters, search, attentions, sentences, gloss, grammar } = model;
     const side = ({ list, words }) => ({ tokens: list.map(printed), words });
     return {
-      kind, config, parameters, search, attentions, sentences, gloss, unchanged: noChange(),
+      kind, config, parameters, search, attentions, sentences, gloss, grammar, unchanged: noChange(),
       aligned: alignedLayers(model), canChange: model instanceof Transformer,
       src: side(model.src), tgt: side(model.tgt),
     };
@@ -59,6 +59,14 @@ class Engine {
     const unknown = src.unknown(asWritten(src, text));
     const [now, before] = [found.shift(), isChanged(change) ? found.shift() : null];
     return { unknown, now, before, others: found.map((each, i) => ({ name: others[i], ...each })) };
+  }
+
+  // The numbers of the picture: on the way to the token after those that are said, and the same of the
+  // unchanged model.
+  async stages({ model: name, read, said, change, ...chosen }) {
+    const model = this.models.get(name);
+    return [change, ...(isChanged(change) ? [noChange()] : [])].map((each) =>
+      stagesOf(model, read, said, each, chosen));
   }
 }
 

@@ -35,6 +35,9 @@ class Laboratory {
     this.head = -1; // the mean of the heads
     this.position = 0;
     this.step = null; // up to which the tree is shown: all
+    this.box = ""; // that is open in the picture of the model, and whose layer and head are drawn
+    this.drawnLayer = 0;
+    this.drawnHead = 0;
     this.opened = new Set(); // parts of the results that the reader has opened
     this.turn = 0; // results that are no longer wanted see that the turn is another's
     this.asking = 0; // and so does a model that comes after another was asked for
@@ -59,17 +62,19 @@ class Laboratory {
     this.label = make("label", { for: "lab-sentence" }, ASKED.en);
     this.drawOne = make("button", { type: "button", hidden: true, onclick: () => this.draw() },
       "Draw one");
+    this.tour = tourButton(this);
     this.told = make("p", { id: "lab-told", class: "told", role: "status" });
     this.knows = make("span", { class: "knows" });
     this.heard = make("p", { class: "heard", role: "status" });
     this.suggested = make("div", { class: "suggested", role: "group", "aria-label": "words" });
     this.results = make("div", { class: "results" });
+    this.picture = make("section", { class: "picture", "aria-label": "the whole model" });
     this.controls = make("div", { class: "controls" });
     this.root.replaceChildren(
-      make("div", { class: "ask" }, this.label, this.input, this.drawOne),
+      make("div", { class: "ask" }, this.label, this.input, this.drawOne, this.tour),
       make("div", { class: "lines" }, this.told, this.knows,
         make("small", { class: "busy", "aria-hidden": "true" }, "computing …")),
-      this.heard, this.suggested, this.results, this.controls);
+      this.heard, this.suggested, this.results, this.picture, this.controls);
     if (!this.isSmall) this.acceptDrops();
   }
 
@@ -164,6 +169,7 @@ class Laboratory {
       ? `${words.length} words${language === "en" ? " of a toy grammar" : ""}`
       : `${tokens.length.toLocaleString("en")} subwords`}.`;
     this.head = -1;
+    [this.drawnLayer, this.drawnHead] = [0, 0];
     this.instead = [];
     const others = this.companions().map((offer) => offer.name);
     for (const beside of this.beside.keys()) {
@@ -365,12 +371,12 @@ class Laboratory {
       if (found.now) {
         this.step = null;
         this.show();
-      } else this.results.replaceChildren();
+      } else this.clear();
       this.heard.replaceChildren(...(found.now ? ["It predicts: ",
         make("span", { lang: model.languages[1] }, found.now.best.text)] : []));
     } catch (error) {
       if (turn !== this.turn) return;
-      this.results.replaceChildren();
+      this.clear();
       this.say(error.message);
     } finally {
       if (turn === this.turn) this.results.removeAttribute("aria-busy");
@@ -382,6 +388,43 @@ class Laboratory {
     this.results.inert = false;
     this.renew(this.results, results(this));
     this.remember();
+    this.drawn = this.showPicture();
+  }
+
+  clear() {
+    this.results.replaceChildren();
+    this.picture.replaceChildren();
+  }
+
+  // The picture of the model comes after the results.
+  async showPicture() {
+    if (this.isSmall) return;
+    const { found, change, drawnLayer: layer, drawnHead: head, position } = this;
+    this.stages = null;
+    if (this.model.canChange) {
+      const { source, best } = found.now;
+      this.stages = await this.ask("stages", { model: this.name, read: source.ids,
+        said: best.ids, change, layer, head, position });
+      if (found !== this.found || position !== this.position || layer !== this.drawnLayer ||
+        head !== this.drawnHead) return;
+    }
+    this.renew(this.picture, this.stages ? flow(this) : []);
+    this.tour.hidden = !this.stages || this.root.querySelector(".tour") !== null;
+  }
+
+  // Draw another layer or head.
+  chooseStage(drawn) {
+    Object.assign(this, drawn);
+    this.remember();
+    return this.showPicture();
+  }
+
+  // Open a box of the picture; its stage is shown from its beginning.
+  openBox(id) {
+    this.box = id;
+    this.remember();
+    this.renew(this.picture, flow(this));
+    this.picture.querySelector(".stage").scrollIntoView({ block: "nearest" });
   }
 
   // Let the address be a link to what is shown. Not for every letter: a browser refuses too many.

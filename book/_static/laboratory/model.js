@@ -277,5 +277,6 @@ function openModel(description, buffer) {
     attentions: Object.entries(attention).map(([name, heads]) => ({ name, heads: heads.length })),
     sentences: description.sentences ?? [],
     gloss: description.gloss ?? {},
+    grammar: description.grammar ?? null,
   });
 }

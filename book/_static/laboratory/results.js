@@ -16,7 +16,8 @@ function translations(lab) {
   const name = lab.isSmall ? "it predicts" : KINDS[lab.model.kind];
   const lines = before ? [["changed", lab, now], ["unchanged", lab, before]] : [[name, lab, now]];
   for (const each of others) lines.push([lab.offer(each.name).title, lab.beside.get(each.name), each]);
-  const rows = lines.map(([title, { writing }, found], i) => {
+  const rows = lines.map(([title, model, found], i) => {
+    const { writing } = model;
     const isChosen = i === 0 && !lab.isSmall;
     const tokens = isChosen ? found.best.tokens : found.best.tokens.filter((token) => token !== "<eos>");
     const words = tokens.map((token, t) => (isChosen
@@ -33,11 +34,21 @@ function translations(lab) {
     }
     return make("div", { class: "translation", "data-which": title },
       make("h2", {}, title),
-      make("p", {}, ...words),
+      isChosen ? roving(make("p", {}, ...words)) : make("p", {}, ...words),
+      ...backInEnglish(lab, model, found),
       ...(lab.isSmall ? [] : [make("p", { class: "numbers" },
         ...told.map((each) => make("span", {}, each)))]));
   });
   return make("div", { class: "translations" }, ...rows);
+}
+
+// What a Korean translation says, in English: of what is said, not of the source.
+function backInEnglish(lab, model, { best }) {
+  const { grammar } = model.model ?? model;
+  if (!grammar) return [];
+  const back = backTranslation(best.tokens.filter((token) => token !== "<eos>"), grammar);
+  return [make("p", { class: "back", title: "Korean has no articles: “the” stands for each." },
+    back ? `In English: ${back}` : "This is no sentence of the grammar.")];
 }
 
 // The distribution of the token at the chosen position, given the ones before it.

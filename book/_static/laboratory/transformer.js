@@ -1,7 +1,6 @@
 "use strict";
 
-// A Transformer (Vaswani et al. 2017), from the ids of a sentence's tokens to the logits of
-// the next one, with the changes that a reader can make.
+// A Transformer (Vaswani et al. 2017): from the ids of a sentence to the logits of its next token.
 // A matrix is {rows, columns, data}, its rows one after another in a Float32Array: numbers are stored
 // in 32 bits, while JavaScript adds in 64. A sentence is a matrix with one row per token.
 
@@ -65,16 +64,20 @@ function softmax(scores) {
   powers.forEach((power, i) => { scores[i] = power / sum; });
 }
 
-// A head's weights: softmax(Q Kᵀ / scale), or the row set in `rows`; causal hides later keys.
-function attentionWeights(query, key, { scale = 1, causal = false, first = 0, rows = {} }) {
-  const weights = timesTransposed(query, key);
-  for (let i = 0; i < weights.rows; i++) {
-    const scores = row(weights, i);
-    scores.forEach((score, j) => { scores[j] = causal && j > first + i ? -Infinity : score / scale; });
-    softmax(scores);
-    if (rows[first + i]) scores.fill(0).set(rows[first + i].slice(0, scores.length));
+// A head's scores, Q Kᵀ / scale; causal hides later keys: the first query has the position `first`.
+function attentionScores(query, key, { scale = 1, causal = false, first = 0 }) {
+  const scores = timesTransposed(query, key);
+  const isHidden = (at) => causal && at % scores.columns > first + Math.floor(at / scores.columns);
+  return { ...scores, data: scores.data.map((e, at) => (isHidden(at) ? -Infinity : e / scale)) };
+}
+
+// Its weights, in place of its scores: the softmax of every row, or the row set in `rows`.
+function attentionWeights(scores, { first = 0, rows = {} }) {
+  for (let i = 0; i < scores.rows; i++) {
+    softmax(row(scores, i));
+    if (rows[first + i]) row(scores, i).fill(0).set(rows[first + i].slice(0, scores.columns));
   }
-  return weights;
+  return scores;
 }
 
 // PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(the same).
@@ -124,17 +127,16 @@ class Transformer {
     const [key, value] = [`${name}.key`, `${name}.value`].map((side) =>
       (cache[side] = below(cache[side], project(memory, side))));
     const gathered = matrix(x.rows, heads * d_v);
-    attention[name] = [];
-    for (let head = 0; head < heads; head++) {
+    attention[name] = Array.from({ length: heads }, (_, head) => {
       const pair = Math.floor((head * pairs) / heads);
       const [q, k] = [columns(query, head * d_k, d_k), columns(key, pair * d_k, d_k)];
-      const [scale, rows] = [change.scale ? Math.sqrt(d_k) : 1, change.weights[`${name}.${head}`]];
-      const weights = attentionWeights(q, k, { scale, causal, first, rows });
-      attention[name].push(weights);
-      if (change.headsOff.has(`${name}.${head}`)) continue;
+      const scores = attentionScores(q, k, { scale: change.scale ? Math.sqrt(d_k) : 1, causal, first });
+      const weights = attentionWeights(scores, { first, rows: change.weights[`${name}.${head}`] });
+      if (change.headsOff.has(`${name}.${head}`)) return weights;
       const sums = times(weights, columns(value, pair * d_v, d_v));
       for (let i = 0; i < x.rows; i++) row(gathered, i).set(row(sums, i), head * d_v);
-    }
+      return weights;
+    });
     return this.linear(gathered, `${name}.output`);
   }
 
@@ -169,13 +171,12 @@ class Transformer {
   // The layers of a stack. `run` has the change, and collects attention weights, keys and values.
   stack(side, x, causal, run, memory = null) {
     for (let layer = 0; layer < this.config.num_layers; layer++) {
-      const name = `${side}.${layer}`;
+      const [name, last] = [`${side}.${layer}`, side === "encoder" ? 2 : 3];
       x = this.residual(`${name}.residual_1`, x, (y) =>
         this.multiHeadAttention(`${name}.self_attention`, y, y, causal, run));
       if (memory) x = this.residual(`${name}.residual_2`, x, (y) =>
         this.multiHeadAttention(`${name}.cross_attention`, y, memory, false, run));
-      const last = `${name}.residual_${side === "encoder" ? 2 : 3}`;
-      x = this.residual(last, x, (y) => this.feedForward(name, y));
+      x = this.residual(`${name}.residual_${last}`, x, (y) => this.feedForward(name, y));
     }
     return this.config.norm_position === "pre" ? this.norm(x, `${side}_norm`) : x;
   }
@@ -187,8 +188,7 @@ class Transformer {
     return { ids, memory, embeddings, attention: run.attention };
   }
 
-  // The decoder computes the logits of the next token at every target position (the first has <bos>)
-  // from `from` on. The target is not kept in a KV cache: every call reads the whole prefix again.
+  // The decoder reads <bos> and the target, and computes the logits of the token after each, `from` on.
   rate({ memory, cache, length }, ids, change = noChange(), from = 0) {
     const run = { change, attention: {}, cache: { ...cache } };
     const x = this.stack("decoder", this.embed("tgt", ids, change, length), change.causal, run, memory);
