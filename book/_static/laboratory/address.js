@@ -6,6 +6,8 @@
 const WIDTHS = [1, 2, 4, 8]; // of the beams that can be chosen
 const COLDEST = 0.2; // of the temperatures that can be chosen
 const HOTTEST = 3;
+const MOST = 20; // tokens that can be chosen for top-k
+const LONGEST = 10_000; // tokens: no model has a longer text
 const SWITCHES = [
   ["positions", "positions are encoded"],
   ["scale", "scores are divided by √d_k"],
@@ -21,6 +23,11 @@ function within(text, lowest, highest) {
   return text !== "" && number >= lowest && number <= highest ? number : null;
 }
 
+const whole = (...given) => {
+  const number = within(...given);
+  return Number.isInteger(number) ? number : null;
+};
+
 // By its name in the address: how a state of the laboratory is said (`say`), and how it is taken from a
 // link (`take`, which may return a sentence). A link is taken in this order; its model and sentence,
 // before anything is computed.
@@ -35,7 +42,7 @@ const STATE = {
     say: (lab) => isSampled(lab) && lab.seed,
     take: (lab, text) => {
       lab.width = 1;
-      lab.seed = text === "on" ? newSeed() : within(text, 0, 2 ** 32);
+      lab.seed = text === "on" ? newSeed() : whole(text, 0, 2 ** 32);
     },
   },
   temperature: {
@@ -46,7 +53,7 @@ const STATE = {
   },
   top_k: {
     say: ({ change }) => change.topK > 0 && change.topK,
-    take: (lab, text) => { if (isSampled(lab)) lab.change.topK = Math.round(within(text, 0, 1e6)); },
+    take: (lab, text) => { if (isSampled(lab)) lab.change.topK = whole(text, 0, MOST) ?? 0; },
   },
   top_p: {
     say: ({ change }) => change.topP !== 1 && change.topP,
@@ -76,19 +83,20 @@ const STATE = {
     say: ({ head }) => head >= 0 && head + 1,
     take: (lab, text) => {
       const heads = lab.model.attentions.find(({ name }) => name === lab.layer)?.heads ?? 0;
-      lab.head = (within(text, 1, heads) ?? 0) - 1;
+      lab.head = (whole(text, 1, heads) ?? 0) - 1;
     },
   },
   word: {
     say: ({ position }) => position > 0 && position + 1,
-    take: (lab, text) => { lab.position = (within(text, 1, 1e4) ?? 1) - 1; },
+    take: (lab, text) => { lab.position = (whole(text, 1, LONGEST) ?? 1) - 1; },
   },
   attend: { // weights set by hand: HEAD:ROW:COLUMN, counted from 0
     say: ({ change }) => Object.entries(change.weights).flatMap(([head, rows]) =>
       Object.entries(rows).map(([row, weights]) => `${head}:${row}:${weights.indexOf(1)}`)).join(),
     take: (lab, text) => listed(text).forEach((each) => {
-      const [head, row, column] = each.split(":");
-      if (lab.allHeads.includes(head)) lab.attendOnlyTo(head, Number(row), Number(column));
+      const [head, ...at] = each.split(":");
+      const [row, column] = at.map((text) => whole(text, 0, LONGEST) ?? -1);
+      if (lab.allHeads.includes(head) && row >= 0 && column >= 0) lab.attendOnlyTo(head, row, column);
     }),
   },
   box: { // that is open in the picture, and its layer and head, counted from 1
@@ -107,7 +115,8 @@ const STATE = {
   said: { // ids that the reader lets the translation begin with
     say: ({ instead }) => instead.join(),
     take: (lab, text) => {
-      lab.instead = listed(text).map((id) => within(id, 0, lab.model.tgt.tokens.length - 1) ?? 0);
+      const last = lab.model.tgt.tokens.length - 1;
+      lab.instead = listed(text).map((id) => whole(id, 2, last)).filter((id) => id !== null);
     },
   },
   beside: {

@@ -38,7 +38,7 @@ function modelControls(lab) {
 // A number of a search: its label, its name in the change, its bounds, and how it is said.
 const RANGES = [
   ["temperature ", "temperature", { min: COLDEST, max: HOTTEST, step: 0.1 }, String],
-  ["top-k ", "topK", { min: 0, max: 20, step: 1 }, (k) => (k ? String(k) : "all")],
+  ["top-k ", "topK", { min: 0, max: MOST, step: 1 }, (k) => (k ? String(k) : "all")],
   ["top-p ", "topP", { min: 0.05, max: 1, step: 0.05 }, String],
 ];
 

@@ -109,10 +109,8 @@ class Laboratory {
     this.ask = newEngine();
     const [first] = this.offers;
     const other = this.asked.get("model");
-    if (other && !this.offer(other)) { // a folder on this server
-      this.offers.push({ name: other, title: other, folder: new URL(other, location).href });
-    }
-    let problem = await this.use(this.offer(other) ?? first);
+    const folder = other && { name: other, title: other, folder: new URL(other, location).href };
+    const problem = await this.use(this.offer(other) ?? (folder || first));
     if (problem === null) return;
     if (problem && await this.use(first) !== "") return;
     const told = [problem, ...follow(this, this.asked)].filter(Boolean);
@@ -139,7 +137,7 @@ class Laboratory {
     }
     if (asking !== this.asking) return null;
     this.isLoading = false;
-    if (model) this.take(model, offer.name);
+    if (model) this.take(model, offer);
     this.showControls(); // after a failure, too: the list names the model that is in use
     if (problem && this.model && this.input.value !== this.read) this.sentenceChanged();
     this.say(problem);
@@ -150,19 +148,21 @@ class Laboratory {
   // glosses. For another model of the reader's, the languages are unknown.
   async open({ name, folder, files, languages }) {
     const model = await this.ask("open", { name, folder, files: await files });
-    const [src, tgt] = languages ??= Object.keys(model.gloss).length ? ["en", "ko"] : [];
+    const known = languages ?? (Object.keys(model.gloss).length ? ["en", "ko"] : []);
+    const [src, tgt] = known;
     const writing = { src: { lang: src, gloss: {} }, tgt: { lang: tgt, gloss: model.gloss } };
-    return { ...model, languages, writing };
+    return { ...model, languages: known, writing };
   }
 
-  take(model, name) {
+  take(model, offer) {
     const [spoken] = this.languages ?? this.offers[0].languages;
     const [language] = model.languages;
     this.turn += 1; // what the model before it is computing is not wanted any more
     this.results.inert = this.picture.inert = this.tour.hidden = true; // they are of that model
     this.stages = null;
     this.model = model;
-    this.name = name;
+    this.name = offer.name;
+    if (!offer.files && !this.offer(this.name)) this.offers.push(offer); // a folder on this server
     this.mend();
     this.layer = this.firstLayer;
     const { tokens, words } = model.src;

@@ -45,6 +45,7 @@ function largest(entries, count) {
 // the fewest of these that have the share p of their probability (Holtzman et al. 2020).
 function kept(next, { topK, topP }) {
   const p = Float64Array.from(next, Math.exp);
+  if (topK === 0 && topP === 1) return p;
   const ids = [...p.keys()].sort((a, b) => p[b] - p[a]).slice(0, topK || p.length);
   const whole = ids.reduce((sum, id) => sum + p[id], 0);
   const left = new Float64Array(p.length);
