@@ -390,8 +390,8 @@ def test_the_name_of_a_vector_stands_in_its_row(page: Page, positions: bool) -> 
     said(page)
     page.locator("[name=positions]").set_checked(positions)
     expect(page.locator(".translation")).to_have_count(1 if positions else 2)
-    page.get_by_text("The vectors that the encoder reads").click()
-    expect(page.locator(".strips")).to_have_count(3 if positions else 1)
+    page.locator("[data-key='box encoder.embedding']").click()
+    expect(page.locator(".strips")).to_have_count(3 if positions else 5)
     for strip in page.locator(".strips").all():
         canvas = strip.locator("canvas").bounding_box()
         names = [each.bounding_box() for each in strip.locator("li").all()]
