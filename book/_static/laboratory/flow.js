@@ -135,7 +135,7 @@ function stage(lab, now, before) {
   const isSelf = key === "self_attention";
   const isMasked = isSelf && side === "decoder";
   const { config } = lab.model;
-  const context = { config, change: lab.stages.change, isSelf, isMasked, kind: lab.model.kind };
+  const context = { config, change: lab.stages.change, isSelf, isMasked };
   const chapters = [CHAPTERS[isMasked ? "masked" : key] ?? CHAPTERS[box.kind],
     ...(box.kind === "attention" ? [CHAPTERS.heads] : [])];
   const links = chapters.flatMap(([page, title], i) =>

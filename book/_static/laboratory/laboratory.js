@@ -408,7 +408,7 @@ class Laboratory {
     const asking = this.askingStages = {};
     const { source, best } = found.now;
     const [now, before] = await this.ask("stages", { model: this.name, read: source.ids,
-      said: best.ids, change, layer, head, position });
+      said: best.ids.slice(0, found.now.next.length - 1), change, layer, head, position });
     if (asking !== this.askingStages || found !== this.found) return;
     this.stages = { now, before, source: source.tokens, said: best.tokens, position, layer, head,
       change: structuredClone(change) };
