@@ -623,6 +623,8 @@ def test_a_link_puts_models_beside_it(browser: Browser, address: str) -> None:
     ("asked", "told"),
     [
         ("model=nofolder", "could not be loaded."),
+        ("model=http://", "Invalid URL"),
+        ("model=nofolder&attend=decoder.1.cross_attention.0:x:1e9&said=-1&word=1.5", "be loaded."),
         ("model=https://example.org/x", "https://example.org/x/ is on another server"),
         ("off=decoder.9.cross_attention.0", "has no head “decoder.9.cross_attention.0”"),
         ("model=toy-bahdanau&off=attention.0", "has no head “attention.0”"),

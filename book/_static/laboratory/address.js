@@ -28,6 +28,14 @@ const whole = (...given) => {
   return Number.isInteger(number) ? number : null;
 };
 
+// A number of the search, which not every search uses.
+const number = (name, lowest, highest, isUsed) => ({
+  say: ({ change, model }) => change[name] !== model.unchanged[name] && change[name],
+  take: (lab, text) => {
+    if (isUsed(lab)) lab.change[name] = within(text, lowest, highest) ?? lab.change[name];
+  },
+});
+
 // By its name in the address: how a state of the laboratory is said (`say`), and how it is taken from a
 // link (`take`, which may return a sentence). A link is taken in this order; its model and sentence,
 // before anything is computed.
@@ -45,20 +53,9 @@ const STATE = {
       lab.seed = text === "on" ? newSeed() : whole(text, 0, 2 ** 32);
     },
   },
-  temperature: {
-    say: ({ change }) => change.temperature !== 1 && change.temperature,
-    take: (lab, text) => {
-      if (isSampled(lab) || lab.width > 1) lab.change.temperature = within(text, COLDEST, HOTTEST) ?? 1;
-    },
-  },
-  top_k: {
-    say: ({ change }) => change.topK > 0 && change.topK,
-    take: (lab, text) => { if (isSampled(lab)) lab.change.topK = whole(text, 0, MOST) ?? 0; },
-  },
-  top_p: {
-    say: ({ change }) => change.topP !== 1 && change.topP,
-    take: (lab, text) => { if (isSampled(lab)) lab.change.topP = within(text, 0.05, 1) ?? 1; },
-  },
+  temperature: number("temperature", COLDEST, HOTTEST, (lab) => isSampled(lab) || lab.width > 1),
+  top_k: number("topK", 0, MOST, isSampled),
+  top_p: number("topP", 0.05, 1, isSampled),
   off: {
     say: ({ change }) => [...change.headsOff].join(),
     take: (lab, text) => listed(text).map((name) => {

@@ -109,8 +109,8 @@ class Laboratory {
     this.ask = newEngine();
     const [first] = this.offers;
     const other = this.asked.get("model");
-    const folder = other && { name: other, title: other, folder: new URL(other, location).href };
-    const problem = await this.use(this.offer(other) ?? (folder || first));
+    const offer = this.offer(other) ?? (other ? { name: other, title: other, folder: other } : first);
+    const problem = await this.use(offer);
     if (problem === null) return;
     if (problem && await this.use(first) !== "") return;
     const told = [problem, ...follow(this, this.asked)].filter(Boolean);
@@ -147,7 +147,8 @@ class Laboratory {
   // What the engine says of a model, with the languages of its words, and for the toy corpus their
   // glosses. For another model of the reader's, the languages are unknown.
   async open({ name, folder, files, languages }) {
-    const model = await this.ask("open", { name, folder, files: await files });
+    const address = folder && new URL(folder, location).href;
+    const model = await this.ask("open", { name, folder: address, files: await files });
     const known = languages ?? (Object.keys(model.gloss).length ? ["en", "ko"] : []);
     const [src, tgt] = known;
     const writing = { src: { lang: src, gloss: {} }, tgt: { lang: tgt, gloss: model.gloss } };
