@@ -701,7 +701,7 @@ def noted(model: torch.nn.Module) -> Iterator[dict[str, list]]:
             handle.remove()
 
 
-@pytest.mark.parametrize("change", ["unchanged", "everything"])
+@pytest.mark.parametrize("change", ["unchanged", "no causal mask", "everything"])
 @pytest.mark.parametrize("name", [*TRANSFORMERS, *LANGUAGE_MODELS])
 def test_every_stage_of_the_picture_is_pytorch_s(runs, page, name, change):
     run, given = runs(name), CHANGES[change]

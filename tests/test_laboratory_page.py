@@ -390,8 +390,8 @@ def test_the_name_of_a_vector_stands_in_its_row(page: Page, positions: bool) -> 
     said(page)
     page.locator("[name=positions]").set_checked(positions)
     expect(page.locator(".translation")).to_have_count(1 if positions else 2)
-    page.get_by_text("The vectors that the encoder reads").click()
-    expect(page.locator(".strips")).to_have_count(3 if positions else 1)
+    page.locator("[data-key='box encoder.embedding']").click()
+    expect(page.locator(".strips")).to_have_count(3 if positions else 5)
     for strip in page.locator(".strips").all():
         canvas = strip.locator("canvas").bounding_box()
         names = [each.bounding_box() for each in strip.locator("li").all()]
@@ -815,7 +815,7 @@ def test_a_table_is_one_tab_stop(page: Page, kind: str) -> None:
 def test_the_picture_opens_every_box(page: Page) -> None:
     said(page)
     boxes = page.locator(".picture .box")
-    expect(boxes).to_have_count(6 + 10)
+    expect(boxes).to_have_count(6 + 8)
     chapters = set()
     for box in boxes.all():
         box.click()
@@ -831,7 +831,7 @@ def test_the_picture_opens_every_box(page: Page) -> None:
     assert {chapter.removesuffix(".html") for chapter in chapters} <= files
 
 
-def test_the_picture_has_the_numbers_of_the_attention(page: Page) -> None:
+def test_the_picture_has_the_numbers_of_the_attention(page: Page, browser: Browser) -> None:
     """Of the same head: the softmax of its stage and the table above, the probability and the bars."""
     said(page)
     page.select_option("#lab-layer", "decoder.1.cross_attention")
@@ -849,7 +849,7 @@ def test_the_picture_has_the_numbers_of_the_attention(page: Page) -> None:
     bars = page.locator(".bars tbody .bar").all_inner_texts()
     expect(page.locator(".stage tbody tr td:nth-child(3)")).to_have_text(bars[:6])
     expect(page).to_have_url(re.compile("box=decoder.next&drawn=2,3"))
-    with page.context.new_page() as other, watched(other):
+    with browser.new_page() as other, watched(other):
         other.goto(page.url)
         expect(other.locator(".stage h3")).to_have_text("Next token")
         pressed = other.get_by_role("button", name="layer 2 of 2")

@@ -44,7 +44,7 @@ const STEPS = {
     ];
   },
 
-  attention(box, { config, change, isSelf, isMasked, kind }) {
+  attention(box, { config, change, isSelf, isMasked }) {
     const { query, key, value, scores, merged, output, head } = box;
     const [from, to] = isSelf ? ["X", "X"] : ["X", "M"];
     const ablated = change.headsOff.has(`${box.name}.${head}`);
@@ -55,7 +55,7 @@ const STEPS = {
           "multiplies by a matrix of its own." },
       { title: "Keys", vectors: "key", rows: "keys", formula: `K = ${to} W^K`,
         says: `What each token ${isSelf ? "" : "of the source (M, the encoder's output) "}` +
-          `offers: ${size(key)}.${kind === "language" ? " Those of the source come from the KV cache." : ""}` },
+          `offers: ${size(key)}.${isSelf && key.rows > query.rows ? " Those of the source come from the KV cache." : ""}` },
       { title: "Values", vectors: "value", rows: "keys", formula: `V = ${to} W^V`,
         says: `What a token hands over to those that attend to it: ${size(value)}.` },
       { title: "Scores", scores: "scores", formula: "S = Q K^⊤",

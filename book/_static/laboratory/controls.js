@@ -45,7 +45,7 @@ const RANGES = [
 function searchControls(lab) {
   const widths = WIDTHS.map((width) => [width, width === 1 ? "greedy" : `beam ${width}`]);
   widths.push([0, isSampled(lab) ? "sample again" : "sample"]);
-  const numbers = RANGES.flatMap(([label, name, bounds, said]) => {
+  const numbers = RANGES.map(([label, name, bounds, said]) => {
     const id = `lab-${name}`;
     const disabled = !isSampled(lab) && (name !== "temperature" || lab.width === 1);
     const range = make("input", { type: "range", id, ...bounds, value: lab.change[name], disabled,
@@ -55,7 +55,7 @@ function searchControls(lab) {
         lab.translate();
       } });
     const told = make("output", { for: id }, said(lab.change[name]));
-    return [make("label", { for: id }, label), range, told];
+    return make("span", { class: "range" }, make("label", { for: id }, label), range, told);
   });
   return make("div", { class: "search" },
     choice("search", widths, isSampled(lab) ? 0 : lab.width, (width) => lab.searchBy(width)), ...numbers);

@@ -102,8 +102,6 @@ async function translated(model, typed, { change, beam: width, seed, instead }, 
     attention: Object.fromEntries(heads.map(([name, each]) =>
       [name, { heads: each, mean: meanOfHeads(each) }])),
     next: all.map((id, i) => nextTokens(said.next[i], unchanged && unchanged.next[i], id, change)),
-    embeddings: model instanceof Transformer && { sum: source.embeddings,
-      tokens: model.embed("src", read, { ...noChange(), positions: false }) },
     gold: gold(model, source, typed, ids, change),
   };
 }

@@ -4,9 +4,9 @@
 // the numbers of the reader's sentence. A box opens its stage.
 
 // The picture, and beside it the stage of the box that is open. `lab.stages` has the numbers of the
-// model as it is, and if it is changed those of the unchanged one.
+// model as it was when it was asked, and if it was changed those of the unchanged one.
 function flow(lab) {
-  const [now, before] = lab.stages;
+  const { now, before, layer: drawnLayer } = lab.stages;
   const { num_layers: layers } = lab.model.config;
   const stacks = ["encoder", "decoder"].filter((side) => now[side]);
   const name = (side) => (lab.model.kind === "language" ? "Language model"
@@ -24,7 +24,7 @@ function flow(lab) {
       make("span", { class: "note", "aria-hidden": "true" }, "layer"),
       choice("layer", Array.from({ length: layers }, (_, layer) =>
         [layer, String(layer + 1), { "aria-label": `layer ${layer + 1} of ${layers}` }]),
-      lab.drawnLayer, (layer) => lab.chooseStage({ drawnLayer: layer })),
+      drawnLayer, (layer) => lab.chooseStage({ drawnLayer: layer })),
       make("span", { class: "note" }, `of ${layers}`)),
     make("div", { class: "drawn" }, picture, stage(lab, now, before)),
   ];
@@ -49,18 +49,16 @@ function connect(picture) {
 }
 
 // The box that is open: the first self-attention, if the reader has opened none that the model has.
-function opened({ box, stages: [now] }) {
+function opened({ box, stages: { now } }) {
   const [side, key] = box.split(".");
   return now[side]?.[key] ? box : `${now.encoder ? "encoder" : "decoder"}.self_attention`;
 }
 
 // The tokens whose vectors are the rows of a stack: what the encoder, or the decoder, has read.
-function rowsOf(lab, side) {
-  const { now } = lab.found;
-  const [src, tgt] = [lab.writing.src.lang, lab.writing.tgt.lang];
-  return side === "encoder"
-    ? now.source.tokens.map((token) => ({ token, lang: src }))
-    : ["<bos>", ...now.best.tokens].slice(0, lab.stages[0].decoder.embedding.output.rows).map((token) => ({ token, lang: tgt }));
+function rowsOf({ stages: { now, source, said }, writing: { src, tgt } }, side) {
+  const read = side === "encoder" ? source : ["<bos>", ...said].slice(0, now.decoder.embedding.output.rows);
+  const { lang } = side === "encoder" ? src : tgt;
+  return read.map((token) => ({ token, lang }));
 }
 
 // The tokens of the keys of an attention.
@@ -90,7 +88,7 @@ function boxesOf(lab, side, now, before) {
 function boxButton(lab, side, key, box, before) {
   const id = `${side}.${key}`;
   const isMasked = side === "decoder" && key === "self_attention";
-  const note = before && noteOf(key, box, lab.change, isMasked);
+  const note = before && noteOf(key, box, lab.stages.change, isMasked);
   const share = before ? difference(box.output, before.output) : 0;
   return make("button", { type: "button", class: `box${note ? " changed" : ""}`, "data-key": `box ${id}`,
     "aria-expanded": String(opened(lab) === id), "aria-controls": "lab-stage",
@@ -137,16 +135,16 @@ function stage(lab, now, before) {
   const isSelf = key === "self_attention";
   const isMasked = isSelf && side === "decoder";
   const { config } = lab.model;
-  const context = { config, change: lab.change, isSelf, isMasked, kind: lab.model.kind };
+  const context = { config, change: lab.stages.change, isSelf, isMasked };
   const chapters = [CHAPTERS[isMasked ? "masked" : key] ?? CHAPTERS[box.kind],
     ...(box.kind === "attention" ? [CHAPTERS.heads] : [])];
   const links = chapters.flatMap(([page, title], i) =>
     [...(i ? [" · "] : []), make("a", { href: `${page}.html` }, title)]);
-  const layer = ["embedding", "memory", "next"].includes(key) ? "" : `, layer ${lab.drawnLayer + 1}`;
-  const isOff = lab.change.headsOff.has(`${box.name}.${box.head}`);
+  const layer = ["embedding", "memory", "next"].includes(key) ? "" : `, layer ${lab.stages.layer + 1}`;
+  const isOff = lab.stages.change.headsOff.has(`${box.name}.${box.head}`);
   const heads = box.kind !== "attention" ? [] : [make("div", { class: "shown" },
     choice("head of the picture", Array.from({ length: config.num_heads }, (_, head) =>
-      [head, String(head + 1), { "aria-label": `head ${head + 1} in the picture` }]), lab.drawnHead,
+      [head, String(head + 1), { "aria-label": `head ${head + 1} in the picture` }]), lab.stages.head,
     (head) => lab.chooseStage({ drawnHead: head })),
     make("button", { type: "button", "aria-pressed": String(isOff), "data-key": "ablate this",
       onclick: () => lab.set(() => {
@@ -166,7 +164,7 @@ function stage(lab, now, before) {
 // The numbers of a step, and those of the unchanged model where they differ.
 function drawnStep(lab, step, box, was, side, key) {
   const rows = step.rows === "keys" ? keysOf(lab, side, key)
-    : step.rows === "last" ? [rowsOf(lab, side)[lab.position]] : rowsOf(lab, side);
+    : step.rows === "last" ? [rowsOf(lab, side)[lab.stages.position]] : rowsOf(lab, side);
   if (step.tokens) return [tokensTable(lab, box, was)];
   if (step.scores) {
     return [scoresTable(box[step.scores], was?.[step.scores], rows, keysOf(lab, side, key), step.title,

@@ -159,7 +159,8 @@ class Laboratory {
     const [spoken] = this.languages ?? this.offers[0].languages;
     const [language] = model.languages;
     this.turn += 1; // what the model before it is computing is not wanted any more
-    this.results.inert = true; // they are of that model
+    this.results.inert = this.picture.inert = this.tour.hidden = true; // they are of that model
+    this.stages = null;
     this.model = model;
     this.name = offer.name;
     if (!offer.files && !this.offer(this.name)) this.offers.push(offer); // a folder on this server
@@ -397,35 +398,44 @@ class Laboratory {
     this.picture.replaceChildren();
   }
 
-  // The picture of the model comes after the results.
+  // The picture of the model comes after the results. Until its numbers are there, the one before stays.
   async showPicture() {
     if (this.isSmall) return;
-    const { found, change, drawnLayer: layer, drawnHead: head, position } = this;
-    this.stages = null;
-    if (this.model.canChange) {
-      const { source, best } = found.now;
-      this.stages = await this.ask("stages", { model: this.name, read: source.ids,
-        said: best.ids, change, layer, head, position });
-      if (found !== this.found || position !== this.position || layer !== this.drawnLayer ||
-        head !== this.drawnHead) return;
+    const { found, model, change, drawnLayer: layer, drawnHead: head, position } = this;
+    if (!model.canChange) {
+      this.picture.replaceChildren();
+      return;
     }
-    this.renew(this.picture, this.stages ? flow(this) : []);
-    this.tour.hidden = !this.stages || this.root.querySelector(".tour") !== null;
+    const asking = this.askingStages = {};
+    const { source, best } = found.now;
+    const [now, before] = await this.ask("stages", { model: this.name, read: source.ids,
+      said: best.ids.slice(0, found.now.next.length - 1), change, layer, head, position });
+    if (asking !== this.askingStages || found !== this.found) return;
+    this.stages = { now, before, source: source.tokens, said: best.tokens, position, layer, head,
+      change: structuredClone(change) };
+    this.drawPicture();
+    this.tour.hidden = this.root.querySelector(".tour") !== null;
+  }
+
+  drawPicture() {
+    if (!this.stages) return; // those of another model are on their way
+    this.picture.inert = false;
+    this.renew(this.picture, flow(this));
   }
 
   // Draw another layer or head.
   chooseStage(drawn) {
     Object.assign(this, drawn);
     this.remember();
-    return this.showPicture();
+    this.drawn = this.showPicture();
   }
 
   // Open a box of the picture; its stage is shown from its beginning.
   openBox(id) {
     this.box = id;
     this.remember();
-    this.renew(this.picture, flow(this));
-    this.picture.querySelector(".stage").scrollIntoView({ block: "nearest" });
+    this.drawPicture();
+    this.picture.querySelector(".stage")?.scrollIntoView({ block: "nearest" });
   }
 
   // Let the address be a link to what is shown. Not for every letter: a browser refuses too many.

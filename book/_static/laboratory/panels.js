@@ -45,7 +45,7 @@ function choice(label, options, chosen, pick) {
 function roving(group, selector = "button") {
   const items = () => [...group.querySelectorAll(selector)];
   const enter = (item) => items().forEach((each) => { each.tabIndex = each === item ? 0 : -1; });
-  const isChosen = (each) => each.ariaPressed === "true" || each.ariaExpanded === "true";
+  const isChosen = (each) => each.matches("[aria-pressed='true'], [aria-expanded='true']");
   enter(items().find(isChosen) ?? items()[0]);
   group.addEventListener("focusin", ({ target }) => { if (target.matches(selector)) enter(target); });
   group.addEventListener("keydown", (event) => {

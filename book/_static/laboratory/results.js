@@ -7,7 +7,6 @@ function results(lab) {
   const parts = [translations(lab), attention(lab)];
   if (lab.isSmall) return parts;
   parts.push(nextToken(lab), growingTree(lab));
-  if (lab.found.now.embeddings) parts.push(embeddings(lab));
   return parts;
 }
 
@@ -149,17 +148,4 @@ function growingTree(lab) {
   grow();
   return more(lab, "search", "The search, as a tree",
     make("div", { class: "search" }, make("label", { for: "lab-step" }, "step "), range, told), grown);
-}
-
-function embeddings(lab) {
-  const { source, embeddings: { tokens, sum } } = lab.found.now;
-  const [lang] = lab.languages;
-  const positions = { ...sum, data: sum.data.map((entry, at) => entry - tokens.data[at]) };
-  const parts = positions.data.some(Boolean)
-    ? [[tokens, "the tokens"], [positions, "their positions"], [sum, "the sum"]]
-    : [[tokens, "the tokens, without positions"]];
-  const title = lab.model.kind === "language"
-    ? "The vectors of the source" : "The vectors that the encoder reads";
-  return more(lab, "vectors", title,
-    ...parts.map(([vectors, label]) => strips(vectors, source.tokens, lang, label)));
 }

@@ -28,12 +28,13 @@ function attentionStages(model, name, seen, { weights, cache, change, head, caus
   const of = (side, first) => cache?.[`${name}.${side}`] ??
     compared(model, seen[`${name}.${side}`].output, `${name}.${side}`, change, first);
   const [key, value] = ["key", "value"].map((side) => part(of(side, 0), pair, pairs));
-  const first = causal ? key.rows - seen[`${name}.query`].output.rows : 0; // the past may be kept
+  const isSelf = name.endsWith("self_attention");
+  const first = isSelf ? key.rows - seen[`${name}.query`].output.rows : 0; // the past may be kept
   const query = part(of("query", first), head, heads);
   const scale = change.scale ? Math.sqrt(key.columns) : 1;
   const { input: merged, output } = seen[`${name}.output`];
   return {
-    kind: "attention", name, head, first, query, key, value,
+    kind: "attention", name, head, query, key, value,
     scores: attentionScores(query, key, {}),
     scaled: attentionScores(query, key, { scale, causal, first }),
     weights: weights[name][head],
@@ -56,12 +57,12 @@ function feedForwardStages(name, seen) {
     output: outer.output };
 }
 
-// The tokens of a text, where they stand (from `first`), and the sum of both.
-function embeddingStages(model, side, seen, change, first = 0) {
+// The tokens of a text, where they stand, and the sum of both.
+function embeddingStages(model, side, seen, change) {
   const { input: ids, output } = seen.embedding;
   const tokens = model.embed(side, ids, { ...change, positions: false });
   const positions = { ...output, data: output.data.map((e, at) => e - tokens.data[at]) };
-  return { kind: "embedding", name: side, tokens, positions, first, output };
+  return { kind: "embedding", name: side, tokens, positions, output };
 }
 
 // One layer of a stack, its boxes by their names in the picture.
@@ -98,7 +99,7 @@ function stagesOf(model, read, said, change, { layer, head, position = said.leng
       memory: { kind: "memory", name: "encoder", output: source.memory },
     },
     decoder: {
-      embedding: embeddingStages(model, "tgt", decoder, change, source.length),
+      embedding: embeddingStages(model, "tgt", decoder, change),
       ...layerStages(model, "decoder", decoder, { ...run, weights: rated.attention, cache: rated.cache }),
       next: { kind: "next", name: "output", input, logits, output: next },
     },

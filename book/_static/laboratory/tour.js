@@ -13,7 +13,7 @@ const TOUR = [
   },
   {
     box: (side) => `${side}.embedding`,
-    says: ({ stages: [now] }, side) => {
+    says: ({ stages: { now } }, side) => {
       const { output } = now[side].embedding;
       return `Each token becomes ${output.columns} numbers that were learned, and the numbers of its ` +
         "position are added. From here on the model sees nothing but these rows.";
@@ -22,7 +22,7 @@ const TOUR = [
   {
     box: (side) => `${side}.self_attention`,
     says: (lab, side) => {
-      const { weights, head } = lab.stages[0][side].self_attention;
+      const { weights, head } = lab.stages.now[side].self_attention;
       const { row, column, weight } = strongest(weights, (i, j) => i !== j);
       const [from, to] = [rowsOf(lab, side)[row], keysOf(lab, side, "self_attention")[column]];
       return `Every token looks at the others: its query is compared with their keys. In head ${head + 1}, ` +
@@ -31,7 +31,7 @@ const TOUR = [
   },
   {
     box: (side) => `${side}.feed_forward`,
-    says: ({ stages: [now] }, side) => {
+    says: ({ stages: { now } }, side) => {
       const { active, output } = now[side].feed_forward;
       return `Then each token is computed on its own: ${output.columns} numbers, ${active.columns}, and ` +
         `${output.columns} again. A layer only adds to what came in: that is the line around each box.`;
@@ -47,7 +47,7 @@ const TOUR = [
   },
   {
     box: () => "decoder.next",
-    says: ({ stages: [now], model }) => {
+    says: ({ stages: { now }, model }) => {
       const { data } = now.decoder.next.output;
       const best = data.indexOf(Math.max(...data));
       return `At the end every one of ${data.length} tokens gets a probability. Here ` +
@@ -93,7 +93,7 @@ function tourButton(lab) {
 }
 
 function tour(lab, start) {
-  const side = lab.stages[0].encoder ? "encoder" : "decoder";
+  const side = lab.stages.now.encoder ? "encoder" : "decoder";
   const change = structuredClone(lab.change); // that was there before
   let at = 0;
   let isBroken = false;
@@ -120,13 +120,13 @@ function tour(lab, start) {
     breaks?.(lab.change);
     lab.showControls();
     await lab.translate();
-    await lab.drawn;
   };
 
   const go = async (to) => {
     at = to;
     const { part, box, breaks, says } = TOUR[at];
     await setBroken(breaks);
+    await lab.drawn;
     if (at !== to || !dialog.isConnected) return; // the reader was faster
     if (box) lab.openBox(box(side));
     calm();

@@ -183,9 +183,9 @@ class Transformer {
 
   // The encoder reads a sentence (with <eos> at its end) into the memory, one row per token.
   read(ids, change = noChange()) {
-    const [run, embeddings] = [{ change, attention: {}, cache: {} }, this.embed("src", ids, change)];
-    const memory = this.stack("encoder", embeddings, false, run);
-    return { ids, memory, embeddings, attention: run.attention };
+    const run = { change, attention: {}, cache: {} };
+    const memory = this.stack("encoder", this.embed("src", ids, change), false, run);
+    return { ids, memory, attention: run.attention };
   }
 
   // The decoder reads <bos> and the target, and computes the logits of the token after each, `from` on.
