@@ -23,10 +23,10 @@ from annotated_transformer.run import Run, export_to_web
 CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"
 SCRIPTS = (
-    "transformer", "language_model", "recurrent", "vocabulary", "model", "search", "models",
-    "panels", "laboratory",
+    "ask", "address", "panels", "back_translation", "controls", "formulas", "boxes", "flow", "results",
+    "tour", "laboratory",
 )  # fmt: skip
-"""The scripts, each after those that it uses."""
+"""The scripts of the page, each after those that it uses; ``engine.js`` names its own."""
 
 OFFERS = {
     "toy-transformer": ("script", "Transformer, English → Korean", ["en", "ko"]),
