@@ -23,8 +23,8 @@ from annotated_transformer.run import Run, export_to_web
 CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"
 SCRIPTS = (
-    "ask", "address", "panels", "back_translation", "controls", "formulas", "boxes", "flow", "results",
-    "tour", "laboratory",
+    "ask", "address", "panels", "back_translation", "controls", "formulas", "boxes", "flow",
+    "results", "tour", "laboratory",
 )  # fmt: skip
 """The scripts of the page, each after those that it uses; ``engine.js`` names its own."""
 
