@@ -6,6 +6,7 @@ turns have the same operations, which are counted.
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import torch
@@ -13,8 +14,13 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.devices import choose_device, computing_in
+from annotated_transformer.devices import choose_device, computing_in, device_of
 from annotated_transformer.errors import InputError
+from annotated_transformer.examples import Example, Examples
+from annotated_transformer.fast import PackedTrainer, pack
+from annotated_transformer.fast.filling import rows_of
+from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.training import Trainer
 from annotated_transformer.transformer import Transformer
 from bench import training
 from bench.peers import Marian, TorchTransformer
@@ -27,6 +33,8 @@ WORDS = 37_000
 BATCHES, LARGER = 8, 5
 """How many batches there are, and how many times as large they are as in the other contests."""
 PRECISION = "bfloat16"
+ROW, BACKEND = 128, "inductor"
+"""Places in a row of packed batches, and what compiles the pass over them."""
 SQUARE = 8192
 """The side of the matrices whose product measures the speed of the GPU."""
 # Four processes share the GPU's memory: what one reserves, the others lack.
@@ -97,6 +105,32 @@ class OursFast(Everything, training.OursFast):
     """Our fast trainer."""
 
 
+class OursPacked(OursFast):
+    """Our trainer for an accelerator, with the pairs of each batch packed into rows of one shape."""
+
+    def make_trainer(self, model: Transformer, precision: str) -> Trainer:
+        """Make the trainer, and pack the batches."""
+        device = device_of(model)
+        groups = [packed_rows(batch) for batch in self.batches]
+        rows = max(map(len, groups))
+        self.batches = [  # type: ignore[assignment]
+            pack([*group, *[[]] * (rows - len(group))], ROW, device) for group in groups
+        ]
+        return PackedTrainer(
+            model, training.SMOOTHING, lambda _: training.RATE, precision=precision, backend=BACKEND
+        )
+
+
+def packed_rows(batch: Batch) -> list[list[Example]]:
+    """Distribute the pairs of a batch on rows, longer and shorter ones together."""
+    sides = ([[t for t in row if t not in (PAD, BOS, EOS)] for row in side.tolist()]
+             for side in (batch.src, batch.tgt_in))  # fmt: skip
+    pairs = [*zip(*sides, strict=True)]
+    Random(0).shuffle(pairs)
+    lengths = Examples.of(pairs).lengths + 1
+    return [[pairs[i] for i in row] for row in rows_of(lengths, ROW)]
+
+
 class Theirs(Everything, training.Theirs):
     """A model of another library; PyTorch rounds what is multiplied, as in its documentation."""
 
@@ -114,6 +148,7 @@ CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {
     "Marian": lambda folder: Theirs(folder, Marian),
     "ours": lambda folder: Ours(folder, PRECISION, choose_device()),
     "ours, fast": lambda folder: OursFast(folder, PRECISION, choose_device()),
+    "ours, packed": lambda folder: OursPacked(folder, PRECISION, choose_device()),
 }
 
 
