@@ -61,6 +61,8 @@ def test_all_contestants_begin_with_the_same_losses(folder):
 def test_a_contestant_on_an_accelerator_takes_every_batch(folder, name, monkeypatch):
     """Here the processor is in its place."""
     monkeypatch.setattr(accelerator, "choose_device", lambda: torch.device("cpu"))
+    monkeypatch.setattr(accelerator, "BACKEND", None)
+    monkeypatch.setattr(accelerator, "ROW", 30)
     waited = []
     monkeypatch.setattr(torch.accelerator, "synchronize", lambda: waited.append(name))
     contestant = accelerator.CONTESTANTS[name](folder)

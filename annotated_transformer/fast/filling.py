@@ -27,14 +27,13 @@ def rows_of(lengths: Int[np.ndarray, "pairs 2"], room: int) -> Iterator[list[int
     """
     rows: list[tuple[list[int], list[int]]] = []  # the free room of both sides, and the pairs
     for pair, (src, tgt) in enumerate(lengths.tolist()):
-        for free, pairs in rows:
-            if src <= free[0] and tgt <= free[1]:
-                break
-        else:
+        row = next((row for row in rows if src <= row[0][0] and tgt <= row[0][1]), None)
+        if row is None:
             if len(rows) == OPEN_ROWS:
                 yield rows.pop(min(range(OPEN_ROWS), key=lambda i: min(rows[i][0])))[1]
-            free, pairs = [room, room], []
-            rows.append((free, pairs))
+            row = [room, room], []
+            rows.append(row)
+        free, pairs = row
         free[0] -= src
         free[1] -= tgt
         pairs.append(pair)

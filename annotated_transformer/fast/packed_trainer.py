@@ -50,9 +50,7 @@ class PackedTrainer(FastTrainer):
         self.loss = partial(token_loss, model.output, smoothing=smoothing)
         self.hidden = partial(packed_hidden, self.twin, format_of(model, precision))
         if backend is not None:
-            self.hidden = torch.compile(
-                self.hidden, backend=backend, fullgraph=True, dynamic=False
-            )
+            self.hidden = torch.compile(self.hidden, backend=backend, fullgraph=True, dynamic=False)
         self.late: Late | None = None
 
     def logits(self, part: Any) -> Tensor:

@@ -5,6 +5,7 @@ turns have the same operations, which are counted.
 """
 
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -106,26 +107,48 @@ class OursFast(Everything, training.OursFast):
 
 
 class OursPacked(OursFast):
-    """Our trainer for an accelerator, with the pairs of each batch packed into rows of one shape."""
+    """Our trainer for an accelerator: the pairs of all batches, in as many packed ones."""
 
     def make_trainer(self, model: Transformer, precision: str) -> Trainer:
-        """Make the trainer, and pack the batches."""
+        """Make the trainer, and pack the pairs."""
         device = device_of(model)
-        groups = [packed_rows(batch) for batch in self.batches]
-        rows = max(map(len, groups))
-        self.batches = [  # type: ignore[assignment]
-            pack([*group, *[[]] * (rows - len(group))], ROW, device) for group in groups
-        ]
+        groups = [pairs_of(batch) for batch in self.batches]
+        rows = packed_rows([*chain.from_iterable(groups)])
+        size = -(-len(rows) // len(groups))
+
+        def packed(rows: list[list[Example]]) -> list[Any]:
+            whole = [*rows, *[[]] * (-len(rows) % size)]
+            return [pack(whole[i : i + size], ROW, device) for i in range(0, len(whole), size)]
+
+        self.compared = [packed(packed_rows(group)) for group in groups[:2]]
+        self.batches = packed(rows)
         return PackedTrainer(
             model, training.SMOOTHING, lambda _: training.RATE, precision=precision, backend=BACKEND
         )
 
+    @torch.no_grad()
+    def answer(self) -> list[float]:
+        """Return the losses of the first two batches, packed by themselves."""
+        self.trainer.model.eval()
+        losses = []
+        for parts in self.compared:
+            found = [self.trainer.loss(self.trainer.logits(p), p.tgt_out).item() for p in parts]
+            losses.append(sum(found) / sum(part.num_tokens for part in parts))
+        return losses
 
-def packed_rows(batch: Batch) -> list[list[Example]]:
-    """Distribute the pairs of a batch on rows, longer and shorter ones together."""
-    sides = ([[t for t in row if t not in (PAD, BOS, EOS)] for row in side.tolist()]
-             for side in (batch.src, batch.tgt_in))  # fmt: skip
-    pairs = [*zip(*sides, strict=True)]
+
+def pairs_of(batch: Batch) -> list[Example]:
+    """Return the sentence pairs of a batch, without special tokens and padding."""
+    special = (PAD, BOS, EOS)
+    src, tgt = (
+        [[token for token in row if token not in special] for row in side.tolist()]
+        for side in (batch.src, batch.tgt_in)
+    )
+    return [*zip(src, tgt, strict=True)]
+
+
+def packed_rows(pairs: list[Example]) -> list[list[Example]]:
+    """Distribute pairs on rows, in random order, so that longer ones stand beside shorter ones."""
     Random(0).shuffle(pairs)
     lengths = Examples.of(pairs).lengths + 1
     return [[pairs[i] for i in row] for row in rows_of(lengths, ROW)]
