@@ -275,7 +275,7 @@ class Trainer:
         losses = []
         for part in parts:
             loss = self.loss(self.logits(part), part.tgt_out) / num_tokens
-            (loss + self.auxiliary(part) / num_tokens).backward()  # type: ignore[no-untyped-call]
+            (loss + self.auxiliary(part) / num_tokens).backward()
             losses.append(loss.detach())
         limit = float("inf") if self.clip is None else self.clip
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)

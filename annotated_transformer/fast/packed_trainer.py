@@ -1,6 +1,6 @@
 """The trainer for an accelerator: packed batches, a compiled pass, and no waiting in a step."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,9 +48,10 @@ class PackedTrainer(FastTrainer):
                 "so can the device leave out an update."
             )
         self.loss = partial(token_loss, model.output, smoothing=smoothing)
-        self.hidden = partial(packed_hidden, self.twin, format_of(model, precision))
+        run = partial(packed_hidden, self.twin, format_of(model, precision))
+        self.hidden: Callable[..., Tensor] = run
         if backend is not None:
-            self.hidden = torch.compile(self.hidden, backend=backend, fullgraph=True, dynamic=False)
+            self.hidden = torch.compile(run, backend=backend, fullgraph=True, dynamic=False)
         self.late: Late | None = None
 
     def logits(self, part: Any) -> Tensor:

@@ -100,8 +100,8 @@ def pack(
         part[:, at] = [*chain.from_iterable(sentences)], *numbers
     tgt_out = [token for _, tgt in pairs for token in (*tgt, EOS)]
     arrays = table.reshape(6, len(rows), length), at, np.array(tgt_out)
-    tensors = map(torch.from_numpy, arrays)
-    if device is not None and device.type != CPU:  # it need not wait for the copies
-        tensors = (tensor.pin_memory().to(device, non_blocking=True) for tensor in tensors)
-    src, tgt = (int(part[0].max()) for part in table)
-    return PackedBatch(*tensors, num_tokens=len(tgt_out), largest=(src, tgt))
+    tensors = [torch.from_numpy(array) for array in arrays]
+    if device is not None and device.type != CPU:  # the CPU need not wait for the copies
+        tensors = [tensor.pin_memory().to(device, non_blocking=True) for tensor in tensors]
+    largest = int(table[0, 0].max()), int(table[1, 0].max())
+    return PackedBatch(tensors[0], tensors[1], tensors[2], len(tgt_out), largest)

@@ -24,6 +24,7 @@ from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.training import Trainer
 from annotated_transformer.transformer import Transformer
 from bench import training
+from bench.packing import ROW
 from bench.peers import Marian, TorchTransformer
 from bench.task import Contestant, require_equal
 from bench.training import BATCH_TOKENS, TOLERANCE_16_BITS
@@ -34,8 +35,8 @@ WORDS = 37_000
 BATCHES, LARGER = 8, 5
 """How many batches there are, and how many times as large they are as in the other contests."""
 PRECISION = "bfloat16"
-ROW, BACKEND = 128, "inductor"
-"""Places in a row of packed batches, and what compiles the pass over them."""
+BACKEND = "inductor"
+"""What compiles the pass over packed batches."""
 SQUARE = 8192
 """The side of the matrices whose product measures the speed of the GPU."""
 # Four processes share the GPU's memory: what one reserves, the others lack.
