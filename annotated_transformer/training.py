@@ -295,7 +295,7 @@ class Trainer:
             logits = self.model(*part.inputs)
         return logits.to(next(self.model.parameters()).dtype)
 
-    def auxiliary(self, part: AnyBatch) -> Tensor | float:
+    def auxiliary(self, part: Any) -> Tensor | float:
         """Return the auxiliary loss of a micro-batch that the model has just read, in nats.
 
         It is 0, unless the model has a method ``auxiliary_loss``, which returns it per target token

@@ -43,8 +43,10 @@ def test_the_records_of_the_page_are_of_one_machine_and_one_day():
 def test_what_differs_from_the_page_is_said_beside_the_table():
     other = MADE | {"processor": "c"}
     assert bench_page.how_made([ROW], MADE, MADE) == "Medians of 5 rounds, one thread, load 1."
-    assert bench_page.how_made([ROW], other, MADE).endswith("load 1. Measured on c (b); torch 2.")
-    assert bench_page.machine(MADE | {"date": "D"}) == "Measured on D on a (b); torch 2."
+    assert bench_page.how_made([ROW], other, MADE).endswith(
+        "load 1. Measured on several days, on c (b); torch 2."
+    )
+    assert bench_page.machine(MADE | {"date": "D"}) == "Measured on D, on a (b); torch 2."
 
 
 def test_the_answer_stands_in_the_first_ten_lines_and_is_taken_from_the_records():
@@ -162,7 +164,7 @@ def test_the_use_of_a_card_is_a_share_of_its_products():
     _, body = bench_page.shown(bench_page.with_use([row, missing], made))
     assert body[1] == ["b", NOT_YET, "", ""]
     told = bench_page.machine(MADE | {"accelerator": "a card"})
-    assert told.startswith("Measured on a card beside a (b)")
+    assert told.startswith("Measured on several days, on a card beside a (b)")
 
 
 def test_a_contestant_that_this_machine_does_not_suit_is_said_to_be_missing():

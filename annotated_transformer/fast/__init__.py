@@ -5,7 +5,7 @@ Import from here. For a CPU each module has one optimisation: ``products`` (of m
 ``output_loss`` (the loss together with the output layer). ``twin`` replaces the readable modules by
 them, to train (``trainer``) or to translate.
 
-For an accelerator, ``packing`` puts several sentence pairs into a row, ``filling`` chooses them,
+For an accelerator, ``packing`` puts several sentence pairs into a row (``rows``, ``filling``),
 ``packed_hidden`` is the pass over such rows, which is compiled once, and ``packed_trainer`` takes
 steps with it without ever waiting for the device (``late``).
 """

@@ -1,43 +1,16 @@
-"""Which sentence pairs share a row of a packed batch: rows are filled, epoch after epoch."""
+"""Packed batches of a corpus: its pairs in random order fill rows, epoch after epoch."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count, islice
 
 import numpy as np
 import torch
-from jaxtyping import Int
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Example, Examples
 from annotated_transformer.fast.packing import PackedBatch, pack
+from annotated_transformer.fast.rows import rows_of
 from annotated_transformer.inputs import require_sizes, require_whole
-
-OPEN_ROWS = 16
-"""Rows that are filled at the same time: more leave less padding, and take longer."""
-
-
-def rows_of(lengths: Int[np.ndarray, "pairs 2"], room: int) -> Iterator[list[int]]:
-    """Distribute pairs, given by the lengths of their sides, on rows that have so much room.
-
-    A pair goes into the first open row in which both sides have room. If there is none, the fullest
-    row is complete, and a new one is opened.
-
-    >>> [*rows_of(np.array([[3, 2], [4, 4], [2, 3], [1, 1]]), room=5)]
-    [[0, 2], [1, 3]]
-    """
-    rows: list[tuple[list[int], list[int]]] = []  # the free room of both sides, and the pairs
-    for pair, (src, tgt) in enumerate(lengths.tolist()):
-        row = next((row for row in rows if src <= row[0][0] and tgt <= row[0][1]), None)
-        if row is None:
-            if len(rows) == OPEN_ROWS:
-                yield rows.pop(min(range(OPEN_ROWS), key=lambda i: min(rows[i][0])))[1]
-            row = [room, room], []
-            rows.append(row)
-        free, pairs = row
-        free[0] -= src
-        free[1] -= tgt
-        pairs.append(pair)
-    yield from (pairs for _, pairs in rows)
 
 
 def packed_batches(

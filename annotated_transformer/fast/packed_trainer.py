@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.errors import InputError
 from annotated_transformer.fast.late import Late
 from annotated_transformer.fast.output_loss import token_loss
 from annotated_transformer.fast.packed_hidden import packed_hidden
@@ -48,10 +48,10 @@ class PackedTrainer(FastTrainer):
                 "so can the device leave out an update."
             )
         self.loss = partial(token_loss, model.output, smoothing=smoothing)
-        run = partial(packed_hidden, self.twin, format_of(model, precision))
-        self.hidden: Callable[..., Tensor] = run
+        run: Callable[..., Tensor] = partial(packed_hidden, self.twin, format_of(model, precision))
         if backend is not None:
-            self.hidden = torch.compile(run, backend=backend, fullgraph=True, dynamic=False)
+            run = torch.compile(run, backend=backend, fullgraph=True, dynamic=False)
+        self.hidden = run
         self.late: Late | None = None
 
     def logits(self, part: Any) -> Tensor:
@@ -64,10 +64,6 @@ class PackedTrainer(FastTrainer):
         self.twin.train(self.model.training)
         hidden: Tensor = self.hidden(*part.inputs)
         return hidden.flatten(0, 1).index_select(0, part.real)
-
-    def auxiliary(self, part: Any) -> float:
-        """Return 0: a model with another auxiliary loss is refused."""
-        return 0.0
 
     def update(self, parts: Sequence[Any]) -> tuple[float, float]:
         """Take one step on packed batches, as :meth:`Trainer.update`.
@@ -94,13 +90,11 @@ class PackedTrainer(FastTrainer):
         """
         if self.late is None:
             return None
-        numbers, self.late = self.late.read(), None
-        try:
-            require_converging(*numbers, self.steps - 1)
-        except DivergedError:
-            self.steps -= 1
-            raise
-        return numbers
+        (loss, norm), self.late = self.late.read(), None
+        self.steps -= 1  # unless it converges, it was not taken
+        require_converging(loss, norm, self.steps)
+        self.steps += 1
+        return loss, norm
 
     def tensors(self) -> dict[str, Tensor]:
         """Return :meth:`Trainer.tensors`, after the last step was checked."""

@@ -16,6 +16,7 @@ from torch import Tensor
 from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Example
+from annotated_transformer.fast.rows import places
 from annotated_transformer.inputs import each_pair, require_sizes, unpadded
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import TransformerConfig
@@ -49,28 +50,6 @@ class PackedBatch:
                 "the largest ids of source and target, and the length of a row, are "
                 f"{[*has]}: for this model they must be at most {[*limits]}."
             )
-
-
-def places(
-    sizes: Int[np.ndarray, " pairs"], pairs_in: Int[np.ndarray, " rows"], length: int
-) -> Int[np.ndarray, "3 tokens"]:
-    """Return, for each token, its index in the table, the number of its pair, and its position.
-
-    Raises:
-        InputError: if the sentences of a row have more tokens than there is room for.
-    """
-    row = np.arange(len(pairs_in)).repeat(pairs_in)
-    number = np.arange(len(sizes)) - (pairs_in.cumsum() - pairs_in)[row] + 1
-    begin = sizes.cumsum() - sizes
-    used = np.bincount(row, sizes, len(pairs_in)).astype(int)
-    if used.max() > length:
-        raise InputError(
-            f"the pairs of row {used.argmax() + 1} have {used.max()} tokens on a side, with the "
-            f"special ones, they must be at most {length}: give it fewer pairs, or make it longer."
-        )
-    first = row * length + begin - (used.cumsum() - used)[row]
-    position = np.arange(sizes.sum()) - begin.repeat(sizes)
-    return np.stack([first.repeat(sizes) + position, number.repeat(sizes), position])
 
 
 def pack(

@@ -99,8 +99,8 @@ def machine(made: dict[str, Any]) -> str:
     where = f"{made['processor']} ({made['machine'].partition(',')[0]})"
     if "accelerator" in made:
         where = f"{made['accelerator']} beside {where}"
-    when = f" on {made['date']}" if "date" in made else ""
-    return f"Measured{when} on {where}; {versions}."
+    when = made.get("date", "several days")
+    return f"Measured on {when}, on {where}; {versions}."
 
 
 def how_made(rows: Sequence[Row], made: dict[str, Any], shared: dict[str, Any]) -> str:

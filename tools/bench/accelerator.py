@@ -19,7 +19,7 @@ from annotated_transformer.devices import choose_device, computing_in, device_of
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Example, Examples
 from annotated_transformer.fast import PackedTrainer, pack
-from annotated_transformer.fast.filling import rows_of
+from annotated_transformer.fast.rows import rows_of
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.training import Trainer
 from annotated_transformer.transformer import Transformer
