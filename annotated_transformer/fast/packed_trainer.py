@@ -1,6 +1,6 @@
 """The trainer for an accelerator: packed batches, a compiled pass, and no waiting in a step."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -21,9 +21,8 @@ class PackedTrainer(FastTrainer):
     """A :class:`FastTrainer` that reads packed batches and never waits for the device in a step.
 
     The steps are those of the readable trainer on the same pairs. What a step has found is read
-    while the device works on the next one, so that a divergence is noticed one step late.
-    The device itself leaves out the update of a step that diverged: when the error is raised,
-    the weights and the optimiser are those before that step.
+    during the next one, so that a divergence is noticed one step late. The device itself leaves out
+    the update: when the error is raised, weights and optimiser are those before that step.
     """
 
     def __init__(
@@ -42,10 +41,10 @@ class PackedTrainer(FastTrainer):
             InputError: as for a :class:`FastTrainer`; or if the optimiser is not fused.
         """
         super().__init__(model, smoothing, schedule, precision=precision, **settings)
+        # Others could not leave out an update without waiting to learn that they have to.
         if not all(group.get("fused") for group in self.optimizer.param_groups):
             raise InputError(
-                f"the optimiser is {type(self.optimizer).__name__}, it must have fused=True: only "
-                "so can the device leave out an update."
+                f"the optimiser is {type(self.optimizer).__name__}, it must have fused=True."
             )
         self.loss = partial(token_loss, model.output, smoothing=smoothing)
         run: Callable[..., Tensor] = partial(packed_hidden, self.twin, format_of(model, precision))
