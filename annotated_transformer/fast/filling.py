@@ -41,7 +41,9 @@ def packed_batches(
             f"it must be at least 1 example, and none longer than a row of {length}."
         )
     orders = (np.random.default_rng((seed, epoch)).permutation(len(examples)) for epoch in count())
-    filled = (order[pairs] for order in orders for pairs in rows_of(lengths[order], length))
+    filled = (
+        order[pairs].tolist() for order in orders for pairs in rows_of(lengths[order], length)
+    )
     groups = (list(islice(filled, rows)) for _ in count())
     for group in islice(groups, skip, None):
-        yield pack([[examples[i] for i in pairs] for pairs in group], length, device)
+        yield pack(examples, group, length, device)

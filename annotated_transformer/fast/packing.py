@@ -6,7 +6,6 @@ into padding. Source and target of a pair are in the same row, of two tables.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import torch
@@ -15,9 +14,9 @@ from torch import Tensor
 
 from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Example
+from annotated_transformer.examples import Example, Examples
 from annotated_transformer.fast.rows import places
-from annotated_transformer.inputs import each_pair, require_sizes, unpadded
+from annotated_transformer.inputs import require_sizes
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import TransformerConfig
 
@@ -53,34 +52,46 @@ class PackedBatch:
 
 
 def pack(
-    rows: Sequence[Sequence[Example]], length: int, device: torch.device | None = None
+    pairs: Sequence[Example],
+    rows: Sequence[Sequence[int]],
+    length: int,
+    device: torch.device | None = None,
 ) -> PackedBatch:
-    """Make a batch of rows of that length, each given by its pairs; a row may be empty.
+    """Make a batch of rows of that length, given by the indices of their pairs.
 
-    >>> batch = pack([[([7, 8], [9]), ([7], [5, 6])]], 6)
+    >>> batch = pack([([7, 8], [9]), ([7], [5, 6])], [[0, 1]], 6)
     >>> batch.table[:3, 0].tolist()
     [[7, 8, 2, 7, 2, 0], [1, 1, 1, 2, 2, 0], [0, 1, 2, 0, 1, 0]]
     >>> batch.table[3, 0].tolist(), batch.tgt_out.tolist()
     ([1, 9, 1, 5, 6, 0], [9, 2, 5, 6, 2])
 
     Raises:
-        InputError: if a row has more tokens than that, or there are no pairs, or one is not a pair
+        InputError: if a row has more tokens than that, or all are empty, or the pairs are not pairs
             of sentences of ids without padding.
     """
     require_sizes(length=length)
-    pairs_in = np.array([len(row) for row in rows], int)
-    pairs = unpadded(each_pair(chain.from_iterable(rows)), PAD)
-    if not pairs:
-        raise InputError("there are 0 pairs, a batch needs at least 1.")
-    table = np.zeros((2, 3, len(rows) * length), np.int64)
-    sides = [[*src, EOS] for src, _ in pairs], [[BOS, *tgt] for _, tgt in pairs]
-    for part, sentences in zip(table, sides, strict=True):
-        at, *numbers = places(np.array([*map(len, sentences)]), pairs_in, length)
-        part[:, at] = [*chain.from_iterable(sentences)], *numbers
-    tgt_out = [token for _, tgt in pairs for token in (*tgt, EOS)]
-    arrays = table.reshape(6, len(rows), length), at, np.array(tgt_out)
+    examples, pairs_in = Examples.of(pairs), np.array([*map(len, rows)], int)
+    if len(examples.sides) != 2 or not pairs_in.any():
+        raise InputError(
+            f"there are {pairs_in.sum()} examples of {len(examples.sides)} sides, there must be at "
+            "least 1, a source and a target."
+        )
+    chosen = examples.rows[np.concatenate([np.array(row, int) for row in rows])]
+    table, largest = np.zeros((2, 3, len(rows) * length), np.int64), []
+    for part, side, special in zip(table, examples.sides, (EOS, BOS), strict=True):
+        begin, sizes = side.starts[chosen], side.starts[chosen + 1] - side.starts[chosen] + 1
+        at, number, position = places(sizes, pairs_in, length)
+        is_id = position < (sizes - 1).repeat(sizes)
+        ids = side.ids[(begin.repeat(sizes) + position)[is_id]]
+        if (ids == PAD).any():
+            raise InputError(f"a sentence contains {PAD}, the padding, which no loss would count.")
+        tokens, after = np.full(len(at), special), np.full(len(at), EOS)
+        after[is_id] = ids
+        tokens[is_id if special == EOS else position > 0] = ids
+        part[:, at] = tokens, number, position
+        largest.append(int(tokens.max()))
+    arrays = table.reshape(6, len(rows), length), at, after
     tensors = [torch.from_numpy(array) for array in arrays]
     if device is not None and device.type != CPU:  # the CPU need not wait for the copies
         tensors = [tensor.pin_memory().to(device, non_blocking=True) for tensor in tensors]
-    largest = int(table[0, 0].max()), int(table[1, 0].max())
-    return PackedBatch(tensors[0], tensors[1], tensors[2], len(tgt_out), largest)
+    return PackedBatch(tensors[0], tensors[1], tensors[2], len(at), (largest[0], largest[1]))

@@ -7,9 +7,9 @@ turns have the same operations, which are counted.
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
-from random import Random
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -114,15 +114,17 @@ class OursPacked(OursFast):
         """Make the trainer, and pack the pairs."""
         device = device_of(model)
         groups = [pairs_of(batch) for batch in self.batches]
-        rows = packed_rows([*chain.from_iterable(groups)])
-        size = -(-len(rows) // len(groups))
+        together = [*chain.from_iterable(groups)]
+        size = -(-len(packed_rows(together)) // len(groups))
 
-        def packed(rows: list[list[Example]]) -> list[Any]:
-            whole = [*rows, *[[]] * (-len(rows) % size)]
-            return [pack(whole[i : i + size], ROW, device) for i in range(0, len(whole), size)]
+        def packed(pairs: list[Example]) -> list[Any]:
+            rows = packed_rows(pairs)
+            rows += [[]] * (-len(rows) % size)
+            starts = range(0, len(rows), size)
+            return [pack(pairs, rows[start : start + size], ROW, device) for start in starts]
 
-        self.compared = [packed(packed_rows(group)) for group in groups[:2]]
-        self.batches = packed(rows)
+        self.compared = [packed(group) for group in groups[:2]]
+        self.batches = packed(together)
         return PackedTrainer(
             model, training.SMOOTHING, lambda _: training.RATE, precision=precision, backend=BACKEND
         )
@@ -148,11 +150,11 @@ def pairs_of(batch: Batch) -> list[Example]:
     return [*zip(src, tgt, strict=True)]
 
 
-def packed_rows(pairs: list[Example]) -> list[list[Example]]:
+def packed_rows(pairs: list[Example]) -> list[list[int]]:
     """Distribute pairs on rows, in random order, so that longer ones stand beside shorter ones."""
-    Random(0).shuffle(pairs)
+    order = np.random.default_rng(0).permutation(len(pairs))
     lengths = Examples.of(pairs).lengths + 1
-    return [[pairs[i] for i in row] for row in rows_of(lengths, ROW)]
+    return [order[row].tolist() for row in rows_of(lengths[order], ROW)]
 
 
 class Theirs(Everything, training.Theirs):

@@ -88,7 +88,7 @@ def row(engine: str) -> dict[str, Any]:
         "fast": (lambda model: FastTrainer(model, SMOOTHING, rate), Batch.of(PAIRS)),
         "packed": (
             lambda model: PackedTrainer(model, SMOOTHING, rate, backend=None),
-            pack([PAIRS], 16),
+            pack(PAIRS, [range(3)], 16),
         ),
     }
     corpus = load_corpus("multi30k")
