@@ -88,14 +88,15 @@ help:
 
 include tools/research.mk
 
-# What a reader needs, and what the checks need beside it.
+# What a reader needs, and what the checks need beside it. Python compiles a module when it is first
+# imported: pip would compile all 14,000, of which most never are.
 $(INSTALLED): requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --constraint requirements.txt --editable '.[notebooks,book]'
+	$(BIN)/python -m pip install --no-compile --constraint requirements.txt --editable '.[notebooks,book]'
 	touch $@
 
 $(CHECKED): $(INSTALLED)
-	$(BIN)/python -m pip install --requirement requirements.txt
+	$(BIN)/python -m pip install --no-compile --requirement requirements.txt
 	touch $@
 
 # Built from nothing, because Sphinx warns of a page only when it reads it.

@@ -281,20 +281,19 @@ def test_the_equations_of_the_docstrings_are_formulas(site: Path) -> None:
         assert re.findall(r".*(?:[√Σᵀ⊙₋∞]|\b[A-Z]_\w\b).*", text) == []
 
 
-@pytest.mark.parametrize(("name", "last"), [("glossary", "Z"), ("sources", "Part III")])
-def test_the_letters_of_a_long_page_stay_in_sight(
-    site: Path, browser: Browser, name: str, last: str
-) -> None:
+def test_an_old_address_of_a_term_leads_to_its_meaning(site: Path, browser: Browser) -> None:
+    """Through its line in the index; the letters stay in sight above the term."""
     with browser.new_page(**VIEWS["phone"]) as page:
-        page.goto((site / "book" / f"{name}.html").as_uri())
-        row = page.locator(".letters")
-        link = row.get_by_role("link", name=last, exact=True)
-        link.click()
-        place = page.locator(f"[id='{str(link.get_attribute('href'))[1:]}']")
-        expect(place).to_be_in_viewport()
+        page.goto((site / "book" / "glossary.html").as_uri() + "#term-mask")
+        page.locator("#term-mask").get_by_role("link", name="mask", exact=True).click()
+        page.wait_for_url("**/glossary/m.html#term-mask")
+        row, term = page.locator(".letters"), page.locator("#term-mask")
+        expect(term).to_be_in_viewport()
         expect(row).to_be_in_viewport(ratio=1)
-        boxes = [box for box in (row.bounding_box(), place.bounding_box()) if box]
+        boxes = [box for box in (row.bounding_box(), term.bounding_box()) if box]
         assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
+        row.get_by_role("link", name="A", exact=True).click()
+        page.wait_for_url("**/glossary/a.html")
 
 
 def test_a_figure_that_a_phone_makes_small_opens_at_its_own_width(
