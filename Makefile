@@ -80,7 +80,7 @@ lock:
 
 ## clean: remove the website, the published model and the virtual environments
 clean:
-	rm -rf _build .weights $(VENV) $(BENCH) $(OLDEST)
+	rm -rf _build book/api book/glossary .weights $(VENV) $(BENCH) $(OLDEST)
 
 ## help: show this list, and what is needed seldom (tools/research.mk)
 help:
