@@ -19,6 +19,7 @@ from equations import EQUATIONS
 from fonts import KOREAN
 from playwright.sync_api import Browser, Page, expect
 from reading_time import reading
+from road_map import DRAWINGS, RADIUS
 
 from browser import SETTLED, VIEWS, launched, serve
 from every_page import leads_to, parsed
@@ -358,6 +359,11 @@ def test_one_drawing_of_the_road_map_is_shown(
             "text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a"
         )
         assert height >= 12
+        # No line reaches the next step.
+        longest = page.locator(".road-map svg:visible a tspan").evaluate_all(
+            "lines => Math.max(...lines.map((line) => line.getComputedTextLength()))"
+        )
+        assert 100 < longest <= DRAWINGS[shown][1] - RADIUS
         # By keyboard, every step can be reached; the first of them opens its chapter.
         page.keyboard.press("Tab")
         steps = page.locator(".road-map svg:visible a")
