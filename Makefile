@@ -90,7 +90,7 @@ lock:
 
 ## clean: remove the website, the published model and the virtual environments
 clean:
-	rm -rf _build .weights $(VENV) $(BENCH) $(OLDEST)
+	rm -rf _build book/api book/glossary .weights $(VENV) $(BENCH) $(OLDEST)
 
 ## help: show this list, and what is needed seldom (tools/research.mk)
 help:
@@ -98,14 +98,15 @@ help:
 
 include tools/research.mk
 
-# What a reader needs, and what the checks need beside it.
+# What a reader needs, and what the checks need beside it. Python compiles a module when it is first
+# imported: pip would compile all 14,000, of which most never are.
 $(INSTALLED): requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --constraint requirements.txt --editable '.[notebooks,book]'
+	$(BIN)/python -m pip install --no-compile --constraint requirements.txt --editable '.[notebooks,book]'
 	touch $@
 
 $(CHECKED): $(INSTALLED)
-	$(BIN)/python -m pip install --requirement requirements.txt
+	$(BIN)/python -m pip install --no-compile --requirement requirements.txt
 	touch $@
 
 # Built from nothing, because Sphinx warns of a page only when it reads it.

@@ -173,7 +173,7 @@ class DecoderLayer(nn.Module):
         past: State,
         mask: Bool[Tensor, "#batch 1 #tgt past_and_tgt"],
         memory: KeyValues | None = None,
-        memory_mask: Bool[Tensor, "batch 1 1 src"] | None = None,
+        memory_mask: Bool[Tensor, "batch 1 #tgt src"] | None = None,
         positions: Int[Tensor, "#batch tgt"] | None = None,
     ) -> tuple[Float[Tensor, "batch tgt d_model"], State]:
         """Apply the layer to any number of new target positions.

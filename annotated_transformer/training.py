@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, islice
+from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.batches import AnyBatch, batch_of, batches_by_tokens
@@ -188,6 +190,19 @@ def paper_adam(model: nn.Module, eps: float = 1e-9) -> torch.optim.Optimizer:
     return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=eps, fused=True)
 
 
+def require_converging(loss: float, norm: float, steps: int) -> None:
+    """Refuse a loss, or a gradient's norm, that is no longer finite after that many steps.
+
+    Raises:
+        DivergedError: if one is not.
+    """
+    if not (loss < float("inf") and norm < float("inf")):
+        raise DivergedError(
+            f"after step {steps} the loss is {loss} and the gradient's norm {norm}: "
+            "training diverged, lower the learning rate (peak_rate in a recipe)."
+        )
+
+
 class Trainer:
     """An optimiser with a schedule, gradient clipping, gradient accumulation, weight averaging.
 
@@ -238,6 +253,16 @@ class Trainer:
             InputError: if there are no target tokens.
             DivergedError: if the loss or the gradient is no longer finite.
         """
+        loss, norm = self.gradients(parts).tolist()  # here the CPU waits for the device
+        require_converging(loss, norm, self.steps)
+        self.advance()
+        return loss, norm
+
+    def gradients(self, parts: Sequence[Any]) -> Float[Tensor, "2"]:
+        """Compute the clipped gradients of a step; return what :meth:`update` returns.
+
+        The batches are of the kind that :meth:`logits` reads.
+        """
         parts = list(parts)
         num_tokens = sum(part.num_tokens for part in parts)
         if num_tokens == 0:
@@ -247,24 +272,22 @@ class Trainer:
         self.model.train()
         # Of all parameters: those that the optimiser does not have also count in the norm.
         self.model.zero_grad()
-        total = 0.0
+        losses = []
         for part in parts:
             loss = self.loss(self.logits(part), part.tgt_out) / num_tokens
-            (loss + self.auxiliary(part) / num_tokens).backward()  # type: ignore[no-untyped-call]
-            total += loss.item()
+            (loss + self.auxiliary(part) / num_tokens).backward()
+            losses.append(loss.detach())
         limit = float("inf") if self.clip is None else self.clip
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit).item()
-        if not (total < float("inf") and norm < float("inf")):
-            raise DivergedError(
-                f"after step {self.steps} the loss is {total} and the gradient's norm {norm}: "
-                "training diverged, lower the learning rate (peak_rate in a recipe)."
-            )
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+        return torch.stack([torch.stack(losses).sum(), norm])
+
+    def advance(self) -> None:
+        """Let the optimiser take the step along the gradients, and average the weights."""
         self.steps += 1
         for group in self.optimizer.param_groups:
             group["lr"] = group.get("schedule", self.schedule)(self.steps)
         self.optimizer.step()
         self.average.update(self.model, self.steps)
-        return total, norm
 
     def logits(self, part: AnyBatch) -> Tensor:
         """Compute the logits of every next token, (batch, tgt, vocab)."""
@@ -272,7 +295,7 @@ class Trainer:
             logits = self.model(*part.inputs)
         return logits.to(next(self.model.parameters()).dtype)
 
-    def auxiliary(self, part: AnyBatch) -> Tensor | float:
+    def auxiliary(self, part: Any) -> Tensor | float:
         """Return the auxiliary loss of a micro-batch that the model has just read, in nats.
 
         It is 0, unless the model has a method ``auxiliary_loss``, which returns it per target token

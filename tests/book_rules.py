@@ -23,7 +23,7 @@ NOT_PROSE = {
     "code",
     "code-block",
     "code-cell",
-    "glossary",
+    "glossary-by-letter",
     "math",
     "raw",
     "toctree",

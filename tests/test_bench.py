@@ -17,7 +17,17 @@ from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import Transformer, TransformerConfig
-from bench import accelerator, beam, earlier, greedy, levers, rounds, training, translating
+from bench import (
+    accelerator,
+    beam,
+    earlier,
+    greedy,
+    levers,
+    packing,
+    rounds,
+    training,
+    translating,
+)
 from bench.peers import m2m100
 from bench.task import CONTESTS, load_contest, require_equal
 from oracles import assert_close, randomise
@@ -61,6 +71,8 @@ def test_all_contestants_begin_with_the_same_losses(folder):
 def test_a_contestant_on_an_accelerator_takes_every_batch(folder, name, monkeypatch):
     """Here the processor is in its place."""
     monkeypatch.setattr(accelerator, "choose_device", lambda: torch.device("cpu"))
+    monkeypatch.setattr(accelerator, "BACKEND", None)
+    monkeypatch.setattr(accelerator, "ROW", 30)
     waited = []
     monkeypatch.setattr(torch.accelerator, "synchronize", lambda: waited.append(name))
     contestant = accelerator.CONTESTANTS[name](folder)
@@ -71,6 +83,11 @@ def test_a_contestant_on_an_accelerator_takes_every_batch(folder, name, monkeypa
     assert waited == [name] * 2
     with pytest.raises(InputError, match=f"{name} answers"):
         accelerator.judge({"first": [2 * loss for loss in expected], name: expected})
+
+
+def test_batches_are_counted_in_the_size_of_the_contest():
+    assert packing.POSITIONS == accelerator.LARGER * training.BATCH_TOKENS
+    assert (packing.VOCAB, packing.SMOOTHING) == (training.VOCAB, training.SMOOTHING)
 
 
 def test_the_operations_of_a_step_are_those_of_its_products(folder):

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import bench_page
 import pytest
-from bench_page import NOT_RUN, WISHES, Wish
+from bench_page import NOT_RUN, NOT_YET, WISHES, Wish
 
 from bench.task import CONTESTS
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "book" / "records"
 ROW = {"seconds": "2", "times_as_fast_cpu": "1.33", "per_second": "9", "rounds": "5"}
-MADE = {"processor": "a", "machine": "b", "load": 1, "versions": {}}
+MADE = {"processor": "a", "machine": "b, one thread a run", "load": 1, "versions": {"torch": 2}}
 EMPTY = dict.fromkeys(ROW, "")
 
 
@@ -25,10 +25,50 @@ def test_a_record_is_shown_whole(contest):
     assert [cells[0] for cells in body] == [row["contestant"] for row in rows]
     assert {len(cells) for cells in body} == {len(names)}
     made = json.loads((RECORDS / f"bench_{contest}.json").read_text(encoding="utf-8"))
-    assert made["processor"] in bench_page.how_made(rows, made)
+    assert made["processor"] in bench_page.machine(made)
     [rounds] = {int(row["rounds"]) for row in rows if row["seconds"]}
-    assert f"Medians of {rounds} rounds on" in bench_page.how_made(rows, made)
+    assert bench_page.how_made(rows, made, made).startswith(f"Medians of {rounds} rounds, ")
     assert f"```{{bench-table}} {contest}\n" in (ROOT / "book/deeper/bench.md").read_text("utf-8")
+
+
+def test_the_records_of_the_page_are_of_one_machine_and_one_day():
+    """Instructions are left out in one, and the GPU was in another machine."""
+    told = set()
+    for contest in {*CONTESTS, "processes", "workers"} - {"accelerator"}:
+        made = json.loads((RECORDS / f"bench_{contest}.json").read_text(encoding="utf-8"))
+        told.add(bench_page.machine(made).replace("AVX2", "AVX512"))
+    assert len(told) == 1
+
+
+def test_what_differs_from_the_page_is_said_beside_the_table():
+    other = MADE | {"processor": "c"}
+    assert bench_page.how_made([ROW], MADE, MADE) == "Medians of 5 rounds, one thread, load 1."
+    assert bench_page.how_made([ROW], other, MADE).endswith(
+        "load 1. Measured on several days, on c (b); torch 2."
+    )
+    assert bench_page.machine(MADE | {"date": "D"}) == "Measured on D, on a (b); torch 2."
+
+
+def test_the_answer_stands_in_the_first_ten_lines_and_is_taken_from_the_records():
+    page = (ROOT / "book/deeper/bench.md").read_text("utf-8")
+    _, _, answer, *_ = page.split("\n\n")
+    wanted = re.findall(r"{bench}`(.*?)`", answer, re.DOTALL)
+    assert {name.partition(" ")[0] for name in wanted} == {"training", "greedy", "accelerator"}
+    for each in wanted:
+        assert bench_page.number(RECORDS, each)
+    assert not re.search(r"\d\.\d", answer)
+    assert bench_page.number(RECORDS, "training | nn.Transformer | times_as_fast") == "1.0"
+    with pytest.raises(ValueError, match="bench_training has no row of 'nobody'"):
+        bench_page.number(RECORDS, "training | nobody | seconds")
+
+
+def test_packed_batches_have_one_shape_and_their_steps_wait_for_nothing():
+    rows = {row["engine"]: row for row in bench_page.read(RECORDS, "packing")}
+    assert rows["packed"]["waits in a step"] == "0"
+    assert rows["packed"]["shapes among them"] == "1"
+    for name in ("readable", "fast"):
+        assert int(rows[name]["waits in a step"]) >= 10
+        assert rows[name]["shapes among them"] == rows[name]["batches in an epoch"]
 
 
 def test_processes_gain_nothing_in_training_and_something_in_translating():
@@ -102,7 +142,9 @@ def test_greedy_search_in_32_bits_says_the_same_of_all_sentences():
 def test_on_a_card_nobody_uses_an_eighth_and_fast_training_is_slowest_and_smallest():
     rows = bench_page.read(RECORDS, "accelerator")
     made = json.loads((RECORDS / "bench_accelerator.json").read_text(encoding="utf-8"))
-    used = bench_page.with_use(rows, made)
+    *used, packed = bench_page.with_use(rows, made)
+    assert (packed["contestant"], packed["use"]) == ("ours, packed", "")
+    rows.pop()
     assert max(float(row["use"].rstrip("%")) for row in used) < 100 / 8
     speeds = [float(row["times_as_fast"]) for row in rows]
     assert [row["contestant"] for row in rows][2:] == ["ours", "ours, fast"]
@@ -118,8 +160,11 @@ def test_the_use_of_a_card_is_a_share_of_its_products():
     names, body = bench_page.shown(bench_page.with_use([row], made))
     assert names == ["contestant", "a second", "memory, MiB", "of the card"]
     assert body == [["a", "9", "7", "15.0%"]]
-    told = bench_page.how_made([row], MADE | {"accelerator": "a card"})
-    assert told.startswith("Medians of 5 rounds on a card beside a (b)")
+    missing = EMPTY | {"contestant": "b", "peak_mib": ""}
+    _, body = bench_page.shown(bench_page.with_use([row, missing], made))
+    assert body[1] == ["b", NOT_YET, "", ""]
+    told = bench_page.machine(MADE | {"accelerator": "a card"})
+    assert told.startswith("Measured on several days, on a card beside a (b)")
 
 
 def test_a_contestant_that_this_machine_does_not_suit_is_said_to_be_missing():

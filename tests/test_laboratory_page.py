@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from laboratory_page import CHECKPOINTS, OFFERS, SCRIPTS, STATIC, frame
+from laboratory_page import CHECKPOINTS, OFFERS, STATIC, frame
 from playwright.sync_api import Browser, Error, Page, Route, expect
 
+from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import GREEDY
-from annotated_transformer.run import Run, export_to_web
+from annotated_transformer.run import Run, export_to_web, preset
+from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import BOS, EOS, SPECIALS
 from annotated_transformer.toy import toy_corpus
 from browser import SETTLED, VIEWS, inaccessible, serve
@@ -24,6 +26,10 @@ ROOT = Path(__file__).resolve().parent.parent
 SENTENCE = "the brave boys sing"
 HEAD = "[data-key='decoder.1.cross_attention.0']"
 GERMAN = "multi30k-de-en"
+STRICT = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'self\'; '
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:\">"
+)
 KINDS = {"transformer": "Transformer", "language": "Language model"}
 
 
@@ -44,6 +50,8 @@ def folder(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(site / STATIC / "models", alone / STATIC / "models")
     (alone / "index.html").write_text(page_of(), encoding="utf-8")
     (alone / "small.html").write_text(page_of(small=True), encoding="utf-8")
+    strict = page_of().replace("<head>", f"<head>{STRICT}")
+    (alone / "strict.html").write_text(strict, encoding="utf-8")
     return alone
 
 
@@ -78,7 +86,7 @@ def page(tab: Page, address: str) -> Iterator[Page]:
 
 def said(page: Page, which: int = 0) -> str:
     """The translation that stands there, without its glosses."""
-    page.wait_for_selector(".translation")
+    page.wait_for_selector(".results:not([inert], [aria-busy]) .translation")
     words = page.locator(".translation").nth(which).locator(".word span").all_inner_texts()
     return " ".join(word for word in words if word != "<eos>")
 
@@ -104,9 +112,16 @@ def translated(name: str, text: str) -> str:
     return translation
 
 
-def test_every_script_is_loaded_by_the_page() -> None:
-    written = {path.stem for path in (ROOT / "book" / STATIC).glob("*.js")}
-    assert written == set(SCRIPTS)
+def test_every_script_is_loaded_once(browser: Browser, address: str) -> None:
+    written = [path.name for path in (ROOT / "book" / STATIC).glob("*.js")]
+    loaded: list[str] = []
+    with browser.new_page() as page, watched(page):
+        page.on("request", lambda request: loaded.append(Path(request.url).name))
+        page.goto(f"{address}index.html")
+        said(page)
+        assert page.evaluate("typeof Engine") == "undefined"  # the Worker alone has it
+    scripts = sorted(name for name in loaded if name.endswith(".js"))
+    assert scripts == sorted([*written, "toy-transformer.js"])
 
 
 def test_what_the_large_model_loads_is_said(folder: Path) -> None:
@@ -227,6 +242,60 @@ def test_the_cache_of_a_language_model_grows_with_what_it_has_read(page: Page) -
     expect(page.get_by_text("KV cache")).to_have_count(0)
 
 
+def test_a_page_that_allows_only_its_own_scripts_is_enough(browser: Browser, address: str) -> None:
+    told: list[str] = []
+    with browser.new_page() as page, watched(page):
+        page.on("console", lambda message: told.append(message.text))
+        page.goto(f"{address}strict.html")
+        assert said(page) == translated("toy-transformer", SENTENCE)
+    assert told == []
+
+
+@pytest.mark.parametrize("name", ["index", "laboratory"])
+@pytest.mark.parametrize("view", ["light", "phone"])
+def test_what_is_seen_below_does_not_move(
+    browser: Browser, site: Path, name: str, view: str
+) -> None:
+    held: list[Route] = []
+    bottom = "document.querySelector('.laboratory').getBoundingClientRect().bottom"
+    with (
+        serve(site) as base,
+        browser.new_context(**VIEWS[view]) as context,
+        context.new_page() as page,
+        watched(page),
+    ):
+        page.route("**/models/toy-transformer.js", lambda route: held.append(route))
+        with page.expect_request("**/models/toy-transformer.js"):
+            page.goto(f"{base}book/{name}.html")
+        page.evaluate(SETTLED)
+        before = page.evaluate(bottom)
+        held[0].continue_()
+        said(page)
+        assert before > VIEWS[view]["viewport"]["height"] or page.evaluate(bottom) == before
+
+
+def test_a_sample_is_drawn_among_the_most_probable(page: Page) -> None:
+    before = said(page)
+    numbers = [page.locator(f"#lab-{name}") for name in ("topK", "topP")]
+    for number in numbers:
+        expect(number).to_be_disabled()
+    page.get_by_role("button", name="sample", exact=True).click()
+    page.locator("#lab-temperature").fill("3")
+    for number, least in zip(numbers, ["1", "0.05"], strict=True):
+        number.fill(least)
+        page.wait_for_selector(".results:not([aria-busy])")
+        assert said(page) == before  # of one token, the most probable
+        expect(page.locator(".bars tbody tr").first).to_contain_text("100 %")
+        number.fill("0" if least == "1" else "1")
+    numbers[0].fill("2")
+    page.wait_for_selector(".results:not([aria-busy])")
+    shares = page.locator(".bars .bar:not(.pale)").all_inner_texts()
+    assert sorted(share != "0 %" for share in shares)[-3:] == [False, True, True]
+    page.get_by_role("button", name="greedy").click()
+    for number in numbers:
+        expect(number).to_be_disabled()
+
+
 def test_every_sample_is_another_one_and_a_search_is_not(page: Page) -> None:
     before = said(page)
     temperature = page.locator("#lab-temperature")
@@ -273,6 +342,7 @@ def test_what_has_the_focus_keeps_it(page: Page) -> None:
 def test_another_token_is_said_instead(page: Page) -> None:
     before = said(page)
     page.locator(".bars tbody tr button").nth(1).click()
+    page.wait_for_selector(".results:not([aria-busy])")
     expect(page.locator(".bars [aria-pressed=true]")).to_have_count(1)
     assert said(page).split()[0] != before.split()[0]
 
@@ -285,6 +355,7 @@ def test_it_is_made_to_go_on_and_to_end(page: Page) -> None:
     expect(page.locator("[data-key='next <eos>']")).to_have_attribute("aria-pressed", "false")
     assert len(said(page).split()) > len(before.split())
     page.locator("[data-key='next <eos>']").click()
+    page.wait_for_selector(".results:not([aria-busy])")
     assert said(page) == before
 
 
@@ -319,8 +390,8 @@ def test_the_name_of_a_vector_stands_in_its_row(page: Page, positions: bool) -> 
     said(page)
     page.locator("[name=positions]").set_checked(positions)
     expect(page.locator(".translation")).to_have_count(1 if positions else 2)
-    page.get_by_text("The vectors that the encoder reads").click()
-    expect(page.locator(".strips")).to_have_count(3 if positions else 1)
+    page.locator("[data-key='box encoder.embedding']").click()
+    expect(page.locator(".strips")).to_have_count(3 if positions else 5)
     for strip in page.locator(".strips").all():
         canvas = strip.locator("canvas").bounding_box()
         names = [each.bounding_box() for each in strip.locator("li").all()]
@@ -489,7 +560,7 @@ def test_what_is_typed_while_the_first_model_is_loaded_stays(
         page.goto(f"{address}index.html", wait_until="commit")
         page.fill("#lab-sentence", "the cat sees the dog")
         expect(page.get_by_role("button", name="Draw one")).to_be_hidden()
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(1000)
         held[0].continue_()
         assert said(page) == translated("toy-transformer", "the cat sees the dog")
         expect(page.get_by_role("button", name="Draw one")).to_be_visible()
@@ -552,10 +623,12 @@ def test_a_link_puts_models_beside_it(browser: Browser, address: str) -> None:
     ("asked", "told"),
     [
         ("model=nofolder", "could not be loaded."),
+        ("model=http://", "Invalid URL"),
+        ("model=nofolder&attend=decoder.1.cross_attention.0:x:1e9&said=-1&word=1.5", "be loaded."),
         ("model=https://example.org/x", "https://example.org/x/ is on another server"),
         ("off=decoder.9.cross_attention.0", "has no head “decoder.9.cross_attention.0”"),
         ("model=toy-bahdanau&off=attention.0", "has no head “attention.0”"),
-        ("model=toy-bahdanau&positions=off", "has no setting “positions are added”."),
+        ("model=toy-bahdanau&positions=off", "has no setting “positions are encoded”."),
     ],
 )
 def test_what_a_link_asks_in_vain_is_said(
@@ -591,7 +664,14 @@ def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -
         expect(page.locator(".translation .word").first).to_be_visible(timeout=20_000)
         right = translated(GERMAN, "Zwei Hunde rennen.")
         expect(page.locator(".heard")).to_have_text(f"It predicts: {right}", timeout=20_000)
-        expect(page.locator("#lab-model")).to_have_value(f"{STATIC}/models/{GERMAN}")
+        folder = f"{STATIC}/models/{GERMAN}"
+        expect(page.locator("#lab-model")).to_have_value(folder)
+        page.fill("#lab-sentence", "Zwei Katzen.")
+        expect(page).to_have_url(re.compile(f"model={folder.replace('/', '%2F')}.*Katzen"))
+        page.select_option("#lab-model", "toy-transformer")
+        expect(page.get_by_label("An English sentence")).to_be_visible()
+        page.select_option("#lab-model", folder)  # it can be chosen again
+        expect(page.locator(".heard")).to_have_text(re.compile("It predicts: T"), timeout=20_000)
         expect(page.locator("label[for=lab-sentence]")).to_have_text("A sentence")
 
 
@@ -623,6 +703,55 @@ def test_the_address_is_a_link_to_what_is_shown(browser: Browser, address: str) 
         expect(page).to_have_url(re.compile(r"\?model=toy-language&"))
 
 
+def test_a_link_has_the_word_the_head_its_weights_and_the_sample(
+    browser: Browser, address: str
+) -> None:
+    shown = [".translation", ".bars", ".weights"]
+    with browser.new_page() as page, watched(page):
+        page.goto(f"{address}index.html?sample=on&temperature=2")
+        said(page)
+        page.locator("#lab-topK").fill("9")
+        page.locator("#lab-topP").fill("0.95")
+        page.get_by_role("button", name="head 2", exact=True).click()
+        page.locator("[data-key='cell 1 3']").click()
+        page.wait_for_selector(".results:not([aria-busy])")
+        page.locator("[data-key='word 2']").click()
+        page.locator(".bars tbody button").nth(1).click()
+        page.wait_for_selector(".results:not([aria-busy])")
+        expect(page).to_have_url(re.compile("said="))
+        for name in ("sample=[0-9]", "top_k=9", "top_p=0.95", "head=2", "word=3", "attend="):
+            expect(page).to_have_url(re.compile(name))
+        wanted = [page.locator(part).all_inner_texts() for part in shown]
+        link = page.url
+        page.reload()
+        said(page)
+        expect(page.locator(".weights tbody th").nth(1)).to_contain_text("✎")
+        assert [page.locator(part).all_inner_texts() for part in shown] == wanted
+        page.wait_for_timeout(500)
+        assert page.url == link
+        page.fill("#lab-sentence", "the dog")
+        expect(page).not_to_have_url(re.compile("attend=|said=|word="))
+
+
+def test_a_text_is_continued(page: Page, tmp_path: Path) -> None:
+    """A language model of one language has no source: it continues what is typed."""
+    recipe = preset("language", "toy", "modern", languages="en")
+    run = Run.create(tmp_path / "run", recipe, load_corpus("toy", "en"))
+    fresh = run.recipe.make_model(run.vocabularies)
+    save_checkpoint(run.weights, dict(fresh.named_parameters()))
+    export_to_web(run, tmp_path / "mine")
+    said(page)
+    page.fill("#lab-sentence", "the dog")
+    page.set_input_files("#lab-files", sorted((tmp_path / "mine").iterdir()))
+    expect(page.get_by_label("A text to continue")).to_be_visible()
+    [wanted] = run.continue_text("the dog", GREEDY, run.recipe.search.extra_length)
+    assert said(page) == wanted
+    expect(page.get_by_role("button", name="Draw one")).to_be_hidden()
+    read = ["<bos>", *wanted.split()][: page.locator(".weights tbody tr").count()]
+    assert page.locator(".weights thead th .word span").all_inner_texts() == read
+    expect(page.locator(".note", has_text="KV cache: 0 + 1 positions")).to_be_visible()
+
+
 def test_it_says_how_many_words_it_knows(page: Page) -> None:
     said(page)
     words = len(Run.open(CHECKPOINTS / "toy-transformer").vocabularies.src) - len(SPECIALS)
@@ -650,6 +779,182 @@ def test_three_examples_are_each_broken_by_one_click(page: Page) -> None:
     expect(rows.get_by_role("button")).to_have_count(3)
 
 
+SMALL = """() => [...document.querySelectorAll(".picture *, .tour *")].filter((each) =>
+    [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
+    && parseFloat(getComputedStyle(each).fontSize) < 9)
+    .map((each) => each.outerHTML.slice(0, 200))"""
+STOPS = """() => [...document.querySelectorAll(".laboratory *")].filter((each) => each.tabIndex >= 0
+    && each.matches("button, input, select, summary, a, [tabindex]") && !each.disabled
+    && each.checkVisibility())"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_is_one_tab_stop(page: Page, kind: str) -> None:
+    said(page)
+    page.select_option("#lab-model", f"toy-{kind}")
+    expect(page.locator(".translation h2")).to_have_text(KINDS[kind])
+    page.get_by_role("button", name="head 1", exact=True).click()
+    page.wait_for_selector(".picture .box")
+    for part in (".translation", ".bars", ".weights", ".heads", ".flow", ".shown .choice"):
+        first = page.locator(part).first
+        assert first.locator("button").count() > 2, part
+        assert first.locator("button[tabindex='0']").count() == 1, part
+    groups = page.evaluate(f"({STOPS})().map((each) => each.closest('.stage, .controls') ? 0 : 1)")
+    assert sum(groups) < 16
+    page.locator(".weights [tabindex='0']").focus()
+    for key, wanted in [("End", 4), ("ArrowLeft", 3), ("Home", 0), ("ArrowRight", 1)]:
+        page.keyboard.press(key)
+        if kind == "transformer":
+            assert page.evaluate("document.activeElement.dataset.key") == f"cell 0 {wanted}"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.key") == "cell 1 1"
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-key='cell 1 1']")).to_have_text("1.00")
+    expect(page.locator("[data-key='cell 1 1']")).to_be_focused()
+
+
+def test_the_picture_opens_every_box(page: Page) -> None:
+    said(page)
+    boxes = page.locator(".picture .box")
+    expect(boxes).to_have_count(6 + 8)
+    chapters = set()
+    for box in boxes.all():
+        box.click()
+        expect(box).to_have_attribute("aria-expanded", "true")
+        expect(box).to_be_focused()
+        name = box.locator("span").first.inner_text()
+        expect(page.locator(".stage h3")).to_contain_text(name)
+        assert page.locator(".stage math").count() == page.locator(".stage .step").count() > 0
+        assert page.locator(".stage :is(canvas, table)").count() > 0
+        chapters |= {link.get_attribute("href") for link in page.locator(".stage a").all()}
+    assert len(chapters) > 6
+    files = {path.stem for path in (ROOT / "book").glob("*.ipynb")}
+    assert {chapter.removesuffix(".html") for chapter in chapters} <= files
+
+
+def test_the_picture_has_the_numbers_of_the_attention(page: Page, browser: Browser) -> None:
+    """Of one head: the softmax of its stage and the table above, the probability and the bars."""
+    said(page)
+    page.select_option("#lab-layer", "decoder.1.cross_attention")
+    page.get_by_role("button", name="head 3", exact=True).click()
+    page.get_by_role("button", name="layer 2 of 2").click()
+    page.locator("[data-key='box decoder.cross_attention']").click()
+    page.get_by_role("button", name="head 3 in the picture").click()
+    expect(page.locator(".stage p", has_text="Head 3 of 4")).to_be_visible()
+    softmax = page.locator(".step", has=page.locator("h4", has_text="Softmax"))
+    above = page.locator(".weights tbody tr").first.locator("td").all_inner_texts()
+    mine = softmax.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert [float(text) for text in mine] == [float(text) for text in above]
+    page.locator("[data-key='word 3']").click()
+    page.locator("[data-key='box decoder.next']").click()
+    bars = page.locator(".bars tbody .bar").all_inner_texts()
+    expect(page.locator(".stage tbody tr td:nth-child(3)")).to_have_text(bars[:6])
+    expect(page).to_have_url(re.compile("box=decoder.next&drawn=2,3"))
+    with browser.new_page() as other, watched(other):
+        other.goto(page.url)
+        expect(other.locator(".stage h3")).to_have_text("Next token")
+        pressed = other.get_by_role("button", name="layer 2 of 2")
+        expect(pressed).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_number_is_told_where_one_points_and_by_keyboard(page: Page) -> None:
+    said(page)
+    field = page.locator(".stage .strips").first
+    field.locator("canvas").hover(position={"x": 2, "y": 2})
+    expect(field.locator("output")).to_have_text(re.compile(r"“the”, 1: −?\d+\.\d\d"))
+    field.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(field.locator("output")).to_have_text(re.compile("“brave”, 2: "))
+
+
+def test_what_is_changed_is_marked_in_the_picture_before_the_unchanged_model(page: Page) -> None:
+    said(page)
+    page.wait_for_selector(".picture .box")
+    expect(page.locator(".box.changed, .box .was")).to_have_count(0)
+    page.get_by_role("button", name="Ablate head 1").click()
+    changed = page.locator(".box.changed")
+    expect(changed).to_have_count(1)
+    expect(changed).to_contain_text("without head 1")
+    expect(page.locator("[data-key='encoder.0.self_attention.0']")).to_have_attribute(
+        "aria-pressed", "false"
+    )
+    # What comes before it is the same, all that comes after it is not.
+    expect(page.locator("[data-key='box encoder.embedding'] .was")).to_have_count(0)
+    expect(page.locator("[data-key='box encoder.memory']")).to_contain_text("differs by")
+    expect(page.locator(".stage .before")).to_have_count(3)
+    page.get_by_role("button", name="Undo all changes").click()
+    expect(page.locator(".box.changed, .stage .before")).to_have_count(0)
+
+
+def test_models_without_layers_have_no_picture(page: Page) -> None:
+    said(page)
+    page.wait_for_selector(".picture .box")
+    page.select_option("#lab-model", "toy-bahdanau")
+    expect(page.locator(".picture > *")).to_have_count(0)
+    expect(page.locator(".tour-start")).to_be_hidden()
+    page.select_option("#lab-model", "toy-language")
+    expect(page.locator(".picture .stack")).to_have_count(1)
+    expect(page.locator(".picture .box")).to_have_count(1 + 4 + 1)
+    page.fill("#lab-sentence", "")
+    expect(page.locator(".picture > *")).to_have_count(0)
+
+
+def test_the_translation_is_read_back_in_english(page: Page) -> None:
+    page.fill("#lab-sentence", "a cat sees the dog")
+    back = page.locator(".back")
+    expect(back).to_have_text("In English: the cat sees the dog")
+    page.locator("[name=positions]").uncheck()
+    expect(back).to_have_count(2)
+    expect(back.nth(1)).to_have_text("In English: the cat sees the dog")
+    expect(back.first).not_to_have_text("In English: the cat sees the dog")
+    page.get_by_role("button", name="Undo all changes").click()
+    page.locator("[data-key='next 개']").click()
+    expect(back).to_have_text(re.compile("In English: the dog |no sentence"))
+    page.locator("[data-key='word 1']").click()
+    page.locator(".bars tbody button").nth(1).click()
+    expect(back).to_contain_text(re.compile("In English|no sentence of the grammar"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_tour_is_taken_by_keyboard_and_mends_what_it_broke(page: Page, kind: str) -> None:
+    page.fill("#lab-sentence", "the cat sees the dog")
+    before = said(page)
+    page.select_option("#lab-model", f"toy-{kind}")
+    expect(page.locator(".translation h2")).to_have_text(KINDS[kind])
+    before = said(page)
+    page.locator("[name=scale]").uncheck()
+    expect(page.locator(".translation")).to_have_count(2)
+    changed = said(page)
+    start = page.locator(".tour-start")
+    start.focus()
+    page.keyboard.press("Enter")
+    tour = page.get_by_role("dialog", name="Tour")
+    heard = []
+    for step in range(1, 9):
+        expect(tour.locator(".note")).to_have_text(f"{step} of 8")
+        expect(tour.locator("p")).to_be_focused()
+        expect(page.locator(".spoken")).to_have_count(1)
+        expect(page.locator(".spoken")).to_be_in_viewport()
+        heard.append(tour.locator("p").inner_text())
+        if step == 7:
+            expect(page.locator("[name=positions]")).not_to_be_checked()
+        if step < 8:
+            page.keyboard.press("ArrowRight")
+    assert len(set(heard)) == 8
+    assert sum(len(text.split()) for text in heard) < 250  # a minute
+    expect(page.locator("[name=positions]")).to_be_checked()
+    tour.get_by_role("button", name="Back").click()
+    expect(page.locator("[name=positions]")).not_to_be_checked()
+    page.keyboard.press("Escape")
+    expect(tour).to_have_count(0)
+    expect(start).to_be_focused()
+    expect(page.locator("[name=positions]")).to_be_checked()
+    expect(page.locator("[name=scale]")).not_to_be_checked()
+    assert said(page) == changed
+    assert said(page, 1) == before
+
+
 @pytest.mark.parametrize("view", ["light", "phone"])
 def test_sentence_translation_and_attention_are_in_the_first_screen(
     browser: Browser, site: Path, view: str
@@ -663,7 +968,8 @@ def test_sentence_translation_and_attention_are_in_the_first_screen(
         page.goto(f"{base}book/laboratory.html")
         said(page)
         page.evaluate(SETTLED)
-        for part in ("#lab-sentence", ".translation", ".weights"):
+        expect(page.locator(".tour-start")).to_be_visible()
+        for part in ("#lab-sentence", ".tour-start", ".translation", ".back", ".weights"):
             box = page.locator(part).bounding_box()
             assert box["y"] >= 0, part
             assert box["x"] + box["width"] <= size["width"], part
@@ -679,6 +985,16 @@ def test_it_is_accessible_with_everything_open(browser: Browser, address: str, v
         said(page)
         for summary in page.locator(".more summary").all():
             summary.click()
-        assert inaccessible(page) == []
-        wide = page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
-        assert wide <= 0
+        page.wait_for_selector(".picture .box")
+        page.locator(".tour-start").click()
+        for box in (
+            "encoder.embedding",
+            "decoder.self_attention",
+            "encoder.residual_1",
+            "decoder.next",
+        ):
+            page.locator(f"[data-key='box {box}']").click(force=True)
+            assert inaccessible(page) == []
+            wide = page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
+            assert wide <= 0
+        assert page.evaluate(SMALL) == []

@@ -18,6 +18,8 @@ from light_pages import (
     MEASURES_ALL,
     FewSpans,
     beginning,
+    height,
+    keep_height,
     keep_room,
     lighten,
     mark_where_one_is,
@@ -196,6 +198,20 @@ def test_a_drawing_has_its_size_before_it_comes(tmp_path: Path) -> None:
     page = BeautifulSoup(keep_room('<img alt="A" src="_images/a.svg">', tmp_path), "lxml")
     drawing = page.select_one("img").attrs
     assert (drawing["width"], drawing["height"], drawing["loading"]) == ("96", "49", "lazy")
+
+
+def test_each_section_of_a_page_keeps_its_own_height() -> None:
+    first = "<p>Short.</p><section><p>More.</p></section>"
+    page = f"<section><h1>A</h1><section>{first}</section><section></section></section>"
+    sections = BeautifulSoup(keep_height(page), "lxml").select("section")
+    styles = [section.get("style") for section in sections]
+    assert styles == [None, f"--height: {height(first)}px", None, f"--height: {height('')}px"]
+
+
+def test_what_is_folded_takes_no_room() -> None:
+    code = "<pre>x\ny\nz\n</pre>"
+    assert height(f"<details open>{code}</details>") == height(code)
+    assert height(f"<details><summary>Code</summary>{code}</details>") < height(code)
 
 
 def test_a_description_is_how_the_first_paragraph_begins() -> None:

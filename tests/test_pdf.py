@@ -3,7 +3,7 @@
 import unicodedata
 from pathlib import Path
 
-from contents import Entry, entries
+from contents import Entry, entries, write_pages
 from playwright.sync_api import Browser
 
 import make_pdf
@@ -58,7 +58,15 @@ parts:
   - caption: Two
     chapters:
       - file: d
+        sections:
+          - glob: d/*
 """
     (tmp_path / "_toc.yml").write_text(contents, encoding="utf-8")
     found = [Entry("", "a", False), Entry("One", "b", True), Entry("One", "c", True)]
     assert list(entries(tmp_path)) == [*found, Entry("Two", "d", False)]
+    write_pages(tmp_path / "d", {"new": "# New\n", "old": "# Old\n"})
+    written = (tmp_path / "d" / "new.md").stat().st_mtime_ns
+    write_pages(tmp_path / "d", {"new": "# New\n", "a": "# A\n"})
+    assert (tmp_path / "d" / "new.md").stat().st_mtime_ns == written
+    last = [Entry("Two", name, False) for name in ("d", "d/a", "d/new")]
+    assert list(entries(tmp_path)) == [*found, *last]

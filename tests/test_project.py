@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-import yaml
+from contents import entries
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -96,10 +96,7 @@ def test_a_module_holds_one_idea(path: Path) -> None:
 
 def pages_of_the_contents() -> set[str]:
     """Return the pages of the table of contents, without the front page."""
-    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [chapter for part in contents["parts"] for chapter in part["chapters"]]
-    sections = [section for chapter in chapters for section in chapter.get("sections", [])]
-    return {page["file"] for page in chapters + sections}
+    return {entry.name for entry in entries(ROOT) if entry.part}
 
 
 def test_every_chapter_that_is_named_is_in_the_contents() -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from road_map import DRAWINGS, Step, draw, in_words, lines, opening, rows, steps
+from road_map import DRAWINGS, Step, draw, in_words, opening, rows, steps
 
 STEPS = steps()
 ADDRESSES = {step.docname: f"{step.docname}.html" for step in STEPS}
@@ -58,11 +58,6 @@ def test_no_row_is_longer_than_its_drawing(kind: str) -> None:
     laid = rows(STEPS, columns)
     assert [step for row in laid for step in row] == STEPS
     assert max(map(len, laid)) == columns
-
-
-def test_no_line_is_longer_than_its_room() -> None:
-    for step in STEPS:
-        assert max(map(len, lines(step.question, 10, 140))) <= 140 / 5
 
 
 def test_the_list_says_the_same() -> None:

@@ -19,6 +19,7 @@ from equations import EQUATIONS
 from fonts import KOREAN
 from playwright.sync_api import Browser, Page, expect
 from reading_time import reading
+from road_map import DRAWINGS, RADIUS
 
 from browser import SETTLED, VIEWS, launched, serve
 from every_page import leads_to, parsed
@@ -281,20 +282,19 @@ def test_the_equations_of_the_docstrings_are_formulas(site: Path) -> None:
         assert re.findall(r".*(?:[√Σᵀ⊙₋∞]|\b[A-Z]_\w\b).*", text) == []
 
 
-@pytest.mark.parametrize(("name", "last"), [("glossary", "Z"), ("sources", "Part III")])
-def test_the_letters_of_a_long_page_stay_in_sight(
-    site: Path, browser: Browser, name: str, last: str
-) -> None:
+def test_an_old_address_of_a_term_leads_to_its_meaning(site: Path, browser: Browser) -> None:
+    """Through its line in the index; the letters stay in sight above the term."""
     with browser.new_page(**VIEWS["phone"]) as page:
-        page.goto((site / "book" / f"{name}.html").as_uri())
-        row = page.locator(".letters")
-        link = row.get_by_role("link", name=last, exact=True)
-        link.click()
-        place = page.locator(f"[id='{str(link.get_attribute('href'))[1:]}']")
-        expect(place).to_be_in_viewport()
+        page.goto((site / "book" / "glossary.html").as_uri() + "#term-mask")
+        page.locator("#term-mask").get_by_role("link", name="mask", exact=True).click()
+        page.wait_for_url("**/glossary/m.html#term-mask")
+        row, term = page.locator(".letters"), page.locator("#term-mask")
+        expect(term).to_be_in_viewport()
         expect(row).to_be_in_viewport(ratio=1)
-        boxes = [box for box in (row.bounding_box(), place.bounding_box()) if box]
+        boxes = [box for box in (row.bounding_box(), term.bounding_box()) if box]
         assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
+        row.get_by_role("link", name="A", exact=True).click()
+        page.wait_for_url("**/glossary/a.html")
 
 
 def test_a_figure_that_a_phone_makes_small_opens_at_its_own_width(
@@ -359,6 +359,11 @@ def test_one_drawing_of_the_road_map_is_shown(
             "text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a"
         )
         assert height >= 12
+        # No line reaches the next step.
+        longest = page.locator(".road-map svg:visible a tspan").evaluate_all(
+            "lines => Math.max(...lines.map((line) => line.getComputedTextLength()))"
+        )
+        assert 100 < longest <= DRAWINGS[shown][1] - RADIUS
         # By keyboard, every step can be reached; the first of them opens its chapter.
         page.keyboard.press("Tab")
         steps = page.locator(".road-map svg:visible a")

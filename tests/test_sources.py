@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urljoin
 
 import nbformat
 import pytest
@@ -95,12 +96,13 @@ def test_in_512_dimensions_distance_grows_up_to_an_offset_of_43():
 BOOK = RECORDS.parent
 COLUMNS = ["document", "line", "says", "verdict", "why", "part", "chapter", "cell"]
 VERDICTS = ["right", "loose", "wrong"]
+PARTS = ["sources/part_1", "sources/part_2", "sources/part_3"]
 CONF = """
 import sys
 
 sys.path.insert(0, {extensions!r})
 extensions = ["myst_nb", "sphinx_design", "sphinxcontrib.bibtex", "sources_page"]
-bibtex_bibfiles = ["references.bib"]
+bibtex_bibfiles = ["book/references.bib"]
 bibtex_reference_style = "author_year"
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 2
@@ -181,18 +183,20 @@ def write_chapter(folder, chapter, tags):
     nbformat.write(new_notebook(cells=cells, metadata=metadata), path)
 
 
-# --- their page ----------------------------------------------------------------------------------
+# --- their pages ---------------------------------------------------------------------------------
 
 
 def build(folder, chapters):
-    """Build the real page and its real table, beside chapters that hold nothing but the tags."""
-    for name in ("sources.md", "sources.csv", "references.bib"):
-        (folder / name).write_bytes((BOOK / name).read_bytes())
+    """Build the real pages and their real table, beside chapters that hold nothing but the tags."""
+    book = folder / "book"
+    (book / "sources").mkdir(parents=True)
+    for name in ("sources.md", "sources.csv", "references.bib", *(f"{page}.md" for page in PARTS)):
+        (book / name).write_bytes((BOOK / name).read_bytes())
     for chapter, tags in chapters.items():
-        write_chapter(folder, chapter, tags)
-    pages = "\n".join(["sources", "references", *chapters])
+        write_chapter(book, chapter, tags)
+    pages = "\n".join(f"book/{name}" for name in ["sources", *PARTS, "references", *chapters])
     (folder / "index.md").write_text(f"# Index\n\n```{{toctree}}\n{pages}\n```\n")
-    (folder / "references.md").write_text("# References\n\n```{bibliography}\n```\n")
+    (book / "references.md").write_text("# References\n\n```{bibliography}\n```\n")
     (folder / "conf.py").write_text(CONF.format(extensions=str(BOOK / "_ext")))
     command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", folder]
     return subprocess.run([*command, folder / "html"], capture_output=True, text=True, check=False)
@@ -210,21 +214,24 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sources")
     result = build(folder, all_tags())
     assert result.returncode == 0, result.stderr
-    html = folder / "html"
+    html = folder / "html" / "book"
     return {
         path.relative_to(html).as_posix(): BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
         for path in html.rglob("*.html")
     }
 
 
-def examined(page):
+def examined(site):
     """The rows of the tables of the three parts."""
-    return page.select("section[id^=part-] section table tbody tr")
+    pages = (site[f"{name}.html"] for name in PARTS)
+    return [
+        row for page in pages for row in page.select("section[id^=part-] section table tbody tr")
+    ]
 
 
 @pytest.mark.slow
-def test_the_page_shows_every_row_of_the_file(site):
-    shown = examined(site["sources.html"])
+def test_the_pages_show_every_row_of_the_file(site):
+    shown = examined(site)
     assert len(shown) == len(ROWS)
     in_order = sorted(ROWS, key=lambda row: row["part"])  # I, II, III, and the sort is stable
     for row, written in zip(shown, in_order, strict=True):
@@ -239,10 +246,12 @@ def test_the_page_shows_every_row_of_the_file(site):
 
 @pytest.mark.slow
 def test_every_decided_row_links_to_its_cell(site):
-    shown = examined(site["sources.html"])
+    shown = examined(site)
     in_order = sorted(ROWS, key=lambda row: row["part"])
     for row, written in zip(shown, in_order, strict=True):
-        links = [link["href"] for link in row.select("a[href*=decides-]")]
+        links = [
+            urljoin("sources/part_1.html", link["href"]) for link in row.select("a[href*=decides-]")
+        ]
         target = f"{written['chapter']}.html#{written['cell']}"
         assert links == ([target] if written["cell"] else [])
         if links:

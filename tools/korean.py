@@ -43,7 +43,7 @@ def terms() -> dict[str, tuple[str, list[str]]]:
     found = {}
     for page in sorted((ROOT / "book").glob("**/glossary*.md")):
         text = page.read_text(encoding="utf-8")
-        for entry in "\n\n".join(re.findall(r"(?s)```\{glossary\}\n(.*?)\n```", text)).split(
+        for entry in "\n\n".join(re.findall(r"(?s)```\{glossary[a-z-]*\}\n(.*?)\n```", text)).split(
             "\n\n"
         ):
             names = [line for line in entry.strip().splitlines() if not line.startswith(" ")]

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from annotated_transformer.attention import ScaledDotProductAttention
-from annotated_transformer.devices import CPU
+from annotated_transformer.fast.products import is_for_cpu
 
 SHORT = {torch.bfloat16: 128, torch.float32: 48}
 """For each number format, the largest number of keys for which this is faster on a CPU."""
@@ -63,7 +63,7 @@ class FastAttention(ScaledDotProductAttention):
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     ) -> Float[Tensor, "*batch query d_v"]:
         """Compute the weighted sum of the values for every query."""
-        short = SHORT.get(query.dtype, 0) if query.device.type == CPU else 0
+        short = SHORT.get(query.dtype, 0) if is_for_cpu(query) else 0
         if not 0 < key.size(-2) <= short:
             return super().forward(query, key, value, mask)
         heads: Tensor = WrittenOut.apply(query, key, value, mask)  # type: ignore[no-untyped-call]

@@ -39,7 +39,7 @@ def surprisal(
 
 
 class OutputLoss(torch.autograd.Function):
-    """Smoothed cross-entropy of h Wᵀ + b, summed over real tokens, with its gradients.
+    """Smoothed cross-entropy of h Wᵀ + b, summed over tokens, with its gradients.
 
     With p = softmax(z), z = h Wᵀ + b and V words, the loss of a token y is
     −log p_y + ε z_y − ε mean(z), and its gradient p − (1 − ε) one-hot(y) − ε / V. The uniform part
@@ -54,31 +54,35 @@ class OutputLoss(torch.autograd.Function):
         vocab, dtype = weight.size(0), weight.dtype
         rounded, uniform = weight.to(hidden.dtype), weight.mean(0)
         shift = bias.to(hidden.dtype)
-        is_real = target != PAD
-        real, wanted = hidden[is_real], target[is_real]
-        into_real, into_weight = torch.empty_like(real), torch.zeros_like(weight)
+        into_hidden, into_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         into_bias, total = torch.zeros_like(bias), bias.new_zeros(())
-        chunk = CHUNK if hidden.device.type == CPU else LARGE_CHUNK
-        for start in range(0, len(real), chunk):
+        is_here = hidden.device.type == CPU
+        chunk = CHUNK if is_here else LARGE_CHUNK
+        for start in range(0, len(hidden), chunk):
             part = slice(start, start + chunk)
-            h, y = real[part], wanted[part]
+            h, y = hidden[part], target[part]
             at_target = torch.arange(len(h), device=h.device), y
             p = linear(h, rounded, shift)
-            total += smoothing * p[at_target].sum(dtype=dtype)
+            at_y = p[at_target].to(dtype)
+            total += smoothing * at_y.sum()
+            # An accelerator would be waited for to learn whether p underflows: −log p from z there.
+            ahead = None if is_here else p.amax(-1) - at_y
             torch.softmax(p, -1, out=p)
-            total += surprisal(p[at_target], y, h, rounded, shift).sum(dtype=dtype)
+            if ahead is None:
+                nats = surprisal(p[at_target], y, h, rounded, shift)
+            else:  # the largest p is at least 1 / V
+                nats = ahead - p.amax(-1).to(dtype).log()
+            total += nats.sum(dtype=dtype)
             p[at_target] -= 1 - smoothing
             into_bias += p.sum(0)
-            into_real[part] = linear(p, rounded.t())
+            into_hidden[part] = linear(p, rounded.t())
             product = transposed_product(p, h)
             # In the layout of the first product: adding in another layout takes far longer.
             into_weight = into_weight.add_(product) if start else product.to(dtype)
-        total -= smoothing * (real.to(dtype) @ uniform + bias.mean()).sum()
-        into_real -= (smoothing * uniform).to(hidden.dtype)
-        into_weight -= smoothing / vocab * real.sum(0, dtype=dtype)
-        into_bias -= smoothing / vocab * len(real)
-        into_hidden = torch.zeros_like(hidden)
-        into_hidden[is_real] = into_real
+        total -= smoothing * (hidden.to(dtype) @ uniform + bias.mean()).sum()
+        into_hidden -= (smoothing * uniform).to(hidden.dtype)
+        into_weight -= smoothing / vocab * hidden.sum(0, dtype=dtype)
+        into_bias -= smoothing / vocab * len(hidden)
         ctx.save_for_backward(into_hidden, into_weight, into_bias)
         return total
 
@@ -89,6 +93,20 @@ class OutputLoss(torch.autograd.Function):
         into_hidden, into_weight, into_bias = ctx.saved_tensors
         factor = gradient.to(into_hidden.dtype)
         return into_hidden * factor, into_weight * gradient, into_bias * gradient, None, None
+
+
+def token_loss(
+    output: nn.Linear,
+    hidden: Float[Tensor, "tokens d_model"],
+    target: Int[Tensor, " tokens"],
+    smoothing: float = 0.0,
+) -> Float[Tensor, ""]:
+    """Compute the loss of tokens of which none is padding; targets are not checked."""
+    bias = output.weight.new_zeros(output.out_features) if output.bias is None else output.bias
+    loss: Tensor = OutputLoss.apply(  # type: ignore[no-untyped-call]
+        hidden, output.weight, bias, target, smoothing
+    )
+    return loss
 
 
 def output_loss(
@@ -109,8 +127,7 @@ def output_loss(
             f"target has the shape {[*target.shape]}, it must be {[*hidden.shape[:2]]}."
         )
     require_ids("target", target, output.out_features)
-    bias = output.weight.new_zeros(output.out_features) if output.bias is None else output.bias
-    loss: Tensor = OutputLoss.apply(  # type: ignore[no-untyped-call]
-        hidden.flatten(0, 1), output.weight, bias, target.flatten(), smoothing
+    real = (target != PAD).flatten().nonzero()[:, 0]
+    return token_loss(
+        output, hidden.flatten(0, 1).index_select(0, real), target.flatten()[real], smoothing
     )
-    return loss

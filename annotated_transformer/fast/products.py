@@ -10,6 +10,14 @@ from torch.nn import functional as F
 from annotated_transformer.devices import CPU
 
 
+def is_for_cpu(x: Tensor) -> bool:
+    """Tell whether a CPU computes operation by operation, which these modules are made for.
+
+    An accelerator, and the compiler, are as fast with PyTorch's own.
+    """
+    return x.device.type == CPU and not torch.compiler.is_compiling()
+
+
 def linear(
     x: Float[Tensor, "*batch inner"],
     weight: Float[Tensor, "outer inner"],
@@ -100,6 +108,9 @@ class FastLinear(nn.Linear):
 
     def forward(self, x: Float[Tensor, "*batch inner"]) -> Float[Tensor, "*batch outer"]:
         """Compute x Wᵀ + b."""
+        if not is_for_cpu(x):
+            bias = None if self.bias is None else self.bias.to(self.dtype)
+            return F.linear(x.to(self.dtype), self.weight.to(self.dtype), bias).to(x.dtype)
         product: Tensor = Product.apply(  # type: ignore[no-untyped-call]
             x, self.weight, self.bias, self.dtype
         )

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from annotated_transformer.run.folder import Run
 from annotated_transformer.settings import require_known
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus
+from annotated_transformer.toy.lexicon import HUMAN, LEXICON
+from annotated_transformer.toy.nominals import DETERMINERS, ITSELF, PREPOSITIONS, PRONOUNS
 
 FORMAT = 1
 """The format of ``model.json``; the page refuses any other."""
@@ -37,14 +40,19 @@ TRANSFORMER: dict[str, Collection[Any] | None] = {
     "num_layers": None,
     "num_heads": None,
     "d_ff": None,
-    "activation": ("swish", "relu"),
+    "activation": ("gelu_tanh", "gelu", "swish", "relu"),
+    "gated": None,
     "d_k": None,
     "d_v": None,
     "num_kv_heads": None,
+    "qk_norm": None,
+    "bias": None,
     "dropout": None,
     "norm": ("rms", "layer"),
+    "epsilon": None,
     "norm_position": ("pre", "post"),
-    "positions": ("learned", "sinusoidal"),
+    "positions": ("rotary", "none", "learned", "sinusoidal"),
+    "rotary_base": None,
     "max_length": None,
     "share_embeddings": None,
     "tie_output": None,
@@ -54,7 +62,7 @@ KNOWN: dict[str, Mapping[str, Collection[Any] | None]] = {
     "bahdanau": RECURRENT,
     "luong": RECURRENT | {"score": ("dot", "concat", "general")},
     "transformer": TRANSFORMER,
-    "language": TRANSFORMER | {"prefix_mask": None},
+    "language": TRANSFORMER | {"prefix_mask": None, "has_source": None},
 }
 """The settings that the page supports, by the name of the model; it refuses others."""
 
@@ -62,8 +70,8 @@ SENTENCES = 100
 """The number of exported sentences of the toy corpus, with their gold alignments."""
 
 
-SEARCH = {"beam": None, "alpha": None, "extra_length": None}
-"""The settings of a search that the page supports, with any value."""
+SEARCH = ("beam", "alpha", "extra_length")
+"""The settings of a search that the page takes over; how it samples is chosen there."""
 
 
 def export_to_web(run: Run, folder: Path) -> None:
@@ -75,7 +83,7 @@ def export_to_web(run: Run, folder: Path) -> None:
 
     Raises:
         InputError: if the folder is not empty, there are no weights yet, or too many, or
-            the model or its search has a setting that the page does not support.
+            the model has a setting that the page does not support.
     """
     require_empty(folder)
     model = run.model
@@ -98,7 +106,6 @@ def describe(run: Run) -> dict[str, Any]:
     """Describe a run, without its weights, as plain values for JSON."""
     src, tgt = run.vocabularies
     search = run.recipe.search
-    require_known(search, "the laboratory", SEARCH)
     described: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
@@ -109,7 +116,8 @@ def describe(run: Run) -> dict[str, Any]:
         "tgt": "src" if tgt.to_json() == src.to_json() else tokens_and_merges(tgt),
     }
     has_words = run.recipe.corpus == "toy" and not run.recipe.subwords
-    return described | (toy_sentences() if has_words else {})
+    has_pairs = run.recipe.languages in (None, "en-ko")
+    return described | (toy_sentences() if has_words and has_pairs else {})
 
 
 def resolved(model: str, config: Any) -> dict[str, Any]:
@@ -145,8 +153,13 @@ def tokens_and_merges(vocabulary: Vocabulary) -> dict[str, Any]:
             raise InputError(f"a vocabulary is of the kind {other}, it must be WordLevel or BPE.")
 
 
+@cache
 def toy_sentences() -> dict[str, Any]:
-    """Return a gloss for every target token of the toy corpus, and test sentences with links."""
+    """Return what the toy corpus knows of its target tokens, and test sentences with links.
+
+    Every token has a gloss, its most frequent one; the grammar has what a page needs to translate
+    Korean back: the words by their Korean forms, and all glosses of every token.
+    """
     splits = toy_corpus()
     glosses: dict[str, Counter[str]] = {}
     for pairs in splits.values():
@@ -155,7 +168,41 @@ def toy_sentences() -> dict[str, Any]:
                 glosses.setdefault(token, Counter())[gloss] += 1
     return {
         "gloss": {token: found.most_common(1)[0][0] for token, found in sorted(glosses.items())},
+        "grammar": toy_words() | {"senses": {token: [*found] for token, found in glosses.items()}},
         "sentences": [sentence(pair) for pair in splits["test"][:SENTENCES]],
+    }
+
+
+def toy_words() -> dict[str, Any]:
+    """Return the words of the toy corpus by their Korean forms, as plain values for JSON."""
+    people = {
+        person.phrase.tgt[0].form: [
+            person.phrase.src[0].form,
+            (person.oblique or person.phrase).src[0].form,
+            person.agreement,
+        ]
+        for person in (*PRONOUNS.values(), ITSELF)
+    }
+    me = PRONOUNS["I"]
+    if me.embedded:
+        people[me.embedded.tgt[0].form] = people[me.phrase.tgt[0].form]
+    return {
+        "nouns": {
+            noun.korean: {
+                "english": noun.english,
+                "plural": noun.plural or noun.english,
+                "who": noun.kind in HUMAN,
+            }
+            for noun in LEXICON.nouns
+        },
+        "verbs": {
+            verb.korean: {"english": verb.english, "third": verb.third, "pattern": verb.pattern}
+            for verb in LEXICON.verbs
+        },
+        "adjectives": {each.korean: each.english for each in LEXICON.adjectives},
+        "pronouns": people,
+        "determiners": {token.form: english for english, token in DETERMINERS.items()},
+        "prepositions": {token.form: english for english, token in PREPOSITIONS.items()},
     }
 
 

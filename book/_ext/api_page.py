@@ -8,8 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from contents import write_pages
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 
@@ -27,6 +29,15 @@ def modules() -> list[str]:
     built = chain.from_iterable(CHAPTERS.values())
     names = dict.fromkeys([*built, *(name for name in inside if name != "__main__")])
     return [*(f"annotated_transformer.{name}" for name in names), "transformer_workbook.own"]
+
+
+def write_modules(app: Sphinx, _: Config) -> None:
+    """Write the page of each module."""
+    texts = {}
+    for module in modules():
+        name = module.partition(".")[2]
+        texts[name] = f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n```\n"
+    write_pages(Path(app.srcdir, "book", "api"), texts)
 
 
 class Api(SphinxDirective):
@@ -102,6 +113,7 @@ def drop_ranges(app: Sphinx, document: nodes.document) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.add_directive("package-api", Api)
+    app.connect("config-inited", write_modules)
     app.connect("doctree-read", lead_to_modules)
     app.connect("doctree-read", drop_ranges)
     app.connect("autodoc-process-signature", shorten)

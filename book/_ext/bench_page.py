@@ -13,7 +13,7 @@ from typing import Any
 from docutils import nodes
 from sources_page import table
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 Row = dict[str, str]
 NAMES = {
@@ -28,6 +28,11 @@ NAMES = {
 """The columns that the page shows, and their names."""
 
 NOT_RUN = "not run: this processor has no products in 16 bits"
+NOT_YET = "not measured yet: it is younger than the loan of the GPU"
+
+
+SHARED = "training"
+"""The record whose machine is that of the page; tables of others say theirs."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ def with_use(rows: Sequence[Row], made: dict[str, Any]) -> list[Row]:
     possible = made["operations"] / made["products_per_second"]  # seconds, for a turn
     return [
         {name: row[name] for name in row if name != "times_as_fast_cpu"}
-        | {"use": f"{possible / float(row['seconds']):.1%}"}
+        | {"use": f"{possible / float(row['seconds']):.1%}" if row["seconds"] else ""}
         for row in rows
     ]
 
@@ -78,25 +83,32 @@ def with_use(rows: Sequence[Row], made: dict[str, Any]) -> list[Row]:
 def shown(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """Return the names of the columns of a contest, and its rows."""
     columns = [name for name in NAMES if name in rows[0]]
+    why = NOT_YET if "use" in columns else NOT_RUN
     body = []
     for row in rows:
         cells = [
             f"{row['equal']} of {row['sentences']}" if c == "equal" else row[c] for c in columns
         ]
-        body.append(
-            cells if row["seconds"] else [row["contestant"], NOT_RUN, *[""] * (len(cells) - 2)]
-        )
+        body.append(cells if row["seconds"] else [row["contestant"], why, *[""] * (len(cells) - 2)])
     return [NAMES[name] for name in columns], body
 
 
-def how_made(rows: Sequence[Row], made: dict[str, Any]) -> str:
-    """Describe where and with what a record was made, in one sentence."""
+def machine(made: dict[str, Any]) -> str:
+    """Describe what a record was made on and with, in one sentence."""
     versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
-    rounds = max(int(row["rounds"] or 0) for row in rows)
-    where = f"{made['processor']} ({made['machine']}), load {made['load']}"
+    where = f"{made['processor']} ({made['machine'].partition(',')[0]})"
     if "accelerator" in made:
         where = f"{made['accelerator']} beside {where}"
-    return f"Medians of {rounds} rounds on {where}; {versions}."
+    when = made.get("date", "several days")
+    return f"Measured on {when}, on {where}; {versions}."
+
+
+def how_made(rows: Sequence[Row], made: dict[str, Any], shared: dict[str, Any]) -> str:
+    """Describe how a record was made: what is not shared by the page."""
+    rounds = max(int(row["rounds"] or 0) for row in rows)
+    threads = made["machine"].partition(", ")[2].removesuffix(" a run")
+    told = f"Medians of {rounds} rounds, {threads}, load {made['load']}."
+    return told if machine(made) == machine(shared) else f"{told} {machine(made)}"
 
 
 def outcome(wish: Wish, rows: Sequence[Row]) -> list[str]:
@@ -111,6 +123,34 @@ def outcome(wish: Wish, rows: Sequence[Row]) -> list[str]:
     # The record's ratios have one reference, which need not be the one that is meant here.
     found = round(float(row[wish.clock]) / float(other[wish.clock]), 2)
     return [*told, f"{found:.2f} ×", "reached" if found >= wish.times else "missed"]
+
+
+def number(folder: Path, wanted: str) -> str:
+    """Return what a sentence takes from a record: `contest | contestant | column`, or `… | note`.
+
+    Raises:
+        ValueError: if there is nothing of that name.
+    """
+    contest, *rest = (part.strip() for part in wanted.split("|"))
+    if len(rest) == 1:
+        made = json.loads((folder / f"bench_{contest}.json").read_text(encoding="utf-8"))
+        return str(made[rest[0]])
+    for row in read(folder, contest):
+        if row["contestant"] == rest[0]:
+            return row[rest[1]]
+    raise ValueError(f"bench_{contest} has no row of {rest[0]!r}.")
+
+
+class BenchNumber(SphinxRole):
+    """A number of a record inside a sentence."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return it."""
+        folder = Path(self.env.srcdir, "book", "records")
+        contest = self.text.partition("|")[0].strip()
+        for kind in ("csv", "json"):
+            self.env.note_dependency(str(folder / f"bench_{contest}.{kind}"))
+        return [nodes.Text(number(folder, self.text))], []
 
 
 class BenchDirective(SphinxDirective):
@@ -142,8 +182,16 @@ class BenchTable(BenchDirective):
         names, body = shown(rows)
         widths = dict.fromkeys(names, (100 - 28) // (len(names) - 1)) | {names[0]: 28}
         cells = [[[nodes.Text(text)] for text in row] for row in body]
-        about = nodes.Text(how_made(rows, made))
+        about = nodes.Text(how_made(rows, made, self.made(SHARED)))
         return [table(widths, cells, "numbers"), nodes.paragraph("", "", about)]
+
+
+class BenchMachine(BenchDirective):
+    """What the tables of the page were measured on."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the sentence."""
+        return [nodes.paragraph("", machine(self.made(SHARED)))]
 
 
 class BenchWishes(BenchDirective):
@@ -165,5 +213,7 @@ class BenchWishes(BenchDirective):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.add_directive("bench-table", BenchTable)
+    app.add_directive("bench-machine", BenchMachine)
     app.add_directive("bench-wishes", BenchWishes)
+    app.add_role("bench", BenchNumber())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

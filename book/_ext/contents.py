@@ -1,4 +1,4 @@
-"""The contents of the book, as ``_toc.yml`` lists them."""
+"""The contents of the book, as ``_toc.yml`` lists them, and pages that the build itself writes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,4 +25,22 @@ def entries(root: Path = ROOT) -> Iterator[Entry]:
     for part in contents["parts"]:
         for chapter in part["chapters"]:
             for page in [chapter, *chapter.get("sections", [])]:
-                yield Entry(part["caption"], page["file"], part.get("numbered", False))
+                for name in [page["file"]] if "file" in page else made(root, page["glob"]):
+                    yield Entry(part["caption"], name, part.get("numbered", False))
+
+
+def made(root: Path, pattern: str) -> list[str]:
+    """Return the names of the pages in a folder, in the order of Sphinx."""
+    return sorted(path.relative_to(root).with_suffix("").as_posix() for path in root.glob(pattern))
+
+
+def write_pages(folder: Path, texts: dict[str, str]) -> None:
+    """Write pages into a folder that Git ignores; what has not changed is left as it is."""
+    folder.mkdir(exist_ok=True)
+    for page in folder.glob("*.md"):
+        if page.stem not in texts:
+            page.unlink()
+    for name, text in texts.items():
+        page = folder / f"{name}.md"
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")

@@ -67,7 +67,8 @@ def index(app: Sphinx) -> dict[str, Any]:
     """Return the pages with their sections, and the terms with their pages and meanings."""
     language = app.config.language
     pages, prose, home, most = [], [], {}, {}
-    for number, entry in enumerate(entries()):
+    letters = [entry.name for entry in entries() if entry.name.startswith("book/glossary/")]
+    for number, entry in enumerate(entry for entry in entries() if entry.name not in letters):
         page = app.env.get_doctree(entry.name)
         part = entry.part and _(entry.part)
         if entry.is_numbered:
@@ -90,7 +91,8 @@ def index(app: Sphinx) -> dict[str, Any]:
         if word not in " ".join(place).lower():
             place[3:] = [" ".join([*place[3:], word])]
     terms = []
-    for item in app.env.get_doctree("book/glossary").findall(nodes.definition_list_item):
+    glossary = nodes.container("", *(app.env.get_doctree(name) for name in letters))
+    for item in glossary.findall(nodes.definition_list_item):
         term = " · ".join(map(text, item.findall(nodes.term)))
         if term not in home:  # no lesson introduces it: it belongs to the page that uses it most
             name = re.escape(re.split(" ?[(,·]", term)[0])

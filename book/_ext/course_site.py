@@ -1,5 +1,7 @@
-"""A site without requests to other hosts, and fixes for its theme."""
+"""A site without requests to other hosts, fixes for its theme, and a build that uses all cores."""
 
+import gc
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -97,9 +99,22 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
         (Path(app.outdir) / f"{old}.html").write_text(html, encoding="utf-8")
 
 
+def use_all_cores(app: Sphinx, *_: object) -> None:
+    """Read and write the pages in several processes, which Jupyter Book cannot be asked for.
+
+    Extensions that do not say whether they can be used so are taken to be: theirs number chapters
+    and write LaTeX.
+    """
+    app.parallel = min(4, os.cpu_count() or 1)
+    for extension in app.extensions.values():
+        extension.parallel_read_safe = True
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
+    gc.set_threshold(100_000)  # pages are large trees, of which little is garbage
     app.connect("config-inited", drop_thebe)
+    app.connect("env-before-read-docs", use_all_cores)
     app.connect("html-page-context", drop_thebe_style)
     app.connect("build-finished", cure_pages)
     app.connect("build-finished", redirect)

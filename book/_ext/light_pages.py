@@ -37,6 +37,15 @@ SCRIPT = re.compile(
 IMAGE = re.compile(r'<img (?=[^>]*\bsrc="(?P<source>[^"]*_images/[^"]*\.svg)")')
 POINTS_TO_PIXELS = 4 / 3
 
+# How high a section is on a phone, in pixels: so much for each of its blocks, characters of text,
+# lines of code, and pixels of its drawings. Fitted to the lessons, half of them within 210 pixels.
+SECTION = re.compile(r"<(?P<end>/)?section\b[^>]*>")
+FOLDED = re.compile(r"<details\b(?![^>]*\sopen\b).*?</details>", re.S)
+CODE = re.compile(r"<pre\b.*?</pre>|<math\b.*?</math>", re.S)
+BLOCK = re.compile(r'<(?:p|li|h\d|pre|figure|div class="(?:cell|math))\b')
+HEIGHTS = {"block": 34, "character": 0.3, "line": 18, "drawing": 2.5}
+PHONE = 358
+
 # The theme measures everything that may scroll, one by one, when the page is loaded. Instead, all
 # of it can be focused, and elements that do not scroll lose this near the visible part.
 THEME_SCRIPT = "_static/scripts/pydata-sphinx-theme.js"
@@ -54,12 +63,14 @@ MEASURES_WHAT_IS_NEAR = (
 
 # The theme marks in its contents the heading that comes into the upper part of the window, and so
 # none where one jumps or scrolls back. Instead, one is in the section of the last heading above a
-# line. At the end of a page, whose last headings cannot rise, the line sinks to the foot.
+# line. At the end of a page, whose last headings cannot rise, the line sinks to the foot. Headings
+# in sections that a phone has not laid out are not asked where they are: it would lay them out.
 MARKS_WHAT_COMES = re.compile(r"let i;function c\(\)\{i&&i\.disconnect\(\);.*?\.observe\(e\)\}\)\}")
 MARKS_WHERE_ONE_IS = (
     "function c(){if(o)return;const page=document.scrollingElement,"
     "end=scrollY&&2*innerHeight+scrollY-page.scrollHeight,line=Math.max(innerHeight*.3,end);"
-    "s(a.get([...a.keys()].findLast(e=>e.getBoundingClientRect().top<line)))}"
+    "s(a.get([...a.keys()].findLast(e=>e.checkVisibility({contentVisibilityAuto:true})"
+    "&&e.getBoundingClientRect().top<line)))}"
     "window.addEventListener('scroll',c,{passive:true});"
 )
 
@@ -138,6 +149,37 @@ def keep_room(html: str, folder: Path) -> str:
     return IMAGE.sub(sized, html)
 
 
+def height(section: str) -> int:
+    """Estimate how high a section will be on a phone, in pixels."""
+    seen = FOLDED.sub("<p>", section)
+    drawings = re.findall(r'<img [^>]*\bwidth="(\d+)" height="(\d+)"', seen)
+    text = re.sub(r"<[^>]*>|\s+", " ", CODE.sub("", seen))
+    counts = {
+        "block": len(BLOCK.findall(seen)),
+        "character": len(" ".join(text.split())),
+        "line": sum(code.count("\n") for code in CODE.findall(seen) if code.startswith("<pre")),
+        "drawing": sum(int(high) * min(1, PHONE / int(wide)) for wide, high in drawings),
+    }
+    return round(sum(HEIGHTS[kind] * count for kind, count in counts.items()))
+
+
+def keep_height(html: str) -> str:
+    """Keep the height of sections that a phone has not laid out, so that the scroll bar rests."""
+    begun: list[int] = []  # where the text of the sections around begins
+    sections: list[tuple[int, int]] = []
+    for tag in SECTION.finditer(html):
+        if not tag["end"]:
+            begun.append(tag.end())
+        else:
+            start = begun.pop()
+            if len(begun) == 1:  # the page itself is the section around those that have names
+                sections.append((start, tag.start()))
+    for start, end in reversed(sections):
+        style = f' style="--height: {height(html[start:end])}px"'
+        html = html[: start - 1] + style + html[start - 1 :]
+    return html
+
+
 def measure_less(script: str) -> str:
     """Let the theme measure only elements near the visible part.
 
@@ -167,7 +209,7 @@ def lighten_pages(app: Sphinx, error: Exception | None) -> None:
         return
     for page in Path(app.outdir).rglob("*.html"):
         html = page.read_text(encoding="utf-8")
-        page.write_text(keep_room(lighten(html), page.parent), encoding="utf-8")
+        page.write_text(keep_height(keep_room(lighten(html), page.parent)), encoding="utf-8")
     if app.config.html_theme == "sphinx_book_theme":
         script = Path(app.outdir, THEME_SCRIPT)
         changed = mark_where_one_is(measure_less(script.read_text(encoding="utf-8")))

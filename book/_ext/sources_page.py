@@ -1,4 +1,4 @@
-"""The page of the examined sources: tables made from the CSV file that stands beside it.
+"""The pages of the examined sources: tables made from the file ``book/sources.csv``.
 
 A row names the cell that decides it by the cell's tag, ``decides-…``. The written page of the
 chapter or the appendix has that tag as an anchor, and the row links to it.
@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+FILE = "book/sources.csv"
 PARTS = ("I", "II", "III")
 VERDICTS = ("right", "loose", "wrong")
 OPEN = "open"  # what the page prints where the file has no verdict yet
@@ -46,11 +47,11 @@ def table(columns: dict[str, int], body: Iterable[list[Cell]], *kinds: str) -> n
 
 
 class SourcesDirective(SphinxDirective):
-    """What both directives share: the rows of the file beside the page."""
+    """What both directives share: the rows of the file."""
 
     def rows(self) -> list[dict[str, str]]:
         """Read the file, and rebuild the page when it changes."""
-        path = Path(self.env.doc2path(self.env.docname)).with_suffix(".csv")
+        path = Path(self.env.srcdir, FILE)
         self.env.note_dependency(str(path))
         with path.open(newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
@@ -107,14 +108,15 @@ class SourcesTable(SourcesDirective):
 
     def link(self, chapter: str, tag: str) -> nodes.Node:
         """Link to the deciding cell, which stands on a chapter or on an appendix."""
-        docname = (Path(self.env.docname).parent / chapter).as_posix()
+        docname = f"{Path(FILE).parent}/{chapter}"
         path = Path(self.env.doc2path(docname))
         self.env.note_dependency(str(path))
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.exists() else []
         if not any(tag in cell["metadata"].get("tags", []) for cell in cells):
             message = "no cell of %s has the tag %s"
             logger.warning(message, chapter, tag, location=self.get_location())
-        return nodes.reference("", "Decided here.", refuri=f"{chapter}.html#{tag}", internal=True)
+        page = self.env.app.builder.get_relative_uri(self.env.docname, docname)
+        return nodes.reference("", "Decided here.", refuri=f"{page}#{tag}", internal=True)
 
 
 def name_cells(_app: Sphinx, doctree: nodes.document) -> None:

@@ -1,10 +1,12 @@
 """The records of the benchmark: ours beside others, in time and in memory."""
 
 import os
+from datetime import date
 from pathlib import Path
 
 import torch
 
+from bench import packing
 from bench.rounds import race, summary
 from bench.task import environment, load_contest, suits
 from records.tables import Row, Tables, here, read
@@ -23,7 +25,8 @@ def processor(variables: dict[str, str]) -> str:
 def where(noted: Row, variables: dict[str, str]) -> Row:
     """Describe the machine and the versions of a record of the benchmark."""
     load = round(os.getloadavg()[1], 1)  # of the last five minutes
-    return {"processor": processor(variables), "load": load} | noted
+    today = date.today().isoformat()
+    return {"date": today, "processor": processor(variables), "load": load} | noted
 
 
 def measure(tables: Tables, contest: str, threads: int) -> None:
@@ -69,6 +72,12 @@ def make_levers(tables: Tables) -> None:
 def make_levers_two_threads(tables: Tables) -> None:
     """Steps without one of the optimisations, with two threads."""
     measure(tables, "levers_two_threads", threads=2)
+
+
+def make_packing(tables: Tables) -> None:
+    """What a step on a GPU waits for, and the shapes and the padding of its batches; counted."""
+    engines = [("readable",), ("fast",), ("packed",)]
+    tables.extend("bench_packing", packing.row, engines, ["engine"], workers=1)
 
 
 def make_accelerator(tables: Tables) -> None:

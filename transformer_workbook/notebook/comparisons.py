@@ -139,11 +139,10 @@ def compare(name: str) -> Any:
         glue(f"{name}-gain-{number}", f"{gain:{spec}}", display=False)
     rows = [
         {
-            "": condition,
             comparison.measure: f"{mean.value:{spec}}",
             "95 % interval": " to ".join(f"{end:{spec}}" for end in comparison.shown(mean)),
             "runs": len(comparison.runs(condition)),
         }
         for condition, mean in means.items()
     ]
-    return table(rows)
+    return table(rows, rows=list(means))

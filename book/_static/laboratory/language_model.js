@@ -17,9 +17,8 @@ class LanguageModel extends Transformer {
   // cache. With a prefix mask each of its tokens attends to all of it. A text alone has no source.
   read(ids, change = noChange()) {
     const run = { change, attention: {}, cache: {} };
-    const embeddings = this.embed("src", ids, change);
-    this.stack("decoder", embeddings, change.causal && !this.config.prefix_mask, run);
+    this.stack("decoder", this.embed("src", ids, change), change.causal && !this.config.prefix_mask, run);
     const { attention, cache } = run;
-    return { ids, embeddings, attention, cache, length: ids.length };
+    return { ids, attention, cache, length: ids.length };
   }
 }

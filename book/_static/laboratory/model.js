@@ -12,7 +12,15 @@ function noChange() {
     causal: true, // false: the decoder sees the words after a position, too
     weights: {}, // {"decoder.1.cross_attention.0": {3: [0, 1, 0]}}: rows of weights set by hand
     temperature: 1, // what logits are divided by
+    topK: 0, // sample among so many tokens, the most probable; 0: among all
+    topP: 1, // sample among the fewest of these with this share of their probability
   };
+}
+
+function isChanged({ headsOff, weights, ...settings }) {
+  const unchanged = noChange();
+  return headsOff.size > 0 || Object.keys(weights).length > 0 ||
+    Object.entries(settings).some(([name, value]) => value !== unchanged[name]);
 }
 
 function requireThat(condition, sentence) {
@@ -74,9 +82,10 @@ function linearShapes(name, from, to, bias = true) {
 // A language model is the second stack alone, without cross-attention.
 function transformerShapes(c, kind) {
   const width = c.d_model;
-  const norm = (name) => ({
-    [`${name}.weight`]: [1, width], ...(c.norm === "layer" && { [`${name}.bias`]: [1, width] }),
+  const norm = (name, size = width) => ({
+    [`${name}.weight`]: [1, size], ...(c.norm === "layer" && { [`${name}.bias`]: [1, size] }),
   });
+  const linear = (...sizes) => linearShapes(...sizes, c.bias);
   const embedding = (name, vocabulary) => ({
     [`${name}.tokens.weight`]: [vocabulary, width],
     ...(c.positions === "learned" && { [`${name}.positions.table`]: [c.max_length, width] }),
@@ -92,20 +101,22 @@ function transformerShapes(c, kind) {
       const name = `${side}.${layer}`;
       parts.map((part) => `${name}.${part}_attention`).forEach((attention) => Object.assign(
         shapes,
-        linearShapes(`${attention}.query`, width, c.num_heads * c.d_k),
-        linearShapes(`${attention}.key`, width, c.num_kv_heads * c.d_k),
-        linearShapes(`${attention}.value`, width, c.num_kv_heads * c.d_v),
-        linearShapes(`${attention}.output`, c.num_heads * c.d_v, width),
+        linear(`${attention}.query`, width, c.num_heads * c.d_k),
+        linear(`${attention}.key`, width, c.num_kv_heads * c.d_k),
+        linear(`${attention}.value`, width, c.num_kv_heads * c.d_v),
+        linear(`${attention}.output`, c.num_heads * c.d_v, width),
+        ...(c.qk_norm ? ["query", "key"] : []).map((side) => norm(`${attention}.${side}_norm`, c.d_k)),
       ));
       Object.assign(
         shapes,
-        linearShapes(`${name}.feed_forward.inner`, width, c.d_ff),
-        linearShapes(`${name}.feed_forward.outer`, c.d_ff, width),
+        linear(`${name}.feed_forward.inner`, width, c.d_ff),
+        ...(c.gated ? [linear(`${name}.feed_forward.gate`, width, c.d_ff)] : []),
+        linear(`${name}.feed_forward.outer`, c.d_ff, width),
         ...residuals.map((number) => norm(`${name}.residual_${number}.norm`)),
       );
     }
   }
-  const output = linearShapes("output", width, c.tgt_vocab);
+  const output = linear("output", width, c.tgt_vocab);
   if (c.tie_output) delete output["output.weight"];
   return { ...shapes, ...output };
 }
@@ -182,13 +193,17 @@ const TRANSFORMER = {
   ...COMMON,
   num_layers: isSize, num_heads: isSize, num_kv_heads: isSize, d_k: isSize, d_v: isSize,
   d_ff: isSize, max_length: isSize,
-  norm: oneOf("layer", "rms"), norm_position: oneOf("post", "pre"),
-  activation: oneOf("relu", "swish"), positions: oneOf("sinusoidal", "learned"),
+  norm: oneOf("layer", "rms"), norm_position: oneOf("post", "pre"), epsilon: Number.isFinite,
+  activation: (name) => Object.hasOwn(ACTIVATIONS, name), gated: isSwitch,
+  qk_norm: isSwitch, bias: isSwitch,
+  positions: oneOf("sinusoidal", "learned", "rotary", "none"), rotary_base: Number.isFinite,
   share_embeddings: isSwitch, tie_output: isSwitch,
 };
+// Settings that an older model.json does not have.
+const LATER = { gated: false, qk_norm: false, bias: true, epsilon: 1e-5, rotary_base: 1e4 };
 const SETTINGS = {
   transformer: TRANSFORMER,
-  language: { ...TRANSFORMER, prefix_mask: isSwitch },
+  language: { ...TRANSFORMER, prefix_mask: isSwitch, has_source: isSwitch },
   seq2seq: RECURRENT,
   bahdanau: RECURRENT,
   luong: { ...RECURRENT, score: oneOf("dot", "general", "concat") },
@@ -205,10 +220,13 @@ function makeModel(kind, config, weights) {
       `The model has the setting ${name}, which this page does not support.`,
     );
   }
+  if ("num_heads" in SETTINGS[kind]) config = { ...LATER, ...config };
+  if (kind === "language") config = { has_source: true, ...config };
   for (const [name, fits] of Object.entries(SETTINGS[kind])) {
     const value = config?.[name];
     requireThat(fits(value), `model.json is damaged: its ${name} is ${JSON.stringify(value)}.`);
   }
+  if (config.has_source === false) config.share_embeddings = true; // all text is a target
   const shapes = "hidden_dim" in SETTINGS[kind] ? recurrentShapes : transformerShapes;
   requireShapes(weights, shapes(config, kind));
   const classes = {
@@ -259,5 +277,6 @@ function openModel(description, buffer) {
     attentions: Object.entries(attention).map(([name, heads]) => ({ name, heads: heads.length })),
     sentences: description.sentences ?? [],
     gloss: description.gloss ?? {},
+    grammar: description.grammar ?? null,
   });
 }

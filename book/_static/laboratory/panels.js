@@ -13,14 +13,9 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-// A token as it is printed, without the mark of the beginning of a word.
-function printed(token) {
-  return token.replaceAll(BOUNDARY, "") || BOUNDARY;
-}
-
 // A token in its language, with its English gloss below, if it is known.
 function word(token, { lang, gloss }) {
-  const parts = [make("span", { lang }, printed(token))];
+  const parts = [make("span", { lang }, token)];
   if (gloss[token]) parts.push(make("small", {}, gloss[token]));
   return make("span", { class: "word" }, ...parts);
 }
@@ -42,24 +37,57 @@ function choice(label, options, chosen, pick) {
     type: "button", "aria-pressed": String(value === chosen), "data-key": `${label} ${value}`,
     onclick: () => pick(value), ...extra,
   }, text));
-  return make("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
+  return roving(make("div", { class: "choice", role: "group", "aria-label": label }, ...buttons));
+}
+
+// Let many buttons be one tab stop: the arrow keys move among them as they stand, Home and End within
+// a row, or in a single column to its ends.
+function roving(group, selector = "button") {
+  const items = () => [...group.querySelectorAll(selector)];
+  const enter = (item) => items().forEach((each) => { each.tabIndex = each === item ? 0 : -1; });
+  const isChosen = (each) => each.matches("[aria-pressed='true'], [aria-expanded='true']");
+  enter(items().find(isChosen) ?? items()[0]);
+  group.addEventListener("focusin", ({ target }) => { if (target.matches(selector)) enter(target); });
+  group.addEventListener("keydown", (event) => {
+    const all = items();
+    const at = all.indexOf(event.target);
+    if (at < 0) return;
+    const boxes = all.map((each) => each.getBoundingClientRect());
+    const [x, y] = [(i) => boxes[i].x + boxes[i].width / 2, (i) => boxes[i].y + boxes[i].height / 2];
+    const beyond = (sign) => [...all.keys()].filter((i) => sign * (y(i) - y(at)) > boxes[at].height / 2)
+      .sort((a, b) => Math.abs(y(a) - y(at)) - Math.abs(y(b) - y(at)) ||
+        Math.abs(x(a) - x(at)) - Math.abs(x(b) - x(at)));
+    const nearest = (sign) => {
+      const [first] = beyond(sign);
+      return beyond(sign).filter((i) => Math.abs(y(i) - y(first)) < boxes[first].height / 2)
+        .sort((a, b) => Math.abs(x(a) - x(at)) - Math.abs(x(b) - x(at)))[0];
+    };
+    const row = [...all.keys()].filter((i) => Math.abs(y(i) - y(at)) < boxes[at].height / 2);
+    const line = row.length > 1 ? row : [...all.keys()];
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: nearest(1), ArrowUp: nearest(-1),
+      Home: line[0], End: line.at(-1) };
+    if (!(event.key in to)) return;
+    event.preventDefault();
+    all[to[event.key]]?.focus();
+  });
+  return group;
 }
 
 // The most probable next tokens as bars, with the unchanged model's beside them.
 function bars(entries, writing, caption, pick) {
-  const list = entries.map(({ token, now, before, chosen }) => make("tr", {},
+  const list = entries.map(({ id, token, now, before, chosen }) => make("tr", {},
     make("th", { scope: "row" }, make("button", {
       type: "button", "aria-pressed": String(chosen), "data-key": `next ${token}`,
-      onclick: () => pick(token),
+      onclick: () => pick(id),
     }, word(token, writing))),
     make("td", { class: "bar", style: `--p: ${now}` }, percent(now)),
     ...(before === undefined ? [] : [make("td", { class: "bar pale", style: `--p: ${before}` },
       percent(before))]),
   ));
   const columns = ["token", "probability", "unchanged"].slice(0, list[0]?.cells.length ?? 2);
-  return make("table", { class: "bars" }, make("caption", {}, caption),
+  return roving(make("table", { class: "bars" }, make("caption", {}, caption),
     make("thead", {}, make("tr", {}, ...columns.map((name) => make("th", { scope: "col" }, name)))),
-    make("tbody", {}, ...list));
+    make("tbody", {}, ...list)));
 }
 
 // Attention weights as a table: a row for every token that attends. Gold links are outlined.
@@ -73,7 +101,7 @@ function weightsTable(weights, rows, columns, options) {
     const cells = columns.map((column, s) => {
       const weight = weights.data[t * weights.columns + s];
       const isGold = gold.has(`${s} ${t}`);
-      const title = `${printed(token)} → ${printed(column)}: ${weight.toFixed(2)}${
+      const title = `${token} → ${column}: ${weight.toFixed(2)}${
         isGold ? " (gold)" : ""}`;
       const number = weight.toFixed(2).replace(/^0/, "");
       const inside = pick && !(noFuture && s > past + t)
@@ -88,11 +116,25 @@ function weightsTable(weights, rows, columns, options) {
   });
   const legend = gold.size
     ? [". ", make("span", { class: "gold" }, "Outlined"), ": words that belong together"] : [];
-  return make("div", {
-    class: "scroll", tabindex: 0, role: "group", "aria-label": caption, "data-key": "weights",
+  // A table that scrolls is a tab stop, unless its cells are one.
+  return roving(make("div", {
+    class: "scroll", role: "group", "aria-label": caption, "data-key": "weights",
+    ...(!pick && { tabindex: 0 }),
   },
-    make("table", { class: "weights" }, make("caption", {},
-      make("span", {}, caption, ...legend)), make("thead", {}, head), make("tbody", {}, ...body)));
+  make("table", { class: "weights" }, make("caption", {},
+    make("span", {}, caption, ...legend)), make("thead", {}, head), make("tbody", {}, ...body))));
+}
+
+// Paint numbers as fields, `height` high: the largest has the full colour.
+function paint(canvas, data, width, height, isWeights = false) {
+  const context = canvas.getContext("2d");
+  const largest = isWeights ? 1 : data.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-9);
+  data.forEach((entry, at) => {
+    const strength = Math.abs(entry) / largest;
+    const isBlue = isWeights || entry < 0;
+    context.fillStyle = isBlue ? `rgb(0 114 178 / ${strength})` : `rgb(213 94 0 / ${strength})`;
+    context.fillRect(at % width, Math.floor(at / width) * height, 1, Math.max(1, height - 1));
+  });
 }
 
 // Vectors as rows of small coloured fields: orange is positive, blue negative, as in the figures.
@@ -102,24 +144,20 @@ function strips(rows, tokens, lang, label) {
   const height = 9;
   const canvas = make("canvas", { width, height: rows.rows * height, role: "img", "aria-label":
     `${label}: ${tokens.length} rows of ${width} numbers, one row for each token` });
-  const context = canvas.getContext("2d");
-  const largest = data.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-9);
-  data.forEach((entry, at) => {
-    const strength = Math.abs(entry) / largest;
-    context.fillStyle = entry > 0 ? `rgb(213 94 0 / ${strength})` : `rgb(0 114 178 / ${strength})`;
-    context.fillRect(at % width, Math.floor(at / width) * height, 1, height - 1);
-  });
-  const names = make("ol", { lang }, ...tokens.map((token) => make("li", {}, printed(token))));
+  paint(canvas, data, width, height);
+  const names = make("ol", { lang }, ...tokens.map((token) => make("li", {}, token)));
   return make("figure", { class: "strips" }, make("figcaption", {}, label),
     make("div", { style: `--rows: ${rows.rows}` }, names, canvas));
 }
 
-// The tree of all hypotheses that a search kept. A leaf that was dropped is pale.
-function tree(steps, vocabulary, writing, best) {
+// The tree of all hypotheses that a search kept. A leaf that was dropped is pale. `names` are those
+// of the ids.
+function tree(steps, names, writing, best) {
+  const END = "<eos>";
   const root = { children: new Map() };
   const grow = (tokens, ended, logProb) => {
     let node = root;
-    for (const token of ended ? [...tokens, EOS] : tokens) {
+    for (const token of ended ? [...tokens, END] : tokens) {
       if (!node.children.has(token)) node.children.set(token, { children: new Map(), token });
       node = node.children.get(token);
     }
@@ -129,13 +167,13 @@ function tree(steps, vocabulary, writing, best) {
     for (const { tokens, ended, logProb } of [...live, ...finished]) grow(tokens, ended, logProb);
   }
   const onBest = new Set();
-  for (let node = root, path = [...(best?.tokens ?? []), EOS]; node && path.length;) {
+  for (let node = root, path = [...best.ids, END]; node && path.length;) {
     node = node.children.get(path.shift());
     if (node) onBest.add(node);
   }
   const draw = (node) => {
     const label = make("span", { class: onBest.has(node) ? "best" : null },
-      word(vocabulary.tokens([node.token])[0], writing));
+      word(names[node.token] ?? END, writing));
     if (!node.children.size && node.logProb !== undefined) {
       label.append(make("small", { class: "number" }, ` ${twoDecimals(node.logProb)}`));
     }
@@ -145,7 +183,7 @@ function tree(steps, vocabulary, writing, best) {
     while (last.children.size === 1) {
       [last] = last.children.values();
       const next = make("span", { class: onBest.has(last) ? "best" : null },
-        word(vocabulary.tokens([last.token])[0], writing));
+        word(names[last.token] ?? END, writing));
       line.append(" ", next);
       if (!last.children.size && last.logProb !== undefined) {
         line.append(make("small", { class: "number" }, ` ${twoDecimals(last.logProb)}`));

@@ -129,7 +129,7 @@ class Seq2Seq extends RecurrentModel {
   read(ids) {
     const embeddings = this.embed("src", ids);
     const context = this.hidden(this.walk("encoder.cell", embeddings).state);
-    return { ids, memory: vector(context), embeddings, attention: {} };
+    return { ids, memory: vector(context), attention: {} };
   }
 
   rate(source, ids, _, from = 0) {
@@ -139,7 +139,7 @@ class Seq2Seq extends RecurrentModel {
     const inputs = matrixOf(words.map((word) => join(word, context)));
     const { hidden } = this.walk("decoder.cell", inputs, this.bridge(context));
     const logits = this.logits(hidden.map((state, t) => join(state, context, words[t])), from);
-    return { logits, embeddings, attention: {} };
+    return { logits, attention: {} };
   }
 }
 
@@ -152,7 +152,7 @@ class Bahdanau extends RecurrentModel {
     const right = this.walk("encoder.backwards.cell", backwards).hidden.toReversed();
     const memory = matrixOf(left.map((hidden, i) => join(hidden, right[i])));
     const keys = this.linear(memory, "attention.key");
-    return { ids, memory, keys, first: this.bridge(right[0]), embeddings, attention: {} };
+    return { ids, memory, keys, first: this.bridge(right[0]), attention: {} };
   }
 
   rate(source, ids, change = noChange(), from = 0) {
@@ -169,7 +169,7 @@ class Bahdanau extends RecurrentModel {
       readouts.push(join(this.hidden(state), context, word));
     }
     const attention = { attention: [matrixOf(weights)] };
-    return { logits: this.logits(readouts, from), embeddings, attention };
+    return { logits: this.logits(readouts, from), attention };
   }
 }
 
@@ -180,7 +180,7 @@ class Luong extends RecurrentModel {
     const { hidden, state } = this.walk("encoder.cell", embeddings);
     const memory = matrixOf(hidden);
     const keys = this.config.score === "dot" ? memory : this.linear(memory, "attention.key");
-    return { ids, memory, keys, first: state, embeddings, attention: {} };
+    return { ids, memory, keys, first: state, attention: {} };
   }
 
   rate(source, ids, change = noChange(), from = 0) {
@@ -196,6 +196,6 @@ class Luong extends RecurrentModel {
       return join(context, state);
     });
     const attention = { attention: [matrixOf(weights)] };
-    return { logits: this.logits(readouts, from), embeddings, attention };
+    return { logits: this.logits(readouts, from), attention };
   }
 }

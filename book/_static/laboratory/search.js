@@ -22,7 +22,8 @@ function nextLogProbs(model, source, tokens, change) {
 
 // The maximum length of a translation, <eos> counted.
 function longestTranslation(model, source) {
-  const longest = source.ids.length + model.search.extra_length;
+  const { ids, prompt = [] } = source; // a text that has no source begins with its prompt
+  const longest = ids.length + prompt.length + model.search.extra_length;
   const room = (model.maxLength ?? Infinity) - (source.length ?? 0); // one text holds both
   return Math.min(longest, room);
 }
@@ -40,11 +41,38 @@ function largest(entries, count) {
   return best;
 }
 
+// The probabilities to sample from: top-k keeps the k most probable tokens (Fan et al. 2018), top-p
+// the fewest of these that have the share p of their probability (Holtzman et al. 2020).
+function kept(next, { topK, topP }) {
+  const p = Float64Array.from(next, Math.exp);
+  if (topK === 0 && topP === 1) return p;
+  const ids = [...p.keys()].sort((a, b) => p[b] - p[a]).slice(0, topK || p.length);
+  const whole = ids.reduce((sum, id) => sum + p[id], 0);
+  const left = new Float64Array(p.length);
+  let sum = 0;
+  for (const id of ids) {
+    if (sum >= topP * whole) break;
+    left[id] = p[id];
+    sum += p[id];
+  }
+  return left.map((each) => each / sum);
+}
+
 // The token at which the probabilities, the largest first, add up to more than a number in [0, 1).
-function draw(next, number) {
-  const ids = [...next.keys()].sort((a, b) => next[b] - next[a]);
+function draw(next, number, change = noChange()) {
+  const p = kept(next, change);
+  const ids = [...p.keys()].sort((a, b) => p[b] - p[a]);
   let left = number;
-  return ids.find((id) => (left -= Math.exp(next[id])) < 0) ?? ids[0];
+  return ids.find((id) => (left -= p[id]) < 0) ?? ids[0];
+}
+
+// The number in [0, 1) with which a sample of this seed draws its token: the seed and the step, mixed
+// as MurmurHash3 ends.
+function uniform(seed, step) {
+  let bits = Math.imul(seed, 0x9e3779b1) ^ Math.imul(step + 1, 0x85ebca77);
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return ((bits ^ (bits >>> 16)) >>> 0) / 2 ** 32;
 }
 
 // The most probable token at every step, or another that `pick` takes, given log-probabilities and
@@ -82,7 +110,8 @@ function* beam(model, source, change = noChange(), { beam: width, alpha } = mode
     const candidates = [];
     for (const [parent, { tokens, logProb }] of live.entries()) {
       const next = nextLogProbs(model, source, tokens, change);
-      for (const token of largest(next, width)) {
+      const prompted = source.prompt?.slice(step, step + 1) ?? [];
+      for (const token of prompted.length ? prompted : largest(next, width)) {
         candidates.push({ tokens, token, logProb: logProb + next[token], parent, step });
       }
     }
@@ -112,10 +141,17 @@ function forced(model, source, ids, change = noChange(), ended = true) {
   const rated = model.rate(source, [BOS, ...all.slice(0, -1)], change);
   // Without the causal mask the decoder would see the token that it predicts: each token is predicted
   // from its own prefix, as in a search.
-  const each = all.map((id, i) => (change.causal
+  const next = all.map((_, i) => (change.causal
     ? logProbs(row(rated.logits, i), change.temperature)
-    : nextLogProbs(model, source, ids.slice(0, i), change))[id]);
-  return { logProb: each.reduce((a, b) => a + b), logProbs: each, ...rated };
+    : nextLogProbs(model, source, ids.slice(0, i), change)));
+  const each = all.map((id, i) => next[i][id]);
+  return { logProb: each.reduce((a, b) => a + b), logProbs: each, next, ...rated };
+}
+
+// The names of the attentions whose keys include the source and whose queries are of the target.
+function alignedLayers(model) {
+  const names = model.attentions.map(({ name }) => name);
+  return model.kind === "language" ? names : names.filter((name) => !name.includes("self"));
 }
 
 // The mean of the matrices of all heads.

@@ -1,7 +1,6 @@
 "use strict";
 
-// A Transformer (Vaswani et al. 2017), from the ids of a sentence's tokens to the logits of
-// the next one, with the changes that a reader can make.
+// A Transformer (Vaswani et al. 2017): from the ids of a sentence to the logits of its next token.
 // A matrix is {rows, columns, data}, its rows one after another in a Float32Array: numbers are stored
 // in 32 bits, while JavaScript adds in 64. A sentence is a matrix with one row per token.
 
@@ -65,16 +64,20 @@ function softmax(scores) {
   powers.forEach((power, i) => { scores[i] = power / sum; });
 }
 
-// A head's weights: softmax(Q Kᵀ / scale), or the row set in `rows`; causal hides later keys.
-function attentionWeights(query, key, { scale = 1, causal = false, first = 0, rows = {} }) {
-  const weights = timesTransposed(query, key);
-  for (let i = 0; i < weights.rows; i++) {
-    const scores = row(weights, i);
-    scores.forEach((score, j) => { scores[j] = causal && j > first + i ? -Infinity : score / scale; });
-    softmax(scores);
-    if (rows[first + i]) scores.fill(0).set(rows[first + i].slice(0, scores.length));
+// A head's scores, Q Kᵀ / scale; causal hides later keys: the first query has the position `first`.
+function attentionScores(query, key, { scale = 1, causal = false, first = 0 }) {
+  const scores = timesTransposed(query, key);
+  const isHidden = (at) => causal && at % scores.columns > first + Math.floor(at / scores.columns);
+  return { ...scores, data: scores.data.map((e, at) => (isHidden(at) ? -Infinity : e / scale)) };
+}
+
+// Its weights, in place of its scores: the softmax of every row, or the row set in `rows`.
+function attentionWeights(scores, { first = 0, rows = {} }) {
+  for (let i = 0; i < scores.rows; i++) {
+    softmax(row(scores, i));
+    if (rows[first + i]) row(scores, i).fill(0).set(rows[first + i].slice(0, scores.columns));
   }
-  return weights;
+  return scores;
 }
 
 // PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(the same).
@@ -97,7 +100,7 @@ class Transformer {
   // x Wᵀ + b
   linear(x, name, weight = this.weights[`${name}.weight`]) {
     const product = timesTransposed(x, weight);
-    const bias = this.weights[`${name}.bias`].data;
+    const bias = this.weights[`${name}.bias`]?.data ?? [0];
     return { ...product, data: product.data.map((entry, at) => entry + bias[at % bias.length]) };
   }
 
@@ -108,7 +111,7 @@ class Transformer {
     for (let i = 0; i < x.rows; i++) {
       const mean = shift ? row(x, i).reduce((a, b) => a + b) / x.columns : 0;
       const centred = Array.from(row(x, i), (entry) => entry - mean);
-      const scale = Math.sqrt(dot(centred, centred) / x.columns + 1e-5);
+      const scale = Math.sqrt(dot(centred, centred) / x.columns + this.config.epsilon);
       row(y, i).set(centred.map((e, j) => (e / scale) * factor[j] + (shift?.[j] ?? 0)));
     }
     return y;
@@ -117,32 +120,32 @@ class Transformer {
   // Every head compares queries with keys in its own subspace, and averages values; W^O merges
   // them. With fewer heads of keys and values, consecutive heads share one (num_kv_heads).
   multiHeadAttention(name, x, memory, causal, { change, attention, cache }) {
-    const { num_heads: heads, num_kv_heads: pairs } = this.config;
-    const query = this.linear(x, `${name}.query`);
+    const { num_heads: heads, num_kv_heads: pairs, d_k, d_v } = this.config;
+    const first = cache[`${name}.key`]?.rows ?? 0; // the position of the first query
+    const project = (y, side) => compared(this, this.linear(y, side), side, change, first);
+    const query = project(x, `${name}.query`);
     const [key, value] = [`${name}.key`, `${name}.value`].map((side) =>
-      (cache[side] = below(cache[side], this.linear(memory, side))));
-    const first = key.rows - memory.rows; // the position of the first query, if others were kept
-    const [d_k, d_v] = [key.columns / pairs, value.columns / pairs];
+      (cache[side] = below(cache[side], project(memory, side))));
     const gathered = matrix(x.rows, heads * d_v);
-    attention[name] = [];
-    for (let head = 0; head < heads; head++) {
+    attention[name] = Array.from({ length: heads }, (_, head) => {
       const pair = Math.floor((head * pairs) / heads);
       const [q, k] = [columns(query, head * d_k, d_k), columns(key, pair * d_k, d_k)];
-      const [scale, rows] = [change.scale ? Math.sqrt(d_k) : 1, change.weights[`${name}.${head}`]];
-      const weights = attentionWeights(q, k, { scale, causal, first, rows });
-      attention[name].push(weights);
-      if (change.headsOff.has(`${name}.${head}`)) continue;
+      const scores = attentionScores(q, k, { scale: change.scale ? Math.sqrt(d_k) : 1, causal, first });
+      const weights = attentionWeights(scores, { first, rows: change.weights[`${name}.${head}`] });
+      if (change.headsOff.has(`${name}.${head}`)) return weights;
       const sums = times(weights, columns(value, pair * d_v, d_v));
       for (let i = 0; i < x.rows; i++) row(gathered, i).set(row(sums, i), head * d_v);
-    }
+      return weights;
+    });
     return this.linear(gathered, `${name}.output`);
   }
 
-  // At every position separately, f(x W₁ + b₁) W₂ + b₂: f(z) is max(0, z), or z / (1 + e⁻ᶻ), "swish".
+  // At every position separately, f(x W₁ + b₁) W₂ + b₂; with a gate, (f(x V + c) ⊗ (x W₁ + b₁)) W₂ + b₂.
   feedForward(name, x) {
     const inner = this.linear(x, `${name}.feed_forward.inner`);
-    const isSwish = this.config.activation === "swish";
-    const data = inner.data.map((z) => (isSwish ? z / (1 + Math.exp(-z)) : Math.max(0, z)));
+    const gate = this.config.gated && this.linear(x, `${name}.feed_forward.gate`).data;
+    const f = ACTIVATIONS[this.config.activation]; // of the paper: f(z) = max(0, z)
+    const data = inner.data.map((z, at) => (gate ? f(gate[at]) * z : f(z)));
     return this.linear({ ...inner, data }, `${name}.feed_forward.outer`);
   }
 
@@ -160,7 +163,7 @@ class Transformer {
     const table = this.weights[`${name}.tokens.weight`];
     const x = matrix(ids.length, table.columns);
     ids.forEach((id, i) => row(x, i).set(row(table, id).map((e) => e * Math.sqrt(x.columns))));
-    if (!change.positions) return x;
+    if (!change.positions || ["rotary", "none"].includes(this.config.positions)) return x;
     const { data } = this.weights[`${name}.positions.table`] ?? sinusoids(first + x.rows, x.columns);
     return add(x, { data: data.subarray(first * x.columns) });
   }
@@ -168,12 +171,11 @@ class Transformer {
   // The layers of a stack. `run` has the change, and collects attention weights, keys and values.
   stack(side, x, causal, run, memory = null) {
     for (let layer = 0; layer < this.config.num_layers; layer++) {
-      const name = `${side}.${layer}`;
+      const [name, last] = [`${side}.${layer}`, side === "encoder" ? 2 : 3];
       x = this.residual(`${name}.residual_1`, x, (y) =>
         this.multiHeadAttention(`${name}.self_attention`, y, y, causal, run));
       if (memory) x = this.residual(`${name}.residual_2`, x, (y) =>
         this.multiHeadAttention(`${name}.cross_attention`, y, memory, false, run));
-      const last = side === "encoder" ? 2 : 3;
       x = this.residual(`${name}.residual_${last}`, x, (y) => this.feedForward(name, y));
     }
     return this.config.norm_position === "pre" ? this.norm(x, `${side}_norm`) : x;
@@ -181,20 +183,18 @@ class Transformer {
 
   // The encoder reads a sentence (with <eos> at its end) into the memory, one row per token.
   read(ids, change = noChange()) {
-    const [run, embeddings] = [{ change, attention: {}, cache: {} }, this.embed("src", ids, change)];
-    const memory = this.stack("encoder", embeddings, false, run);
-    return { ids, memory, embeddings, attention: run.attention };
+    const run = { change, attention: {}, cache: {} };
+    const memory = this.stack("encoder", this.embed("src", ids, change), false, run);
+    return { ids, memory, attention: run.attention };
   }
 
-  // The decoder computes the logits of the next token at every target position (the first has <bos>)
-  // from `from` on. The target is not kept in a KV cache: every call reads the whole prefix again.
+  // The decoder reads <bos> and the target, and computes the logits of the token after each, `from` on.
   rate({ memory, cache, length }, ids, change = noChange(), from = 0) {
     const run = { change, attention: {}, cache: { ...cache } };
-    const embeddings = this.embed("tgt", ids, change, length);
-    const x = this.stack("decoder", embeddings, change.causal, run, memory);
+    const x = this.stack("decoder", this.embed("tgt", ids, change, length), change.causal, run, memory);
     const name = this.config.tie_output ? "tgt_embedding.tokens" : "output";
     const asked = { ...x, rows: x.rows - from, data: x.data.subarray(from * x.columns) };
     const logits = this.linear(asked, "output", this.weights[`${name}.weight`]);
-    return { logits, embeddings, attention: run.attention, cache: run.cache };
+    return { logits, attention: run.attention, cache: run.cache };
   }
 }

@@ -113,3 +113,19 @@ class Vocabulary {
     return [...new Set(words.filter((word) => this.encode(word).includes(UNK)))];
   }
 }
+
+// A token as it is printed, without the mark of the beginning of a word.
+function printed(token) {
+  return token.replaceAll(BOUNDARY, "") || BOUNDARY;
+}
+
+// Normalise a text for a vocabulary of words, which may have no capitals and no punctuation.
+function asWritten(vocabulary, text) {
+  if (!vocabulary.words) return text;
+  return cleaned(text).split(" ").map((each) => {
+    const bare = each.replace(/[.,;:?!]+$/, "");
+    return [each, bare].flatMap((way) => [way, way.toLowerCase(), way.toUpperCase()]).find(
+      (way) => way === "" || vocabulary.ids.has(way),
+    ) ?? bare;
+  }).filter(Boolean).join(" ");
+}

@@ -1,0 +1,142 @@
+"use strict";
+
+// The engine: it opens models, and computes what a page shows of a sentence. Requests and answers are
+// plain objects. It is in a Worker, or in the page, if that is a file and may not start one: see ask.js.
+
+const HERE = globalThis.document?.currentScript.src ?? location.href;
+const PARTS = ["transformer", "modern", "language_model", "recurrent", "vocabulary", "model", "search",
+  "stages", "models"];
+
+const load = globalThis.importScripts ? async (address) => importScripts(address) : loadScript;
+const loaded = Promise.all(PARTS.map((part) => load(new URL(`${part}.js`, HERE))));
+
+class Engine {
+  constructor() {
+    this.models = new Map(); // by the names under which they were opened
+    this.turn = 0; // a translation that is no longer wanted sees that the turn is another's
+  }
+
+  async answer(what, asked) {
+    await loaded;
+    return this[what](asked);
+  }
+
+  // Open a model of this site by its name, or one in a folder, or of two files; say what it is.
+  async open({ name, folder, files }) {
+    if (files || !this.models.has(name)) {
+      const model = await (files ? openFiles(files) : folder ? openFolder(folder) : openEmbedded(name));
+      this.models.set(name, model);
+    }
+    const model = this.models.get(name);
+    const { kind, config, parameters, search, attentions, sentences, gloss, grammar } = model;
+    const side = ({ list, words }) => ({ tokens: list.map(printed), words });
+    return {
+      kind, config, parameters, search, attentions, sentences, gloss, grammar, unchanged: noChange(),
+      aligned: alignedLayers(model), canChange: model instanceof Transformer,
+      src: side(model.src), tgt: side(model.tgt),
+    };
+  }
+
+  // What a model says of a text; with a change, also what it says without; and what others say.
+  // The answer is null if another translation was asked for meanwhile.
+  async translate({ model: name, text, change, others = [], ...way }) {
+    const turn = ++this.turn;
+    const goesOn = async () => {
+      await new Promise((resolve) => { setTimeout(resolve); }); // a request that waits comes first
+      return turn === this.turn;
+    };
+    const plain = { ...way, change: noChange(), instead: [] };
+    const searches = [[name, { ...way, change }], ...(isChanged(change) ? [[name, plain]] : []),
+      ...others.map((other) => [other, plain])];
+    const found = [];
+    for (const [each, asked] of searches) {
+      const model = this.models.get(each);
+      const ids = model.src.encode(asWritten(model.src, text));
+      found.push(ids.length ? await translated(model, ids, asked, goesOn) : null);
+      if (turn !== this.turn) return null;
+    }
+    const { src } = this.models.get(name);
+    const unknown = src.unknown(asWritten(src, text));
+    const [now, before] = [found.shift(), isChanged(change) ? found.shift() : null];
+    return { unknown, now, before, others: found.map((each, i) => ({ name: others[i], ...each })) };
+  }
+
+  // The numbers of the picture: on the way to the token after those that are said, and the same of the
+  // unchanged model.
+  async stages({ model: name, read, said, change, ...chosen }) {
+    const model = this.models.get(name);
+    return [change, ...(isChanged(change) ? [noChange()] : [])].map((each) =>
+      stagesOf(model, read, said, each, chosen));
+  }
+}
+
+// The translation of a sentence that a search finds, and what a page shows of it.
+async function translated(model, typed, { change, beam: width, seed, instead }, goesOn) {
+  const [read, prompt] = model.config.has_source === false ? [[], typed] : [[...typed, EOS], []];
+  const source = { ...model.read(read, change), prompt };
+  const begun = instead.length ? instead : prompt;
+  const pick = (next, step) => begun[step] ??
+    (seed === null ? largest(next, 1)[0] : draw(next, uniform(seed, step), change));
+  const way = width === 1 || instead.length ? greedy(model, source, change, pick)
+    : beam(model, source, change, { beam: width, alpha: model.search.alpha });
+  const steps = [];
+  let last = -Infinity;
+  for (const step of way) {
+    steps.push(step.live ? step : { live: [step], finished: [] });
+    if (performance.now() - last > 50) {
+      if (!await goesOn()) return null;
+      last = performance.now();
+    }
+  }
+  const { live, finished } = steps.at(-1);
+  const { tokens: ids, ended, logProb } = finished[0] ?? live[0];
+  const all = ended ? [...ids, EOS] : ids;
+  const said = forced(model, source, ids, change, ended);
+  const unchanged = isChanged(change) && forced(model, model.read(read), ids, noChange(), ended);
+  const heads = Object.entries({ ...source.attention, ...said.attention });
+  return {
+    source: { ids: read, tokens: model.src.tokens(read).map(printed) },
+    best: { ids, ended, logProb, text: model.tgt.decode(ids),
+      tokens: model.tgt.tokens(all).map(printed) },
+    steps,
+    attention: Object.fromEntries(heads.map(([name, each]) =>
+      [name, { heads: each, mean: meanOfHeads(each) }])),
+    next: all.map((id, i) => nextTokens(said.next[i], unchanged && unchanged.next[i], id, change)),
+    gold: gold(model, source, typed, ids, change),
+  };
+}
+
+// The most probable tokens, as probabilities, and the one that is said; with those of the unchanged
+// model beside them.
+function nextTokens(next, unchanged, said, change) {
+  const [now, before] = [kept(next, change), unchanged && unchanged.map(Math.exp)];
+  const ids = new Set([...largest(now, 6), said, ...(before ? largest(before, 3) : [])]);
+  return [...ids].map((id) => ({
+    id, now: now[id], ...(before && { before: before[id] }), chosen: id === said,
+  }));
+}
+
+// The probability of the reference translation, and the alignment error of every layer when it is
+// teacher-forced.
+function gold(model, source, typed, ids, change) {
+  const pair = model.sentences.find(({ src }) =>
+    String(model.src.encode(src.join(" "))) === String(typed));
+  if (!pair) return null;
+  const right = model.tgt.encode(pair.tgt.join(" "));
+  const { logProb, attention } = forced(model, source, right, change);
+  const lengths = [pair.src.length, pair.tgt.length];
+  const errors = alignedLayers(model).map((name) =>
+    [name, alignmentError(meanOfHeads(attention[name]), pair.links, lengths)]);
+  return { links: pair.links, isSaid: String(right) === String(ids), logProb,
+    errors: Object.fromEntries(errors) };
+}
+
+if (globalThis.importScripts) {
+  const engine = new Engine();
+  globalThis.onmessage = async ({ data: { number, what, asked } }) => {
+    const told = await engine.answer(what, asked).then(
+      (answer) => ({ answer }), ({ message }) => ({ problem: message }),
+    );
+    postMessage({ number, ...told });
+  };
+}

@@ -1,0 +1,151 @@
+"use strict";
+
+// The results: what the engine has found, as it is shown. Every function makes one part of them, for a
+// laboratory.
+
+function results(lab) {
+  const parts = [translations(lab), attention(lab)];
+  if (lab.isSmall) return parts;
+  parts.push(nextToken(lab), growingTree(lab));
+  return parts;
+}
+
+function translations(lab) {
+  const { now, before, others } = lab.found;
+  const name = lab.isSmall ? "it predicts" : KINDS[lab.model.kind];
+  const lines = before ? [["changed", lab, now], ["unchanged", lab, before]] : [[name, lab, now]];
+  for (const each of others) lines.push([lab.offer(each.name).title, lab.beside.get(each.name), each]);
+  const rows = lines.map(([title, model, found], i) => {
+    const { writing } = model;
+    const isChosen = i === 0 && !lab.isSmall;
+    const tokens = isChosen ? found.best.tokens : found.best.tokens.filter((token) => token !== "<eos>");
+    const words = tokens.map((token, t) => (isChosen
+      ? make("button", { type: "button", "aria-pressed": String(t === lab.position),
+        "data-key": `word ${t}`, onclick: () => lab.choose({ position: t }) }, word(token, writing.tgt))
+      : word(token, writing.tgt)));
+    const told = [`log p = ${twoDecimals(found.best.logProb)}`];
+    const { gold } = found;
+    if (gold) {
+      told.push(gold.isSaid ? "✓ right" : "✗ not the right translation",
+        `the right one: log p = ${twoDecimals(gold.logProb)}`);
+      const error = gold.errors[lab.layer] ?? Object.values(gold.errors).at(-1);
+      if (error !== undefined) told.push(`alignment error ${percent(error)}`);
+    }
+    return make("div", { class: "translation", "data-which": title },
+      make("h2", {}, title),
+      isChosen ? roving(make("p", {}, ...words)) : make("p", {}, ...words),
+      ...backInEnglish(lab, model, found),
+      ...(lab.isSmall ? [] : [make("p", { class: "numbers" },
+        ...told.map((each) => make("span", {}, each)))]));
+  });
+  return make("div", { class: "translations" }, ...rows);
+}
+
+// What a Korean translation says, in English: of what is said, not of the source.
+function backInEnglish(lab, model, { best }) {
+  const { grammar } = model.model ?? model;
+  if (!grammar) return [];
+  const back = backTranslation(best.tokens.filter((token) => token !== "<eos>"), grammar);
+  return [make("p", { class: "back", title: "Korean has no articles: “the” stands for each." },
+    back ? `In English: ${back}` : "This is no sentence of the grammar.")];
+}
+
+// The distribution of the token at the chosen position, given the ones before it.
+function nextToken(lab) {
+  const { best, next } = lab.found.now;
+  const said = best.tokens.slice(0, lab.position).join(" ") || "the beginning";
+  const entries = next[lab.position].map((entry) =>
+    ({ ...entry, token: lab.model.tgt.tokens[entry.id] }));
+  return make("section", {}, make("h2", {}, "The next token"),
+    bars(entries, lab.writing.tgt, `Next token after: ${said}`, (id) => lab.sayInstead(id)),
+    ...(lab.model.kind === "language" ? [make("p", { class: "note" }, cacheSize(lab))] : []));
+}
+
+// What the model keeps of all that it has read before the chosen position.
+function cacheSize({ model, found, position }) {
+  const { num_layers: layers, num_kv_heads: heads, d_k, d_v } = model.config;
+  const [source, target] = [found.now.source.tokens.length, position + 1];
+  const numbers = (source + target) * layers * heads * (d_k + d_v);
+  return `KV cache: ${source} + ${target} positions × ${layers} layers × ${heads} heads × ` +
+    `(${d_k} + ${d_v}) = ${numbers.toLocaleString("en")} numbers`;
+}
+
+function attention(lab) {
+  const { now } = lab.found;
+  const { attentions, aligned } = lab.model;
+  if (!attentions.length) {
+    return make("p", { class: "note" }, "This model has no attention: the decoder gets only one " +
+      "vector for the sentence.");
+  }
+  const { heads, mean } = now.attention[lab.layer];
+  const source = now.source.tokens;
+  // Row t belongs to the token that is predicted: the decoder has read the one before.
+  const said = now.best.tokens;
+  const read = ["<bos>", ...said.slice(0, -1)];
+  const isEncoder = lab.layer.startsWith("encoder");
+  const isSelf = lab.layer.includes("self");
+  const isAligned = aligned.includes(lab.layer);
+  const past = isSelf && isAligned ? source.length : 0; // a language model reads one text
+  const rows = isEncoder ? source : isAligned ? said : read;
+  const columns = [...(isEncoder || isAligned ? source : []), ...(isSelf && !isEncoder ? read : [])];
+  const links = isAligned && now.gold?.isSaid ? now.gold.links : [];
+  const id = `${lab.layer}.${lab.head}`;
+  const { src, tgt } = lab.writing;
+  const shown = lab.head < 0 ? "mean of the heads" : `head ${lab.head + 1}`;
+  const caption = `${lab.isSmall ? "Attention" : `${layerName(lab.layer)}, ${shown}`
+  }: each row shares out 1`;
+  const table = weightsTable(lab.head < 0 ? mean : heads[lab.head], rows, columns, {
+    writing: {
+      rows: isEncoder ? src : tgt,
+      columns: (s) => (isEncoder || !isSelf || s < past ? src : tgt),
+    },
+    gold: new Set(links.map(([s, t]) => `${s} ${t}`)),
+    shown: isEncoder ? undefined : lab.position,
+    pick: lab.head < 0 || lab.isSmall ? null : (t, s) =>
+      lab.set(() => lab.attendOnlyTo(id, past + t, s)),
+    noFuture: isSelf && !isEncoder && lab.change.causal,
+    past, byHand: lab.change.weights[id] ?? {}, caption,
+  });
+  if (lab.isSmall) return table;
+  const note = lab.head < 0
+    ? "Choose a head to set its attention weights by hand."
+    : "Choose a cell: that query will attend only there. Choose it again to undo.";
+  const layer = make("select", { id: "lab-layer", "aria-label": "layer",
+    onchange: () => lab.choose({ layer: layer.value, head: -1 }) },
+  ...attentions.map(({ name }) =>
+    make("option", { value: name, selected: name === lab.layer }, layerName(name))));
+  return make("section", {},
+    make("div", { class: "shown" }, make("h2", {}, "Attention"), layer,
+      choice("head", [[-1, "mean"], ...heads.map((_, head) =>
+        [head, String(head + 1), { "aria-label": `head ${head + 1}` }])], lab.head,
+      (head) => lab.choose({ head }))),
+    table, make("p", { class: "note" }, note));
+}
+
+// What opens and closes stays as the reader has left it.
+function more(lab, key, title, ...children) {
+  return make("details", { class: "more", open: lab.opened.has(key), ontoggle: ({ target }) => {
+    if (target.open) lab.opened.add(key);
+    else lab.opened.delete(key);
+  } }, make("summary", { "data-key": key }, title), ...children);
+}
+
+// The tree of a search up to one of its steps.
+function growingTree(lab) {
+  const { steps, best } = lab.found.now;
+  const grown = make("div");
+  const told = make("output", { for: "lab-step" });
+  const grow = () => {
+    told.textContent = `${range.value} of ${steps.length}`;
+    const shown = steps.slice(0, Number(range.value));
+    grown.replaceChildren(tree(shown, lab.model.tgt.tokens, lab.writing.tgt, best));
+  };
+  const range = make("input", { type: "range", id: "lab-step", min: 1, max: steps.length,
+    value: lab.step ?? steps.length, oninput: () => {
+      lab.step = Number(range.value);
+      grow();
+    } });
+  grow();
+  return more(lab, "search", "The search, as a tree",
+    make("div", { class: "search" }, make("label", { for: "lab-step" }, "step "), range, told), grown);
+}

@@ -1,0 +1,156 @@
+"use strict";
+
+// A tour of one minute: eight steps through the picture, told with the reader's own sentence. The last
+// but one breaks the model, the last one mends it.
+
+// A step sets something up, if it has to, and says one or two sentences about one part of the page.
+const TOUR = [
+  {
+    part: () => ".ask",
+    says: ({ found: { now }, model }) => `Your sentence is cut into ${now.source.tokens.length} tokens, ` +
+      `the last of which, <eos>, ends it. The vocabulary has ${model.src.tokens.length.toLocaleString("en")} ` +
+      "of them; the model has never seen any other.",
+  },
+  {
+    box: (side) => `${side}.embedding`,
+    says: ({ stages: { now } }, side) => {
+      const { output } = now[side].embedding;
+      return `Each token becomes ${output.columns} numbers that were learned, and the numbers of its ` +
+        "position are added. From here on the model sees nothing but these rows.";
+    },
+  },
+  {
+    box: (side) => `${side}.self_attention`,
+    says: (lab, side) => {
+      const { weights, head } = lab.stages.now[side].self_attention;
+      const { row, column, weight } = strongest(weights, (i, j) => i !== j);
+      const [from, to] = [rowsOf(lab, side)[row], keysOf(lab, side, "self_attention")[column]];
+      return `Every token looks at the others: its query is compared with their keys. In head ${head + 1}, ` +
+        `“${from.token}” takes ${percent(weight)} of what it gets from “${to.token}”.`;
+    },
+  },
+  {
+    box: (side) => `${side}.feed_forward`,
+    says: ({ stages: { now } }, side) => {
+      const { active, output } = now[side].feed_forward;
+      return `Then each token is computed on its own: ${output.columns} numbers, ${active.columns}, and ` +
+        `${output.columns} again. A layer only adds to what came in: that is the line around each box.`;
+    },
+  },
+  {
+    part: () => ".weights",
+    says: ({ found: { now }, layer }) => {
+      const { row, column, weight } = strongest(now.attention[layer].mean, () => true);
+      return `The decoder writes the translation word by word. To predict “${now.best.tokens[row]}” it ` +
+        `gives ${percent(weight)} of its attention to “${now.source.tokens[column] ?? "the target"}”.`;
+    },
+  },
+  {
+    box: () => "decoder.next",
+    says: ({ stages: { now }, model }) => {
+      const { data } = now.decoder.next.output;
+      const best = data.indexOf(Math.max(...data));
+      return `At the end every one of ${data.length} tokens gets a probability. Here ` +
+        `“${model.tgt.tokens[best]}” has ${percent(data[best])}; it is appended, and all begins again.`;
+    },
+  },
+  {
+    part: () => ".translations",
+    breaks: (change) => { change.positions = false; },
+    says: ({ found: { now, before }, model }) => {
+      const back = ({ best }) => model.grammar &&
+        backTranslation(best.tokens.filter((token) => token !== "<eos>"), model.grammar);
+      const isSame = !before || before.best.text === now.best.text;
+      return `Now break it: without positions the sentence is a bag of words. ${isSame
+        ? "This sentence is still translated alike; try one in which somebody sees somebody."
+        : back(now) ? `The model now says “${back(now)}”.` : "What it says now is no sentence."}`;
+    },
+  },
+  {
+    part: () => ".examples",
+    says: () => "All is mended. Try another sentence here and break it with one click; or open a box of " +
+      "the picture, and ablate a head where it stands.",
+  },
+];
+
+// The largest weight among the allowed ones.
+function strongest({ rows, columns: width, data }, isAllowed) {
+  let best = { weight: -1 };
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < width; column++) {
+      const weight = data[row * width + column];
+      if (isAllowed(row, column) && weight > best.weight) best = { row, column, weight };
+    }
+  }
+  return best;
+}
+
+// The button that starts the tour of a laboratory.
+function tourButton(lab) {
+  const start = make("button", { type: "button", class: "tour-start", hidden: true,
+    onclick: () => tour(lab, start) }, "Tour, 1 minute");
+  return start;
+}
+
+function tour(lab, start) {
+  const side = lab.stages.now.encoder ? "encoder" : "decoder";
+  const change = structuredClone(lab.change); // that was there before
+  let at = 0;
+  let isBroken = false;
+  const told = make("p", { tabindex: -1 });
+  const count = make("span", { class: "note" });
+  const [back, next, end] = [["Back", () => go(at - 1)], ["Next", () => go(at + 1)], ["End", () => stop()]]
+    .map(([name, onclick]) => make("button", { type: "button", onclick }, name));
+  const dialog = make("div", { class: "tour", role: "dialog", "aria-label": "Tour" }, told,
+    make("div", { class: "shown" }, count, back, next, end));
+  const onKey = (event) => {
+    if (event.key === "Escape") stop();
+    if (!dialog.contains(event.target)) return;
+    if (event.key === "ArrowRight" && at < TOUR.length - 1) go(at + 1);
+    if (event.key === "ArrowLeft" && at > 0) go(at - 1);
+  };
+
+  const calm = () => document.querySelectorAll(".spoken").forEach((each) =>
+    each.classList.remove("spoken"));
+
+  const setBroken = async (breaks) => {
+    if (Boolean(breaks) === isBroken) return;
+    isBroken = Boolean(breaks);
+    lab.change = structuredClone(change);
+    breaks?.(lab.change);
+    lab.showControls();
+    await lab.translate();
+  };
+
+  const go = async (to) => {
+    at = to;
+    const { part, box, breaks, says } = TOUR[at];
+    await setBroken(breaks);
+    await lab.drawn;
+    if (at !== to || !dialog.isConnected) return; // the reader was faster
+    if (box) lab.openBox(box(side));
+    calm();
+    const spoken = box ? lab.picture.querySelector(`[data-key="box ${box(side)}"]`)
+      : lab.root.querySelector(part());
+    spoken.classList.add("spoken");
+    spoken.scrollIntoView({ block: "center" });
+    told.textContent = says(lab, side);
+    count.textContent = `${at + 1} of ${TOUR.length}`;
+    [back.disabled, next.disabled] = [at === 0, at === TOUR.length - 1];
+    told.focus({ preventScroll: true });
+  };
+
+  const stop = () => {
+    calm();
+    dialog.remove();
+    document.removeEventListener("keydown", onKey);
+    start.hidden = false;
+    start.focus();
+    return setBroken(null);
+  };
+
+  start.hidden = true;
+  lab.root.append(dialog);
+  document.addEventListener("keydown", onKey);
+  go(0);
+}
