@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from annotated_transformer.devices import CPU
 
 PACKED_FOR = 64
-"""The rows of a product that packed weights suit best; with eight or 400 they are as fast."""
+"""The rows of a product for which weights are packed; they suit eight or 400 rows as well."""
 
 
 def linear(
