@@ -198,7 +198,7 @@ def next_log_probs(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows v
     """
     allowed = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
     allowed[:, [PAD, BOS]] = -torch.inf
-    log_probs = torch.log_softmax(allowed, dim=-1, out=allowed)  # no second table of that size
+    log_probs = allowed.log_softmax(dim=-1)
     if log_probs.sum().isnan():  # so it is if any of them is nan
         raise DivergedError("a logit is nan or inf, all must be finite: the weights are broken.")
     return log_probs
