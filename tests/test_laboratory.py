@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from inspect import signature
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -729,7 +730,7 @@ def test_every_stage_of_the_picture_is_pytorch_s(runs, page, name, change):
             agree(embedding["output"], seen[f"{table}_embedding"][1])
         total = torch.tensor(embedding["tokens"]) + torch.tensor(embedding["positions"])
         agree(embedding["output"], total)
-        for box in found[stack].values():
+        for before, box in pairwise([{}, *found[stack].values()]):
             match box["kind"]:
                 case "attention":
                     attention = box["name"]
@@ -776,7 +777,6 @@ def test_every_stage_of_the_picture_is_pytorch_s(runs, page, name, change):
                     agree(box["logits"], logits)
                     scaled = logits / given.get("temperature", 1)
                     agree(box["output"], next_log_probs(scaled).exp())
-            before = box
 
 
 # --- back to English ------------------------------------------------------------------------------

@@ -781,7 +781,8 @@ def test_three_examples_are_each_broken_by_one_click(page: Page) -> None:
 
 SMALL = """() => [...document.querySelectorAll(".picture *, .tour *")].filter((each) =>
     [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
-    && parseFloat(getComputedStyle(each).fontSize) < 9).map((each) => each.outerHTML.slice(0, 200))"""
+    && parseFloat(getComputedStyle(each).fontSize) < 9)
+    .map((each) => each.outerHTML.slice(0, 200))"""
 STOPS = """() => [...document.querySelectorAll(".laboratory *")].filter((each) => each.tabIndex >= 0
     && each.matches("button, input, select, summary, a, [tabindex]") && !each.disabled
     && each.checkVisibility())"""
@@ -832,7 +833,7 @@ def test_the_picture_opens_every_box(page: Page) -> None:
 
 
 def test_the_picture_has_the_numbers_of_the_attention(page: Page, browser: Browser) -> None:
-    """Of the same head: the softmax of its stage and the table above, the probability and the bars."""
+    """Of one head: the softmax of its stage and the table above, the probability and the bars."""
     said(page)
     page.select_option("#lab-layer", "decoder.1.cross_attention")
     page.get_by_role("button", name="head 3", exact=True).click()

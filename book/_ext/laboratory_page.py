@@ -23,10 +23,13 @@ from annotated_transformer.run import Run, export_to_web
 CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"
 SCRIPTS = (
-    "ask", "address", "panels", "back_translation", "controls", "formulas", "boxes", "flow", "results",
-    "tour", "laboratory",
+    "ask", "address", "panels", "back_translation", "controls", "formulas", "boxes", "flow",
+    "results", "tour", "laboratory",
 )  # fmt: skip
 """The scripts of the page, each after those that it uses; ``engine.js`` names its own."""
+
+OF_THE_LARGE = {"controls", "formulas", "boxes", "flow", "tour"}
+"""The scripts that a small laboratory does without."""
 
 OFFERS = {
     "toy-transformer": ("script", "Transformer, English → Korean", ["en", "ko"]),
@@ -69,7 +72,8 @@ def frame(base: str, sentence: str, small: bool = False) -> str:
     fields = ("name", "kind", "title", "languages")
     offers = [dict(zip(fields, (name, *OFFERS[name]), strict=True)) for name in names]
     models = escape(json.dumps(offers, ensure_ascii=False))
-    scripts = "\n".join(f'<script defer src="{base}/{name}.js"></script>' for name in SCRIPTS)
+    needed = [name for name in SCRIPTS if not (small and name in OF_THE_LARGE)]
+    scripts = "\n".join(f'<script defer src="{base}/{name}.js"></script>' for name in needed)
     return (
         f'<link rel="stylesheet" href="{base}/laboratory.css">\n'
         f'<div class="laboratory"{" data-small" * small} data-sentence="{escape(sentence)}" '

@@ -51,7 +51,7 @@ function connect(picture) {
 // The box that is open: the first self-attention, if the reader has opened none that the model has.
 function opened({ box, stages: { now } }) {
   const [side, key] = box.split(".");
-  return now[side]?.[key] ? box : `${now.encoder ? "encoder" : "decoder"}.self_attention`;
+  return Object.hasOwn(now, side) && Object.hasOwn(now[side] ?? {}, key) ? box : `${now.encoder ? "encoder" : "decoder"}.self_attention`;
 }
 
 // The tokens whose vectors are the rows of a stack: what the encoder, or the decoder, has read.

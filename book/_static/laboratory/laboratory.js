@@ -62,7 +62,7 @@ class Laboratory {
     this.label = make("label", { for: "lab-sentence" }, ASKED.en);
     this.drawOne = make("button", { type: "button", hidden: true, onclick: () => this.draw() },
       "Draw one");
-    this.tour = tourButton(this);
+    this.tour = this.isSmall ? make("span", { hidden: true }) : tourButton(this);
     this.told = make("p", { id: "lab-told", class: "told", role: "status" });
     this.knows = make("span", { class: "knows" });
     this.heard = make("p", { class: "heard", role: "status" });
