@@ -58,12 +58,13 @@ const TOUR = [
     part: () => ".translations",
     breaks: (change) => { change.positions = false; },
     says: ({ found: { now, before }, model }) => {
-      const back = ({ best }) => model.grammar &&
-        backTranslation(best.tokens.filter((token) => token !== "<eos>"), model.grammar);
-      const isSame = !before || before.best.text === now.best.text;
+      const { tokens, text } = now.best;
+      const said = model.grammar
+        ? backTranslation(tokens.filter((token) => token !== "<eos>"), model.grammar) : text;
+      const isSame = !before || before.best.text === text;
       return `Now break it: without positions the sentence is a bag of words. ${isSame
         ? "This sentence is still translated alike; try one in which somebody sees somebody."
-        : back(now) ? `Read back in English, the model now predicts “${back(now)}”.`
+        : said ? `In English, the model now predicts “${said}”.`
           : "What the model predicts now is no sentence of the grammar."}`;
     },
   },
