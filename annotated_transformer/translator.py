@@ -26,6 +26,7 @@ class State:
 
     def select(self: S, rows: Tensor) -> S:
         """Select rows of the state, given by index (repeats allowed) or as a boolean mask."""
+        rows = rows.nonzero()[:, 0] if rows.dtype == torch.bool else rows
         return replace(self, **{f.name: _select(getattr(self, f.name), rows) for f in fields(self)})
 
 
@@ -36,7 +37,7 @@ def _select(part: Any, rows: Tensor) -> Any:
         case tuple():
             return tuple(_select(entry, rows) for entry in part)
         case _:
-            return part[rows]
+            return part.index_select(0, rows)  # part[rows] copies number by number
 
 
 class NextTokenModel(nn.Module):

@@ -12,11 +12,18 @@ from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import Batch
 from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
-from annotated_transformer.fast import FastTrainer, attention, fast_translator, output_loss
+from annotated_transformer.fast import (
+    FastTrainer,
+    attention,
+    fast_translator,
+    output_loss,
+    products,
+)
 from annotated_transformer.fast.attention import FastAttention, WrittenOut
 from annotated_transformer.fast.dropout import FastDropout, random_mask
 from annotated_transformer.fast.products import FastLinear, RoundedLinear
 from annotated_transformer.fast.twin import fast_twin
+from annotated_transformer.lora import LoRALinear, add_lora, merge_lora
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.soft_lookup import SoftLookup
 from annotated_transformer.training import Trainer, paper_schedule
@@ -438,6 +445,46 @@ def test_a_training_that_goes_on_does_not_reach_the_fast_translator(precision):
     assert torch.equal(twin(batch.src, batch.tgt_in), before)
     anew = fast_translator(trainer.model, precision)
     assert not torch.equal(anew(batch.src, batch.tgt_in), before)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5, 64, 300])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_a_packed_layer_gives_the_product_of_its_weights(dtype, bias, rows):
+    layer, x = nn.Linear(24, 40, bias=bias), torch.randn(rows, 1, 24)
+    packed = RoundedLinear(layer, dtype)
+    assert packed.weight.is_mkldnn == products.onednn_multiplies(dtype)
+    expected = F.linear(*(p.to(dtype).double() for p in (x, *layer.parameters())))
+    within = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: BITS}[dtype]
+    torch.testing.assert_close(packed(x).double(), expected, rtol=within, atol=within)
+
+
+def test_without_onednn_nothing_is_packed(monkeypatch):
+    monkeypatch.setattr(products, "onednn_multiplies", lambda _: False)
+    layer, x = nn.Linear(24, 40), torch.randn(3, 24)
+    rounded = RoundedLinear(layer, torch.float32)
+    assert torch.equal(rounded.weight, layer.weight)
+    assert torch.equal(rounded(x), layer(x))
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_fast_translator_of_a_model_with_lora_merges_it(precision):
+    model = small_model("transformer").float().eval()
+    add_lora(model.decoder, rank=2)
+    for name, parameter in model.named_parameters():
+        if name.endswith(".B"):
+            nn.init.normal_(parameter, std=0.5)
+    batch, merged = PARTS[2], deepcopy(model)
+    merge_lora(merged)
+    ours, theirs = (
+        fast_translator(each, precision)(batch.src, batch.tgt_in) for each in (model, merged)
+    )
+    assert torch.equal(ours, theirs)
+    near = F.cosine_similarity(
+        ours.float().flatten(), model(batch.src, batch.tgt_in).flatten(), dim=0
+    )
+    assert near > 0.999
+    assert any(isinstance(part, LoRALinear) for part in model.modules())
 
 
 makers = pytest.mark.parametrize(

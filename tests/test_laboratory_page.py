@@ -909,6 +909,7 @@ def test_the_translation_is_read_back_in_english(page: Page) -> None:
     expect(back.nth(1)).to_have_text("In English: the cat sees the dog")
     expect(back.first).not_to_have_text("In English: the cat sees the dog")
     page.get_by_role("button", name="Undo all changes").click()
+    expect(back).to_have_count(1)
     page.locator("[data-key='next 개']").click()
     expect(back).to_have_text(re.compile("In English: the dog |no sentence"))
     page.locator("[data-key='word 1']").click()

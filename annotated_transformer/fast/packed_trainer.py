@@ -47,7 +47,7 @@ class PackedTrainer(FastTrainer):
                 f"the optimiser is {type(self.optimizer).__name__}, it must have fused=True."
             )
         self.loss = partial(token_loss, model.output, smoothing=smoothing)
-        run: Callable[..., Tensor] = partial(packed_hidden, self.twin, format_of(model, precision))
+        run: Any = partial(packed_hidden, self.twin, format_of(model, precision))
         if backend is not None:
             run = torch.compile(run, backend=backend, fullgraph=True, dynamic=False)
         self.hidden = run

@@ -9,6 +9,9 @@ from torch.nn import functional as F
 
 from annotated_transformer.devices import CPU
 
+PACKED_FOR = 64
+"""The rows of a product for which weights are packed; they suit eight or 400 rows as well."""
+
 
 def is_for_cpu(x: Tensor) -> bool:
     """Tell whether a CPU computes operation by operation, which these modules are made for.
@@ -82,7 +85,11 @@ class Product(torch.autograd.Function):
 
 
 class RoundedLinear(nn.Module):
-    """A linear layer for translating: its weights are rounded once, and have no gradients."""
+    """A linear layer for translating: its weights are rounded once, and have no gradients.
+
+    For oneDNN they are also packed once, in the order in which it reads them. It would pack them
+    for every product, which takes longer than a product with few rows.
+    """
 
     weight: Tensor
     bias: Tensor | None
@@ -90,7 +97,10 @@ class RoundedLinear(nn.Module):
     def __init__(self, layer: nn.Linear, dtype: torch.dtype) -> None:
         super().__init__()
         bias = None if layer.bias is None else layer.bias.detach().to(dtype)
-        self.register_buffer("weight", layer.weight.detach().to(dtype), persistent=False)
+        weight = layer.weight.detach().to(dtype)
+        if weight.device.type == CPU and onednn_multiplies(dtype):
+            weight = torch.ops.mkldnn._reorder_linear_weight(weight, PACKED_FOR)
+        self.register_buffer("weight", weight, persistent=False)
         self.register_buffer("bias", bias, persistent=False)
 
     def forward(self, x: Float[Tensor, "*batch inner"]) -> Float[Tensor, "*batch outer"]:

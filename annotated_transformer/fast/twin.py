@@ -12,6 +12,7 @@ from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.fast.attention import FastAttention
 from annotated_transformer.fast.dropout import FastDropout
 from annotated_transformer.fast.products import FastLinear, RoundedLinear
+from annotated_transformer.lora import merge_lora
 from annotated_transformer.transformer import Transformer
 
 REPLACED = (nn.Linear, nn.Dropout, ScaledDotProductAttention)
@@ -30,13 +31,14 @@ def format_of(model: Transformer, precision: str) -> torch.dtype:
 def fast_translator(model: Transformer, precision: str = "float32") -> Transformer:
     """Make a Transformer that translates like the model, in less time.
 
-    It is a copy whose weights are rounded here, once: later changes of the model
-    do not affect it.
+    It is a copy whose weights are merged, if it has LoRA layers, and rounded here, once: later
+    changes of the model do not affect it. It stays on the model's device.
 
     Raises:
         InputError: if the precision is unknown, or a module cannot be replaced.
     """
     dtype, copy = format_of(model, precision), deepcopy(model).requires_grad_(False)
+    merge_lora(copy)
     twin = fast_twin(copy, dtype, RoundedLinear)
     twin.output = RoundedLinear(copy.output, dtype)  # type: ignore[assignment]
     return twin.eval()

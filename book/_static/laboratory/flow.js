@@ -203,7 +203,7 @@ function readable(matrix, rows, label, isBefore = false) {
   });
   figure.addEventListener("focus", () => tell(i, j));
   figure.append(told);
-  for (const [name, value] of Object.entries({ tabindex: 0, role: "group",
+  for (const [name, value] of Object.entries({ tabindex: 0,
     "aria-label": `${label}${which}: arrow keys read the numbers` })) figure.setAttribute(name, value);
   return figure;
 }

@@ -41,7 +41,7 @@ const TOUR = [
     part: () => ".weights",
     says: ({ found: { now }, layer }) => {
       const { row, column, weight } = strongest(now.attention[layer].mean, () => true);
-      return `The decoder writes the translation word by word. To predict “${now.best.tokens[row]}” it ` +
+      return `The decoder predicts the translation token by token. To predict “${now.best.tokens[row]}” it ` +
         `gives ${percent(weight)} of its attention to “${now.source.tokens[column] ?? "the target"}”.`;
     },
   },
@@ -58,12 +58,14 @@ const TOUR = [
     part: () => ".translations",
     breaks: (change) => { change.positions = false; },
     says: ({ found: { now, before }, model }) => {
-      const back = ({ best }) => model.grammar &&
-        backTranslation(best.tokens.filter((token) => token !== "<eos>"), model.grammar);
-      const isSame = !before || before.best.text === now.best.text;
+      const { tokens, text } = now.best;
+      const said = model.grammar
+        ? backTranslation(tokens.filter((token) => token !== "<eos>"), model.grammar) : text;
+      const isSame = !before || before.best.text === text;
       return `Now break it: without positions the sentence is a bag of words. ${isSame
         ? "This sentence is still translated alike; try one in which somebody sees somebody."
-        : back(now) ? `The model now says “${back(now)}”.` : "What it says now is no sentence."}`;
+        : said ? `In English, the model now predicts “${said}”.`
+          : "What the model predicts now is no sentence of the grammar."}`;
     },
   },
   {
