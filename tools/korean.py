@@ -27,14 +27,14 @@ PIECES = {
     "link": re.compile(r"\]\([^)]*\)"),
     "footnote": re.compile(r"\[\^[^\]]*\]"),
     "placeholder": re.compile(r"\{\w*(?:[!:][^{}]*)?\}|%\(\w+\)s"),
-    "number": re.compile(r"\d+(?:[.,]\d+)*"),
+    "number": re.compile(r"\d+(?:[.,]\d+)*(?![.,]?\d| [mb]illion)"),  # 134 million is 1억 3400만
 }
 # A particle depends on how the word before it ends, and nobody knows how a value will end.
 ALTERNATES = re.compile(
     r"(?:\{glue:text\}`[^`]*`|\{\w+(?:[!:][^{}`]*)?\})\s?(?:은|는|이|가|을|를|과|와|으로|로)(?![가-힣])"
 )
 TRANSLATED_SOUND = re.compile("당신|되어지|어지게 되|에 의해|것들")
-INTRODUCED = re.compile(r"([가-힣][가-힣 -]*)\*{0,2}\(([A-Za-z][A-Za-z -]*)\)")
+INTRODUCED = re.compile(r"([가-힣][가-힣 -]*?) ?\*{0,2}\(([A-Za-z][A-Za-z -]*)\)")
 
 
 @cache
@@ -98,7 +98,7 @@ def faults(source: str, korean: str) -> Iterator[str]:
         yield from (f"{reason}: {found}" for found in pattern.findall(korean))
     for before, name in INTRODUCED.findall(korean):
         word, _ = terms().get(name.lower(), (before, ()))
-        if not before.endswith(word):
+        if not (before.endswith(word) or word.endswith(before)):  # of KV 캐시, 캐시 is found
             yield f"{name} is {word}, not {before}"
     for name, (word, others) in terms().items():
         used = [other for other in filter(HANGUL.search, others) if other in korean]
