@@ -116,6 +116,7 @@ $(SITE): $(INSTALLED) $(PAGES)
 
 # The outputs are stored, so nothing runs twice; what both editions have is kept once.
 $(KOREAN): $(SITE) $(MESSAGES)
+	rm -rf _build/ko
 	sed 's/language: en\b/language: ko/' _config.yml > _build/ko.yml
 	PYTHONPATH=book/_ext $(BIN)/jupyter-book build . --config _build/ko.yml --path-output _build/ko -W -n --keep-going
 	$(BIN)/python tools/join_editions.py _build/ko/_build/html _build/html ko
