@@ -277,6 +277,7 @@ def problems(
         for text in violations(page, kinds):
             report("accessibility", text)
 
+    page.goto("about:blank")  # what the page before it is still asking for is not this page's fault
     for event, listener in listeners.items():
         page.on(event, listener)
     window = page.viewport_size

@@ -12,7 +12,9 @@ function results(lab) {
 
 function translations(lab) {
   const { now, before, others } = lab.found;
-  const name = lab.isSmall ? "it predicts" : KINDS[lab.model.kind];
+  const [, language] = lab.model.languages;
+  const name = [lab.isSmall ? "it predicts" : KINDS[lab.model.kind],
+    language && new Intl.DisplayNames("en", { type: "language" }).of(language)].filter(Boolean).join(", ");
   const lines = before ? [["changed", lab, now], ["unchanged", lab, before]] : [[name, lab, now]];
   for (const each of others) lines.push([lab.offer(each.name).title, lab.beside.get(each.name), each]);
   const rows = lines.map(([title, model, found], i) => {
@@ -27,7 +29,7 @@ function translations(lab) {
     const { gold } = found;
     if (gold) {
       told.push(gold.isSaid ? "✓ right" : "✗ not the right translation",
-        `the right one: log p = ${twoDecimals(gold.logProb)}`);
+        `reference: log p = ${twoDecimals(gold.logProb)}`);
       const error = gold.errors[lab.layer] ?? Object.values(gold.errors).at(-1);
       if (error !== undefined) told.push(`alignment error ${percent(error)}`);
     }
@@ -93,7 +95,7 @@ function attention(lab) {
   const { src, tgt } = lab.writing;
   const shown = lab.head < 0 ? "mean of the heads" : `head ${lab.head + 1}`;
   const caption = `${lab.isSmall ? "Attention" : `${layerName(lab.layer)}, ${shown}`
-  }: each row shares out 1`;
+  }: each row adds up to 1`;
   const table = weightsTable(lab.head < 0 ? mean : heads[lab.head], rows, columns, {
     writing: {
       rows: isEncoder ? src : tgt,
@@ -116,7 +118,7 @@ function attention(lab) {
     make("option", { value: name, selected: name === lab.layer }, layerName(name))));
   return make("section", {},
     make("div", { class: "shown" }, make("h2", {}, "Attention"), layer,
-      choice("head", [[-1, "mean"], ...heads.map((_, head) =>
+      choice("head", [[-1, "all heads"], ...heads.map((_, head) =>
         [head, String(head + 1), { "aria-label": `head ${head + 1}` }])], lab.head,
       (head) => lab.choose({ head }))),
     table, make("p", { class: "note" }, note));
