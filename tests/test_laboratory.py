@@ -840,6 +840,14 @@ def test_what_is_no_sentence_of_the_grammar_is_not_translated_back(page, korean,
     assert page.evaluate(script, [korean.split(), grammar]) == english
 
 
+def test_a_sentence_that_lacks_a_token_is_read_back_without_an_error(page):
+    pairs = toy_corpus(1000)["train"]
+    lacking = [pair.tgt[:i] + pair.tgt[i + 1 :] for pair in pairs for i in range(len(pair.tgt))]
+    script = "([all, grammar]) => all.map((tokens) => backTranslation(tokens, grammar))"
+    found = page.evaluate(script, [lacking, web.toy_sentences()["grammar"]])
+    assert 0 < sum(back is None for back in found) < len(lacking)
+
+
 # --- vocabularies ---------------------------------------------------------------------------------
 
 

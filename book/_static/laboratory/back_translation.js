@@ -121,7 +121,10 @@ function backTranslation(tokens, grammar) {
       return push("stem", { adjective, first: before("quality") });
     }
     if (meanings.includes("very")) return push("very");
-    if (meanings.includes("be.given")) return push("stem", { given: take("TO")?.other });
+    if (meanings.includes("be.given")) {
+      const to = take("TO");
+      return to && push("stem", { given: to.other });
+    }
     if (meanings.includes("because")) {
       const reason = take("NOMINAL");
       return reason && push("adverb", reason);

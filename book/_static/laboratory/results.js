@@ -13,8 +13,8 @@ function results(lab) {
 function translations(lab) {
   const { now, before, others } = lab.found;
   const [, language] = lab.model.languages;
-  const name = [lab.isSmall ? "it predicts" : KINDS[lab.model.kind],
-    language && new Intl.DisplayNames("en", { type: "language" }).of(language)].filter(Boolean).join(", ");
+  const tongue = language && new Intl.DisplayNames("en", { type: "language" }).of(language);
+  const name = lab.isSmall ? "it predicts" : KINDS[lab.model.kind];
   const lines = before ? [["changed", lab, now], ["unchanged", lab, before]] : [[name, lab, now]];
   for (const each of others) lines.push([lab.offer(each.name).title, lab.beside.get(each.name), each]);
   const rows = lines.map(([title, model, found], i) => {
@@ -34,7 +34,7 @@ function translations(lab) {
       if (error !== undefined) told.push(`alignment error ${percent(error)}`);
     }
     return make("div", { class: "translation", "data-which": title },
-      make("h2", {}, title),
+      make("h2", { "data-language": tongue }, title),
       isChosen ? roving(make("p", {}, ...words)) : make("p", {}, ...words),
       ...backInEnglish(lab, model, found),
       ...(lab.isSmall ? [] : [make("p", { class: "numbers" },
