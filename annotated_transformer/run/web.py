@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +152,6 @@ def tokens_and_merges(vocabulary: Vocabulary) -> dict[str, Any]:
             raise InputError(f"a vocabulary is of the kind {other}, it must be WordLevel or BPE.")
 
 
-@cache
 def toy_sentences() -> dict[str, Any]:
     """Return what the toy corpus knows of its target tokens, and test sentences with links.
 
