@@ -187,7 +187,7 @@ function readable(matrix, rows, label, isBefore = false) {
   const tell = (row, column) => {
     i = Math.max(0, Math.min(matrix.rows - 1, row));
     j = Math.max(0, Math.min(matrix.columns - 1, column));
-    const number = matrix.data[i * matrix.columns + j].toFixed(2).replace("-", "−");
+    const number = withMinus(matrix.data[i * matrix.columns + j].toFixed(2));
     told.textContent = `“${rows[i].token}”, ${j + 1}: ${number}`;
   };
   const point = ({ offsetX, offsetY }) => tell(
@@ -208,10 +208,13 @@ function readable(matrix, rows, label, isBefore = false) {
   return figure;
 }
 
+// A number with a minus sign instead of a hyphen.
+const withMinus = (number) => number.replace("-", "−");
+
 // Scores or weights of every query (row) for every key (column); those of the unchanged model are below.
 function scoresTable(matrix, before, rows, columns, caption, isWeights) {
   const largest = matrix.data.reduce((a, b) => (Number.isFinite(b) ? Math.max(a, Math.abs(b)) : a), 1e-9);
-  const said = (entry) => (Number.isFinite(entry) ? twoDecimals(entry).replace("-", "−") : "−∞");
+  const said = (entry) => (Number.isFinite(entry) ? withMinus(twoDecimals(entry)) : "−∞");
   const body = rows.map(({ token, lang }, i) => make("tr", {}, make("th", { scope: "row", lang }, token),
     ...columns.map((_, j) => {
       const at = i * matrix.columns + j;
@@ -233,7 +236,7 @@ function tokensTable(lab, { logits, output }, was) {
   const { tgt } = lab.writing;
   const list = best.map((id) => make("tr", {},
     make("th", { scope: "row" }, word(lab.model.tgt.tokens[id], tgt)),
-    make("td", {}, twoDecimals(logits.data[id]).replace("-", "−")),
+    make("td", {}, withMinus(twoDecimals(logits.data[id]))),
     make("td", {}, percent(output.data[id])),
     ...(was ? [make("td", {}, percent(was.output.data[id]))] : [])));
   const names = ["token", "logit", "probability", ...(was ? ["unchanged"] : [])];
