@@ -36,8 +36,7 @@ function translations(lab) {
       if (error !== undefined) told.push(localised("alignment error {share}", { share: percent(error) }));
     }
     return make("div", { class: "translation", "data-which": title },
-      make("h2", {}, title, ...(tongue
-        ? [make("span", {}, ` ${localised("in {language}", { language: tongue })}`)] : [])),
+      make("h2", { "data-language": tongue }, title),
       isChosen ? roving(make("p", {}, ...words)) : make("p", {}, ...words),
       ...readBack(model.model ?? model, found.best).map((sentence) => make("p", { class: "back",
         title: localised("Korean has no articles: “the” stands for each.") }, sentence)),
