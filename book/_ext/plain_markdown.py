@@ -19,7 +19,7 @@ import re
 
 from sphinx.application import Sphinx
 
-KEY = r"[a-z]+\d{4}[a-z]?"
+KEY = r"[a-z]+\d{4}[a-z]*"
 CITED = rf'\[[^\]]*\]\([^()\s]+ "({KEY})"\)'
 CITATIONS = re.compile(rf"\({CITED}(?:; {CITED})*\)|(?<=\(){CITED}(?:; {CITED})*")
 GLUED = re.compile(r'<span title="([^"]+)">[^<]*</span>')
