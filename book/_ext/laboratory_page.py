@@ -24,8 +24,8 @@ from annotated_transformer.run import Run, export_to_web
 CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"
 SCRIPTS = (
-    "ask", "words", "address", "panels", "back_translation", "controls", "formulas", "boxes", "flow",
-    "results", "tour", "laboratory",
+    "ask", "words", "address", "panels", "back_translation", "controls", "formulas", "boxes",
+    "flow", "results", "tour", "laboratory",
 )  # fmt: skip
 """The scripts of the page, each after those that it uses; ``engine.js`` names its own."""
 
@@ -77,11 +77,12 @@ def frame(base: str, sentence: str, small: bool = False) -> str:
         offer["title"] = _(title)
     models = escape(json.dumps(offers, ensure_ascii=False))
     needed = [name for name in SCRIPTS if not (small and name in OF_THE_LARGE)]
+    without = _("The laboratory needs JavaScript.")
     scripts = "\n".join(f'<script defer src="{base}/{name}.js"></script>' for name in needed)
     return (
         f'<link rel="stylesheet" href="{base}/laboratory.css">\n'
         f'<div class="laboratory"{" data-small" * small} data-sentence="{escape(sentence)}" '
-        f'data-models="{models}"><noscript>{_("The laboratory needs JavaScript.")}</noscript></div>\n'
+        f'data-models="{models}"><noscript>{without}</noscript></div>\n'
         f"{scripts}"
     )
 
@@ -95,7 +96,7 @@ def write_models(app: Sphinx, error: Exception | None) -> None:
 def fill(folder: Path) -> None:
     """Write the models into a folder, each in its form."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, (kind, *_) in OFFERS.items():
+    for name, (kind, *_rest) in OFFERS.items():
         with tempfile.TemporaryDirectory() as scratch:
             made = Path(scratch, name)
             export_to_web(Run.open(CHECKPOINTS / name), made)

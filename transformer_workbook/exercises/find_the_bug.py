@@ -27,6 +27,7 @@ from transformer_workbook.judge import (
     number,
     question,
 )
+from transformer_workbook.judge.sentences import said, to_say
 
 
 @exercise([(model,) for model in models.FOR_PADDING], ask=put_to_test)
@@ -198,26 +199,26 @@ def narrow(case: Case) -> Case:
 
 
 PROBES: dict[str, Case] = {
-    "with other keys hidden in each sentence": drawn(2, seed=30, mask=PADDED[:, None]),
-    "where nothing is hidden": drawn(2, seed=40),
-    "with three numbers in a vector": drawn(2, d=3, d_v=3, seed=50),
-    "with values of another width": drawn(2, d_v=4, seed=60),
-    "with fewer queries than keys": drawn(2, queries=2, seed=70),
-    "with scores a hundred thousand times as large": larger(1e5, tested(80)),
-    "with a visible score below -10,000,000,000": opposite(tested(85)),
-    "with scores of zero": larger(0.0, tested(90)),
-    "with one sentence": drawn(1, seed=100, mask=CAUSAL),
-    "with three sentences": drawn(3, seed=140, mask=CAUSAL),
-    "without an axis of sentences": drawn(seed=150, mask=CAUSAL),
-    "with one query": drawn(2, queries=1, seed=160),
-    "with seven queries and four keys": drawn(2, queries=7, keys=4, seed=170),
-    "with sixteen numbers in a vector": drawn(2, d=16, d_v=16, seed=180),
-    "with heads": drawn(2, 3, seed=110, mask=CAUSAL),
-    "with heads, and a mask that has an axis for them": drawn(
+    to_say("with other keys hidden in each sentence"): drawn(2, seed=30, mask=PADDED[:, None]),
+    to_say("where nothing is hidden"): drawn(2, seed=40),
+    to_say("with three numbers in a vector"): drawn(2, d=3, d_v=3, seed=50),
+    to_say("with values of another width"): drawn(2, d_v=4, seed=60),
+    to_say("with fewer queries than keys"): drawn(2, queries=2, seed=70),
+    to_say("with scores a hundred thousand times as large"): larger(1e5, tested(80)),
+    to_say("with a visible score below -10,000,000,000"): opposite(tested(85)),
+    to_say("with scores of zero"): larger(0.0, tested(90)),
+    to_say("with one sentence"): drawn(1, seed=100, mask=CAUSAL),
+    to_say("with three sentences"): drawn(3, seed=140, mask=CAUSAL),
+    to_say("without an axis of sentences"): drawn(seed=150, mask=CAUSAL),
+    to_say("with one query"): drawn(2, queries=1, seed=160),
+    to_say("with seven queries and four keys"): drawn(2, queries=7, keys=4, seed=170),
+    to_say("with sixteen numbers in a vector"): drawn(2, d=16, d_v=16, seed=180),
+    to_say("with heads"): drawn(2, 3, seed=110, mask=CAUSAL),
+    to_say("with heads, and a mask that has an axis for them"): drawn(
         2, 3, seed=190, mask=PADDED[:, None, None]
     ),
-    "with 300 keys": drawn(2, keys=300, seed=120),
-    "in single precision": narrow(tested(130)),
+    to_say("with 300 keys"): drawn(2, keys=300, seed=120),
+    to_say("in single precision"): narrow(tested(130)),
 }
 """What the reader does not know: on each of these a bug may show."""
 
@@ -240,9 +241,9 @@ def red_team(answer: Any, say: Callable[..., str]) -> str | Verdict:
     for where, case in PROBES.items():
         got, want = attempt(answer, case, SECONDS).result, F.scaled_dot_product_attention(*case)
         if isinstance(got, Failure):
-            crash = crash or say("crash", where=where, how=got.sentence)
+            crash = crash or say("crash", where=said(where), how=got.sentence)
         elif not equal(got, want):
-            return Verdict("right", say("unseen", where=where, how=difference(got, want)))
+            return Verdict("right", say("unseen", where=said(where), how=difference(got, want)))
     return crash or say("no bug")
 
 

@@ -22,6 +22,7 @@ from transformer_workbook.judge import (
     number,
     question,
 )
+from transformer_workbook.judge.sentences import said, to_say
 
 
 @exercise(
@@ -235,20 +236,20 @@ def single_precision() -> Case:
 
 
 PROBES: dict[str, Case] = {
-    "the four words of the tests": FOUR,
-    "seven words": vectors(7, seed=10),
-    "one word": vectors(1, seed=20),
-    "queries and keys of width 9": vectors(4, seed=30, width=9),
-    "values of width 3": vectors(4, seed=35, value_width=3),
-    "values of width 6": vectors(4, seed=36, value_width=6),
-    "one sentence in a batch": vectors(1, 5, seed=37),
-    "a batch of two sentences": vectors(2, 5, seed=40),
-    "two sentences and three heads": vectors(2, 3, 5, seed=45),
-    "queries that are very long": long_queries(),
-    "a visible score below -10,000,000,000": opposite_queries(),
-    "forty words": vectors(40, seed=60),
-    "a hundred words": vectors(100, seed=62),
-    "single precision": single_precision(),
+    to_say("the four words of the tests"): FOUR,
+    to_say("seven words"): vectors(7, seed=10),
+    to_say("one word"): vectors(1, seed=20),
+    to_say("queries and keys of width 9"): vectors(4, seed=30, width=9),
+    to_say("values of width 3"): vectors(4, seed=35, value_width=3),
+    to_say("values of width 6"): vectors(4, seed=36, value_width=6),
+    to_say("one sentence in a batch"): vectors(1, 5, seed=37),
+    to_say("a batch of two sentences"): vectors(2, 5, seed=40),
+    to_say("two sentences and three heads"): vectors(2, 3, 5, seed=45),
+    to_say("queries that are very long"): long_queries(),
+    to_say("a visible score below -10,000,000,000"): opposite_queries(),
+    to_say("forty words"): vectors(40, seed=60),
+    to_say("a hundred words"): vectors(100, seed=62),
+    to_say("single precision"): single_precision(),
 }
 """What no test tries, but for the first."""
 
@@ -264,6 +265,6 @@ def unseen_leak(answer: Any, say: Callable[..., str]) -> str:
     for probe, case in PROBES.items():
         got, right = attempt(answer, case).result, causal_attention.reference(*case)
         if not equal(got, right):
-            print(say("unseen", probe=probe, how=difference(got, right)))
+            print(say("unseen", probe=said(probe), how=difference(got, right)))
             return ""
     return say("no bug", number=len(PROBES))
