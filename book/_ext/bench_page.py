@@ -52,10 +52,10 @@ WISHES = (
     Wish("older", "ours, fast", "nn.Transformer", 1.5),
     Wish("two_threads", "ours, fast", "nn.Transformer", 2.0, "times_as_fast"),
     Wish("two_threads", "ours, fast, bfloat16", "nn.Transformer", 4.0, "times_as_fast"),
-    Wish("greedy", "ours, fast", "ours, earlier", 1.4),
-    Wish("greedy", "ours, fast, bfloat16", "ours, earlier", 1.4),
-    Wish("beam", "ours, fast", "ours, earlier", 1.35),
-    Wish("beam", "ours, fast, bfloat16", "ours, earlier", 1.35),
+    Wish("greedy", "ours, fast", "CTranslate2", 0.8),
+    Wish("greedy", "ours, fast, bfloat16", "CTranslate2", 1.0),
+    Wish("beam", "ours, fast", "CTranslate2", 0.8),
+    Wish("beam", "ours, fast, bfloat16", "CTranslate2", 1.0),
 )
 
 
