@@ -12,9 +12,10 @@ import pytest
 from babel.messages import Message
 from bs4 import BeautifulSoup
 from catalogues import FOLDER, HANGUL, is_missing, messages, open_catalogue
-from languages import Fold
+from languages import LINK, NAMES, Fold
 from sphinx.util.nodes import extract_messages
 
+import join_editions
 from browser import Browser, Page
 from korean import faults, faults_of, terms
 from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
@@ -171,9 +172,33 @@ def test_each_page_names_its_language_and_leads_to_the_other(site: Path, korean:
     for english, translated in both(site):
         assert (english.html["lang"], translated.html["lang"]) == ("en", "ko")
         for page, other in ((english, "ko"), (translated, "en")):
-            (link,), (alternate,) = page.select("a.language"), page.select('link[rel="alternate"]')
-            assert link["hreflang"] == alternate["hreflang"] == other
+            (link,) = page.select("a.language")
+            assert link["hreflang"] == other
             assert "hidden" not in link.attrs
+
+
+PUBLIC = "https://someone.github.io/course/"
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_search_engines_are_told_of_both_editions_where_there_is_an_address(
+    tmp_path: Path, public: bool
+) -> None:
+    pages = [tmp_path / name for name in ("book/a.html", "ko/book/a.html")]
+    for page, language in zip(pages, NAMES, strict=True):
+        other = next(name for name in NAMES if name != language)
+        path = page.relative_to(tmp_path)
+        canonical = f'<link rel="canonical" href="{PUBLIC}{path}" />' * public
+        address = "../ko/book/a.html" if language == "en" else "../../book/a.html"
+        link = LINK.format(language=other, address=address, name=NAMES[other])
+        page.parent.mkdir(parents=True)
+        page.write_text(f'<html lang="{language}"><head>{canonical}</head>{link}</html>', "utf-8")
+    join_editions.link(pages)
+    for page in pages:
+        html = BeautifulSoup(page.read_text("utf-8"), "lxml")
+        told = {tag["hreflang"]: tag["href"] for tag in html.select('link[rel="alternate"]')}
+        expected = {"en": f"{PUBLIC}book/a.html", "ko": f"{PUBLIC}ko/book/a.html"}
+        assert told == (expected if public else {})
 
 
 @pytest.mark.slow

@@ -8,12 +8,16 @@ link to the other.
 import re
 import shutil
 import sys
+from itertools import starmap
 from pathlib import Path
+from urllib.parse import urljoin
 
 SHARED = ("_images", "_sources", "_downloads", "_static/laboratory")
 TO_SHARED = re.compile(rf'(?<=")(?=(?:\.\./)*(?:{"|".join(SHARED)})/)')
 HIDDEN = re.compile(r'(<a class="language [^>]*hreflang="([^"]*)") data-address="([^"]*)" hidden>')
-ALTERNATE = '<link rel="alternate" hreflang="{}" href="{}">\n</head>'
+LANGUAGE = re.compile(r'<html\b[^>]* lang="([^"]*)"')
+CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)"')
+ALTERNATE = '<link rel="alternate" hreflang="{}" href="{}">\n'
 
 
 def share(edition: Path, site: Path) -> None:
@@ -33,15 +37,23 @@ def share(edition: Path, site: Path) -> None:
 
 
 def link(pages: list[Path]) -> None:
-    """Show the links to the other edition that lead to a page."""
+    """Show the links to the other edition that lead to a page.
+
+    A search engine is told of both editions where the site has a public address.
+    """
     for page in pages:
         html = page.read_text(encoding="utf-8")
         found = HIDDEN.search(html)
-        if found and (page.parent / found[3]).exists():
-            html = HIDDEN.sub(r'\1 href="\3">', html).replace(
-                "</head>", ALTERNATE.format(*found.groups()[1:]), 1
+        if not found or not (page.parent / found[3]).exists():
+            continue
+        html = HIDDEN.sub(r'\1 href="\3">', html)
+        if public := CANONICAL.search(html):
+            here = LANGUAGE.search(html)[1]
+            editions = {here: public[1], found[2]: urljoin(public[1], found[3])}
+            html = html.replace(
+                "</head>", "".join(starmap(ALTERNATE.format, editions.items())) + "</head>", 1
             )
-            page.write_text(html, encoding="utf-8")
+        page.write_text(html, encoding="utf-8")
 
 
 def join(edition: Path, site: Path, language: str) -> None:

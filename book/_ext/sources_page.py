@@ -13,13 +13,13 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.locale import _
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 FILE = "book/sources.csv"
 PARTS = ("I", "II", "III")
 VERDICTS = ("right", "loose", "wrong")
-OPEN = "open"  # what the page prints where the file has no verdict yet
 PREFIX = "decides-"
 
 Cell = list[nodes.Node]
@@ -42,12 +42,11 @@ def table(columns: dict[str, int], body: Iterable[list[Cell]], *kinds: str) -> n
         nodes.tbody("", *map(row, body)),
         cols=len(columns),
     )
-    classes = ["sources", "colwidths-given"] + ["examined"] * ("why" in columns) + [*kinds]
-    return nodes.table("", group, classes=classes)
+    return nodes.table("", group, classes=["sources", "colwidths-given", *kinds])
 
 
 class SourcesDirective(SphinxDirective):
-    """What both directives share: the rows of the file."""
+    """What both directives share: the rows of the file, and messages for the catalogue."""
 
     def rows(self) -> list[dict[str, str]]:
         """Read the file, and rebuild the page when it changes."""
@@ -56,18 +55,24 @@ class SourcesDirective(SphinxDirective):
         with path.open(newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
 
+    def message(self, text: str) -> nodes.inline:
+        """Write what the catalogue of the page may have in another language."""
+        node = nodes.inline(text, "", *self.parse_inline(text)[0], translatable=True)
+        self.set_source_info(node)
+        return node
+
 
 class SourcesCounts(SourcesDirective):
     """How many rows of each part have each verdict."""
 
     def run(self) -> list[nodes.Node]:
         """Return one table."""
-        counts = Counter((row["part"], row["verdict"] or OPEN) for row in self.rows())
-        kinds = [*VERDICTS, OPEN]
-        body = [[part, *(counts[part, kind] for kind in kinds)] for part in PARTS]
-        body.append(["all", *(sum(column) for column in list(zip(*body, strict=True))[1:])])
+        counts = Counter((row["part"], row["verdict"]) for row in self.rows())
+        body = [[part, *(counts[part, kind] for kind in VERDICTS)] for part in PARTS]
+        body.append([_("all"), *(sum(column) for column in list(zip(*body, strict=True))[1:])])
         cells = ([[nodes.Text(str(entry))] for entry in (*row, sum(row[1:]))] for row in body)
-        return [table({"part": 10, **dict.fromkeys(kinds, 19), "all": 14}, cells, "numbers")]
+        verdicts = dict.fromkeys((_("right"), _("loose"), _("wrong")), 24)
+        return [table({_("part"): 12, **verdicts, _("all"): 16}, cells, "numbers")]
 
 
 class SourcesTable(SourcesDirective):
@@ -79,32 +84,25 @@ class SourcesTable(SourcesDirective):
         """Return the sections."""
         part = self.arguments[0]
         rows = [row for row in self.rows() if row["part"] == part]
-        columns = {"line": 7, "verdict": 11, "what it says": 41, "why": 41}
-        if not any(row["verdict"] for row in rows):
-            columns = {"line": 14, "what it says": 86}
+        columns = {_("line"): 7, _("verdict"): 11, _("what it says"): 41, _("why"): 41}
         sections = []
         for document, group in groupby(rows, lambda row: row["document"]):
-            body = ([self.cell(name, row) for name in columns] for row in group)
             title = nodes.title("", document[0].upper() + document[1:])
-            section = nodes.section("", title, table(columns, body))
+            body = table(columns, map(self.row, group), "examined")
+            section = nodes.section("", title, body)
             section["ids"] = [nodes.make_id(f"part {part} {document}")]
             self.state.document.note_explicit_target(section)
             sections.append(section)
         return sections
 
-    def cell(self, column: str, row: dict[str, str]) -> Cell:
-        """Write what stands in one column of one row."""
-        if column == "line":
-            return [nodes.Text(row["line"])]
-        if column == "verdict":
-            verdict = row["verdict"] or OPEN
-            return [nodes.inline("", verdict, classes=[f"verdict-{verdict}"])]
-        if column == "what it says":
-            return self.parse_inline(row["says"])[0]
-        why = self.parse_inline(row["why"])[0]
+    def row(self, row: dict[str, str]) -> list[Cell]:
+        """Write the four cells of a row."""
+        kind = row["verdict"]
+        verdict = nodes.inline("", _(kind), classes=[f"verdict-{kind}"])
+        why: Cell = [self.message(row["why"])]
         if row["cell"]:
-            why = [*why, nodes.Text(" "), self.link(row["chapter"], row["cell"])]
-        return why
+            why += [nodes.Text(" "), self.link(row["chapter"], row["cell"])]
+        return [[nodes.Text(row["line"])], [verdict], [self.message(row["says"])], why]
 
     def link(self, chapter: str, tag: str) -> nodes.Node:
         """Link to the deciding cell, which stands on a chapter or on an appendix."""
@@ -116,7 +114,7 @@ class SourcesTable(SourcesDirective):
             message = "no cell of %s has the tag %s"
             logger.warning(message, chapter, tag, location=self.get_location())
         page = self.env.app.builder.get_relative_uri(self.env.docname, docname)
-        return nodes.reference("", "Decided here.", refuri=f"{page}#{tag}", internal=True)
+        return nodes.reference("", _("Decided here."), refuri=f"{page}#{tag}", internal=True)
 
 
 def name_cells(_app: Sphinx, doctree: nodes.document) -> None:
