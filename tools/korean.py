@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 from catalogues import FOLDER, HANGUL, is_missing, messages, open_catalogue, share, words  # noqa: E402
 
 # What a translation must have as the original has it. A role with a text counts by its target.
-ROLE = re.compile(r"\{([a-z:]+)\}`(?:[^`<]*<([^`>]*)>|([^`]*))`")
+ROLE = re.compile(r"(?<!`)\{([a-z:]+)\}`(?:[^`<]*<([^`>]*)>|([^`]*))`")
 PIECES = {
     "formula": re.compile(r"\$[^$]+\$"),
     "code": re.compile(r"`[^`]+`"),

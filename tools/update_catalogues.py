@@ -23,9 +23,12 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 from catalogues import FOLDER, messages  # noqa: E402
 from contents import entries  # noqa: E402
+from laboratory_page import OFFERS  # noqa: E402
 from languages import THEME_WORDS  # noqa: E402
 
 WORKBOOK = ROOT / "transformer_workbook"
+SCRIPTS = [("**.js", "javascript")]
+SPOKEN = {"_": None, "localised": None}
 SAID = {"said": None, "to_say": None, "Way": None}
 SUMMARY = re.compile(r"<summary>([^<{]+)</summary>")
 THEME = Path(find_spec("pydata_sphinx_theme").origin).parent / "locale" / "sphinx.pot"
@@ -37,9 +40,14 @@ def of_the_site() -> Catalog:
     with THEME.open("rb") as file:
         for message in messages(read_po(file)):
             catalogue.add(message.id, flags=message.flags)
-    for folder, method in {"_ext": ("**.py", "python"), "_static": ("*.js", "javascript")}.items():
-        for _, _, message, *_ in extract_from_dir(ROOT / "book" / folder, [method]):
-            catalogue.add(message)
+    book = ROOT / "book"
+    options = {"**.js": {"parse_template_string": "true"}}
+    for _, _, message, *_ in extract_from_dir(book / "_static", SCRIPTS, options, SPOKEN):
+        catalogue.add(message)
+    for _, _, message, *_ in extract_from_dir(book / "_ext", [("**.py", "python")]):
+        catalogue.add(message)
+    for _, title, _ in OFFERS.values():
+        catalogue.add(title)
     parts = dict.fromkeys(entry.part for entry in entries() if entry.part)
     for message in (*parts, *THEME_WORDS):
         catalogue.add(message)

@@ -15,6 +15,7 @@ from typing import ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from sphinx.locale import _
 from sphinx.util.docutils import ReferenceRole, SphinxDirective
 from sphinx.util.osutil import relative_uri
 
@@ -23,7 +24,7 @@ from annotated_transformer.run import Run, export_to_web
 CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"
 SCRIPTS = (
-    "ask", "address", "panels", "back_translation", "controls", "formulas", "boxes", "flow",
+    "ask", "words", "address", "panels", "back_translation", "controls", "formulas", "boxes", "flow",
     "results", "tour", "laboratory",
 )  # fmt: skip
 """The scripts of the page, each after those that it uses; ``engine.js`` names its own."""
@@ -71,13 +72,16 @@ def frame(base: str, sentence: str, small: bool = False) -> str:
     names = list(OFFERS)[:1] if small else list(OFFERS)
     fields = ("name", "kind", "title", "languages")
     offers = [dict(zip(fields, (name, *OFFERS[name]), strict=True)) for name in names]
+    for offer in offers:
+        title = offer["title"]
+        offer["title"] = _(title)
     models = escape(json.dumps(offers, ensure_ascii=False))
     needed = [name for name in SCRIPTS if not (small and name in OF_THE_LARGE)]
     scripts = "\n".join(f'<script defer src="{base}/{name}.js"></script>' for name in needed)
     return (
         f'<link rel="stylesheet" href="{base}/laboratory.css">\n'
         f'<div class="laboratory"{" data-small" * small} data-sentence="{escape(sentence)}" '
-        f'data-models="{models}"><noscript>The laboratory needs JavaScript.</noscript></div>\n'
+        f'data-models="{models}"><noscript>{_("The laboratory needs JavaScript.")}</noscript></div>\n'
         f"{scripts}"
     )
 

@@ -9,9 +9,9 @@ const HOTTEST = 3;
 const MOST = 20; // tokens that can be chosen for top-k
 const LONGEST = 10_000; // tokens: no model has a longer text
 const SWITCHES = [
-  ["positions", "positions are encoded"],
-  ["scale", "scores are divided by √d_k"],
-  ["causal", "the future is masked"],
+  ["positions", localised("positions are encoded")],
+  ["scale", localised("scores are divided by √d_k")],
+  ["causal", localised("the future is masked")],
 ];
 
 const listed = (text) => text.split(",").filter(Boolean);
@@ -59,14 +59,14 @@ const STATE = {
   off: {
     say: ({ change }) => [...change.headsOff].join(),
     take: (lab, text) => listed(text).map((name) => {
-      if (!lab.heads.includes(name)) return `The model has no head “${name}” to ablate.`;
+      if (!lab.heads.includes(name)) return localised("The model has no head “{name}” to ablate.", { name });
       lab.change.headsOff.add(name);
     }),
   },
   ...Object.fromEntries(SWITCHES.map(([name, meaning]) => [name, {
     say: ({ change }) => !change[name] && "off",
     take: (lab, text) => {
-      if (!lab.model.canChange) return `This model has no setting “${meaning}”.`;
+      if (!lab.model.canChange) return localised("This model has no setting “{meaning}”.", { meaning });
       lab.change[name] = text !== "off";
     },
   }])),
@@ -120,7 +120,7 @@ const STATE = {
     say: ({ beside }) => [...beside.keys()].join(),
     take: (lab, text) => listed(text).map((name) => {
       const offer = lab.companions().find((each) => each.name === name);
-      if (!offer) return `There is no “${name}” to compare this model with.`;
+      if (!offer) return localised("There is no “{name}” to compare this model with.", { name });
       lab.putBeside(offer);
     }),
   },

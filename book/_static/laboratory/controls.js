@@ -20,7 +20,7 @@ function exampleControls(lab) {
       "aria-label": `${broken}: ${sentence}`, onclick: () => lab.tryOut(sentence, name) }, broken)]
       : [])));
   return make("fieldset", { class: "examples", hidden: !rows.length },
-    make("legend", {}, "Try a sentence, then break the model"), ...rows);
+    make("legend", {}, localised("Try a sentence, then break the model")), ...rows);
 }
 
 function modelControls(lab) {
@@ -31,20 +31,20 @@ function modelControls(lab) {
   ...offers.map(([value, text]) => make("option", { value, selected: value === lab.name }, text)));
   const file = make("input", { type: "file", multiple: true, id: "lab-files",
     accept: ".json,.safetensors", onchange: () => lab.useFiles([...file.files]) });
-  return make("div", { class: "models" }, make("label", { for: "lab-model" }, "Model "), model,
-    make("label", { class: "own" }, "Open your own …", file));
+  return make("div", { class: "models" }, make("label", { for: "lab-model" }, localised("Model"), " "), model,
+    make("label", { class: "own" }, localised("Open your own …"), file));
 }
 
 // A number of a search: its label, its name in the change, its bounds, and how it is said.
 const RANGES = [
-  ["temperature ", "temperature", { min: COLDEST, max: HOTTEST, step: 0.1 }, String],
-  ["top-k ", "topK", { min: 0, max: MOST, step: 1 }, (k) => (k ? String(k) : "all")],
-  ["top-p ", "topP", { min: 0.05, max: 1, step: 0.05 }, String],
+  [localised("temperature"), "temperature", { min: COLDEST, max: HOTTEST, step: 0.1 }, String],
+  ["top-k", "topK", { min: 0, max: MOST, step: 1 }, (k) => (k ? String(k) : localised("all"))],
+  ["top-p", "topP", { min: 0.05, max: 1, step: 0.05 }, String],
 ];
 
 function searchControls(lab) {
-  const widths = WIDTHS.map((width) => [width, width === 1 ? "greedy" : `beam ${width}`]);
-  widths.push([0, isSampled(lab) ? "sample again" : "sample"]);
+  const widths = WIDTHS.map((width) => [width, width === 1 ? localised("greedy") : localised("beam {width}", { width })]);
+  widths.push([0, isSampled(lab) ? localised("sample again") : localised("sample")]);
   const numbers = RANGES.map(([label, name, bounds, said]) => {
     const id = `lab-${name}`;
     const disabled = !isSampled(lab) && (name !== "temperature" || lab.width === 1);
@@ -55,10 +55,10 @@ function searchControls(lab) {
         lab.translate();
       } });
     const told = make("output", { for: id }, said(lab.change[name]));
-    return make("span", { class: "range" }, make("label", { for: id }, label), range, told);
+    return make("span", { class: "range" }, make("label", { for: id }, label, " "), range, told);
   });
   return make("div", { class: "search" },
-    choice("search", widths, isSampled(lab) ? 0 : lab.width, (width) => lab.searchBy(width)), ...numbers);
+    choice("search", localised("search"), widths, isSampled(lab) ? 0 : lab.width, (width) => lab.searchBy(width)), ...numbers);
 }
 
 function changeControls(lab) {
@@ -71,23 +71,25 @@ function changeControls(lab) {
     const numbers = Array.from({ length: count }, (_, head) => {
       const id = `${name}.${head}`;
       return make("button", { type: "button", "aria-pressed": String(!change.headsOff.has(id)),
-        "aria-label": `${layerName(name)}, head ${head + 1}`, "data-key": id,
+        "aria-label": localised("{layer}, head {head}", { layer: layerName(name), head: head + 1 }),
+        "data-key": id,
         onclick: () => lab.set(() => {
           if (!change.headsOff.delete(id)) change.headsOff.add(id);
         }) }, String(head + 1));
     });
-    return make("div", { role: "group", "aria-label": `heads of ${layerName(name)}` },
+    return make("div", { role: "group", "aria-label": localised("heads of {layer}", { layer: layerName(name) }) },
       make("span", {}, layerName(name)), ...numbers);
   });
-  return make("fieldset", { class: "changes" }, make("legend", {}, "Change the model"),
+  return make("fieldset", { class: "changes" }, make("legend", {}, localised("Change the model")),
     make("div", { class: "switches" }, ...switches),
+    make("p", { class: "note" }, localised("Heads: choose one to ablate it.")),
     roving(make("div", { class: "heads" }, ...heads)),
     make("button", { type: "button", class: "mend", "data-key": "mend",
-      onclick: () => lab.set(() => lab.mend()) }, "Undo all changes"));
+      onclick: () => lab.set(() => lab.mend()) }, localised("Undo all changes")));
 }
 
 function besideControls(lab) {
-  return make("fieldset", { class: "beside" }, make("legend", {}, "Compare with"),
+  return make("fieldset", { class: "beside" }, make("legend", {}, localised("Compare with")),
     ...lab.companions().map((offer) => make("label", {},
       make("input", { type: "checkbox", name: offer.name, checked: lab.beside.has(offer.name),
         onchange: ({ target }) => {

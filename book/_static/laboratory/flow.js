@@ -9,8 +9,8 @@ function flow(lab) {
   const { now, before, layer: drawnLayer } = lab.stages;
   const { num_layers: layers } = lab.model.config;
   const stacks = ["encoder", "decoder"].filter((side) => now[side]);
-  const name = (side) => (lab.model.kind === "language" ? "Language model"
-    : side === "encoder" ? "Encoder, reads" : "Decoder, predicts");
+  const name = (side) => (lab.model.kind === "language" ? KINDS.language
+    : side === "encoder" ? localised("Encoder, reads") : localised("Decoder, predicts"));
   const drawn = stacks.map((side) => make("div", { class: `stack ${side}`, role: "group",
     "aria-label": name(side) },
   make("h3", {}, name(side)),
@@ -20,12 +20,12 @@ function flow(lab) {
   const picture = roving(make("div", { class: `flow${stacks.length < 2 ? " alone" : ""}` }, ...drawn));
   if (stacks.length > 1) connect(picture);
   return [
-    make("div", { class: "shown" }, make("h2", {}, "The whole model"),
-      make("span", { class: "note", "aria-hidden": "true" }, "layer"),
-      choice("layer", Array.from({ length: layers }, (_, layer) =>
-        [layer, String(layer + 1), { "aria-label": `layer ${layer + 1} of ${layers}` }]),
-      drawnLayer, (layer) => lab.chooseStage({ drawnLayer: layer })),
-      make("span", { class: "note" }, `of ${layers}`)),
+    make("div", { class: "shown" }, make("h2", {}, localised("The whole model")),
+      make("span", { class: "note", "aria-hidden": "true" }, localised("layer")),
+      choice("layer", localised("layer"), Array.from({ length: layers }, (_one, layer) =>
+        [layer, String(layer + 1), { "aria-label":
+          localised("layer {number} of {total}", { number: layer + 1, total: layers }) }]),
+      drawnLayer, (layer) => lab.chooseStage({ drawnLayer: layer }))),
     make("div", { class: "drawn" }, picture, stage(lab, now, before)),
   ];
 }
@@ -98,12 +98,13 @@ function boxButton(lab, side, key, box, before) {
   ...(key === "next" ? [mostProbable(lab, box)] : []),
   thumbnail(box),
   ...(share > 0.001 ? [make("span", { class: "was" }, thumbnail(before)), key === "next"
-    ? mostProbable(lab, before, "unchanged: ") : make("small", {}, `differs by ${percent(share)}`)] : []));
+    ? mostProbable(lab, before, localised("unchanged:"))
+    : make("small", {}, localised("differs by {share}", { share: percent(share) }))] : []));
 }
 
 function mostProbable(lab, { output: { data } }, which = "") {
   const best = data.indexOf(Math.max(...data));
-  return make("small", {}, which, make("span", { lang: lab.writing.tgt.lang }, lab.model.tgt.tokens[best]),
+  return make("small", {}, which, " ", make("span", { lang: lab.writing.tgt.lang }, lab.model.tgt.tokens[best]),
     ` ${percent(data[best])}`);
 }
 
@@ -140,25 +141,28 @@ function stage(lab, now, before) {
     ...(box.kind === "attention" ? [CHAPTERS.heads] : [])];
   const links = chapters.flatMap(([page, title], i) =>
     [...(i ? [" · "] : []), make("a", { href: `${page}.html` }, title)]);
-  const layer = ["embedding", "memory", "next"].includes(key) ? "" : `, layer ${lab.stages.layer + 1}`;
+  const name = boxName(key, box, isMasked);
+  const title = ["embedding", "memory", "next"].includes(key) ? name
+    : localised("{name}, layer {number}", { name, number: lab.stages.layer + 1 });
   const isOff = lab.stages.change.headsOff.has(`${box.name}.${box.head}`);
   const heads = box.kind !== "attention" ? [] : [make("div", { class: "shown" },
-    choice("head of the picture", Array.from({ length: config.num_heads }, (_, head) =>
-      [head, String(head + 1), { "aria-label": `head ${head + 1} in the picture` }]), lab.stages.head,
+    choice("head of the picture", localised("head of the picture"),
+      Array.from({ length: config.num_heads }, (_one, head) => [head, String(head + 1),
+        { "aria-label": localised("head {head} in the picture", { head: head + 1 }) }]), lab.stages.head,
     (head) => lab.chooseStage({ drawnHead: head })),
     make("button", { type: "button", "aria-pressed": String(isOff), "data-key": "ablate this",
       onclick: () => lab.set(() => {
         const id = `${box.name}.${box.head}`;
         if (!lab.change.headsOff.delete(id)) lab.change.headsOff.add(id);
-      }) }, `Ablate head ${box.head + 1}`))];
+      }) }, localised("Ablate head {head}", { head: box.head + 1 })))];
   const isWide = (step) => step.scores && box.weights.columns > 5;
   const steps = STEPS[box.kind](box, context).map((step) => make("div",
     { class: `step${isWide(step) ? " wide" : ""}` },
     make("h4", {}, step.title), formula(step.formula), make("p", {}, step.says),
     ...drawnStep(lab, step, box, was, side, key)));
-  return make("section", { class: "stage", id: "lab-stage", "aria-label": "the open box" },
-    make("h3", {}, `${boxName(key, box, isMasked)}${layer}`), ...heads,
-    make("p", { class: "note" }, "Explained in ", ...links), make("div", { class: "steps" }, ...steps));
+  return make("section", { class: "stage", id: "lab-stage", "aria-label": localised("the open box") },
+    make("h3", {}, title), ...heads,
+    make("p", { class: "note" }, localised("Explained in:"), " ", ...links), make("div", { class: "steps" }, ...steps));
 }
 
 // The numbers of a step, and those of the unchanged model where they differ.
@@ -178,8 +182,8 @@ function drawnStep(lab, step, box, was, side, key) {
 
 // Vectors as coloured fields. Whoever points at a number, or moves there with the arrow keys, is told it.
 function readable(matrix, rows, label, isBefore = false) {
-  const which = isBefore ? ", unchanged model" : "";
-  const figure = strips(matrix, rows.map(({ token }) => token), rows[0]?.lang, size(matrix) + which);
+  const named = (name) => (isBefore ? localised("{name}, unchanged model", { name }) : name);
+  const figure = strips(matrix, rows.map(({ token }) => token), rows[0]?.lang, named(size(matrix)));
   figure.classList.toggle("before", isBefore);
   const told = make("output", { "aria-live": "polite" });
   const canvas = figure.querySelector("canvas");
@@ -204,7 +208,7 @@ function readable(matrix, rows, label, isBefore = false) {
   figure.addEventListener("focus", () => tell(i, j));
   figure.append(told);
   for (const [name, value] of Object.entries({ tabindex: 0,
-    "aria-label": `${label}${which}: arrow keys read the numbers` })) figure.setAttribute(name, value);
+    "aria-label": localised("{label}: arrow keys read the numbers", { label: named(label) }) })) figure.setAttribute(name, value);
   return figure;
 }
 
@@ -220,9 +224,9 @@ function scoresTable(matrix, before, rows, columns, caption, isWeights) {
       const at = i * matrix.columns + j;
       const entry = matrix.data[at];
       const was = before && said(before.data[at]) !== said(entry) && said(before.data[at]);
-      return make("td", { class: entry < 0 || isWeights ? "blue" : null,
+      return make("td", { class: isWeights ? "blue" : entry < 0 ? "negative" : null,
         style: `--w: ${Number.isFinite(entry) ? Math.abs(entry) / largest : 0}` },
-      said(entry), ...(was ? [make("small", { title: "unchanged" }, was)] : []));
+      said(entry), ...(was ? [make("small", { title: localised("unchanged") }, was)] : []));
     })));
   return make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption },
     make("table", { class: "scores" }, make("thead", {}, make("tr", {}, make("td"),
@@ -239,7 +243,8 @@ function tokensTable(lab, { logits, output }, was) {
     make("td", {}, withMinus(twoDecimals(logits.data[id]))),
     make("td", {}, percent(output.data[id])),
     ...(was ? [make("td", {}, percent(was.output.data[id]))] : [])));
-  const names = ["token", "logit", "probability", ...(was ? ["unchanged"] : [])];
+  const names = [localised("token"), localised("logit"), localised("probability"),
+    ...(was ? [localised("unchanged")] : [])];
   return make("table", { class: "scores" }, make("thead", {}, make("tr", {},
     ...names.map((name) => make("th", { scope: "col" }, name)))), make("tbody", {}, ...list));
 }

@@ -4,20 +4,20 @@
 // once beside the unchanged one. Here is what the reader has chosen; the engine computes (ask.js).
 
 const KINDS = {
-  transformer: "Transformer", language: "Language model", bahdanau: "Bahdanau", luong: "Luong",
-  seq2seq: "GRU, no attention",
+  transformer: localised("Transformer"), language: localised("Language model"), bahdanau: "Bahdanau",
+  luong: "Luong", seq2seq: localised("GRU, no attention"),
 };
-const ASKED = { en: "An English sentence", de: "A German sentence" };
+const ASKED = { en: localised("An English sentence"), de: localised("A German sentence") };
 // Sentences to begin with, each with a switch or a head that it needs.
 const EXAMPLES = {
   en: [
-    ["the brave boys sing", "without one head", "decoder.1.cross_attention.0"],
-    ["the poet that the dog sees sings", "without positions", "positions"],
-    ["the robot that must work makes my bag", "without √d_k", "scale"],
+    ["the brave boys sing", localised("without one head"), "decoder.1.cross_attention.0"],
+    ["the poet that the dog sees sings", localised("without positions"), "positions"],
+    ["the robot that must work makes my bag", localised("without √d_k"), "scale"],
   ],
-  de: [["Ein Mann schläft auf einer Bank.", "without positions", "positions"]],
+  de: [["Ein Mann schläft auf einer Bank.", localised("without positions"), "positions"]],
 };
-const YOURS = "your model"; // which a link cannot name
+const YOURS = localised("your model"); // which a link cannot name
 
 const newSeed = () => Math.floor(Math.random() * 1e6);
 
@@ -61,20 +61,21 @@ class Laboratory {
     });
     this.label = make("label", { for: "lab-sentence" }, ASKED.en);
     this.drawOne = make("button", { type: "button", hidden: true, onclick: () => this.draw() },
-      "Draw one");
+      localised("Random sentence"));
     this.tour = this.isSmall ? make("span", { hidden: true }) : tourButton(this);
     this.told = make("p", { id: "lab-told", class: "told", role: "status" });
     this.knows = make("span", { class: "knows" });
     this.heard = make("p", { class: "heard", role: "status" });
-    this.suggested = make("div", { class: "suggested", role: "group", "aria-label": "words" });
+    this.suggested = make("div", { class: "suggested", role: "group", "aria-label": localised("words") });
     this.results = make("div", { class: "results" });
-    this.picture = make("section", { class: "picture", "aria-label": "the whole model" });
+    this.picture = make("section", { class: "picture", "aria-label": localised("the whole model") });
     this.controls = make("div", { class: "controls" });
     this.root.replaceChildren(
       make("div", { class: "ask" }, this.label, this.input, this.drawOne, this.tour),
       make("div", { class: "lines" }, this.told, this.knows,
-        make("small", { class: "busy", "aria-hidden": "true" }, "computing …")),
-      this.heard, this.suggested, this.results, this.picture, this.controls);
+        make("small", { class: "busy", "aria-hidden": "true" }, localised("computing …"))),
+      this.suggested, this.results, make("div", { class: "panel" }, this.controls, this.heard),
+      this.picture);
     if (!this.isSmall) this.acceptDrops();
   }
 
@@ -99,7 +100,7 @@ class Laboratory {
   say(sentence, unknown = []) {
     const words = unknown.map((each) => `“${each}”`).join(", ");
     this.notice = sentence;
-    this.told.textContent = [words && `The vocabulary does not have ${words}.`, sentence]
+    this.told.textContent = [words && localised("Not in the vocabulary: {words}.", { words }), sentence]
       .filter(Boolean).join(" ");
   }
 
@@ -128,7 +129,7 @@ class Laboratory {
   async use(offer) {
     const asking = ++this.asking;
     this.isLoading = true;
-    this.say(`Loading ${offer.name} …`);
+    this.say(localised("Loading: {model} …", { model: offer.title ?? offer.name }));
     let [model, problem] = [null, ""];
     try {
       model = await this.open(offer);
@@ -167,9 +168,10 @@ class Laboratory {
     this.mend();
     this.layer = this.firstLayer;
     const { tokens, words } = model.src;
-    this.knows.textContent = `It knows ${words
-      ? `${words.length} words${language === "en" ? " of a toy grammar" : ""}`
-      : `${tokens.length.toLocaleString("en")} subwords`}.`;
+    this.knows.textContent = !words
+      ? localised("It knows {count} subwords.", { count: tokens.length.toLocaleString("en") })
+      : language === "en" ? localised("It knows {count} words of a toy grammar.", { count: words.length })
+        : localised("It knows {count} words.", { count: words.length });
     this.head = -1;
     [this.drawnLayer, this.drawnHead] = [0, 0];
     this.instead = [];
@@ -177,7 +179,8 @@ class Laboratory {
     for (const beside of this.beside.keys()) {
       if (!others.includes(beside)) this.beside.delete(beside);
     }
-    this.label.textContent = ASKED[language] ?? (this.readsSource ? "A sentence" : "A text to continue");
+    this.label.textContent = ASKED[language] ??
+      (this.readsSource ? localised("A sentence") : localised("A text to continue"));
     if (language) this.input.lang = language;
     else this.input.removeAttribute("lang");
     this.drawOne.hidden = !model.sentences.length;
@@ -374,8 +377,9 @@ class Laboratory {
         this.step = null;
         this.show();
       } else this.clear();
-      this.heard.replaceChildren(...(found.now ? ["It predicts: ",
-        make("span", { lang: model.languages[1] }, found.now.best.text)] : []));
+      this.heard.replaceChildren(...(found.now ? [`${localised("It predicts:")} `,
+        make("span", { lang: model.languages[1] }, found.now.best.text),
+        ...readBack(model, found.now.best).map((sentence) => ` · ${sentence}`)] : []));
     } catch (error) {
       if (turn !== this.turn) return;
       this.clear();
@@ -446,11 +450,19 @@ class Laboratory {
   }
 }
 
+const LAYERS = {
+  encoder: { self_attention: (number) => localised("encoder {number}, self", { number }) },
+  decoder: {
+    self_attention: (number) => localised("decoder {number}, self", { number }),
+    cross_attention: (number) => localised("decoder {number}, cross", { number }),
+  },
+};
+
 // The readable name of "decoder.1.cross_attention".
 function layerName(name) {
   const [side, number, part] = name.split(".");
-  if (part === undefined) return "cross-attention";
-  return `${side} ${Number(number) + 1}, ${part.replace("_attention", "")}`;
+  if (part === undefined) return localised("cross-attention");
+  return LAYERS[side][part](Number(number) + 1);
 }
 
 // The dropped files, including those in folders.

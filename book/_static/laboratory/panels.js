@@ -31,10 +31,10 @@ function twoDecimals(number) {
   return number.toFixed(2).replace(/^-(?=0\.00$)/, "");
 }
 
-// A row of buttons of which one is pressed.
-function choice(label, options, chosen, pick) {
+// A row of buttons of which one is pressed; `key` names it in the page, `label` for the reader.
+function choice(key, label, options, chosen, pick) {
   const buttons = options.map(([value, text, extra]) => make("button", {
-    type: "button", "aria-pressed": String(value === chosen), "data-key": `${label} ${value}`,
+    type: "button", "aria-pressed": String(value === chosen), "data-key": `${key} ${value}`,
     onclick: () => pick(value), ...extra,
   }, text));
   return roving(make("div", { class: "choice", role: "group", "aria-label": label }, ...buttons));
@@ -84,7 +84,8 @@ function bars(entries, writing, caption, pick) {
     ...(before === undefined ? [] : [make("td", { class: "bar pale", style: `--p: ${before}` },
       percent(before))]),
   ));
-  const columns = ["token", "probability", "unchanged"].slice(0, list[0]?.cells.length ?? 2);
+  const columns = [localised("token"), localised("probability"), localised("unchanged")]
+    .slice(0, list[0]?.cells.length ?? 2);
   return roving(make("table", { class: "bars" }, make("caption", {}, caption),
     make("thead", {}, make("tr", {}, ...columns.map((name) => make("th", { scope: "col" }, name)))),
     make("tbody", {}, ...list)));
@@ -102,7 +103,7 @@ function weightsTable(weights, rows, columns, options) {
       const weight = weights.data[t * weights.columns + s];
       const isGold = gold.has(`${s} ${t}`);
       const title = `${token} → ${column}: ${weight.toFixed(2)}${
-        isGold ? " (gold)" : ""}`;
+        isGold ? ` (${localised("gold")})` : ""}`;
       const number = weight.toFixed(2).replace(/^0/, "");
       const inside = pick && !(noFuture && s > past + t)
         ? make("button", { type: "button", "aria-label": title, "data-key": `cell ${t} ${s}`,
@@ -115,7 +116,7 @@ function weightsTable(weights, rows, columns, options) {
       make("th", { scope: "row" }, word(token, writing.rows), mark), ...cells);
   });
   const legend = gold.size
-    ? [". ", make("span", { class: "gold" }, "Outlined"), ": words that belong together"] : [];
+    ? [". ", make("span", { class: "gold" }, localised("Outlined: words that belong together"))] : [];
   // A table that scrolls is a tab stop, unless its cells are one.
   return roving(make("div", {
     class: "scroll", role: "group", "aria-label": caption, "data-key": "weights",
@@ -125,25 +126,27 @@ function weightsTable(weights, rows, columns, options) {
     make("span", {}, caption, ...legend)), make("thead", {}, head), make("tbody", {}, ...body))));
 }
 
-// Paint numbers as fields, `height` high: the largest has the full colour.
+// Paint numbers as fields, `height` high: the largest has the full colour. Weights are blue; of other
+// numbers, the positive ones are purple and the negative ones orange, as in the figures.
 function paint(canvas, data, width, height, isWeights = false) {
   const context = canvas.getContext("2d");
   const largest = isWeights ? 1 : data.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-9);
   data.forEach((entry, at) => {
     const strength = Math.abs(entry) / largest;
-    const isBlue = isWeights || entry < 0;
-    context.fillStyle = isBlue ? `rgb(0 114 178 / ${strength})` : `rgb(213 94 0 / ${strength})`;
+    const colour = isWeights ? "0 114 178" : entry < 0 ? "213 94 0" : "124 95 190";
+    context.fillStyle = `rgb(${colour} / ${strength})`;
     context.fillRect(at % width, Math.floor(at / width) * height, 1, Math.max(1, height - 1));
   });
 }
 
-// Vectors as rows of small coloured fields: orange is positive, blue negative, as in the figures.
+// Vectors as rows of small coloured fields.
 // The style sheet gives a row the height of its token's name.
 function strips(rows, tokens, lang, label) {
   const { columns: width, data } = rows;
   const height = 9;
   const canvas = make("canvas", { width, height: rows.rows * height, role: "img", "aria-label":
-    `${label}: ${tokens.length} rows of ${width} numbers, one row for each token` });
+    localised("{label}: {rows} rows of {width} numbers, one row for each token",
+      { label, rows: tokens.length, width }) });
   paint(canvas, data, width, height);
   const names = make("ol", { lang }, ...tokens.map((token) => make("li", {}, token)));
   return make("figure", { class: "strips" }, make("figcaption", {}, label),
@@ -194,6 +197,6 @@ function tree(steps, names, writing, best) {
   };
   const list = make("ul", { class: "tree" }, ...[...root.children.values()].map(draw));
   return make("div", {
-    class: "scroll", tabindex: 0, role: "group", "aria-label": "tree", "data-key": "tree",
+    class: "scroll", tabindex: 0, role: "group", "aria-label": localised("tree"), "data-key": "tree",
   }, list);
 }

@@ -13,9 +13,11 @@ function results(lab) {
 function translations(lab) {
   const { now, before, others } = lab.found;
   const [, language] = lab.model.languages;
-  const tongue = language && new Intl.DisplayNames("en", { type: "language" }).of(language);
-  const name = lab.isSmall ? "it predicts" : KINDS[lab.model.kind];
-  const lines = before ? [["changed", lab, now], ["unchanged", lab, before]] : [[name, lab, now]];
+  const tongue = language &&
+    new Intl.DisplayNames(document.documentElement.lang, { type: "language" }).of(language);
+  const name = lab.isSmall ? localised("it predicts") : KINDS[lab.model.kind];
+  const lines = before
+    ? [[localised("changed"), lab, now], [localised("unchanged"), lab, before]] : [[name, lab, now]];
   for (const each of others) lines.push([lab.offer(each.name).title, lab.beside.get(each.name), each]);
   const rows = lines.map(([title, model, found], i) => {
     const { writing } = model;
@@ -28,15 +30,17 @@ function translations(lab) {
     const told = [`log p = ${twoDecimals(found.best.logProb)}`];
     const { gold } = found;
     if (gold) {
-      told.push(gold.isSaid ? "✓ right" : "✗ not the right translation",
-        `reference: log p = ${twoDecimals(gold.logProb)}`);
+      told.push(gold.isSaid ? localised("✓ right") : localised("✗ not the right translation"),
+        localised("reference: log p = {number}", { number: twoDecimals(gold.logProb) }));
       const error = gold.errors[lab.layer] ?? Object.values(gold.errors).at(-1);
-      if (error !== undefined) told.push(`alignment error ${percent(error)}`);
+      if (error !== undefined) told.push(localised("alignment error {share}", { share: percent(error) }));
     }
     return make("div", { class: "translation", "data-which": title },
-      make("h2", { "data-language": tongue }, title),
+      make("h2", {}, title, ...(tongue
+        ? [make("span", {}, ` ${localised("in {language}", { language: tongue })}`)] : [])),
       isChosen ? roving(make("p", {}, ...words)) : make("p", {}, ...words),
-      ...backInEnglish(lab, model, found),
+      ...readBack(model.model ?? model, found.best).map((sentence) => make("p", { class: "back",
+        title: localised("Korean has no articles: “the” stands for each.") }, sentence)),
       ...(lab.isSmall ? [] : [make("p", { class: "numbers" },
         ...told.map((each) => make("span", {}, each)))]));
   });
@@ -44,22 +48,21 @@ function translations(lab) {
 }
 
 // What a Korean translation says, in English: of what is said, not of the source.
-function backInEnglish(lab, model, { best }) {
-  const { grammar } = model.model ?? model;
+function readBack({ grammar }, { tokens }) {
   if (!grammar) return [];
-  const back = backTranslation(best.tokens.filter((token) => token !== "<eos>"), grammar);
-  return [make("p", { class: "back", title: "Korean has no articles: “the” stands for each." },
-    back ? `In English: ${back}` : "This is no sentence of the grammar.")];
+  const back = backTranslation(tokens.filter((token) => token !== "<eos>"), grammar);
+  return [back ? localised("In English: {sentence}", { sentence: back })
+    : localised("This is no sentence of the grammar.")];
 }
 
 // The distribution of the token at the chosen position, given the ones before it.
 function nextToken(lab) {
   const { best, next } = lab.found.now;
-  const said = best.tokens.slice(0, lab.position).join(" ") || "the beginning";
+  const said = best.tokens.slice(0, lab.position).join(" ") || localised("the beginning");
   const entries = next[lab.position].map((entry) =>
     ({ ...entry, token: lab.model.tgt.tokens[entry.id] }));
-  return make("section", {}, make("h2", {}, "The next token"),
-    bars(entries, lab.writing.tgt, `Next token after: ${said}`, (id) => lab.sayInstead(id)),
+  return make("section", {}, make("h2", {}, localised("The next token")),
+    bars(entries, lab.writing.tgt, localised("Next token after: {said}", { said }), (id) => lab.sayInstead(id)),
     ...(lab.model.kind === "language" ? [make("p", { class: "note" }, cacheSize(lab))] : []));
 }
 
@@ -68,16 +71,17 @@ function cacheSize({ model, found, position }) {
   const { num_layers: layers, num_kv_heads: heads, d_k, d_v } = model.config;
   const [source, target] = [found.now.source.tokens.length, position + 1];
   const numbers = (source + target) * layers * heads * (d_k + d_v);
-  return `KV cache: ${source} + ${target} positions × ${layers} layers × ${heads} heads × ` +
-    `(${d_k} + ${d_v}) = ${numbers.toLocaleString("en")} numbers`;
+  return localised("KV cache: {source} + {target} positions × {layers} layers × {heads} heads × " +
+    "({d_k} + {d_v}) = {numbers} numbers",
+  { source, target, layers, heads, d_k, d_v, numbers: numbers.toLocaleString("en") });
 }
 
 function attention(lab) {
   const { now } = lab.found;
   const { attentions, aligned } = lab.model;
   if (!attentions.length) {
-    return make("p", { class: "note" }, "This model has no attention: the decoder gets only one " +
-      "vector for the sentence.");
+    return make("p", { class: "note" }, localised("This model has no attention: the decoder gets only one " +
+      "vector for the sentence."));
   }
   const { heads, mean } = now.attention[lab.layer];
   const source = now.source.tokens;
@@ -93,9 +97,12 @@ function attention(lab) {
   const links = isAligned && now.gold?.isSaid ? now.gold.links : [];
   const id = `${lab.layer}.${lab.head}`;
   const { src, tgt } = lab.writing;
-  const shown = lab.head < 0 ? "mean of the heads" : `head ${lab.head + 1}`;
-  const caption = `${lab.isSmall ? "Attention" : `${layerName(lab.layer)}, ${shown}`
-  }: each row adds up to 1`;
+  const layerShown = layerName(lab.layer);
+  const caption = lab.isSmall ? localised("Attention: each row adds up to 1")
+    : lab.head < 0
+      ? localised("{layer}, mean of the heads: each row adds up to 1", { layer: layerShown })
+      : localised("{layer}, head {head}: each row adds up to 1",
+        { layer: layerShown, head: lab.head + 1 });
   const table = weightsTable(lab.head < 0 ? mean : heads[lab.head], rows, columns, {
     writing: {
       rows: isEncoder ? src : tgt,
@@ -110,16 +117,16 @@ function attention(lab) {
   });
   if (lab.isSmall) return table;
   const note = lab.head < 0
-    ? "Choose a head to set its attention weights by hand."
-    : "Choose a cell: that query will attend only there. Choose it again to undo.";
-  const layer = make("select", { id: "lab-layer", "aria-label": "layer",
+    ? localised("Choose a head to set its attention weights by hand.")
+    : localised("Choose a cell: that query will attend only there. Choose it again to undo.");
+  const layer = make("select", { id: "lab-layer", "aria-label": localised("layer"),
     onchange: () => lab.choose({ layer: layer.value, head: -1 }) },
   ...attentions.map(({ name }) =>
     make("option", { value: name, selected: name === lab.layer }, layerName(name))));
   return make("section", {},
-    make("div", { class: "shown" }, make("h2", {}, "Attention"), layer,
-      choice("head", [[-1, "all heads"], ...heads.map((_, head) =>
-        [head, String(head + 1), { "aria-label": `head ${head + 1}` }])], lab.head,
+    make("div", { class: "shown" }, make("h2", {}, localised("Attention")), layer,
+      choice("head", localised("head"), [[-1, localised("all heads")], ...heads.map((_one, head) =>
+        [head, String(head + 1), { "aria-label": localised("head {head}", { head: head + 1 }) }])], lab.head,
       (head) => lab.choose({ head }))),
     table, make("p", { class: "note" }, note));
 }
@@ -138,7 +145,7 @@ function growingTree(lab) {
   const grown = make("div");
   const told = make("output", { for: "lab-step" });
   const grow = () => {
-    told.textContent = `${range.value} of ${steps.length}`;
+    told.textContent = localised("{number} of {total}", { number: range.value, total: steps.length });
     const shown = steps.slice(0, Number(range.value));
     grown.replaceChildren(tree(shown, lab.model.tgt.tokens, lab.writing.tgt, best));
   };
@@ -148,6 +155,6 @@ function growingTree(lab) {
       grow();
     } });
   grow();
-  return more(lab, "search", "The search, as a tree",
-    make("div", { class: "search" }, make("label", { for: "lab-step" }, "step "), range, told), grown);
+  return more(lab, "search", localised("The search, as a tree"),
+    make("div", { class: "search" }, make("label", { for: "lab-step" }, localised("step"), " "), range, told), grown);
 }

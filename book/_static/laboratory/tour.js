@@ -7,16 +7,17 @@
 const TOUR = [
   {
     part: () => ".ask",
-    says: ({ found: { now }, model }) => `Your sentence is cut into ${now.source.tokens.length} tokens, ` +
-      `the last of which, <eos>, ends it. The vocabulary has ${model.src.tokens.length.toLocaleString("en")} ` +
-      "of them; the model has never seen any other.",
+    says: ({ found: { now }, model }) => localised("Your sentence is cut into {tokens} tokens, the last " +
+      "of which, <eos>, ends it. The vocabulary has {known} of them; the model has never seen any other.",
+    { tokens: now.source.tokens.length, known: model.src.tokens.length.toLocaleString("en") }),
   },
   {
     box: (side) => `${side}.embedding`,
     says: ({ stages: { now } }, side) => {
       const { output } = now[side].embedding;
-      return `Each token becomes ${output.columns} numbers that were learned, and the numbers of its ` +
-        "position are added. From here on the model sees nothing but these rows.";
+      return localised("Each token becomes {count} numbers that were learned, and the numbers of its " +
+        "position are added. From here on the model sees nothing but these rows.",
+      { count: output.columns });
     },
   },
   {
@@ -25,24 +26,27 @@ const TOUR = [
       const { weights, head } = lab.stages.now[side].self_attention;
       const { row, column, weight } = strongest(weights, (i, j) => i !== j);
       const [from, to] = [rowsOf(lab, side)[row], keysOf(lab, side, "self_attention")[column]];
-      return `Every token looks at the others: its query is compared with their keys. In head ${head + 1}, ` +
-        `“${from.token}” takes ${percent(weight)} of what it gets from “${to.token}”.`;
+      return localised("Every token looks at the others: its query is compared with their keys. In head " +
+        "{head}, “{from}” takes {share} of what it gets from “{to}”.",
+      { head: head + 1, from: from.token, share: percent(weight), to: to.token });
     },
   },
   {
     box: (side) => `${side}.feed_forward`,
     says: ({ stages: { now } }, side) => {
       const { active, output } = now[side].feed_forward;
-      return `Then each token is computed on its own: ${output.columns} numbers, ${active.columns}, and ` +
-        `${output.columns} again. A layer only adds to what came in: that is the line around each box.`;
+      return localised("Then each token is computed on its own: {few} numbers, {many}, and {few} again. A " +
+        "layer only adds to what came in: that is the line around each box.",
+      { few: output.columns, many: active.columns });
     },
   },
   {
     part: () => ".weights",
     says: ({ found: { now }, layer }) => {
       const { row, column, weight } = strongest(now.attention[layer].mean, () => true);
-      return `The decoder predicts the translation token by token. To predict “${now.best.tokens[row]}” it ` +
-        `gives ${percent(weight)} of its attention to “${now.source.tokens[column] ?? "the target"}”.`;
+      return localised("The decoder predicts the translation token by token. To predict “{predicted}” it " +
+        "gives {share} of its attention to “{read}”.", { predicted: now.best.tokens[row],
+        share: percent(weight), read: now.source.tokens[column] ?? localised("the target") });
     },
   },
   {
@@ -50,8 +54,9 @@ const TOUR = [
     says: ({ stages: { now }, model }) => {
       const { data } = now.decoder.next.output;
       const best = data.indexOf(Math.max(...data));
-      return `At the end every one of ${data.length} tokens gets a probability. Here ` +
-        `“${model.tgt.tokens[best]}” has ${percent(data[best])}; it is appended, and all begins again.`;
+      return localised("At the end every one of {count} tokens gets a probability. Here “{token}” has " +
+        "{share}; it is appended, and all begins again.",
+      { count: data.length, token: model.tgt.tokens[best], share: percent(data[best]) });
     },
   },
   {
@@ -62,16 +67,17 @@ const TOUR = [
       const said = model.grammar
         ? backTranslation(tokens.filter((token) => token !== "<eos>"), model.grammar) : text;
       const isSame = !before || before.best.text === text;
-      return `Now break it: without positions the sentence is a bag of words. ${isSame
-        ? "This sentence is still translated alike; try one in which somebody sees somebody."
-        : said ? `In English, the model now predicts “${said}”.`
-          : "What the model predicts now is no sentence of the grammar."}`;
+      const outcome = isSame
+        ? localised("This sentence is still translated alike; try one in which somebody sees somebody.")
+        : said ? localised("In English, the model now predicts “{said}”.", { said })
+          : localised("What the model predicts now is no sentence of the grammar.");
+      return `${localised("Now break it: without positions the sentence is a bag of words.")} ${outcome}`;
     },
   },
   {
     part: () => ".examples",
-    says: () => "All is mended. Try another sentence here and break it with one click; or open a box of " +
-      "the picture, and ablate a head where it stands.",
+    says: () => localised("All is mended. Try another sentence here and break it with one click; or open " +
+      "a box of the picture, and ablate a head where it stands."),
   },
 ];
 
@@ -90,7 +96,7 @@ function strongest({ rows, columns: width, data }, isAllowed) {
 // The button that starts the tour of a laboratory.
 function tourButton(lab) {
   const start = make("button", { type: "button", class: "tour-start", hidden: true,
-    onclick: () => tour(lab, start) }, "Tour, 1 minute");
+    onclick: () => tour(lab, start) }, localised("Tour, 1 minute"));
   return start;
 }
 
@@ -101,9 +107,10 @@ function tour(lab, start) {
   let isBroken = false;
   const told = make("p", { tabindex: -1 });
   const count = make("span", { class: "note" });
-  const [back, next, end] = [["Back", () => go(at - 1)], ["Next", () => go(at + 1)], ["End", () => stop()]]
+  const [back, next, end] = [[localised("Back"), () => go(at - 1)],
+    [localised("Next"), () => go(at + 1)], [localised("End"), () => stop()]]
     .map(([name, onclick]) => make("button", { type: "button", onclick }, name));
-  const dialog = make("div", { class: "tour", role: "dialog", "aria-label": "Tour" }, told,
+  const dialog = make("div", { class: "tour", role: "dialog", "aria-label": localised("Tour") }, told,
     make("div", { class: "shown" }, count, back, next, end));
   const onKey = (event) => {
     if (event.key === "Escape") stop();
@@ -137,7 +144,7 @@ function tour(lab, start) {
     spoken.classList.add("spoken");
     spoken.scrollIntoView({ block: "center" });
     told.textContent = says(lab, side);
-    count.textContent = `${at + 1} of ${TOUR.length}`;
+    count.textContent = localised("{number} of {total}", { number: at + 1, total: TOUR.length });
     [back.disabled, next.disabled] = [at === 0, at === TOUR.length - 1];
     told.focus({ preventScroll: true });
   };
