@@ -18,6 +18,7 @@ from transformer_workbook.chapters import chapter_of
 from transformer_workbook.judge.catalogue import Mistake, changed, table
 from transformer_workbook.judge.comparing import Failure, difference, equal
 from transformer_workbook.judge.diagnosis.relations import relation
+from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.trials import IN_PLACE, Trial, attempt
 from transformer_workbook.own.checks import CHECKS, Check
@@ -64,7 +65,7 @@ def loaded(folder: Path, module: str) -> ModuleType | Failure:
     try:
         source = file.read_bytes()
     except OSError as error:
-        return Failure(f"it cannot be read: {error}")
+        return Failure(said("it cannot be read: {error}", error=error))
     linecache.checkcache(str(file))  # it may have been read before
     return attempt(lambda: run_source(source, PACKAGE, module, str(file)), (), SECONDS).result
 
@@ -118,7 +119,7 @@ def judged(theirs: ModuleType | Failure, module: str, subject: str, place: str =
     subject; otherwise the first wrong answer is shown, which is the one of the smallest question.
     """
     if isinstance(theirs, Failure):
-        sentence = f"it cannot be used: {theirs.sentence}"
+        sentence = said("it cannot be used: {sentence}", sentence=theirs.sentence)
         return Finding(module, subject, "wrong", sentence, place=f"{module}.py")
     checks, questions = checks_of(module, subject), subject_of(module, subject, place)
     answers: list[Any] = []
@@ -129,15 +130,17 @@ def judged(theirs: ModuleType | Failure, module: str, subject: str, place: str =
             return Finding(module, subject, "wrong", f"{check.claim}: {given.sentence}", number)
         if isinstance(given, Failure) and _is_not_written(given):
             what = given.error.removeprefix(NOT_WRITTEN).removeprefix(": ")
-            what = what or f"{subject}: chapter {chapter_of(module)}"
-            return Finding(module, subject, "not written", f"not written yet: {what}.", number)
+            place = {"subject": subject, "chapter": chapter_of(module)}
+            what = what or said("{subject}: chapter {chapter}", **place)
+            told = said("not written yet: {what}.", what=what)
+            return Finding(module, subject, "not written", told, number)
         answers.append(given)
     failing = questions.failing(answers)
     if not failing:
         return Finding(module, subject, "right")
-    said, i = questions.named(answers, failing) or relation(answers, questions.right), failing[0]
+    named, i = questions.named(answers, failing) or relation(answers, questions.right), failing[0]
     case = f"{checks[i].claim}: {difference(answers[i], questions.right[i])}"
-    return Finding(module, subject, "wrong", said or case, i, bool(said))
+    return Finding(module, subject, "wrong", named or case, i, bool(named))
 
 
 def _is_not_written(given: Failure) -> bool:

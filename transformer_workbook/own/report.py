@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_workbook.chapters import chapter_of
+from transformer_workbook.judge.sentences import said
 from transformer_workbook.own.bench import findings
 from transformer_workbook.own.judging import Finding
 from transformer_workbook.own.teaching import asked_for
@@ -39,32 +40,43 @@ class Report:
         return len(self.complete) == len(self.modules)
 
     def __repr__(self) -> str:
-        lines = ["chapter  module                right"]
+        lines = [said("chapter  module                right")]
         for module, found in self.modules.items():
             right = sum(finding.state == "right" for finding in found)
             sign = "✓" if right == len(found) else " "
-            row = f"{chapter_of(module):>7}  {module:<20}  {right:>2} of {len(found):<2}  {sign}"
-            lines.append(row.rstrip())
+            count = said("{right} of {total}", right=f"{right:>2}", total=f"{len(found):<2}")
+            lines.append(f"{chapter_of(module):>7}  {module:<20}  {count}  {sign}".rstrip())
         lines += ["", *self.mistakes] * bool(self.mistakes)
         missing = [finding for finding in self.findings if finding.state == "not written"]
         if missing:
             first, more = missing[0], len(missing) - 1
-            others = f" (and {more} more)" * bool(more)
-            lines += ["", f"Next: {first.subject} in {first.module}.py{others}."]
+            place = {"subject": first.subject, "module": first.module}
+            told = (
+                said("Next: {subject} in {module}.py (and {more} more).", **place, more=more)
+                if more
+                else said("Next: {subject} in {module}.py.", **place)
+            )
+            lines += ["", told]
         right = sum(finding.state == "right" for finding in self.findings)
-        return "\n".join([*lines, "", f"{right} of {len(self.findings)} right."])
+        told = said("{right} of {total} right.", right=right, total=len(self.findings))
+        return "\n".join([*lines, "", told])
 
     @property
     def used(self) -> str:
         """Say which modules a program uses, the reader's or ours, and why."""
-        lines = [f"Yours: {', '.join(self.complete) or 'nothing yet'}."]
+        yours = ", ".join(self.complete)
+        lines = [said("Yours: {modules}.", modules=yours or said("nothing yet"))]
         wrong = {f.module: None for f in self.findings if f.state == "wrong"}
         if wrong:
-            lines += [f"WRONG, so the course's are used instead: {', '.join(wrong)}."]
+            told = said(
+                "WRONG, so the course's are used instead: {modules}.", modules=", ".join(wrong)
+            )
+            lines.append(told)
             lines += [f"  {mistake}" for mistake in self.mistakes]
         unwritten = [m for m in self.modules if m not in self.complete and m not in wrong]
         if unwritten:
-            lines += [f"The course's, until yours are written: {', '.join(unwritten)}."]
+            names = ", ".join(unwritten)
+            lines.append(said("The course's, until yours are written: {modules}.", modules=names))
         return "\n".join(lines)
 
     @property
@@ -101,8 +113,10 @@ def _told(module: str, place: str, group: list[Finding]) -> str:
     teller = next(finding for finding in group if not finding.depends)
     others = [f.subject for f in group if f is not teller]
     where = place if place.endswith(".py") else f"{module}, {place}"
-    also = f" (Also wrong because of it: {', '.join(others)}.)" * bool(others)
-    return f"{where}: {teller.sentence}{also}"
+    told = f"{where}: {teller.sentence}"
+    if not others:
+        return told
+    return f"{told} " + said("(Also wrong because of it: {subjects}.)", subjects=", ".join(others))
 
 
 def check_package(folder: str | Path, what: str | int | None = None) -> Report:
