@@ -116,7 +116,8 @@ function weightsTable(weights, rows, columns, options) {
       make("th", { scope: "row" }, word(token, writing.rows), mark), ...cells);
   });
   const legend = gold.size
-    ? [". ", make("span", { class: "gold" }, localised("Outlined: words that belong together"))] : [];
+    ? [". ", make("span", { class: "gold" }, localised("Outlined:")), " ",
+      localised("words that belong together")] : [];
   // A table that scrolls is a tab stop, unless its cells are one.
   return roving(make("div", {
     class: "scroll", role: "group", "aria-label": caption, "data-key": "weights",
