@@ -42,8 +42,9 @@ def of_the_site() -> Catalog:
             catalogue.add(message.id, flags=message.flags)
     book = ROOT / "book"
     options = {"**.js": {"parse_template_string": "true"}}
-    for _, _, message, *_ in extract_from_dir(book / "_static", SCRIPTS, options, SPOKEN):
-        catalogue.add(message)
+    for folder in (book / "_static", WORKBOOK / "notebook"):
+        for _, _, message, *_ in extract_from_dir(folder, SCRIPTS, options, SPOKEN):
+            catalogue.add(message)
     for _, _, message, *_ in extract_from_dir(book / "_ext", [("**.py", "python")]):
         catalogue.add(message)
     for _, title, _ in OFFERS.values():

@@ -6,6 +6,8 @@ function exploreAttention(id, heads) {
     element.textContent = text;
     return parent.appendChild(element);
   };
+  // A site in another language has translations, which it loads after this script.
+  const localised = (text) => (typeof Documentation === "object" ? Documentation.gettext(text) : text);
   const printed = (weight) => (weight / 100).toFixed(2);
 
   const explore = (root) => {
@@ -46,9 +48,9 @@ function exploreAttention(id, heads) {
       });
     };
     const count = heads.length ? heads[0].length : 0;
-    const numbered = Array.from({ length: count }, (_, index) => `head ${index + 1}`);
-    choice("layers", tables.map((table) => table.dataset.layer), (index) => (layer = index));
-    choice("heads", ["mean of the heads", ...numbered], (index) => (head = index - 1));
+    const numbered = Array.from({ length: count }, (_, index) => `${localised("head")} ${index + 1}`);
+    choice(localised("layers"), tables.map((table) => table.dataset.layer), (index) => (layer = index));
+    choice(localised("heads"), [localised("mean of the heads"), ...numbered], (index) => (head = index - 1));
 
     // From everything on the page that stands for a word to that word.
     const words = new Map();
@@ -71,7 +73,7 @@ function exploreAttention(id, heads) {
       row.forEach((cell) => words.set(cell, { side: "row", index: index % chips.row.length })),
     );
     const summary = make(panel, "p", { class: "summary", role: "status" });
-    if (grid.querySelector("b")) make(root, "p", { class: "note" }, "gold alignment");
+    if (grid.querySelector("b")) make(root, "p", { class: "note" }, localised("gold alignment"));
 
     const draw = () => {
       const { side, index } = hovered ?? chosen;
@@ -100,12 +102,15 @@ function exploreAttention(id, heads) {
         });
       const most = found.filter(({ weight }) => weight).sort((a, b) => b.weight - a.weight);
       const listed = most.slice(0, 4).map(({ word, weight, gold }) =>
-        `${word.textContent}\u00a0${printed(weight)}${gold ? "\u00a0(gold)" : ""}`,
+        `${word.textContent}\u00a0${printed(weight)}${gold ? `\u00a0(${localised("gold")})` : ""}`,
       );
       if (most.length > listed.length) listed.push("…");
-      const verb = side === "row" ? "attends to" : "is attended to by";
+      const sentence =
+        side === "row" ? localised("{word} attends to: {words}") : localised("{word} is attended to by: {words}");
       const word = headers[side][layer][index].textContent;
-      summary.textContent = `${word} ${verb}: ${listed.join(", ") || "nothing"}`;
+      summary.textContent = sentence
+        .replace("{word}", () => word)
+        .replace("{words}", () => listed.join(", ") || localised("nothing"));
     };
 
     const wordAt = (event) => words.get(event.target.closest("button, th, td"));
@@ -146,5 +151,7 @@ function exploreAttention(id, heads) {
     });
     draw();
   };
-  document.querySelectorAll(`[id="${id}"]:not(.live)`).forEach(explore);
+  const start = () => document.querySelectorAll(`[id="${id}"]:not(.live)`).forEach(explore);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
 }

@@ -130,8 +130,8 @@ def judged(theirs: ModuleType | Failure, module: str, subject: str, place: str =
             return Finding(module, subject, "wrong", f"{check.claim}: {given.sentence}", number)
         if isinstance(given, Failure) and _is_not_written(given):
             what = given.error.removeprefix(NOT_WRITTEN).removeprefix(": ")
-            place = {"subject": subject, "chapter": chapter_of(module)}
-            what = what or said("{subject}: chapter {chapter}", **place)
+            where = {"subject": subject, "chapter": chapter_of(module)}
+            what = what or said("{subject}: chapter {chapter}", **where)
             told = said("not written yet: {what}.", what=what)
             return Finding(module, subject, "not written", told, number)
         answers.append(given)
