@@ -79,17 +79,6 @@ def test_processes_gain_nothing_in_training_and_something_in_translating():
     assert gains["processes"] <= 1.02 < 1.05 <= gains["workers"]
 
 
-def test_two_levers_are_near_the_border_with_one_thread_and_bring_more_with_two():
-    one, two = (
-        {row["contestant"]: float(row["times_as_fast_cpu"]) for row in bench_page.read(RECORDS, c)}
-        for c in ("levers", "levers_two_threads")
-    )
-    for name in ("without cheap dropout", "without attention written out"):
-        assert 0.92 <= one[name] <= 0.98
-        assert two[name] < one[name]
-    assert max(left for name, left in two.items() if name.startswith("without")) <= 0.95
-
-
 def test_nobody_is_twice_as_fast_with_two_threads_as_with_one():
     one, two = (
         {row["contestant"]: float(row["per_second"]) for row in bench_page.read(RECORDS, contest)}
@@ -98,34 +87,40 @@ def test_nobody_is_twice_as_fast_with_two_threads_as_with_one():
     assert all(one[name] < two[name] < 2 * one[name] for name in one)
 
 
-def test_every_lever_is_worth_five_percent_somewhere():
-    rows = bench_page.read(RECORDS, "levers")
-    for lever in {row["contestant"].split(",")[0] for row in rows} - {"all levers"}:
-        found = [row for row in rows if row["contestant"].split(",")[0] == lever]
-        assert min(float(row["times_as_fast_cpu"]) for row in found) <= 1 / 1.05, lever
-
-
-def test_two_levers_gained_nothing_elsewhere():
+def left_without_levers():
+    """The speed that is left without each lever: here, and on another CPU."""
     with (RECORDS / "levers_elsewhere.csv").open(newline="", encoding="utf-8") as file:
-        left = {row["contestant"]: float(row["by processor time"]) for row in csv.DictReader(file)}
-    assert min(left["without oneDNN"], left["without copied transposes"]) > 0.95
+        there = {row["contestant"]: float(row["by processor time"]) for row in csv.DictReader(file)}
+    rows = bench_page.read(RECORDS, "levers")
+    return {row["contestant"]: float(row["times_as_fast_cpu"]) for row in rows}, there
 
 
-def test_elsewhere_sixteen_bits_are_two_to_three_times_as_fast_and_less_is_gained():
+def test_every_lever_is_worth_five_percent_somewhere():
+    here, there = left_without_levers()
+    for lever in {name.split(",")[0] for name in here} - {"all levers"}:
+        left = [each for table in (here, there) for name, each in table.items() if lever in name]
+        assert min(left) <= 1 / 1.05, lever
+
+
+def test_two_levers_bring_little_here_and_much_elsewhere():
+    here, there = left_without_levers()
+    for name in ("without oneDNN", "without copied transposes"):
+        assert there[name] < 0.85 < 0.9 < here[name]
+
+
+def test_elsewhere_fast_training_gains_more():
     with (RECORDS / "training_elsewhere.csv").open(newline="", encoding="utf-8") as file:
-        _, *rows = csv.reader(file)
-    *found, (_, *products) = rows
+        _, *found = csv.reader(file)
     assert [name for name, *_ in found] == [
         row["contestant"] for row in bench_page.read(RECORDS, "training")
     ]
-    assert all(2 < float(product) < 3 for product in products)
     for column, contest, clock in (
         (1, "training", "times_as_fast_cpu"),
         (2, "two_threads", "times_as_fast"),
     ):
         for row, there in zip(bench_page.read(RECORDS, contest), found, strict=True):
             if "fast" in row["contestant"]:
-                assert 1.3 < float(there[column]) < float(row[clock])
+                assert 1.3 < float(row[clock]) < float(there[column])
 
 
 def test_an_older_processor_is_said_to_be_one():

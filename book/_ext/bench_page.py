@@ -13,22 +13,23 @@ from typing import Any
 from docutils import nodes
 from sources_page import table
 from sphinx.application import Sphinx
+from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 Row = dict[str, str]
 NAMES = {
-    "contestant": "contestant",
-    "per_second": "a second",
-    "times_as_fast": "times as fast",
-    "times_as_fast_cpu": "by processor time",
-    "peak_mib": "memory, MiB",
-    "use": "of the card",
-    "equal": "as ours says",
+    "contestant": _("contestant"),
+    "per_second": _("a second"),
+    "times_as_fast": _("times as fast"),
+    "times_as_fast_cpu": _("by processor time"),
+    "peak_mib": _("memory, MiB"),
+    "use": _("of the card"),
+    "equal": _("as ours says"),
 }
 """The columns that the page shows, and their names."""
 
-NOT_RUN = "not run: this processor has no products in 16 bits"
-NOT_YET = "not measured yet: it is younger than the loan of the GPU"
+NOT_RUN = _("not run: this processor has no products in 16 bits")
+NOT_YET = _("not measured yet: it is younger than the loan of the GPU")
 
 
 SHARED = "training"
@@ -83,14 +84,14 @@ def with_use(rows: Sequence[Row], made: dict[str, Any]) -> list[Row]:
 def shown(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """Return the names of the columns of a contest, and its rows."""
     columns = [name for name in NAMES if name in rows[0]]
-    why = NOT_YET if "use" in columns else NOT_RUN
+    why = str(NOT_YET if "use" in columns else NOT_RUN)
     body = []
     for row in rows:
         cells = [
             f"{row['equal']} of {row['sentences']}" if c == "equal" else row[c] for c in columns
         ]
         body.append(cells if row["seconds"] else [row["contestant"], why, *[""] * (len(cells) - 2)])
-    return [NAMES[name] for name in columns], body
+    return [str(NAMES[name]) for name in columns], body
 
 
 def machine(made: dict[str, Any]) -> str:
@@ -98,16 +99,19 @@ def machine(made: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
     where = f"{made['processor']} ({made['machine'].partition(',')[0]})"
     if "accelerator" in made:
-        where = f"{made['accelerator']} beside {where}"
-    when = made.get("date", "several days")
-    return f"Measured on {when}, on {where}; {versions}."
+        where = _("{accelerator} beside {cpu}").format(accelerator=made["accelerator"], cpu=where)
+    when = made.get("date", _("several days"))
+    sentence = _("Measured on {when}, on {where}; {versions}.")
+    return str(sentence.format(when=when, where=where, versions=versions))
 
 
 def how_made(rows: Sequence[Row], made: dict[str, Any], shared: dict[str, Any]) -> str:
     """Describe how a record was made: what is not shared by the page."""
     rounds = max(int(row["rounds"] or 0) for row in rows)
-    threads = made["machine"].partition(", ")[2].removesuffix(" a run")
-    told = f"Medians of {rounds} rounds, {threads}, load {made['load']}."
+    one = made["machine"].endswith(", one thread a run")
+    threads = _("one thread") if one else _("two threads")
+    sentence = _("Medians of {rounds} rounds, {threads}, load {load}.")
+    told = str(sentence.format(rounds=rounds, threads=threads, load=made["load"]))
     return told if machine(made) == machine(shared) else f"{told} {machine(made)}"
 
 
@@ -119,10 +123,10 @@ def outcome(wish: Wish, rows: Sequence[Row]) -> list[str]:
     )
     told = [f"{wish.contest.replace('_', ' ')}: {wish.contestant}", f"{wish.times} × {wish.beside}"]
     if not row["seconds"]:
-        return [*told, "", NOT_RUN]
+        return [*told, "", str(NOT_RUN)]
     # The record's ratios have one reference, which need not be the one that is meant here.
     found = round(float(row[wish.clock]) / float(other[wish.clock]), 2)
-    return [*told, f"{found:.2f} ×", "reached" if found >= wish.times else "missed"]
+    return [*told, f"{found:.2f} ×", str(_("reached") if found >= wish.times else _("missed"))]
 
 
 def number(folder: Path, wanted: str) -> str:
@@ -139,6 +143,11 @@ def number(folder: Path, wanted: str) -> str:
         if row["contestant"] == rest[0]:
             return row[rest[1]]
     raise ValueError(f"bench_{contest} has no row of {rest[0]!r}.")
+
+
+def caption(text: str) -> nodes.paragraph:
+    """Write what is in the language of the page already, and no message for its catalogue."""
+    return nodes.paragraph("", text, translatable=False)
 
 
 class BenchNumber(SphinxRole):
@@ -182,8 +191,8 @@ class BenchTable(BenchDirective):
         names, body = shown(rows)
         widths = dict.fromkeys(names, (100 - 28) // (len(names) - 1)) | {names[0]: 28}
         cells = [[[nodes.Text(text)] for text in row] for row in body]
-        about = nodes.Text(how_made(rows, made, self.made(SHARED)))
-        return [table(widths, cells, "numbers"), nodes.paragraph("", "", about)]
+        about = how_made(rows, made, self.made(SHARED))
+        return [table(widths, cells, "numbers"), caption(about)]
 
 
 class BenchMachine(BenchDirective):
@@ -191,7 +200,7 @@ class BenchMachine(BenchDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the sentence."""
-        return [nodes.paragraph("", machine(self.made(SHARED)))]
+        return [caption(machine(self.made(SHARED)))]
 
 
 class BenchWishes(BenchDirective):
@@ -206,7 +215,8 @@ class BenchWishes(BenchDirective):
         wishes = [wish for wish in WISHES if wish.contest in contests]
         body = [outcome(wish, self.rows(wish.contest)) for wish in wishes]
         cells = [[[nodes.Text(text)] for text in row] for row in body]
-        widths = {"contest": 34, "wished": 28, "found": 14, "so it was": 24}
+        names = [_("contest"), _("wished"), _("found"), _("so it was")]
+        widths = dict(zip(map(str, names), (34, 28, 14, 24), strict=True))
         return [table(widths, cells, "numbers")]
 
 
