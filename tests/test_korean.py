@@ -13,6 +13,7 @@ from babel.messages import Message
 from bs4 import BeautifulSoup
 from catalogues import FOLDER, HANGUL, is_missing, messages, open_catalogue
 from languages import LINK, NAMES, Fold
+from playwright.sync_api import expect
 from sphinx.util.nodes import extract_messages
 
 import join_editions
@@ -242,3 +243,18 @@ def test_a_search_finds_a_term_with_and_without_a_particle(
     tab.goto((korean / "search.html").as_uri() + f"?q={asked}")
     tab.wait_for_selector("article .found li")
     assert tab.locator("article .found li a").first.inner_text().startswith("셀프 어텐션")
+
+
+@pytest.mark.slow
+def test_the_laboratory_and_the_explorer_speak_korean(korean: Path, tab: Page) -> None:
+    """What is said of models and of numbers; their tokens and the English read back remain."""
+    tab.goto((korean / "book" / "laboratory.html").as_uri())
+    tab.wait_for_selector(".picture .stage")
+    texts = tab.locator(
+        ".laboratory :is(legend, h2, h3, h4, .note, .ask button, .step p, option)"
+    ).all_inner_texts()
+    assert [text for text in texts if text.strip() and not HANGUL.search(text)] == []
+    tab.goto((korean / "book" / "05_self_attention.html").as_uri())
+    expect(tab.locator(".attention-explorer, figure[id^=attention-]").first).to_contain_text(
+        "주목하는 곳"
+    )

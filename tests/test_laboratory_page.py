@@ -662,6 +662,11 @@ def test_from_a_file_all_works_but_the_large_model(browser: Browser, folder: Pat
         expect(page.locator(".told")).to_contain_text("A page that is a file may not load others.")
         expect(page.locator("#lab-model")).to_have_value("toy-transformer")
         assert said(page) == translated("toy-transformer", SENTENCE)
+        page.locator("[data-key='box decoder.next']").click()
+        expect(page.locator(".stage tbody tr").first).to_contain_text("100 %")
+        page.locator(".tour-start").click()
+        page.get_by_role("dialog", name="Tour").get_by_role("button", name="Next").click()
+        expect(page.locator(".spoken")).to_be_in_viewport()
 
 
 def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -> None:
