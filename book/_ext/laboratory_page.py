@@ -74,7 +74,7 @@ def frame(base: str, sentence: str, small: bool = False) -> str:
     offers = [dict(zip(fields, (name, *OFFERS[name]), strict=True)) for name in names]
     for offer in offers:
         title = offer["title"]
-        offer["title"] = _(title)
+        offer["title"] = str(_(title))
     models = escape(json.dumps(offers, ensure_ascii=False))
     needed = [name for name in SCRIPTS if not (small and name in OF_THE_LARGE)]
     without = _("The laboratory needs JavaScript.")

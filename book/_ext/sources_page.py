@@ -27,13 +27,17 @@ logger = logging.getLogger(__name__)
 
 
 def table(columns: dict[str, int], body: Iterable[list[Cell]], *kinds: str) -> nodes.table:
-    """Build a table of paragraphs from the names and widths of its columns, and its rows.
+    """Build a table of paragraphs or texts from the names and widths of its columns, and its rows.
 
     Its kinds are classes by which the style sheet knows it.
     """
 
+    def entry(cell: Cell) -> nodes.entry:
+        is_text = not cell or isinstance(cell[0], nodes.Text | nodes.Inline)
+        return nodes.entry("", *([nodes.paragraph("", "", *cell)] if is_text else cell))
+
     def row(cells: Iterable[Cell]) -> nodes.row:
-        return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
+        return nodes.row("", *map(entry, cells))
 
     group = nodes.tgroup(
         "",
@@ -55,9 +59,9 @@ class SourcesDirective(SphinxDirective):
         with path.open(newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
 
-    def message(self, text: str) -> nodes.inline:
+    def message(self, text: str) -> nodes.paragraph:
         """Write what the catalogue of the page may have in another language."""
-        node = nodes.inline(text, "", *self.parse_inline(text)[0], translatable=True)
+        node = nodes.paragraph(text, "", *self.parse_inline(text)[0])
         self.set_source_info(node)
         return node
 
@@ -101,7 +105,7 @@ class SourcesTable(SourcesDirective):
         verdict = nodes.inline("", _(kind), classes=[f"verdict-{kind}"])
         why: Cell = [self.message(row["why"])]
         if row["cell"]:
-            why += [nodes.Text(" "), self.link(row["chapter"], row["cell"])]
+            why.append(nodes.paragraph("", "", self.link(row["chapter"], row["cell"])))
         return [[nodes.Text(row["line"])], [verdict], [self.message(row["says"])], why]
 
     def link(self, chapter: str, tag: str) -> nodes.Node:
