@@ -87,8 +87,10 @@ def shown(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     why = str(NOT_YET if "use" in columns else NOT_RUN)
     body = []
     for row in rows:
+        of = str(_("{number} of {total}"))
         cells = [
-            f"{row['equal']} of {row['sentences']}" if c == "equal" else row[c] for c in columns
+            of.format(number=row[c], total=row["sentences"]) if c == "equal" else row[c]
+            for c in columns
         ]
         body.append(cells if row["seconds"] else [row["contestant"], why, *[""] * (len(cells) - 2)])
     return [str(NAMES[name]) for name in columns], body

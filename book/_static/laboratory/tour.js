@@ -44,9 +44,10 @@ const TOUR = [
     part: () => ".weights",
     says: ({ found: { now }, layer }) => {
       const { row, column, weight } = strongest(now.attention[layer].mean, () => true);
+      const read = now.source.tokens[column] ?? localised("the target");
       return localised("The decoder predicts the translation token by token. To predict “{predicted}” it " +
         "gives {share} of its attention to “{read}”.", { predicted: now.best.tokens[row],
-        share: percent(weight), read: now.source.tokens[column] ?? localised("the target") });
+        share: percent(weight), read });
     },
   },
   {
