@@ -410,11 +410,12 @@ def test_the_name_of_a_vector_stands_in_its_row(page: Page, positions: bool) -> 
 
 def test_what_it_says_is_heard_in_its_language(page: Page) -> None:
     heard = page.locator(".heard[role=status]")
-    expect(heard).to_contain_text(f"It predicts: {translated('toy-transformer', SENTENCE)} · In")
+    text = translated("toy-transformer", SENTENCE)
+    expect(heard).to_have_text(f"It predicts: {text} · In English: {SENTENCE}")
     heard.evaluate("element => { element.isTheSame = true; }")
     page.fill("#lab-sentence", "a child chases a poet")
     text = translated("toy-transformer", "a child chases a poet")
-    expect(heard).to_contain_text(f"It predicts: {text}")
+    expect(heard).to_have_text(f"It predicts: {text} · In English: the child chases the poet")
     assert said(page) == text
     assert heard.evaluate("element => element.isTheSame")
     page.get_by_text("The search, as a tree").click()
@@ -428,6 +429,19 @@ def test_what_it_says_is_heard_in_its_language(page: Page) -> None:
     page.fill("#lab-sentence", "")
     expect(heard).to_have_text("")
     expect(page.locator(".translation")).to_have_count(0)
+
+
+def test_on_a_phone_the_prediction_stays_in_sight_of_the_controls(
+    browser: Browser, address: str
+) -> None:
+    with browser.new_page(viewport={"width": 390, "height": 844}) as page, watched(page):
+        for name, is_small in (("index", False), ("small", True)):
+            page.goto(f"{address}{name}.html")
+            said(page)
+            if not is_small:
+                page.locator(".changes").scroll_into_view_if_needed()
+                expect(page.locator(".heard")).to_be_in_viewport()
+            assert (page.locator(".heard").bounding_box()["height"] < 2) == is_small
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -674,7 +688,7 @@ def test_a_folder_of_the_same_server_is_opened(browser: Browser, address: str) -
         page.goto(f"{address}index.html?model={STATIC}/models/{GERMAN}&sentence=Zwei+Hunde+rennen.")
         expect(page.locator(".translation .word").first).to_be_visible(timeout=20_000)
         right = translated(GERMAN, "Zwei Hunde rennen.")
-        expect(page.locator(".heard")).to_contain_text(f"It predicts: {right}", timeout=20_000)
+        expect(page.locator(".heard")).to_have_text(f"It predicts: {right}", timeout=20_000)
         folder = f"{STATIC}/models/{GERMAN}"
         expect(page.locator("#lab-model")).to_have_value(folder)
         page.fill("#lab-sentence", "Zwei Katzen.")
@@ -777,9 +791,12 @@ def test_three_examples_are_each_broken_by_one_click(page: Page) -> None:
     expect(rows).to_have_count(3)
     for row in rows.all():
         whole, broken = row.get_by_role("button").all()
-        right = translated("toy-transformer", whole.inner_text())
+        sentence = whole.inner_text()
+        right = translated("toy-transformer", sentence)
         whole.click()
-        expect(page.locator(".heard")).to_contain_text(f"It predicts: {right}")
+        read_back = sentence.replace("poet that", "poet whom")
+        told = f"It predicts: {right} · In English: {read_back}"
+        expect(page.locator(".heard")).to_have_text(told)
         expect(page.locator(".translation")).to_have_count(1)
         broken.click()
         expect(page.locator(".translation")).to_have_count(2)

@@ -69,12 +69,10 @@ class Experiment(ReferenceRole):
 
 def frame(base: str, sentence: str, small: bool = False) -> str:
     """Return the frame of a laboratory with a sentence; its scripts are at ``base``."""
-    names = list(OFFERS)[:1] if small else list(OFFERS)
-    fields = ("name", "kind", "title", "languages")
-    offers = [dict(zip(fields, (name, *OFFERS[name]), strict=True)) for name in names]
-    for offer in offers:
-        title = offer["title"]
-        offer["title"] = str(_(title))
+    offers = [
+        {"name": name, "kind": kind, "title": str(_(title)), "languages": languages}
+        for name, (kind, title, languages) in list(OFFERS.items())[: 1 if small else None]
+    ]
     models = escape(json.dumps(offers, ensure_ascii=False))
     needed = [name for name in SCRIPTS if not (small and name in OF_THE_LARGE)]
     without = _("The laboratory needs JavaScript.")

@@ -46,10 +46,14 @@ function translations(lab) {
   return make("div", { class: "translations" }, ...rows);
 }
 
-// What a Korean translation says, in English: of what is said, not of the source.
-function readBack({ grammar }, { tokens }) {
+// What a Korean translation says, in English: of what is said, not of the source; null if nothing.
+const inEnglish = (grammar, { tokens }) =>
+  backTranslation(tokens.filter((token) => token !== "<eos>"), grammar);
+
+// The same as a sentence, for a model that has a grammar.
+function readBack({ grammar }, best) {
   if (!grammar) return [];
-  const back = backTranslation(tokens.filter((token) => token !== "<eos>"), grammar);
+  const back = inEnglish(grammar, best);
   return [back ? localised("In English: {sentence}", { sentence: back })
     : localised("This is no sentence of the grammar.")];
 }

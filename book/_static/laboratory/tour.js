@@ -64,9 +64,8 @@ const TOUR = [
     part: () => ".translations",
     breaks: (change) => { change.positions = false; },
     says: ({ found: { now, before }, model }) => {
-      const { tokens, text } = now.best;
-      const said = model.grammar
-        ? backTranslation(tokens.filter((token) => token !== "<eos>"), model.grammar) : text;
+      const { text } = now.best;
+      const said = model.grammar ? inEnglish(model.grammar, now.best) : text;
       const isSame = !before || before.best.text === text;
       const outcome = isSame
         ? localised("This sentence is still translated alike; try one in which somebody sees somebody.")
