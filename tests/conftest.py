@@ -26,9 +26,6 @@ NO_BROWSER = "there is no browser"
 # Who imports them has another device, or another precision, ever after; or trains.
 collect_ignore = ["compiled_steps.py", "own_device.py", "two_processes.py", "held_out"]
 
-# The notebooks run in processes of their own, which pytest's `pythonpath` does not reach.
-os.environ["PYTHONPATH"] = str(ROOT)
-
 # Every program that a test starts has one thread, as the test itself.
 os.environ["OMP_NUM_THREADS"] = "1"
 
