@@ -1,17 +1,15 @@
-"""Which notebooks need not be compared: nothing that they compute with has changed.
+"""Which notebooks `make test` compares: those that a change may concern, and six lessons more.
 
-A lesson is compared every time. A deeper page, an examined source, a page of solutions and the one
-page are compared where their digest has changed: that of the notebook, of what it imports of ours
-(and what that imports), of the records, the checkpoints and the lock. Only a comparison that passed
-writes a digest. With COMPARE=all every page is compared; on a server of tests (CI) all are if any
-file of the packages or the lock has changed.
+A change may concern a notebook whose digest is another than when it was last compared: that of the
+notebook, of what it imports of ours (and what that imports), of the records, the checkpoints and the
+lock. Only a comparison that passed writes a digest. Which six are drawn depends on all lessons.
+`make verify` compares the others.
 """
 
 import ast
 import csv
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -19,8 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "tests" / "compared.csv"
 PACKAGES = ("annotated_transformer", "transformer_workbook")
-ALL = "everything"
-"""What stands in the record for all files of the packages and the lock."""
+DRAWN = 6
+"""How many lessons are compared though nothing has changed."""
 
 
 def digest(files: Iterable[Path]) -> str:
@@ -102,20 +100,16 @@ def cells(notebook: Path) -> int:
 
 
 def digests() -> dict[Path, str]:
-    """Return the digests of all deeper pages as they are now."""
+    """Return the digests of all notebooks as they are now."""
     imported_by.cache_clear()
-    return {path: digest(computed_with(path)) for path in deeper_pages()}
+    return {path: digest(computed_with(path)) for path in notebooks()}
 
 
 def write(passed: Iterable[Path], before: Mapping[Path, str]) -> None:
-    """Enter the pages whose comparison has passed, unless they have changed since; if all have
-    passed, the packages with them."""
+    """Enter the notebooks whose comparison has passed, unless they have changed since."""
     now = digests()
     rows = read() | {name_of(path): now[path] for path in passed if now[path] == before[path]}
-    pages = list(map(name_of, deeper_pages()))
-    rows = {page: rows[page] for page in pages if page in rows}
-    if all(rows.get(name_of(path)) == found for path, found in now.items()):
-        rows[ALL] = everything()
+    rows = {name: rows[name] for name in map(name_of, now) if name in rows}
     with RECORD.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerows([("page", "digest"), *sorted(rows.items())])
@@ -126,23 +120,20 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT / "book").with_suffix("").as_posix()
 
 
-def deeper_pages() -> list[Path]:
-    """Return the notebooks that are no lessons."""
-    book = ROOT / "book"
-    inside = ("[!0-9]*", "deeper/*", "solutions/*", "sources/*")
-    return [path for pattern in inside for path in book.glob(f"{pattern}.ipynb")]
+def notebooks() -> list[Path]:
+    """Return all notebooks of the book."""
+    return [path for pattern in ("*.ipynb", "*/*.ipynb") for path in ROOT.glob(f"book/{pattern}")]
 
 
-def everything() -> str:
-    """Return the digest of the packages and of the lock."""
-    return digest([*inside(*PACKAGES), ROOT / "requirements.txt"])
+def drawn() -> set[Path]:
+    """Return the lessons that are compared though nothing has changed."""
+    lessons = list(ROOT.glob("book/[0-9]*.ipynb"))
+    salt = digest(lessons).encode()
+    return set(sorted(lessons, key=lambda p: hashlib.sha256(salt + p.name.encode()).digest())[:DRAWN])
 
 
-def unchanged() -> set[Path]:
-    """Return the pages that need not be compared."""
+def left_out() -> set[Path]:
+    """Return the notebooks that `make test` does not compare."""
     known = read()
-    if os.environ.get("COMPARE") == "all":
-        return set()
-    if os.environ.get("CI") and known.get(ALL) != everything():
-        return set()
-    return {path for path, found in digests().items() if known.get(name_of(path)) == found}
+    same = {path for path, found in digests().items() if known.get(name_of(path)) == found}
+    return same - drawn()

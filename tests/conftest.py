@@ -98,14 +98,13 @@ def as_readers_do() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Every test in a browser is slow, before `-m` chooses; an unchanged page is not compared."""
+    """Before `-m` chooses: every test in a browser is slow, a notebook without a change is for later."""
+    later = comparing_pages.left_out() if config.getoption("nbval", False) else set()
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
-    if config.getoption("nbval", False):
-        kept = comparing_pages.unchanged()
-        config.hook.pytest_deselected(items=[item for item in items if item.path in kept])
-        items[:] = [item for item in items if item.path not in kept]
+        if item.path in later:
+            item.add_marker(pytest.mark.verify)
 
 
 PASSED: Counter[Path] = Counter()
@@ -120,16 +119,16 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Remember what the deeper pages compute with before they are compared."""
+    """Remember what the notebooks compute with before they are compared."""
     if session.config.getoption("nbval", False) and not hasattr(session.config, "workerinput"):
         session.config.stash[BEFORE] = comparing_pages.digests()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Write down which deeper pages were compared from the first cell to the last, and passed."""
+    """Write down which notebooks were compared from the first cell to the last, and passed."""
     ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
     if ended and BEFORE in session.config.stash:
-        pages = [p for p in comparing_pages.deeper_pages() if PASSED[p] == comparing_pages.cells(p)]
+        pages = [p for p in comparing_pages.notebooks() if PASSED[p] == comparing_pages.cells(p)]
         if pages:
             comparing_pages.write(pages, session.config.stash[BEFORE])
 

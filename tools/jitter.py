@@ -25,6 +25,7 @@ from same_output import SVG
 from same_picture import difference
 
 SEEDS, RELATIVE = 10, 1e-7
+COLOUR = "color"  # a colour that is given as such may not be above 1
 NOT_DATA = ("draw", "get", "savefig", "show")
 """How the methods of matplotlib begin that are given no data."""
 
@@ -56,9 +57,12 @@ def jitter_matplotlib(seed: int) -> None:
             nonlocal inside
             if inside:  # what matplotlib hands on to itself was changed at its door
                 return method(self, *args, **kwargs)
+            if not method.__name__.startswith(NOT_DATA):
+                args = changed(args, random)
+                kwargs = {k: v if COLOUR in k else changed(v, random) for k, v in kwargs.items()}
             inside = True
             try:
-                return method(self, *changed(args, random), **changed(kwargs, random))
+                return method(self, *args, **kwargs)
             finally:
                 inside = False
 
@@ -66,7 +70,7 @@ def jitter_matplotlib(seed: int) -> None:
 
     for kind in (axes.Axes, figure.Figure):
         for name, method in inspect.getmembers(kind, inspect.isfunction):
-            if not name.startswith(("_", *NOT_DATA)):
+            if not name.startswith("_"):
                 setattr(kind, name, jittered(method))
     for _, kind in inspect.getmembers(patches, inspect.isclass):
         if issubclass(kind, patches.Patch) and "__init__" in vars(kind):
@@ -80,8 +84,8 @@ def pictures(shell: Any, cell: NotebookNode) -> list[str]:
     with capture_output() as captured:
         result = shell.run_cell(cell.source)
         result.raise_error()
-    if captured.stderr:  # where IPython tells that a picture could not be drawn
-        raise RuntimeError(captured.stderr)
+    if "Error" in captured.stdout:  # where IPython tells that a picture could not be drawn
+        raise RuntimeError(captured.stdout[-300:])
     outputs = [o.data for o in captured.outputs] + [shell.display_formatter.format(result.result)[0]]
     return [output[SVG] for output in outputs if SVG in output]
 
