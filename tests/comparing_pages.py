@@ -1,9 +1,9 @@
 """Which notebooks `make test` compares: those that a change may concern, and six lessons more.
 
-A change may concern a notebook whose digest is another than when it was last compared: that of the
-notebook, of what it imports of ours (and what that imports), of the records, the checkpoints and the
-lock. Only a comparison that passed writes a digest. Which six are drawn depends on all lessons.
-`make verify` compares the others.
+A change may concern a notebook whose digest is another than when it was last compared: that of
+the notebook, of what it imports of ours (and what that imports), of the records, the checkpoints
+and the lock. Only a comparison that passed writes a digest. Which six are drawn depends on all
+lessons. `make verify` compares the others.
 """
 
 import ast
@@ -129,7 +129,8 @@ def drawn() -> set[Path]:
     """Return the lessons that are compared though nothing has changed."""
     lessons = list(ROOT.glob("book/[0-9]*.ipynb"))
     salt = digest(lessons).encode()
-    return set(sorted(lessons, key=lambda p: hashlib.sha256(salt + p.name.encode()).digest())[:DRAWN])
+    lessons.sort(key=lambda path: hashlib.sha256(salt + path.name.encode()).digest())
+    return set(lessons[:DRAWN])
 
 
 def left_out() -> set[Path]:

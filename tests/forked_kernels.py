@@ -1,4 +1,4 @@
-"""Kernels for the notebooks that nbval runs, forked from one process that has imported the libraries.
+"""Kernels for the notebooks that nbval runs, forked from a process that has imported the libraries.
 
 A new Python takes five seconds to import torch, a fork of one that has it almost nothing. The first
 process of all (Python's fork server) imports libraries alone and starts no thread. Everything

@@ -1,10 +1,10 @@
-"""Draw every picture of the notebooks again with numbers that are a little different: they look the same.
+"""Draw the pictures of the notebooks with numbers that are a little different: they look the same.
 
     PYTHONPATH=tests .venv/bin/python tools/jitter.py book/05_self_attention.ipynb
 
-No processor rounds all that another rounds, so a picture may depend on no last digit. Before a
-cell that draws is run, ten copies of the process run it, in each of which every float that is
-given to matplotlib is larger or smaller by a relative 1e-7. Each picture is compared with the stored one.
+Processors round differently, so no picture may depend on a last digit. Before a cell that draws is
+run, ten copies of the process run it, in each of which every float that is given to matplotlib is
+larger or smaller by a relative 1e-7. Each picture is compared with the stored one.
 """
 
 import inspect
@@ -86,7 +86,8 @@ def pictures(shell: Any, cell: NotebookNode) -> list[str]:
         result.raise_error()
     if "Error" in captured.stdout:  # where IPython tells that a picture could not be drawn
         raise RuntimeError(captured.stdout[-300:])
-    outputs = [o.data for o in captured.outputs] + [shell.display_formatter.format(result.result)[0]]
+    outputs = [output.data for output in captured.outputs]
+    outputs.append(shell.display_formatter.format(result.result)[0])
     return [output[SVG] for output in outputs if SVG in output]
 
 
@@ -106,7 +107,7 @@ def compared(shell: Any, cell: NotebookNode, stored: list[str], seed: int) -> st
             os.write(writing, said.encode()[:4000])
             os._exit(0)
     os.close(writing)
-    with open(reading, encoding="utf-8") as file:
+    with os.fdopen(reading, encoding="utf-8") as file:
         said = file.read()
     os.waitpid(child, 0)
     return said
