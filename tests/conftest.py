@@ -98,7 +98,7 @@ def as_readers_do() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Before `-m` chooses: all tests in a browser are slow, a notebook without a change can wait."""
+    """Before `-m` chooses: tests in a browser are slow, a notebook without a change can wait."""
     later = comparing_pages.left_out() if config.getoption("nbval", False) else set()
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:

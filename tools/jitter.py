@@ -10,6 +10,7 @@ larger or smaller by a relative 1e-7. Each picture is compared with the stored o
 import inspect
 import multiprocessing
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -26,8 +27,8 @@ from same_picture import difference
 
 SEEDS, RELATIVE = 10, 1e-7
 COLOUR = "color"  # a colour that is given as such may not be above 1
-NOT_DATA = ("draw", "get", "savefig", "show")
-"""How the methods of matplotlib begin that are given no data."""
+NOT_DATA = f"draw|get|savefig|show|.*{COLOUR}"
+"""The names of the methods of matplotlib that are given no data."""
 
 
 def changed(value: Any, random: np.random.Generator) -> Any:
@@ -57,7 +58,7 @@ def jitter_matplotlib(seed: int) -> None:
             nonlocal inside
             if inside:  # what matplotlib hands on to itself was changed at its door
                 return method(self, *args, **kwargs)
-            if not method.__name__.startswith(NOT_DATA):
+            if not re.match(NOT_DATA, method.__name__):
                 args = changed(args, random)
                 kwargs = {k: v if COLOUR in k else changed(v, random) for k, v in kwargs.items()}
             inside = True
@@ -85,7 +86,7 @@ def pictures(shell: Any, cell: NotebookNode) -> list[str]:
         result = shell.run_cell(cell.source)
         result.raise_error()
     if "Error" in captured.stdout:  # where IPython tells that a picture could not be drawn
-        raise RuntimeError(captured.stdout[-300:])
+        raise RuntimeError(captured.stdout.strip().splitlines()[-1])
     outputs = [output.data for output in captured.outputs]
     outputs.append(shell.display_formatter.format(result.result)[0])
     return [output[SVG] for output in outputs if SVG in output]
