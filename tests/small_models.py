@@ -9,6 +9,13 @@ from annotated_transformer.models import make_config, make_model
 from annotated_transformer.translator import State
 
 VOCAB = 11
+TRANSFORMERS = [
+    {},
+    {"share_embeddings": True, "norm_position": "pre", "norm": "rms"},
+    {"positions": "learned", "tie_output": False, "num_kv_heads": 1, "activation": "swish"},
+    {"positions": "rotary", "gated": True, "bias": False, "norm": "rms", "qk_norm": True},
+]
+"""Settings of Transformers that between them have every part."""
 
 
 def small_model(name, vocab=VOCAB, **changes):

@@ -22,7 +22,12 @@ from annotated_transformer.models import MODELS
 from annotated_transformer.run.processes import BACKENDS, Processes, SharedTrainer
 from annotated_transformer.training import Trainer, paper_schedule
 from annotated_transformer.translation import search_all
-from small_models import assert_going_on_is_exact, random_examples, small_model
+from small_models import (
+    TRANSFORMERS,
+    assert_going_on_is_exact,
+    random_examples,
+    small_model,
+)
 from test_packed import compiled_steps
 
 pytestmark = [
@@ -72,14 +77,7 @@ def test_readable_steps_are_those_of_the_processor(name):
             torch.testing.assert_close(there.tensors()[key].cpu(), tensor, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"share_embeddings": True, "norm_position": "pre", "norm": "rms"},
-        {"positions": "learned", "tie_output": False, "num_kv_heads": 1, "activation": "swish"},
-    ],
-)
+@pytest.mark.parametrize("changes", TRANSFORMERS)
 def test_fast_steps_are_those_of_the_readable_trainer(changes):
     assert_same_steps(trainers(fast, **changes)[1], trainers(readable, **changes)[0])
 
@@ -100,9 +98,9 @@ def test_sixteen_bits_give_nearly_the_same_step(engine):
     assert ours != pytest.approx(theirs, rel=1e-6)
 
 
-@pytest.mark.parametrize("search", [Search(extra_length=4), Search(3, best=2, extra_length=4)])
 @pytest.mark.parametrize("name", MODELS)
-def test_searches_and_perplexity_are_those_of_the_processor(name, search):
+def test_searches_and_perplexity_are_those_of_the_processor(name):
+    search = Search(3, best=2, extra_length=4)
     here, there = (each.model.eval() for each in trainers(readable, name=name))
     sources = [src for src, _ in EXAMPLES]
     for ours, theirs in zip(
@@ -113,8 +111,7 @@ def test_searches_and_perplexity_are_those_of_the_processor(name, search):
     assert perplexity(there, EXAMPLES) == pytest.approx(perplexity(here, EXAMPLES), rel=1e-9)
 
 
-@pytest.mark.parametrize("engine", [readable, fast])
-@pytest.mark.parametrize("steps", [0, 3])
+@pytest.mark.parametrize(("engine", "steps"), [(readable, 0), (fast, 3)])
 def test_going_on_is_exact_to_the_bit(engine, steps):
     def begin():
         torch.manual_seed(1)

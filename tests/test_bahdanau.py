@@ -3,6 +3,7 @@ import torch
 from torch import nn
 
 from annotated_transformer.bahdanau import Bahdanau, BidirectionalEncoder
+from annotated_transformer.recurrent import CELLS
 from annotated_transformer.seq2seq import RecurrentConfig
 from oracles import assert_close, cell_of_torch, randomise
 
@@ -14,10 +15,8 @@ def small(cell):
     return randomise(Bahdanau(RecurrentConfig(10, 11, 4, 5, cell))).double()
 
 
-@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
-def test_annotations_are_the_states_of_both_directions_side_by_side(
-    name,
-):
+@pytest.mark.parametrize("name", CELLS)
+def test_annotations_are_the_states_of_both_directions_side_by_side(name):
     encoder = randomise(BidirectionalEncoder(name, 4, 5)).double()
     x, is_word = torch.randn(3, 5, 4).double(), SRC != 0
     memory, first = encoder(x, is_word)
@@ -34,7 +33,7 @@ def test_annotations_are_the_states_of_both_directions_side_by_side(
         assert_close(first[sentence], state[:5])
 
 
-@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
+@pytest.mark.parametrize("name", CELLS)
 def test_logits_are_those_of_a_plain_loop_over_each_sentence_alone(name):
     model = small(name)
     logits = model(SRC, TGT)

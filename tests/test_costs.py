@@ -8,8 +8,7 @@ from annotated_transformer.language_model import LanguageModelConfig
 from transformer_workbook.proofs import what_a_token_costs as proofs
 
 SETTINGS = (
-    {"num_kv_heads": None, "d_k": None, "gated": False},
-    {"norm_position": "pre", "activation": "swish", "positions": "rotary", "bias": False},
+    {"num_kv_heads": None, "d_k": None, "gated": False, "positions": "rotary", "bias": False},
     {"num_kv_heads": 1, "d_v": 10, "qk_norm": True, "tie_output": False},
 )
 

@@ -5,7 +5,7 @@ import pytest
 import sacrebleu
 import torch
 
-from annotated_transformer.batches import Batch, batches_by_tokens
+from annotated_transformer.batches import Batch
 from annotated_transformer.decoding import GREEDY, Search
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.evaluation import (
@@ -21,7 +21,7 @@ from annotated_transformer.tokens import BOS, EOS, Vocabularies, Vocabulary
 from annotated_transformer.translation import translate
 from small_models import random_examples, small_model
 
-EXAMPLES = random_examples(20)
+EXAMPLES = random_examples(8)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -37,18 +37,16 @@ def test_perplexity_token_by_token(name):
             count += 1
     model.train()
     expected = pytest.approx(math.exp(surprise / count), rel=1e-9)
-    assert [perplexity(model, EXAMPLES, budget) for budget in (7, 60, 4096)] == [expected] * 3
-    assert perplexity(model, EXAMPLES[::-1]) == expected
+    assert [perplexity(model, EXAMPLES[::-1], budget) for budget in (7, 4096)] == [expected] * 2
     assert model.training
 
 
-@pytest.mark.parametrize("side", [0, 1])
-def test_perplexity_of_a_sentence_that_the_model_cannot_read(side):
-    long = [([5] * 9, [6]), ([5], [6] * 9)][side]
+def test_perplexity_of_a_sentence_that_the_model_cannot_read():
     model = small_model("transformer", max_length=9)
-    with pytest.raises(InputError, match=r"sentence 3 has 10 tokens .* the model takes 9"):
-        perplexity(model, [*EXAMPLES[:2], long])
-    assert perplexity(small_model("transformer", max_length=10), [long]) > 1
+    for long in (([5] * 9, [6]), ([5], [6] * 9)):
+        with pytest.raises(InputError, match=r"sentence 3 has 10 tokens .* the model takes 9"):
+            perplexity(model, [*EXAMPLES[:2], long])
+        assert perplexity(small_model("transformer", max_length=10), [long]) > 1
 
 
 @pytest.mark.parametrize("bias", [float("nan"), 1e5])
@@ -61,11 +59,8 @@ def test_perplexity_of_a_model_that_came_apart(bias):
 
 
 def test_the_surprises_of_a_model_of_sixteen_bits_are_added_up_in_more():
-    model = small_model("transformer").bfloat16()
-    [group] = batches_by_tokens(EXAMPLES, 4096)
-    batch = Batch.of([EXAMPLES[i] for i in group])
-    logits = model.eval()(batch.src, batch.tgt_in)
-    assert logits.dtype == torch.bfloat16
+    model, batch = small_model("transformer").bfloat16(), Batch.of(EXAMPLES)
+    logits = model.eval()(*batch.inputs)
     total = smoothed_cross_entropy(logits.double(), batch.tgt_out).item()
     expected = math.exp(total / batch.num_tokens)
     assert perplexity(model, EXAMPLES) == pytest.approx(expected, rel=1e-6)
@@ -105,32 +100,27 @@ def test_a_score_in_words():
     assert str(Score("exact sentences", 50.0, "")) == "exact sentences 50.00"
 
 
-@pytest.mark.parametrize(
-    ("translations", "references"), [(["a"], []), ([], []), (["a"], ["a", "b"])]
-)
-def test_scores_need_a_reference_for_each_translation(translations, references):
-    counts = f"{len(translations)} translations for {len(references)} references"
-    with pytest.raises(InputError, match=counts):
-        score_translations(translations, references)
+def test_scores_need_a_reference_for_each_translation():
+    for translations, references in ((["a"], []), ([], []), (["a"], ["a", "b"])):
+        counts = f"{len(translations)} translations for {len(references)} references"
+        with pytest.raises(InputError, match=counts):
+            score_translations(translations, references)
 
 
 TEXTS = [("a b c", "x y"), ("c c a", "z"), ("b", "y z x x"), ("d a", "w y")]
 GOLD = [frozenset({(0, 0), (2, 1)}), frozenset({(1, 0)}), frozenset({(0, 3)}), frozenset({(1, 1)})]
 
 
-@pytest.mark.parametrize("search", [GREEDY, Search(beam=3)])
-def test_all_that_is_said_about_a_model_is_said_by_its_parts(search):
-    vocabularies = Vocabularies.learn(TEXTS, subwords=0)
+def test_all_that_is_said_about_a_model_is_said_by_its_parts():
+    vocabularies, search = Vocabularies.learn(TEXTS, subwords=0), Search(beam=3)
     model = small_model("transformer", max(map(len, vocabularies)))
     sources, references = zip(*TEXTS, strict=True)
     found = score_translations(translate(model, sources, vocabularies, search), references)
-    *scores, surprise = evaluate(model, vocabularies, TEXTS, search)
     examples = vocabularies.encode(TEXTS)
-    assert scores == found
-    assert surprise.value == perplexity(model, examples)
-    assert str(surprise).endswith("teacher-forced, per target token")
-    aligned = evaluate(model, vocabularies, TEXTS, search, GOLD)
-    assert aligned[:5] == [*scores, surprise]
+    plain, aligned = (evaluate(model, vocabularies, TEXTS, search, gold) for gold in (None, GOLD))
+    assert plain == aligned[:5] == [*found, aligned[4]]
+    assert aligned[4].value == perplexity(model, examples)
+    assert str(aligned[4]).endswith("teacher-forced, per target token")
     errors = alignment_errors(model, examples, GOLD)
     assert [(s.value, s.signature.split(",")[0]) for s in aligned[5:]] == [
         (errors[name], name) for name in ("decoder.0.cross_attention", "decoder.1.cross_attention")
@@ -149,7 +139,6 @@ def test_nothing_to_evaluate_on():
         ("我喜欢吃苹果。", "zh"),
         ("私は学生です。", "char"),
         ("ผมเป็นนักเรียน", "char"),
-        ("학생 은 학교 에 가 ㄴ다", "13a"),
         ("Ein Hund (犬) läuft.", "13a"),
         ("123 !?", "13a"),
     ],

@@ -1,13 +1,10 @@
-"""Experts: dispatched = one token at a time = Mixtral's; balance, capacity, and two processes."""
+"""Experts: dispatched = one token at a time = Mixtral's; balance and capacity."""
 
 import math
-from copy import deepcopy
 
 import pytest
 import torch
-from torch import distributed, multiprocessing
 from torch.autograd import grad
-from torch.distributed.nn.functional import all_reduce
 from torch.nn import functional as F
 from transformers import MixtralConfig
 from transformers.models.mixtral import modeling_mixtral as mixtral
@@ -38,8 +35,7 @@ def one_at_a_time(ours, x):
     return torch.cat(outputs).view_as(x)
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
-@pytest.mark.parametrize("kind", [FeedForward, GatedFeedForward])
+@pytest.mark.parametrize(("k", "kind"), [(1, FeedForward), (2, GatedFeedForward)])
 def test_dispatched_is_one_token_at_a_time_with_its_gradient(k, kind):
     ours, x = layer(k, kind, shared=kind(D, D_FF)), torch.randn(3, 7, D).double().requires_grad_()
     ours.router.bias += torch.randn(NUMBER)
@@ -71,18 +67,7 @@ def test_it_is_the_block_of_mixtral(dtype):
     assert_close(ours.router(tokens).imbalance.float(), expected, 1e-6)
 
 
-def test_two_weights_are_the_softmax_of_the_two_logits():
-    router, tokens = layer().router, torch.randn(20, D).double()
-    assert_close(router(tokens).weights, router.logits(tokens).topk(2).values.softmax(-1), 1e-12)
-
-
-@pytest.mark.parametrize("k", [1, 2])
-def test_a_permutation_of_the_tokens_permutes_the_outputs(k):
-    ours, x, order = layer(k), torch.randn(1, 12, D).double(), torch.randperm(12)
-    assert_close(ours(x[:, order]), ours(x)[:, order], 1e-12)
-
-
-@pytest.mark.parametrize("capacity", [0.25, 0.6, 4.0])
+@pytest.mark.parametrize("capacity", [0.25, 0.6])
 @pytest.mark.parametrize("k", [1, 2])
 def test_a_full_expert_drops_the_tokens_that_come_last_and_second_choices_first(k, capacity):
     ours, x = layer(k, capacity=capacity), torch.randn(2, 10, D).double()
@@ -138,32 +123,3 @@ def test_under_autocast_the_output_has_the_type_of_the_input():
 def test_there_are_at_least_k_experts(k):
     with pytest.raises(InputError, match=f"k is {k}, it must be at least 1 and at most 4"):
         layer(k)
-
-
-def one_of_two_processes(rank, path):
-    """One sentence and two experts of its own; tokens and outputs travel to the other and back."""
-    distributed.init_process_group("gloo", f"file://{path}", rank=rank, world_size=2)
-    torch.manual_seed(0)
-    ours, x, here = layer(), torch.randn(2, 7, D).double(), torch.tensor([rank])
-    alone, own = deepcopy(ours), ours.experts[2 * rank : 2 * rank + 2]
-    weigh(expected := alone(x)).backward()
-    tokens = all_reduce(torch.zeros_like(x).index_put((here,), x[rank])).flatten(0, 1)
-    routing, y = ours.router(tokens), torch.zeros(14, D).double()
-    for number, expert in enumerate(own, start=2 * rank):
-        sent, choice = (routing.chosen == number).nonzero().T
-        y = y.index_add(
-            0, sent, routing.weights[sent, choice, None] * expert(tokens[None, sent])[0]
-        )
-    mine = torch.zeros_like(x).index_put((here,), all_reduce(y).view_as(x)[rank])
-    assert_close(mine[rank], expected[rank], 1e-12)
-    weigh(mine).backward()  # the loss of its own sentence
-    distributed.all_reduce(ours.router.logits.weight.grad)
-    assert_close(ours.router.logits.weight.grad, alone.router.logits.weight.grad, 1e-12)
-    theirs = alone.experts[2 * rank : 2 * rank + 2]
-    for a, b in zip(own.parameters(), theirs.parameters(), strict=True):
-        assert_close(a.grad, b.grad, 1e-12)
-    distributed.destroy_process_group()
-
-
-def test_two_processes_with_two_experts_each_are_one_process(tmp_path):
-    multiprocessing.spawn(one_of_two_processes, (tmp_path / "meeting",), 2)

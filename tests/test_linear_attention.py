@@ -41,7 +41,7 @@ def one_at_a_time(queries, keys, values, state, strength, log_decay):
     return outputs, state
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 4, TIME, 64])
+@pytest.mark.parametrize("chunk", [1, 4, 64])
 @pytest.mark.parametrize("corrects", [False, True])
 @pytest.mark.parametrize("forgets", [False, True])
 def test_recurrent_chunked_and_parallel_forms_are_the_same(chunk, corrects, forgets):
@@ -52,19 +52,17 @@ def test_recurrent_chunked_and_parallel_forms_are_the_same(chunk, corrects, forg
         assert_close(ours, theirs, 1e-10)
 
 
-@pytest.mark.parametrize("chunk", [1, 4, 64])
-def test_a_decay_may_be_zero(chunk):
+def test_a_decay_may_be_zero():
     *given, strength, log_decay = drawn()
     log_decay[..., ::3] = -torch.inf
     expected, _ = one_at_a_time(*given, strength, log_decay)
-    assert_close(linear_attention(*given, strength, log_decay, chunk)[0], expected, 1e-10)
+    assert_close(linear_attention(*given, strength, log_decay, chunk=4)[0], expected, 1e-10)
 
 
-@pytest.mark.parametrize("name", ["recurrent", "chunk"])
-def test_it_is_the_gated_delta_rule_of_qwen3_next(name):
+def test_it_is_the_gated_delta_rule_of_qwen3_next():
     queries, keys, values, state, strength, log_decay = drawn()
-    rule = getattr(qwen, f"torch_{name}_gated_delta_rule")
     there = (x.transpose(1, 2) for x in (queries, keys, values, log_decay, strength))
+    rule = qwen.torch_recurrent_gated_delta_rule
     output, last = rule(*there, initial_state=state, output_final_state=True)
     # Theirs computes in float32 whatever it gets, and divides the queries.
     given = queries / D_K**0.5, keys, values, state, strength, log_decay
@@ -73,15 +71,19 @@ def test_it_is_the_gated_delta_rule_of_qwen3_next(name):
     assert_close(ours, last.double(), 1e-5)
 
 
-def test_a_chunk_has_at_least_one_position():
-    with pytest.raises(InputError, match="chunk is 0, it must be an integer, at least 1"):
-        linear_attention(*drawn()[:4], chunk=0)
-
-
-def test_queries_keys_and_values_have_one_type():
+def test_bad_input_is_refused():
     queries, *others = drawn()[:4]
+    with pytest.raises(InputError, match="chunk is 0, it must be an integer, at least 1"):
+        linear_attention(queries, *others, chunk=0)
     with pytest.raises(InputError, match="must be floats of one type on one device"):
         linear_attention(queries.float(), *others)
+    attention, x, mask = layer(), torch.randn(3, 6, 12).double(), torch.ones(3, 1, 6, 5).bool()
+    with pytest.raises(InputError, match="mask has the shape"):
+        attention.gather(torch.randn(3, 3, 6, D_K).double(), attention.project(x, x), mask)
+    with pytest.raises(InputError, match="mask has the shape"):
+        attention.extend(x, attention.empty(3), mask)
+    with pytest.raises(InputError, match="the mask is not causal: only `attend` takes any mask"):
+        attention.extend(x, attention.empty(3), torch.ones(1, 1, 6, 6).bool())
 
 
 def layer(dtype=torch.float64):
@@ -119,19 +121,18 @@ def test_its_state_and_its_table_give_the_same_and_the_state_does_not_grow():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("tokens", [[[5, 6, 7, 0], [5, 6, 7, 8]], [[0, 6, 7, 8], [0, 0, 0, 8]]])
-def test_padding_is_not_written(tokens):
-    ours, x, mask = layer(), torch.randn(2, 4, 12).double(), target_mask(torch.tensor(tokens))
-    output, state = ours.extend(x, ours.empty(2), mask)
+def test_padding_is_not_written():
+    tokens = torch.tensor([[5, 6, 7, 0], [5, 6, 7, 8], [0, 6, 7, 8], [0, 0, 0, 8]])
+    ours, x, mask = layer(), torch.randn(4, 4, 12).double(), target_mask(tokens)
+    output, state = ours.extend(x, ours.empty(4), mask)
     assert_close(output, ours(x, x, x, mask))
     x[~mask[:, 0, -1]] += 1
-    assert_close(ours.extend(x, ours.empty(2), mask)[1].matrix, state.matrix)
+    assert_close(ours.extend(x, ours.empty(4), mask)[1].matrix, state.matrix)
 
 
 def test_in_16_bits_a_long_text_is_still_read():
-    torch.manual_seed(0)
     layer = LinearAttention(16, 2).bfloat16()
-    state, x = layer.empty(1), torch.randn(1, 800, 16).bfloat16()
+    state, x = layer.empty(1), torch.randn(1, 400, 16).bfloat16()
     for token in x.split(1, dim=1):
         last, state = layer.extend(token, state)
     [*_, expected] = layer(x, x, x).unbind(1)
@@ -140,21 +141,6 @@ def test_in_16_bits_a_long_text_is_still_read():
 
 def test_a_feature_is_never_zero():
     assert (PositiveFeatures()(torch.tensor([-40.0, 0.0, 2.0])) > 0).all()
-
-
-def test_a_mask_of_another_shape_is_refused():
-    layer, x = LinearAttention(12, 3), torch.randn(3, 6, 12)
-    mask = torch.ones(3, 1, 6, 5, dtype=torch.bool)
-    with pytest.raises(InputError, match="mask has the shape"):
-        layer.gather(torch.randn(3, 3, 6, 4), layer.project(x, x), mask)
-    with pytest.raises(InputError, match="mask has the shape"):
-        layer.extend(x, layer.empty(3), mask)
-
-
-def test_a_mask_that_is_not_causal_needs_the_table():
-    x = torch.randn(1, 3, 12).double()
-    with pytest.raises(InputError, match="the mask is not causal: only `attend` takes any mask"):
-        layer().extend(x, layer().empty(1), torch.ones(1, 1, 3, 3, dtype=torch.bool))
 
 
 def test_attention_in_masked_blocks_is_that_of_pytorch():

@@ -9,7 +9,7 @@ from annotated_transformer.language_model import LanguageModel, LanguageModelCon
 from annotated_transformer.lora import LoRALinear, add_lora, merge_lora
 
 
-@pytest.mark.parametrize(("rank", "alpha"), [(1, None), (3, None), (2, 8.0)])
+@pytest.mark.parametrize(("rank", "alpha"), [(3, None), (2, 8.0)])
 def test_it_is_the_frozen_layer_plus_a_product(rank, alpha):
     x, layer = torch.randn(2, 3, 7).double(), nn.Linear(7, 5).double()
     lora = LoRALinear(layer, rank, alpha)
@@ -17,14 +17,6 @@ def test_it_is_the_frozen_layer_plus_a_product(rank, alpha):
     change = sum(torch.outer(lora.B[:, r], lora.A[r]) for r in range(rank))
     expected = nn.functional.linear(x, layer.weight + (alpha or rank) / rank * change, layer.bias)
     torch.testing.assert_close(lora(x), expected, rtol=0, atol=1e-12)
-
-
-def test_only_a_and_b_are_trained_and_a_not_while_b_is_zero():
-    lora = LoRALinear(nn.Linear(4, 6), 2)
-    lora(torch.randn(3, 4)).sum().backward()
-    assert {name for name, p in lora.named_parameters() if p.grad is not None} == {"A", "B"}
-    assert lora.B.grad.any()
-    assert not lora.A.grad.any()
 
 
 def test_a_model_is_as_before_at_first_and_the_same_when_merged():
@@ -35,6 +27,8 @@ def test_a_model_is_as_before_at_first_and_the_same_when_merged():
     torch.testing.assert_close(model(ids), before, rtol=0, atol=0)
     layers = [module for module in model.modules() if isinstance(module, LoRALinear)]
     assert len(layers) == 2 * 6  # four of the attention, two of the network, in two layers
+    trained = {name for name, p in model.decoder.named_parameters() if p.requires_grad}
+    assert {name.rpartition(".")[2] for name in trained} == {"A", "B"}
     for layer in layers:
         nn.init.normal_(layer.B)
     changed = model(ids)
@@ -42,11 +36,6 @@ def test_a_model_is_as_before_at_first_and_the_same_when_merged():
     merge_lora(model)
     assert set(model.state_dict()) == names
     torch.testing.assert_close(model(ids), changed, rtol=0, atol=1e-12)
-
-
-def test_a_rank_of_zero_is_refused():
-    with pytest.raises(InputError, match="rank is 0"):
-        LoRALinear(nn.Linear(2, 2), 0)
 
 
 def test_layers_inside_a_lora_are_merged_as_well():
@@ -69,3 +58,5 @@ def test_shared_weights_are_refused_before_anything_changes():
     assert all(p.requires_grad for p in model.parameters())
     with pytest.raises(InputError, match="it must be inside the module"):
         add_lora(nn.Linear(2, 2), rank=1)
+    with pytest.raises(InputError, match="rank is 0"):
+        LoRALinear(nn.Linear(2, 2), 0)

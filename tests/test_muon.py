@@ -9,7 +9,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.muon import Muon, orthogonalise
 from oracles import assert_close
 
-SHAPES = [(6, 6), (4, 9), (9, 4), (1, 5)]
+SHAPES = [(6, 6), (4, 9), (9, 4)]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -21,10 +21,6 @@ def test_the_singular_vectors_stay_and_the_singular_values_come_near_one(shape):
         s = 3.4445 * s - 4.7750 * s**3 + 2.0315 * s**5
     assert_close(orthogonalise(matrix), u @ s.diag() @ v, 1e-10)
     assert ((s > 0.5) & (s < 1.5)).all()
-
-
-def test_a_gradient_of_zero_moves_nothing():
-    assert not orthogonalise(torch.zeros(3, 4)).any()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -41,21 +37,10 @@ def test_its_steps_are_those_of_pytorch(shape, monkeypatch):
         assert_close(ours, theirs, 1e-12)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_in_bfloat16_its_iteration_is_that_of_pytorch(shape):
-    gradient = torch.randn(shape)
-    theirs = _muon._zeropower_via_newtonschulz(gradient, (3.4445, -4.7750, 2.0315), 5, 1e-7)
-    assert_close(theirs.float(), orthogonalise(gradient), 0.05)
-
-
-def test_what_is_not_a_matrix_is_refused():
-    vector, muon = nn.Parameter(torch.ones(3)), Muon([nn.Parameter(torch.ones(2, 2))], lr=0.1)
-    for make in (lambda: Muon([vector], lr=0.1), lambda: muon.add_param_group({"params": vector})):
-        with pytest.raises(InputError, match="a parameter has 1 axes, Muon takes matrices: two"):
-            make()
-
-
-def test_a_parameter_without_a_gradient_stays():
-    matrix = nn.Parameter(torch.ones(2, 2))
-    Muon([matrix], lr=0.1).step()
-    assert (matrix == 1).all()
+def test_only_matrices_are_moved_and_those_without_a_gradient_stay():
+    still, zero = (nn.Parameter(torch.ones(2, 2)) for _ in range(2))
+    muon, vector, zero.grad = Muon([still, zero], lr=0.1), nn.Parameter(still[0]), 0 * zero
+    muon.step()
+    assert (torch.stack([still, zero]) == 1).all()
+    with pytest.raises(InputError, match="a parameter has 1 axes, Muon takes matrices: two"):
+        muon.add_param_group({"params": vector})

@@ -20,7 +20,7 @@ from annotated_transformer.rotary import (
     yarn,
     yarn_amplitude,
 )
-from oracles import BOTH_DTYPES, assert_close, randomise
+from oracles import assert_close, randomise
 from small_models import VOCAB, small_model
 
 
@@ -34,24 +34,12 @@ def test_a_rotation_is_a_product_of_complex_numbers():
     assert_close(rotate(x, positions, frequencies), expected.flatten(-2), 1e-12)
 
 
-def test_scores_see_offsets_and_no_positions():
-    query, key = torch.randn(2, 1, 5, 6).double(), torch.randn(2, 1, 5, 6).double()
-
-    def scores(query_start, key_start):
-        frequencies, at = rotary_frequencies(6), torch.arange(5)
-        turned = rotate(query, at + query_start, frequencies)
-        return turned @ rotate(key, at + key_start, frequencies).mT
-
-    assert_close(scores(0, 0), scores(1000, 1000))
-    assert (scores(0, 0) - scores(1, 0)).abs().max() > 0.1
-
-
-@pytest.mark.parametrize("d_k", [1, 5])
-def test_columns_are_turned_in_pairs(d_k):
-    with pytest.raises(InputError, match=f"d_k is {d_k}, it must be even"):
-        rotary_frequencies(d_k)
-    with pytest.raises(InputError, match=f"d_k is {d_k}, it must be even"):
-        RotaryAttention(8, 2, d_k)
+def test_columns_are_turned_in_pairs():
+    for d_k in (1, 5):
+        with pytest.raises(InputError, match=f"d_k is {d_k}, it must be even"):
+            RotaryAttention(8, 2, d_k)
+    with pytest.raises(InputError, match="d_k is 2, it must be at least 4"):
+        ntk_aware(2, 10000.0, 4.0)
 
 
 def llama(**changes):
@@ -62,8 +50,7 @@ def llama(**changes):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("base", [10000.0, 500.0])
-@pytest.mark.parametrize("dtype", BOTH_DTYPES)
+@pytest.mark.parametrize(("base", "dtype"), [(10000.0, torch.float32), (500.0, torch.float64)])
 def test_it_is_the_attention_of_llama_with_its_rows_in_another_order(dtype, base):
     config = llama(rope_theta=base)
     ours = randomise(RotaryAttention(16, 4, 6, 6, 2, base=base)).to(dtype)
@@ -82,9 +69,8 @@ def test_it_is_the_attention_of_llama_with_its_rows_in_another_order(dtype, base
     assert_close(ours(x, x, x, mask), expected, 1e-5)
 
 
-@pytest.mark.parametrize("base", [10000.0, 500.0])
-@pytest.mark.parametrize("factor", [2.0, 8.0])
-@pytest.mark.parametrize(("d_k", "length"), [(16, 64), (64, 64), (128, 4096), (64, 2048)])
+@pytest.mark.parametrize(("base", "factor"), [(10000.0, 2.0), (500.0, 8.0)])
+@pytest.mark.parametrize(("d_k", "length"), [(16, 64), (128, 4096)])
 def test_scaled_frequencies_are_those_of_hugging_face(d_k, length, factor, base):
     def theirs(kind, seq_len=None, **given):
         config = LlamaConfig(
@@ -105,16 +91,7 @@ def test_scaled_frequencies_are_those_of_hugging_face(d_k, length, factor, base)
     assert yarn_amplitude(factor) == pytest.approx(amplitude)
 
 
-def test_ntk_divides_the_slowest_pair_by_the_factor_and_keeps_the_fastest():
-    before, after = rotary_frequencies(32), ntk_aware(32, 10000.0, 4.0)
-    assert_close(before[0] / after[0], torch.tensor(1.0).double())
-    assert_close(before[-1] / after[-1], torch.tensor(4.0).double())
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"num_kv_heads": 2}, {"norm_position": "pre"}, {"rotary_base": 50.0, "qk_norm": True}],
-)
+@pytest.mark.parametrize("changes", [{"num_kv_heads": 2}, {"rotary_base": 50.0, "qk_norm": True}])
 @pytest.mark.parametrize("kind", ["transformer", "language"])
 def test_a_decoder_turns_the_same_however_it_reads(kind, changes):
     sizes = {"positions": "rotary", "d_model": 16, "num_heads": 4}
@@ -123,25 +100,12 @@ def test_a_decoder_turns_the_same_however_it_reads(kind, changes):
     assert {type(attention) for attention in attentions} <= {RotaryAttention, CrossAttention}
     src, tgt = (torch.randint(4, VOCAB, (2, length)) for length in (6, 5))
     logits = model(src, tgt)
-    for cuts in ((1, 2, 3, 4, 5), (2, 5), (4, 5)):
-        state, start = model.start(src), 0
-        for end in cuts:
-            part, state = model.extend(state, tgt[:, start:end])
-            assert_close(part, logits[:, start:end], 1e-12)
-            start = end
-
-
-def test_turning_tells_the_order_of_the_words():
-    src, tgt = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[1, 6, 7]])
-    for positions, tells in (("rotary", True), ("none", False)):
-        model = randomise(small_model("transformer", positions=positions, d_model=16, num_heads=4))
-        difference = (model(src, tgt) - model(src.flip(1), tgt)).abs().max()
-        assert (difference > 1e-6) == tells
-
-
-def test_a_single_pair_cannot_be_the_slowest_and_the_fastest():
-    with pytest.raises(InputError, match="d_k is 2, it must be at least 4"):
-        ntk_aware(2, 10000.0, 4.0)
+    for sizes in ([1] * 5, [2, 3]):
+        state, parts = model.start(src), []
+        for tokens in tgt.split(sizes, dim=1):
+            part, state = model.extend(state, tokens)
+            parts.append(part)
+        assert_close(torch.cat(parts, dim=1), logits, 1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator, Seq2Seq
-from annotated_transformer.translator import State
+from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from oracles import assert_close, cell_of_torch, randomise
 
 SRC = torch.tensor([[5, 6, 7, 8, 2], [5, 6, 2, 0, 0], [9, 2, 0, 0, 0]])
@@ -38,18 +37,3 @@ def test_the_context_is_all_that_the_decoder_knows_of_the_source():
         "context": (3, 5),
         "decoder": (3, 10),
     }
-
-
-def test_dropout_works_while_training_alone():
-    model = small("gru", dropout=0.5)
-    assert not torch.equal(model(SRC, TGT), model(SRC, TGT))
-    model.eval()
-    assert torch.equal(model(SRC, TGT), model(SRC, TGT))
-
-
-def test_what_recurrent_models_share_is_no_model_by_itself():
-    shared = RecurrentTranslator(RecurrentConfig(10, 11))
-    with pytest.raises(NotImplementedError, match="RecurrentTranslator does not implement start"):
-        shared.start(SRC)
-    with pytest.raises(NotImplementedError, match="RecurrentTranslator does not implement extend"):
-        shared.extend(State(), TGT)
