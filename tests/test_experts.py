@@ -1,10 +1,13 @@
-"""Experts: dispatched = one token at a time = Mixtral's; balance and capacity."""
+"""Experts: dispatched = one token at a time = Mixtral's; balance, capacity, and two processes."""
 
 import math
+from copy import deepcopy
 
 import pytest
 import torch
+from torch import distributed, multiprocessing
 from torch.autograd import grad
+from torch.distributed.nn.functional import all_reduce
 from torch.nn import functional as F
 from transformers import MixtralConfig
 from transformers.models.mixtral import modeling_mixtral as mixtral
@@ -123,3 +126,33 @@ def test_under_autocast_the_output_has_the_type_of_the_input():
 def test_there_are_at_least_k_experts(k):
     with pytest.raises(InputError, match=f"k is {k}, it must be at least 1 and at most 4"):
         layer(k)
+
+
+def one_of_two_processes(rank, path):
+    """One sentence and two experts of its own; tokens and outputs travel to the other and back."""
+    distributed.init_process_group("gloo", f"file://{path}", rank=rank, world_size=2)
+    torch.manual_seed(0)
+    ours, x, here = layer(), torch.randn(2, 7, D).double(), torch.tensor([rank])
+    alone, own = deepcopy(ours), ours.experts[2 * rank : 2 * rank + 2]
+    weigh(expected := alone(x)).backward()
+    tokens = all_reduce(torch.zeros_like(x).index_put((here,), x[rank])).flatten(0, 1)
+    routing, y = ours.router(tokens), torch.zeros(14, D).double()
+    for number, expert in enumerate(own, start=2 * rank):
+        sent, choice = (routing.chosen == number).nonzero().T
+        y = y.index_add(
+            0, sent, routing.weights[sent, choice, None] * expert(tokens[None, sent])[0]
+        )
+    mine = torch.zeros_like(x).index_put((here,), all_reduce(y).view_as(x)[rank])
+    assert_close(mine[rank], expected[rank], 1e-12)
+    weigh(mine).backward()  # the loss of its own sentence
+    distributed.all_reduce(ours.router.logits.weight.grad)
+    assert_close(ours.router.logits.weight.grad, alone.router.logits.weight.grad, 1e-12)
+    theirs = alone.experts[2 * rank : 2 * rank + 2]
+    for a, b in zip(own.parameters(), theirs.parameters(), strict=True):
+        assert_close(a.grad, b.grad, 1e-12)
+    distributed.destroy_process_group()
+
+
+@pytest.mark.slow
+def test_two_processes_with_two_experts_each_are_one_process(tmp_path):
+    multiprocessing.spawn(one_of_two_processes, (tmp_path / "meeting",), 2)

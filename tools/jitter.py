@@ -43,7 +43,7 @@ def changed(value: Any, random: np.random.Generator) -> Any:
     factor = 1 + RELATIVE * random.choice([-1.0, 1.0], size=array.shape)
     if isinstance(value, float):
         return float(value * factor)
-    return array * factor
+    return np.multiply(value, factor)  # a series keeps its index
 
 
 def jitter_matplotlib(seed: int) -> None:
