@@ -152,6 +152,7 @@ def test_weights_are_set_by_hand_and_given_back(page: Page) -> None:
 
 def test_a_language_model_attends_to_all_that_it_has_read(page: Page) -> None:
     said(page)
+    expect(page.get_by_text("KV cache")).to_have_count(0)
     page.select_option("#lab-model", "toy-language")
     expect(page.locator(".translation h2")).to_have_text(KINDS["language"])
     words = [*translated("toy-language", SENTENCE).split(), "<eos>"]
@@ -160,6 +161,12 @@ def test_a_language_model_attends_to_all_that_it_has_read(page: Page) -> None:
     names = ".weights tbody th .word span", ".weights thead th .word span"
     assert [page.locator(name).all_inner_texts() for name in names] == [words, read]
     expect(page.locator(".weights thead [lang=en]").first).to_have_text("the")
+    page.locator("[data-key='word 1']").click()
+    kept = len(SENTENCE.split()) + 1
+    expect(page.locator(".note", has_text="KV cache")).to_have_text(
+        f"KV cache: {kept} + 2 positions × 4 layers × 4 heads × (16 + 16) = "
+        f"{(kept + 2) * 4 * 4 * 32:,} numbers"
+    )
     page.get_by_role("button", name="head 1", exact=True).click()
     before = len(read) - len(words) + 1  # the columns that the first row may attend to
     seen = sum(range(before, before + len(words)))
@@ -172,15 +179,6 @@ def test_a_language_model_attends_to_all_that_it_has_read(page: Page) -> None:
     expect(page.locator(".weights tbody button")).to_have_count(
         page.locator(".weights tbody td").count()
     )
-    page.locator("[data-key='word 1']").click()
-    kept = len(SENTENCE.split()) + 1
-    expect(page.locator(".note", has_text="KV cache")).to_have_text(
-        f"KV cache: {kept} + 2 positions × 4 layers × 4 heads × (16 + 16) = "
-        f"{(kept + 2) * 4 * 4 * 32:,} numbers"
-    )
-    page.select_option("#lab-model", "toy-transformer")
-    expect(page.locator(".translation h2")).to_have_text(KINDS["transformer"])
-    expect(page.get_by_text("KV cache")).to_have_count(0)
 
 
 def test_what_has_the_focus_keeps_it(page: Page) -> None:
@@ -335,16 +333,17 @@ def test_the_model_that_is_chosen_last_wins(page: Page) -> None:
 
 
 @pytest.mark.nightly
-def test_a_translation_that_is_cut_off_does_not_end(page: Page, tmp_path: Path) -> None:
+def test_a_translation_that_is_cut_off_does_not_end(page: Page, mine: Path) -> None:
     """Three positions: two words and <eos>, and three tokens of the translation."""
-    export_to_web(Run.open(CHECKPOINTS / "toy-transformer"), tmp_path / "mine")
-    file = tmp_path / "mine" / "model.json"
+    cut = mine.with_name("cut")
+    export_to_web(Run.open(CHECKPOINTS / "toy-transformer"), cut)
+    file = cut / "model.json"
     described = json.loads(file.read_text(encoding="utf-8"))
     described["config"]["max_length"] = 3
     file.write_text(json.dumps(described), encoding="utf-8")
     page.fill("#lab-sentence", "boys sing")
     whole = translated("toy-transformer", "boys sing")
-    page.set_input_files("#lab-files", sorted((tmp_path / "mine").iterdir()))
+    page.set_input_files("#lab-files", sorted(cut.iterdir()))
     expect(page.locator("#lab-model")).to_have_value("your model")
     expect(page.locator(".translation button")).to_have_count(3)
     assert len(said(page).split()) == 3
