@@ -767,26 +767,17 @@ def strange_strings(known: list[str], texts: list[str], count: int) -> list[str]
     random = Random(0)
     odd = [
         "", " ", "  ", "\t", "\n", "\u00a0", "\u3000", "\u0085", "\ufeff", "\u200d", "▁", "▁▁",
-        "<pad>", "<eos>", "<unk>", "<", "unk>", "¡Hola!", "„so“", "…", "–", "€5", "a+b=c", "100%",
-        "x_y", "[^`]", "null", "undefined", "한국어를 배운다", "👩‍👩‍👧 👍🏽", "مرحبا، بك",
-        "日本、語。", "ß ẞ",
-        "fi ﬁ", "Å Å", "e\u0301\u0323", "\U0001d54a", "constructor", "__proto__", "가\u11a8",
-        "\u00ad", "\u200b", "\u200c", "\u200e", "\u2060", "\u202f", "\u2009", "\u2028", "\u180e",
-        "\ufe0f", "\u115f", "\u3164", "\x00", "\x1c", "\x1b", "\x7f", "\x85", "\U000e0067",
-        "a\u034f\u0301",
+        "<pad>", "<eos>", "<unk>", "<", "unk>", "¡Hola!", "„so“", "…", "€5", "a+b=c", "x_y",
+        "null", "한국어를 배운다", "👩‍👩‍👧 👍🏽", "مرحبا، بك", "日本、語。", "fi ﬁ", "Å Å", "e\u0301\u0323",
+        "\U0001d54a", "constructor", "__proto__", "가\u11a8", "\U000e0067", "a\u034f\u0301",
     ]  # fmt: skip
     makers = [
         lambda: random.choice(texts),
         lambda: "".join(random.choices(known, k=random.randint(1, 6))).replace("▁", " "),
-        lambda: "".join(random.choices(known, k=random.randint(1, 6))).replace("▁", ""),
         lambda: unicodedata.normalize("NFD", random.choice(texts)),
-        lambda: " ".join(random.choices(odd, k=random.randint(1, 5))),
         lambda: "".join(random.choices([*odd, *known], k=random.randint(1, 9))),
-        lambda: random.choice(texts).replace(" ", " " * random.randint(1, 3)),
-        lambda: random.choice(texts).replace(" ", random.choice(odd)),
+        lambda: random.choice(texts).replace(" ", random.choice([*odd, "   "])),
         lambda: "".join(chr(random.choice(PLACES)) for _ in range(random.randint(1, 12))),
-        lambda: "".join(chr(random.randint(32, 0x2FF)) for _ in range(random.randint(1, 12))),
-        lambda: unicodedata.normalize("NFD", "".join(random.choices("äöüÄÖÜßé한글", k=6))),
     ]
     return [*odd, *(random.choice(makers)() for _ in range(count - len(odd)))]
 

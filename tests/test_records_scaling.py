@@ -17,14 +17,14 @@ ROWS = tables.read(RECORDS / "scaling.csv")
 def test_the_models_differ_in_what_their_names_say() -> None:
     def weights(name: str) -> torch.Tensor:
         torch.manual_seed(0)
-        (weight,) = Party(MODELS[name], 16).query.parameters()
+        (weight,) = Party(MODELS[name], 16).head.query.parameters()
         return weight.detach()
 
     plain = weights("1")
     assert all(torch.equal(weights(name), plain) for name in (*FACTORS, "small step", "fixed"))
     torch.testing.assert_close(weights("small start"), plain / 4)
-    assert [Party(kind, 16).scale for kind in FACTORS.values()] == [1, 1 / 4, 1 / 16]
-    shared = Party(MODELS["shared"], 16)
+    assert [Party(kind, 16).head.scale for kind in FACTORS.values()] == [1, 1 / 4, 1 / 16]
+    shared = Party(MODELS["shared"], 16).head
     assert shared.key is shared.query
 
 
