@@ -1,6 +1,5 @@
 """The laboratory in a browser: what a reader types, breaks and opens, by mouse and by keyboard."""
 
-import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -202,23 +201,6 @@ def test_what_has_the_focus_keeps_it(page: Page) -> None:
     expect(page.locator(".bars button[aria-pressed=true]")).to_be_focused()
 
 
-def test_the_name_of_a_vector_stands_in_its_row(page: Page) -> None:
-    said(page)
-    page.locator("[data-key='box encoder.embedding']").click()
-    expect(page.locator(".strips")).to_have_count(3)
-    page.locator("[name=positions]").uncheck()
-    expect(page.locator(".translation")).to_have_count(2)
-    expect(page.locator(".strips")).to_have_count(5)
-    for strip in page.locator(".strips").all():
-        canvas = strip.locator("canvas").bounding_box()
-        names = [each.bounding_box() for each in strip.locator("li").all()]
-        height = canvas["height"] / len(names)
-        assert height < 30
-        for number, name in enumerate(names):
-            middle = name["y"] + name["height"] / 2 - canvas["y"]
-            assert number * height < middle < (number + 1) * height
-
-
 def test_what_it_says_is_heard_in_its_language(page: Page) -> None:
     heard = page.locator(".heard[role=status]")
     text = translated("toy-transformer", SENTENCE)
@@ -332,29 +314,6 @@ def test_the_model_that_is_chosen_last_wins(page: Page) -> None:
     expect(page.locator(".translation h2")).to_have_text("GRU, no attention")
 
 
-@pytest.mark.nightly
-def test_a_translation_that_is_cut_off_does_not_end(page: Page, mine: Path) -> None:
-    """Three positions: two words and <eos>, and three tokens of the translation."""
-    cut = mine.with_name("cut")
-    export_to_web(Run.open(CHECKPOINTS / "toy-transformer"), cut)
-    file = cut / "model.json"
-    described = json.loads(file.read_text(encoding="utf-8"))
-    described["config"]["max_length"] = 3
-    file.write_text(json.dumps(described), encoding="utf-8")
-    page.fill("#lab-sentence", "boys sing")
-    whole = translated("toy-transformer", "boys sing")
-    page.set_input_files("#lab-files", sorted(cut.iterdir()))
-    expect(page.locator("#lab-model")).to_have_value("your model")
-    expect(page.locator(".translation button")).to_have_count(3)
-    assert len(said(page).split()) == 3
-    assert whole.startswith(said(page))
-    expect(page.locator(".weights tbody tr")).to_have_count(3)
-    page.locator("[data-key='word 2']").click()
-    expect(page.locator(".bars [aria-pressed=true]")).to_have_count(1)
-    page.locator(".bars tbody button").nth(1).click()
-    expect(page.locator(".translation button")).to_have_count(3)
-
-
 def test_what_is_typed_while_the_first_model_is_loaded_stays(
     browser: Browser, address: str
 ) -> None:
@@ -383,21 +342,6 @@ def test_a_model_that_cannot_be_loaded_is_told_and_leaves_the_rest(
         assert said(page) == translated("toy-bahdanau", SENTENCE)
         expect(page.locator(".told")).to_contain_text("toy-seq2seq")
         expect(page.locator("[name=toy-seq2seq]")).not_to_be_checked()
-
-
-def test_a_model_that_is_awaited_beside_it_can_be_told_by_its_box(page: Page) -> None:
-    held: list[Route] = []
-    page.route("**/models/toy-seq2seq.js", lambda route: held.append(route))
-    said(page)
-    box = page.locator("[name=toy-seq2seq]")
-    box.check()
-    page.get_by_role("button", name="beam 4").click()
-    expect(box).to_be_checked()
-    held[0].continue_()
-    expect(page.locator(".translation")).to_have_count(2)
-    expect(box).to_be_checked()
-    box.uncheck()
-    expect(page.locator(".translation")).to_have_count(1)
 
 
 def test_from_a_file_all_works_but_the_large_model(browser: Browser, folder: Path) -> None:
