@@ -73,24 +73,16 @@ def test_the_masked_attentions_that_are_timed_do_the_same() -> None:
     assert_close(found["window, gathered"], by_hand)
 
 
-# --- the times -----------------------------------------------------------------------------------
-
-
 # --- what the chapter says -----------------------------------------------------------------------
 
 
 def test_equal_work_takes_attention_less_time_than_the_gru() -> None:
     times = {(row["layer"], int(row["length"])): row for row in rows_of("layers_times")}
     for length in (16, 32, 64, 128, 256, 512, 1024):
-        ours, gru, written, convolution = (
-            times[layer, length]
-            for layer in (
-                "self-attention",
-                "recurrent",
-                "self-attention, written out",
-                "convolutional",
-            )
-        )
+        layers_of_interest = (
+            "self-attention", "recurrent", "self-attention, written out", "convolutional",
+        )  # fmt: skip
+        ours, gru, written, convolution = (times[layer, length] for layer in layers_of_interest)
         work = int(ours["operations"]) / int(gru["operations"])
         assert work / float(ours["ratio_to_recurrent"]) > 1.2
         assert float(ours["ratio_to_recurrent"]) < 0.8

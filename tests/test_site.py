@@ -323,9 +323,6 @@ def test_one_drawing_of_the_road_map_is_shown(
             if not left:
                 break
         assert left == set()
-        steps.first.focus()
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/01_tokens_and_batches.html")
 
 
 def test_the_contents_are_closed_on_the_front_page_until_they_are_asked_for(
