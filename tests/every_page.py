@@ -70,5 +70,4 @@ def faults(
     Looks in `judged` have been read for contrast before.
     """
     with serve(site) as base, browser.new_page(**VIEWS["light"]) as tab:
-        found = [problems(tab, base, page, views, judged) for page in pages]
-    return [str(fault) for faults in found for fault in faults]
+        return [fault for page in pages for fault in problems(tab, base, page, views, judged)]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from browser import Problem, problems, serve
+from browser import problems, serve
 
 SOUND = '<h1>A page</h1><p>A word and <span class="math"><math><mi>x</mi></math></span>.</p>'
 FAULTS = {
@@ -30,7 +30,7 @@ IN_ONE_VIEW = {
 }
 
 
-def found(tab: Page, folder: Path, body: str, *views: str) -> list[Problem]:
+def found(tab: Page, folder: Path, body: str, *views: str) -> list[str]:
     html = '<!doctype html><html lang="en"><title>A page</title><link rel="icon" href="data:,">'
     (folder / "page.html").write_text(f"{html}<body><main>{SOUND}{body}</main></body></html>")
     with serve(folder) as base:
@@ -40,7 +40,7 @@ def found(tab: Page, folder: Path, body: str, *views: str) -> list[Problem]:
 def test_faults_are_found_and_those_of_one_view_where_it_is_asked_for(
     tmp_path: Path, tab: Page
 ) -> None:
-    told = "\n".join(map(str, found(tab, tmp_path, "".join(FAULTS.values()))))
+    told = "\n".join(found(tab, tmp_path, "".join(FAULTS.values())))
     assert [fault for fault in FAULTS if fault not in told] == []
     for view, body in IN_ONE_VIEW.items():
         assert found(tab, tmp_path, body, view)

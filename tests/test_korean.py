@@ -45,7 +45,6 @@ def test_every_message_of_a_page_is_translated_with_all_that_it_has(page: str) -
         ("The {minutes} minutes", "{분}분", "lacks placeholder {minutes}"),
         ("{got} is too large.", "{got}은 너무 큽니다.", "a particle after a value"),
         ("The **value** here", "**밸류(value)**는 여기", "shows *"),
-        ("The **vector** $x$", "**벡터 $x$**를", "shows *"),
         ("A value", "당신의 밸류", "sounds translated: 당신"),
         ("The *projection*", "**사영**(projection)", "projection is 투영, not 사영"),
     ],

@@ -461,6 +461,26 @@ def test_what_searches_of_a_changed_model_find_is_as_likely_when_it_is_rated(
         assert sum(forced[:number]) == pytest.approx(log_prob, abs=1e-3)
 
 
+def test_the_steps_of_a_beam_are_a_tree(runs, page):
+    run = runs("pre, rms")
+    [(src, _)] = fifty(False)[3:4]
+    script = "([name, src]) => [...beam(models[name], models[name].read(src))]"
+    steps = page.evaluate(script, ["pre, rms", [*src, EOS]])
+    before = [{"tokens": [], "logProb": 0}]
+    for number, step in enumerate(steps):
+        new = [each for each in step["finished"] if each["step"] == number]
+        for each in [*step["live"], *new]:
+            parent = before[each["parent"]]
+            assert each["tokens"][: len(parent["tokens"])] == parent["tokens"]
+            assert [*parent["tokens"], each["token"]][: number + 1 - each["ended"]] == (
+                each["tokens"]
+            )
+            assert each["logProb"] < parent["logProb"]
+        assert len(step["live"]) + len(step["finished"]) <= run.recipe.search.beam
+        assert step["done"] == (not step["live"])
+        before = step["live"]
+
+
 def test_the_alignment_error_is_the_package_s(runs, page):
     run = runs("bahdanau, gru")
     corpus = toy()
