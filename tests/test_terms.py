@@ -79,13 +79,14 @@ NEVER = {
 def test_no_private_word_stands_for_a_term() -> None:
     """In what a reader reads: of notebooks the words, of programs all that has a space in it."""
     files = [*ROOT.glob("*.md"), *ROOT.glob("contributing/*.md"), *BOOK.rglob("*.md")]
+    files += [*BOOK.glob("_static/laboratory/*.js"), *ROOT.glob("transformer_workbook/**/*.toml")]
     texts = [path.read_text(encoding="utf-8") for path in files]
     for path in BOOK.rglob("*.ipynb"):
         cells = nbformat.read(path, as_version=4).cells
         # A glued number carries its name, which is that of a column.
         words = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
         texts.append(re.sub('<span title="[^"]*">', "", words))
-    for folder in ("annotated_transformer", "transformer_workbook"):
+    for folder in ("annotated_transformer", "transformer_workbook", "tools", "book/_ext"):
         for path in ROOT.glob(f"{folder}/**/*.py"):
             nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
             texts += [node.value for node in nodes if isinstance(node, ast.Constant)
