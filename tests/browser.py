@@ -4,7 +4,6 @@ import os
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -170,18 +169,6 @@ def launched(kind: BrowserType, **variables: str) -> Iterator[Browser]:
         browser.close()
 
 
-@dataclass(frozen=True)
-class Problem:
-    """One fault of one page."""
-
-    page: str
-    kind: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.page}: {self.kind}: {self.text}"
-
-
 class _QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Keep the test report free of one line per request."""
@@ -229,7 +216,7 @@ def problems(
     path: str,
     kinds: Collection[str] = ("rules", "contrast"),
     judged: set[str] | None = None,
-) -> list[Problem]:
+) -> list[str]:
     """Open one page of the site that is served at `base` in a tab; list its problems.
 
     The rules are about what a page has and how it is laid out, on a phone before the window is as
@@ -238,7 +225,7 @@ def problems(
     that takes it longer than the questions. Looks in `judged` have been read for contrast before;
     those that this page brings are added.
     """
-    found: list[Problem] = []
+    found: list[str] = []
     judged = set() if judged is None else judged
 
     def new_looks() -> bool:
@@ -247,7 +234,7 @@ def problems(
         return bool(fresh)
 
     def report(kind: str, text: str) -> None:
-        found.append(Problem(path, kind, text))
+        found.append(f"{path}: {kind}: {text}")
 
     def on_console(message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:

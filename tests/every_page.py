@@ -1,10 +1,9 @@
-"""Every page of the site: what is wrong with it in a window, in the dark and on a phone."""
+"""The pages of the site: what is wrong with them in a window, in the dark and on a phone."""
 
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
-import pytest
 from bs4 import BeautifulSoup, SoupStrainer
 from playwright.sync_api import Browser
 
@@ -14,15 +13,23 @@ ONCE = ("rules", "contrast")
 # In the dark, only colours are others. On a phone they are those of the light, which
 # test_no_colour_depends_on_the_width_of_the_page holds.
 EVERY_VIEW = ("phone rules", *ONCE, "dark contrast")
-READINGS = pytest.mark.parametrize(
-    "views",
-    [
-        pytest.param(ONCE, id="once"),
-        pytest.param(EVERY_VIEW, id="every view", marks=pytest.mark.nightly),
-    ],
+MAIN = (
+    "index",
+    "05_self_attention",
+    "06_multi_head_attention",
+    "12_transformer",
+    "16_what_heads_do",
+    "17_find_the_bug",
+    "api/attention",
+    "deeper/bench",
+    "glossary/a",
+    "laboratory",
+    "notation",
+    "references",
+    "solutions/05_self_attention",
+    "sources/part_1",
 )
-PARTS = 8
-"""Enough of them for two processes to share."""
+"""One of each kind."""
 
 
 def parsed(page: Path, *tags: str) -> BeautifulSoup:
@@ -50,6 +57,11 @@ def every_page(site: Path) -> list[str]:
     return pages
 
 
+def main_pages(site: Path) -> list[str]:
+    """The addresses of one page of each kind, and of the search."""
+    return ["search.html", *(f"book/{name}.html" for name in MAIN)]
+
+
 def faults(
     site: Path, browser: Browser, pages: list[str], judged: set[str], views: Collection[str]
 ) -> list[str]:
@@ -58,5 +70,4 @@ def faults(
     Looks in `judged` have been read for contrast before.
     """
     with serve(site) as base, browser.new_page(**VIEWS["light"]) as tab:
-        found = [problems(tab, base, page, views, judged) for page in pages]
-    return [str(fault) for faults in found for fault in faults]
+        return [fault for page in pages for fault in problems(tab, base, page, views, judged)]

@@ -15,7 +15,6 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import export_to_ctranslate2
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import save_checkpoint
-from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from bench import (
     accelerator,
@@ -23,14 +22,12 @@ from bench import (
     earlier,
     greedy,
     levers,
-    packing,
     rounds,
     training,
     translating,
 )
-from bench.peers import m2m100
-from bench.task import CONTESTS, load_contest, require_equal
-from oracles import assert_close, randomise
+from bench.task import load_contest, require_equal
+from oracles import randomise
 from small_models import random_examples
 
 pytestmark = pytest.mark.nightly  # research
@@ -65,29 +62,6 @@ def test_all_contestants_begin_with_the_same_losses(folder):
         within = 0.01 if "bfloat16" in name else 1e-5
         assert make(folder).answer() == pytest.approx(expected, rel=within), name
     torch.set_float32_matmul_precision("highest")
-
-
-@pytest.mark.parametrize("name", accelerator.CONTESTANTS)
-def test_a_contestant_on_an_accelerator_takes_every_batch(folder, name, monkeypatch):
-    """Here the processor is in its place."""
-    monkeypatch.setattr(accelerator, "choose_device", lambda: torch.device("cpu"))
-    monkeypatch.setattr(accelerator, "BACKEND", None)
-    monkeypatch.setattr(accelerator, "ROW", 30)
-    waited = []
-    monkeypatch.setattr(torch.accelerator, "synchronize", lambda: waited.append(name))
-    contestant = accelerator.CONTESTANTS[name](folder)
-    expected = training.Ours(folder).answer()
-    assert contestant.answer() == pytest.approx(expected, rel=0.01)
-    assert contestant.answer() != pytest.approx(expected, rel=1e-6)  # in 16 bits
-    assert contestant.work(0) == contestant.work(1) == sum(batch.num_tokens for batch in BATCHES)
-    assert waited == [name] * 2
-    with pytest.raises(InputError, match=f"{name} answers"):
-        accelerator.judge({"first": [2 * loss for loss in expected], name: expected})
-
-
-def test_batches_are_counted_in_the_size_of_the_contest():
-    assert packing.POSITIONS == accelerator.LARGER * training.BATCH_TOKENS
-    assert (packing.VOCAB, packing.SMOOTHING) == (training.VOCAB, training.SMOOTHING)
 
 
 def test_the_operations_of_a_step_are_those_of_its_products(folder):
@@ -165,20 +139,6 @@ def small_engines(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_sibling_of_marian_gives_our_logits():
-    sizes = SIZES | {"norm_position": "pre", "share_embeddings": True}
-    ours = randomise(Transformer(TransformerConfig(VOCAB, VOCAB, **sizes))).eval()
-    batch = BATCHES[0]
-    with torch.inference_mode():
-        theirs = m2m100(ours)(
-            batch.src, attention_mask=(batch.src != PAD).long(), decoder_input_ids=batch.tgt_in
-        ).logits
-        expected = ours(batch.src, batch.tgt_in)
-    is_word = batch.tgt_in != PAD
-    assert_close(theirs[is_word], expected[is_word])
-    assert expected.std() > 0.1
-
-
 @pytest.mark.usefixtures("as_readers_do")
 @pytest.mark.parametrize("contest", [greedy, beam])
 def test_all_engines_translate_as_we_do(contest, small_engines):
@@ -195,18 +155,8 @@ def test_all_engines_translate_as_we_do(contest, small_engines):
     assert {each.work(0) for each in made.values()} == {2}
 
 
-def test_a_greedy_translation_that_differs_is_refused_unless_weights_are_rounded():
-    answers = {"ours": ["1 2", "3"], "CTranslate2": ["1 2", "3"], "CTranslate2, int8": ["1", "3"]}
-    assert greedy.judge(answers)["CTranslate2, int8"] == {"equal": 1, "sentences": 2}
-    answers["CTranslate2"] = ["1 2", "4"]
-    with pytest.raises(InputError, match=r"CTranslate2 answers \['1 2', '4'\]…, it must be"):
-        greedy.judge(answers)
-    assert beam.judge(answers)["CTranslate2"] == {"equal": 1, "sentences": 2}
-
-
 def test_answers_that_differ_are_refused():
     require_equal({"a": [1.0, 2.0], "b": [1.0, 2.00001]}, 1e-4)
-    require_equal({"a": ["x"], "b": ["x"]}, 1e-4)
     with pytest.raises(InputError, match=r"b answers \[1.0, 2.1\]…, it must be \[1.0, 2.0\]…, as"):
         require_equal({"a": [1.0, 2.0], "b": [1.0, 2.1]}, 1e-4)
     with pytest.raises(InputError, match=r"b answers .*'y'"):
@@ -215,14 +165,12 @@ def test_answers_that_differ_are_refused():
     for name, value in (("b, bfloat16", 1.02), ("b", 1.005)):
         with pytest.raises(InputError, match=f"{name} answers"):
             require_equal({"a": [1.0], name: [value]}, 1e-4, in_16_bits=0.01)
-
-
-def test_an_unknown_contest_is_refused():
+    answers = {"ours": ["1 2", "3"], "CTranslate2": ["1 2", "4"], "CTranslate2, int8": ["1", "3"]}
+    with pytest.raises(InputError, match=r"CTranslate2 answers \['1 2', '4'\]…, it must be"):
+        greedy.judge(answers)
+    assert beam.judge(answers)["CTranslate2"] == {"equal": 1, "sentences": 2}
     with pytest.raises(InputError, match="contest is 'swimming', it must be one of training,"):
         load_contest("swimming")
-    for name in CONTESTS:
-        contest = load_contest(name)
-        assert {contest.reference(each) for each in contest.CONTESTANTS} < {*contest.CONTESTANTS}
 
 
 def test_ratios_are_taken_within_a_round():
@@ -231,7 +179,5 @@ def test_ratios_are_taken_within_a_round():
 
     turns = [[took(2.0), took(1.0)], [took(30.0), took(10.0)], [took(8.0), took(2.0)]]
     row = rounds.summary("b", [turn[1] for turn in turns], [turn[0] for turn in turns])
-    assert (row["seconds"], row["cpu_seconds"]) == (2.0, 1.0)
     assert row["per_second"] == 23  # 300 in 13 seconds
     assert row["times_as_fast"] == row["times_as_fast_cpu"] == 3.0  # of 2, 3 and 4
-    assert (row["peak_mib"], row["rounds"]) == (7, 3)

@@ -87,27 +87,6 @@ def test_nobody_is_twice_as_fast_with_two_threads_as_with_one():
     assert all(one[name] < two[name] < 2 * one[name] for name in one)
 
 
-def left_without_levers():
-    """The speed that is left without each lever: here, and on another CPU."""
-    with (RECORDS / "levers_elsewhere.csv").open(newline="", encoding="utf-8") as file:
-        there = {row["contestant"]: float(row["by processor time"]) for row in csv.DictReader(file)}
-    rows = bench_page.read(RECORDS, "levers")
-    return {row["contestant"]: float(row["times_as_fast_cpu"]) for row in rows}, there
-
-
-def test_every_lever_is_worth_five_percent_somewhere():
-    here, there = left_without_levers()
-    for lever in {name.split(",")[0] for name in here} - {"all levers"}:
-        left = [each for table in (here, there) for name, each in table.items() if lever in name]
-        assert min(left) <= 1 / 1.05, lever
-
-
-def test_two_levers_bring_little_here_and_much_elsewhere():
-    here, there = left_without_levers()
-    for name in ("without oneDNN", "without copied transposes"):
-        assert there[name] < 0.85 < 0.9 < here[name]
-
-
 def test_elsewhere_fast_training_gains_more():
     with (RECORDS / "training_elsewhere.csv").open(newline="", encoding="utf-8") as file:
         _, *found = csv.reader(file)
@@ -121,11 +100,6 @@ def test_elsewhere_fast_training_gains_more():
         for row, there in zip(bench_page.read(RECORDS, contest), found, strict=True):
             if "fast" in row["contestant"]:
                 assert 1.3 < float(row[clock]) < float(there[column])
-
-
-def test_an_older_processor_is_said_to_be_one():
-    made = json.loads((RECORDS / "bench_older.json").read_text(encoding="utf-8"))
-    assert made["processor"].endswith("AVX2")
 
 
 def test_greedy_search_in_32_bits_says_the_same_of_all_sentences():
@@ -146,28 +120,6 @@ def test_on_a_card_nobody_uses_an_eighth_and_fast_training_is_slowest_and_smalle
     assert min(speeds[:2]) > speeds[2] > speeds[3]
     *others, fast = (int(row["peak_mib"]) for row in rows)
     assert fast < min(others) / 2
-
-
-def test_the_use_of_a_card_is_a_share_of_its_products():
-    row = ROW | {"contestant": "a", "seconds": "0.5", "peak_mib": "7"}
-    made = {"operations": 30, "products_per_second": 400}
-    assert bench_page.with_use([row], {}) == [row]
-    names, body = bench_page.shown(bench_page.with_use([row], made))
-    assert names == ["contestant", "a second", "memory, MiB", "of the card"]
-    assert body == [["a", "9", "7", "15.0%"]]
-    missing = EMPTY | {"contestant": "b", "peak_mib": ""}
-    _, body = bench_page.shown(bench_page.with_use([row, missing], made))
-    assert body[1] == ["b", NOT_YET, "", ""]
-    told = bench_page.machine(MADE | {"accelerator": "a card"})
-    assert told.startswith("Measured on several days, on a card beside a (b)")
-
-
-def test_a_contestant_that_this_machine_does_not_suit_is_said_to_be_missing():
-    ran = ROW | {"contestant": "a", "equal": "3", "sentences": "4"}
-    missing = EMPTY | {"contestant": "b", "equal": "", "sentences": ""}
-    names, body = bench_page.shown([ran, missing])
-    assert names == ["contestant", "a second", "by processor time", "as ours says"]
-    assert body == [["a", "9", "1.33", "3 of 4"], ["b", NOT_RUN, "", ""]]
 
 
 def test_a_wish_is_reached_or_missed_as_the_record_has_it():
@@ -197,3 +149,32 @@ def test_every_wish_names_a_contestant():
     for wish in WISHES:
         names = {row["contestant"] for row in bench_page.read(RECORDS, wish.contest)}
         assert {wish.contestant, wish.beside} <= names
+
+
+def test_a_lever_is_worth_five_percent_somewhere_and_two_much_more_elsewhere():
+    """The speed that is left without each lever: here, and on another CPU."""
+    with (RECORDS / "levers_elsewhere.csv").open(newline="", encoding="utf-8") as file:
+        there = {row["contestant"]: float(row["by processor time"]) for row in csv.DictReader(file)}
+    rows = bench_page.read(RECORDS, "levers")
+    here = {row["contestant"]: float(row["times_as_fast_cpu"]) for row in rows}
+    for lever in {name.split(",")[0] for name in here} - {"all levers"}:
+        left = [each for table in (here, there) for name, each in table.items() if lever in name]
+        assert min(left) <= 1 / 1.05, lever
+    for name in ("without oneDNN", "without copied transposes"):
+        assert there[name] < 0.85 < 0.9 < here[name]
+
+
+def test_a_row_is_shown_with_the_use_of_a_card_or_says_why_it_is_empty():
+    row = ROW | {"contestant": "a", "seconds": "0.5", "peak_mib": "7"}
+    made = {"operations": 30, "products_per_second": 400}
+    missing = EMPTY | {"contestant": "b", "peak_mib": ""}
+    names, body = bench_page.shown(bench_page.with_use([row, missing], made))
+    assert names == ["contestant", "a second", "memory, MiB", "of the card"]
+    assert body == [["a", "9", "7", "15.0%"], ["b", NOT_YET, "", ""]]
+    told = bench_page.machine(MADE | {"accelerator": "a card"})
+    assert told.startswith("Measured on several days, on a card beside a (b)")
+    ran = ROW | {"contestant": "a", "equal": "3", "sentences": "4"}
+    missing = EMPTY | {"contestant": "b", "equal": "", "sentences": ""}
+    names, body = bench_page.shown([ran, missing])
+    assert names == ["contestant", "a second", "by processor time", "as ours says"]
+    assert body == [["a", "9", "1.33", "3 of 4"], ["b", NOT_RUN, "", ""]]

@@ -39,19 +39,18 @@ pytestmark = pytest.mark.usefixtures("as_readers_do")
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "book" / "_static" / "laboratory"
+GERMAN_RUN = ROOT / "checkpoints" / "multi30k-de-en"
 SEARCH = Search(beam=3, alpha=0.6, extra_length=4)
 
 TRANSFORMER = {"d_model": 12, "num_layers": 2, "num_heads": 4, "d_ff": 16, "max_length": 40}
 TRANSFORMERS = {
     "as in the paper": {},
-    "pre": {"norm_position": "pre"},
-    "swish": {"activation": "swish"},
     "pre, rms": {"norm_position": "pre", "norm": "rms"},
     "post, rms, learned": {"norm": "rms", "positions": "learned"},
-    "pre, learned": {"norm_position": "pre", "positions": "learned"},
-    "one head of keys": {"num_kv_heads": 1},
-    "two heads of keys, untied": {"num_kv_heads": 2, "tie_output": False},
-    "d_k and d_v": {"d_k": 5, "d_v": 2, "num_kv_heads": 2},
+    "pre, swish, one head of keys": {
+        "norm_position": "pre", "activation": "swish", "num_kv_heads": 1
+    },
+    "d_k and d_v, untied": {"d_k": 5, "d_v": 2, "num_kv_heads": 2, "tie_output": False},
     "odd width": {"d_model": 9, "d_k": 2, "d_v": 3, "positions": "learned"},
     "gelu, gated": {"activation": "gelu", "gated": True, "positions": "none"},
     "rotary": {"positions": "rotary", "d_k": 6, "rotary_base": 50.0, "epsilon": 0.01},
@@ -64,8 +63,7 @@ TRANSFORMERS = {
 LANGUAGE_MODELS = {
     "language": {},
     "language, pre, prefix": {"norm_position": "pre", "prefix_mask": True},
-    "language, pre, rms, learned": {"norm_position": "pre", "norm": "rms", "positions": "learned"},
-    "language, swish, two heads of keys": {"activation": "swish", "num_kv_heads": 2},
+    "language, learned, two heads of keys": {"positions": "learned", "num_kv_heads": 2},
     "language, d_k and d_v, untied": {"d_k": 5, "d_v": 2, "tie_output": False},
     "language, shared, prefix": {"share_embeddings": True, "prefix_mask": True},
     "language, as today": MODERN | {"d_k": 4},
@@ -107,13 +105,12 @@ CHANGES = {
 CHANGES["everything"] = {key: value for each in CHANGES.values() for key, value in each.items()}
 ONLY_TRANSFORMERS = ("heads off", "no positions", "no scale", "no causal mask")
 LONG = ("as in the paper", "pre, rms", "language, pre, prefix", "bahdanau, gru")
-"""With each change these rate all fifty sentences; the others five."""
+"""With each change these rate all fifty sentences; the others with all at once, and five."""
 CASES = [
     (model, change)
-    for model, (kind, sizes) in MODELS.items()
-    for change in CHANGES
+    for model, (kind, _) in MODELS.items()
+    for change in (CHANGES if model in LONG else ("unchanged", "everything"))
     if kind in ("transformer", "language") or change not in ONLY_TRANSFORMERS
-    if change != "no positions" or sizes.get("positions") != "none"
 ]
 
 IN_THE_PAGE = """
@@ -183,15 +180,6 @@ GERMAN = [
     ("Ärzte und Köche am Schwimmbadrand , während „Öl“ läuft", "doctors and cooks in front of it"),
 ]
 """With long words and all their letters."""
-
-
-@cache
-def committed_run(name: str) -> Run:
-    """A checkpoint of the book's, rounded as the page has it."""
-    run = Run.open(ROOT / "checkpoints" / name)
-    for parameter in run.model.parameters():
-        parameter.data = parameter.data.half().float()
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -345,25 +333,6 @@ def test_log_probabilities_are_those_of_pytorch(runs, page, name, change):
         assert (wanted[: len(plain)] - plain).nan_to_num().abs().max() > 1e-2
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["toy-transformer", "toy-language", "toy-bahdanau", "toy-seq2seq", "multi30k-de-en"],
-)
-def test_log_probabilities_of_the_committed_models_are_those_of_pytorch(
-    page, name, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("annotated_transformer.run.web.toy_corpus", lambda: toy_corpus(300))
-    run = committed_run(name)
-    export_to_web(run, tmp_path / "web")
-    open_in_page(page, name, tmp_path / "web")
-    texts = list(toy().split("test"))[:50] if run.recipe.corpus == "toy" else GERMAN
-    examples = run.vocabularies.encode(texts)
-    assert UNK not in [token for src, tgt in examples for token in [*src, *tgt]]
-    wanted = expected(run.model, examples, {})
-    found = rated(page, name, examples, wanted, {})
-    torch.testing.assert_close(found, wanted, atol=1e-4, rtol=0)
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_attention_and_its_names_are_those_that_are_captured(runs, page, name):
     run = runs(name)
@@ -421,31 +390,6 @@ def test_searches_find_what_the_package_finds(runs, page, name):
             assert each["score"] == pytest.approx(h.score, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", LANGUAGE_MODELS)
-def test_the_cache_of_a_language_model_is_the_package_s(runs, page, name):
-    run = runs(name)
-    [(src, tgt)] = fifty(run.recipe.subwords > 0)[7:8]
-    script = """([name, src, tgt]) => {
-        const model = models[name];
-        const { cache } = model.rate(model.read(src), tgt);
-        return Object.entries(cache).map(([side, { rows, data }]) => [side, rows, [...data]]);
-    }"""
-    found = page.evaluate(script, [name, [*src, EOS], [BOS, *tgt]])
-    batch = Batch.of([(src, tgt)])
-    with evaluating(run.model):
-        _, state = run.model.extend(run.model.start(batch.src), batch.tgt_in)
-    wanted = {
-        f"decoder.{layer}.self_attention.{side}": heads[0].transpose(0, 1)
-        for layer, past in enumerate(state.past)
-        for side, heads in (("key", past.keys), ("value", past.values))
-    }
-    assert [side for side, *_ in found] == list(wanted)
-    for side, rows, numbers in found:
-        assert rows == len(src) + len(tgt) + 2
-        kept = torch.tensor(numbers).view_as(wanted[side])
-        torch.testing.assert_close(kept, wanted[side], atol=1e-5, rtol=0)
-
-
 def test_a_language_model_ends_with_its_last_position(runs, page):
     runs("language")
     script = """([src]) => {
@@ -464,7 +408,7 @@ def test_a_language_model_ends_with_its_last_position(runs, page):
         }""")
 
 
-@pytest.mark.parametrize(("top_k", "top_p"), [(None, 1.0), (3, 1.0), (None, 0.5), (4, 0.7)])
+@pytest.mark.parametrize(("top_k", "top_p"), [(None, 1.0), (4, 0.7)])
 @pytest.mark.parametrize("name", ["as in the paper", "language, pre, prefix", "bahdanau, gru"])
 def test_samples_are_those_of_the_package(runs, page, name, top_k, top_p):
     run = runs(name)
@@ -495,51 +439,33 @@ def said_next(model, src: list[int], tokens: list[int], change: dict) -> torch.T
     return expected(model, [(src, tokens)], change)[-1]
 
 
-def greedily(model, src: list[int], change: dict, longest: int) -> list[int]:
-    """Take the most probable token at every step."""
-    tokens: list[int] = []
-    while len(tokens) < longest:
-        tokens.append(int(said_next(model, src, tokens, change).argmax()))
-        if tokens[-1] == EOS:
-            return tokens[:-1]
-    return tokens
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [case for case in CASES if case[0] in LONG[1:] and case[1] != "unchanged"],
-)
-def test_searches_of_a_changed_model_find_what_it_rates(runs, page, name, change):
-    run = runs(name)
+@pytest.mark.parametrize("change", ["no causal mask", "everything"])
+@pytest.mark.parametrize("name", LONG[1:])
+def test_what_searches_of_a_changed_model_find_is_as_likely_when_it_is_rated(
+    runs, page, name, change
+):
+    """Those ratings are PyTorch's, as the first test says."""
+    runs(name)
     script = """([name, src, given]) => {
         const [model, change] = [models[name], changeOf(given)];
         const source = model.read(src, change);
-        const best = lastOf(greedy(model, source, change));
-        const { finished } = lastOf(beam(model, source, change));
-        return [best, forced(model, source, best.tokens, change).logProbs, finished];
+        const found = [lastOf(greedy(model, source, change)),
+            ...lastOf(beam(model, source, change)).finished];
+        return found.map((each) => [each.tokens.length + each.ended, each.logProb,
+            forced(model, source, each.tokens, change).logProbs]);
     }"""
     [(src, _)] = fifty(False)[2:3]
-    longest = len(src) + 1 + SEARCH.extra_length
-    best, forced, finished = page.evaluate(script, [name, [*src, EOS], CHANGES[change]])
-    assert best["tokens"] == greedily(run.model, src, CHANGES[change], longest)
-    # What is said is as likely when it is rated as when it was found, mask or no mask.
-    assert sum(forced[: len(best["tokens"]) + best["ended"]]) == (
-        pytest.approx(best["logProb"], abs=1e-3)
-    )
-    for each in finished:
-        said = [*each["tokens"], *[EOS] * each["ended"]]
-        wanted = sum(
-            float(said_next(run.model, src, said[:i], CHANGES[change])[token])
-            for i, token in enumerate(said)
-        )
-        assert each["logProb"] == pytest.approx(wanted, abs=1e-3)
+    found = page.evaluate(script, [name, [*src, EOS], CHANGES[change]])
+    assert len(found) > 1
+    for number, log_prob, forced in found:
+        assert sum(forced[:number]) == pytest.approx(log_prob, abs=1e-3)
 
 
 def test_the_steps_of_a_beam_are_a_tree(runs, page):
-    run = runs("pre")
+    run = runs("pre, rms")
     [(src, _)] = fifty(False)[3:4]
     script = "([name, src]) => [...beam(models[name], models[name].read(src))]"
-    steps = page.evaluate(script, ["pre", [*src, EOS]])
+    steps = page.evaluate(script, ["pre, rms", [*src, EOS]])
     before = [{"tokens": [], "logProb": 0}]
     for number, step in enumerate(steps):
         new = [each for each in step["finished"] if each["step"] == number]
@@ -591,13 +517,6 @@ def test_a_text_is_continued_as_the_package_continues_it(runs, page, beam):
         assert found["now"]["best"]["text"] == wanted
         assert found["now"]["best"]["text"].startswith(text)
         assert found["now"]["source"]["tokens"] == []
-        ids = found["now"]["best"]["ids"]
-        with evaluating(run.model):
-            logits = run.model(torch.tensor([[BOS, *ids]]))[0]
-        for rated, tokens in zip(next_log_probs(logits), found["now"]["next"], strict=False):
-            assert [each["id"] for each in tokens[:6]] == rated.topk(6).indices.tolist()
-            for each in tokens:
-                assert each["now"] == pytest.approx(float(rated[each["id"]].exp()), abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["as in the paper", "language, as today"])
@@ -702,7 +621,7 @@ def noted(model: torch.nn.Module) -> Iterator[dict[str, list]]:
             handle.remove()
 
 
-@pytest.mark.parametrize("change", ["unchanged", "no causal mask", "everything"])
+@pytest.mark.parametrize("change", ["unchanged", "everything"])
 @pytest.mark.parametrize("name", [*TRANSFORMERS, *LANGUAGE_MODELS])
 def test_every_stage_of_the_picture_is_pytorch_s(runs, page, name, change):
     run, given = runs(name), CHANGES[change]
@@ -797,55 +716,43 @@ def plainly(words: Sequence[str]) -> str:
     return re.sub(pattern, r"the \2 \1", text)
 
 
-def test_all_of_the_toy_corpus_is_translated_back(page):
-    pairs = [pair for split in toy_corpus(4000).values() for pair in split]
+BACK = {
+    "나 는 학생 이다": "I am a student",
+    "우리 는 학생 이다": "we are students",
+    "그 가 나 를 보 ㄴ다": None,
+    "나 를 는 보 ㄴ다": None,
+    "나 는 자 지 ㄴ다": None,
+    "나 는 자 ㄹ 있 다": None,
+    "개 고양이 는 자 ㄴ다": None,
+    "나 는 constructor 자 ㄴ다": None,
+    "": None,
+}
+
+
+def test_all_of_the_toy_corpus_is_translated_back_and_no_other_sentence(page):
     grammar = web.toy_sentences()["grammar"]
-    script = "([all, grammar]) => all.map((tokens) => backTranslation(tokens, grammar))"
-    found = page.evaluate(script, [[pair.tgt for pair in pairs], grammar])
+
+    def back(all_tokens):
+        script = "([all, grammar]) => all.map((tokens) => backTranslation(tokens, grammar))"
+        return page.evaluate(script, [all_tokens, grammar])
+
+    pairs = [pair for split in toy_corpus(4000).values() for pair in split]
+    found = back([pair.tgt for pair in pairs])
     assert all(found)
     other = [
         pair
-        for pair, back in zip(pairs, found, strict=True)
-        if plainly(back.split()) != plainly(pair.src)
+        for pair, told in zip(pairs, found, strict=True)
+        if plainly(told.split()) != plainly(pair.src)
     ]
     # Whether the friends laugh, too, in 그 는 웃 고 규칙 을 따르 는 내 친구 들 을 그리 ㄴ다,
     # Korean leaves open.
     assert len(other) < len(pairs) / 500
     assert all("AND" in pair.gloss and "ADNOMINAL" in pair.gloss for pair in other)
-    exactly = sum(
-        back.split() == ["the" if word in ("a", "an") else word for word in pair.src]
-        for pair, back in zip(pairs, found, strict=True)
-    )
-    assert exactly > len(pairs) / 2
-
-
-@pytest.mark.parametrize(
-    ("korean", "english"),
-    [
-        ("그 가 나 를 보 ㄴ다", None),
-        ("나 는 학생 이다", "I am a student"),
-        ("우리 는 학생 이다", "we are students"),
-        ("나 를 는 보 ㄴ다", None),
-        ("나 는 보 ㄴ다", None),
-        ("나 는 자 지 ㄴ다", None),
-        ("나 는 자 ㄹ 있 다", None),
-        ("개 고양이 는 자 ㄴ다", None),
-        ("나 는 constructor 자 ㄴ다", None),
-        ("", None),
-    ],
-)
-def test_what_is_no_sentence_of_the_grammar_is_not_translated_back(page, korean, english):
-    grammar = web.toy_sentences()["grammar"]
-    script = "([tokens, grammar]) => backTranslation(tokens, grammar)"
-    assert page.evaluate(script, [korean.split(), grammar]) == english
-
-
-def test_a_sentence_that_lacks_a_token_is_read_back_without_an_error(page):
-    pairs = toy_corpus(1000)["train"]
-    lacking = [pair.tgt[:i] + pair.tgt[i + 1 :] for pair in pairs for i in range(len(pair.tgt))]
-    script = "([all, grammar]) => all.map((tokens) => backTranslation(tokens, grammar))"
-    found = page.evaluate(script, [lacking, web.toy_sentences()["grammar"]])
-    assert 0 < sum(back is None for back in found) < len(lacking)
+    assert back([korean.split() for korean in BACK]) == list(BACK.values())
+    # What lacks a token may be a sentence or not: it is never an error.
+    texts = [pair.tgt for pair in pairs[:500]]
+    lacking = [text[:i] + text[i + 1 :] for text in texts for i in range(len(text))]
+    assert 0 < back(lacking).count(None) < len(lacking)
 
 
 # --- vocabularies ---------------------------------------------------------------------------------
@@ -860,33 +767,24 @@ def strange_strings(known: list[str], texts: list[str], count: int) -> list[str]
     random = Random(0)
     odd = [
         "", " ", "  ", "\t", "\n", "\u00a0", "\u3000", "\u0085", "\ufeff", "\u200d", "▁", "▁▁",
-        "<pad>", "<eos>", "<unk>", "<", "unk>", "¡Hola!", "„so“", "…", "–", "€5", "a+b=c", "100%",
-        "x_y", "[^`]", "null", "undefined", "한국어를 배운다", "👩‍👩‍👧 👍🏽", "مرحبا، بك",
-        "日本、語。", "ß ẞ",
-        "fi ﬁ", "Å Å", "e\u0301\u0323", "\U0001d54a", "constructor", "__proto__", "가\u11a8",
-        "\u00ad", "\u200b", "\u200c", "\u200e", "\u2060", "\u202f", "\u2009", "\u2028", "\u180e",
-        "\ufe0f", "\u115f", "\u3164", "\x00", "\x1c", "\x1b", "\x7f", "\x85", "\U000e0067",
-        "a\u034f\u0301",
+        "<pad>", "<eos>", "<unk>", "<", "unk>", "¡Hola!", "„so“", "…", "€5", "a+b=c", "x_y",
+        "null", "한국어를 배운다", "👩‍👩‍👧 👍🏽", "مرحبا، بك", "日本、語。", "fi ﬁ", "Å Å",
+        "e\u0301\u0323", "\U0001d54a", "constructor", "__proto__", "가\u11a8",
+        "\U000e0067", "a\u034f\u0301",
     ]  # fmt: skip
     makers = [
         lambda: random.choice(texts),
         lambda: "".join(random.choices(known, k=random.randint(1, 6))).replace("▁", " "),
-        lambda: "".join(random.choices(known, k=random.randint(1, 6))).replace("▁", ""),
         lambda: unicodedata.normalize("NFD", random.choice(texts)),
-        lambda: " ".join(random.choices(odd, k=random.randint(1, 5))),
         lambda: "".join(random.choices([*odd, *known], k=random.randint(1, 9))),
-        lambda: random.choice(texts).replace(" ", " " * random.randint(1, 3)),
-        lambda: random.choice(texts).replace(" ", random.choice(odd)),
+        lambda: random.choice(texts).replace(" ", random.choice([*odd, "   "])),
         lambda: "".join(chr(random.choice(PLACES)) for _ in range(random.randint(1, 12))),
-        lambda: "".join(chr(random.randint(32, 0x2FF)) for _ in range(random.randint(1, 12))),
-        lambda: unicodedata.normalize("NFD", "".join(random.choices("äöüÄÖÜßé한글", k=6))),
     ]
     return [*odd, *(random.choice(makers)() for _ in range(count - len(odd)))]
 
 
 def committed() -> Vocabulary:
-    path = ROOT / "checkpoints" / "multi30k-de-en" / "vocabulary.src.json"
-    return Vocabulary.from_json(path.read_text(encoding="utf-8"))
+    return Vocabulary.from_json((GERMAN_RUN / "vocabulary.src.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("kind", ["committed", "toy subwords", "words"])
@@ -919,18 +817,14 @@ def test_ten_thousand_strings_are_cut_as_the_library_cuts_them(page, kind):
 
 def test_every_character_is_cut_as_the_library_cuts_it(page):
     alike = [range(0x3400, 0xA000), range(0xAC00, 0xD700), range(0xD800, 0xF900)]  # Han, Hangul, …
-    vocabulary = committed()
-    characters = [chr(i) for i in range(0x10000) if not any(i in each for each in alike)]
-    strings = [f"a{c}b" for c in characters]
+    strings = [f"a{chr(i)}b" for i in range(0x10000) if not any(i in each for each in alike)]
     script = """([described, strings]) => {
         const vocabulary = new Vocabulary(described);
         return strings.map((text) => vocabulary.encode(text));
     }"""
-    found = page.evaluate(script, [tokens_and_merges(vocabulary), strings])
-    wanted = vocabulary.encode_all(strings)
-    assert [
-        s for s, mine, theirs in zip(strings, found, wanted, strict=True) if mine != theirs
-    ] == []
+    found = page.evaluate(script, [tokens_and_merges(committed()), strings])
+    each = zip(strings, found, committed().encode_all(strings), strict=True)
+    assert [text for text, mine, theirs in each if mine != theirs] == []
 
 
 # --- what is no model -----------------------------------------------------------------------------
@@ -993,8 +887,3 @@ def test_a_sentence_that_is_too_long_is_refused(runs, page):
     runs("as in the paper")
     with pytest.raises(Error, match="The sentence has 41 tokens, the model takes 40"):
         page.evaluate("() => models['as in the paper'].read(Array(41).fill(5))")
-
-
-def test_the_transformer_is_short_enough_to_be_read():
-    text = (SCRIPTS / "transformer.js").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 200

@@ -1,16 +1,31 @@
-"""Every page is sound: one half of the pages. Two processes share the work."""
+"""The pages are sound: the main ones in a window, and all of them in every view."""
 
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from every_page import PARTS, READINGS, every_page, faults
+from every_page import EVERY_VIEW, ONCE, every_page, faults, main_pages
+
+PARTS = 8
+"""So that no test takes minutes."""
 
 
-@READINGS
-@pytest.mark.parametrize("part", range(PARTS // 2))
+@pytest.mark.parametrize(
+    ("pages", "views"),
+    [
+        pytest.param(main_pages, ONCE, id="main pages"),
+        pytest.param(every_page, EVERY_VIEW, id="every page and view", marks=pytest.mark.nightly),
+    ],
+)
+@pytest.mark.parametrize("part", range(PARTS))
 def test_a_part_of_the_pages_is_sound(
-    site: Path, browser: Browser, judged: set[str], part: int, views: tuple[str, ...]
+    site: Path,
+    browser: Browser,
+    judged: set[str],
+    part: int,
+    pages: Callable[[Path], list[str]],
+    views: Collection[str],
 ) -> None:
-    assert faults(site, browser, every_page(site)[part::PARTS], judged, views) == []
+    assert faults(site, browser, pages(site)[part::PARTS], judged, views) == []

@@ -29,15 +29,14 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_no_notebook_shows_a_role_or_a_value_of_yesterday(path: Path) -> None:
+def test_no_notebook_shows_a_role_or_a_value_of_yesterday() -> None:
     """Where it does, `python tools/plain_notebooks.py` and its path write it anew."""
-    stored = nbformat.read(path, as_version=4)
-    fresh = make_plain(nbformat.read(path, as_version=4), plain_notebooks.way_up(path))
-    for cell, written in zip(stored.cells, fresh.cells, strict=True):
-        if cell.cell_type == "markdown":
-            assert not RAW.search(cell.source)
-            assert cell.source == written.source
+    for path in NOTEBOOKS:
+        notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))  # not validated: seconds
+        stored = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+        assert not any(map(RAW.search, stored)), path
+        make_plain(notebook, plain_notebooks.way_up(path))
+        assert stored == [c.source for c in notebook.cells if c.cell_type == "markdown"], path
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -45,7 +44,6 @@ def test_a_form_comes_back_as_it_was(form: str) -> None:
     plain = to_plain(FORMS[form], {"share": "36% [3, 7]"})
     assert not RAW.search(plain)
     assert to_roles(plain) == FORMS[form]
-    assert to_plain(plain, {"share": "36% [3, 7]"}) == plain
 
 
 @pytest.mark.parametrize(

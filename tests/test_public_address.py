@@ -26,11 +26,9 @@ SITE = "https://someone.github.io/a-course/"
     [
         (ADDRESS, SITE),
         (f"{ADDRESS}.git", SITE),
-        (f"{ADDRESS}/", SITE),
         ("https://github.com/Someone/someone.github.io", "https://someone.github.io/"),
         ("https://gitlab.com/someone/course", ""),
         ("https://github.com/someone", ""),
-        ("", ""),
     ],
 )
 def test_the_site_stands_where_github_puts_it(repository: str, site: str) -> None:
@@ -128,14 +126,6 @@ def test_the_cell_fetches_and_installs_the_course(tmp_path: Path) -> None:
     assert Path(where[2]) == alone / "course" / "book" / "deeper"
 
 
-def test_binder_installs_the_lock_and_the_package() -> None:
-    lines = (ROOT / "binder" / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    assert "-r ../requirements.txt" in lines
-    post_build = (ROOT / "binder" / "postBuild").read_text(encoding="utf-8")
-    assert "pip install --no-deps ." in post_build
-
-
 def test_there_is_one_setting() -> None:
     settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     assert settings["repository"]["url"] == launch_cell.address()
-    assert "launch_buttons" not in settings

@@ -8,7 +8,6 @@ import torch
 from records import scaling, tables
 from records.scaling import FACTORS, FRESH, MODELS, RATES, Party
 from records.tables import RECORDS
-from test_records import remade
 
 pytestmark = pytest.mark.nightly  # research
 
@@ -18,14 +17,14 @@ ROWS = tables.read(RECORDS / "scaling.csv")
 def test_the_models_differ_in_what_their_names_say() -> None:
     def weights(name: str) -> torch.Tensor:
         torch.manual_seed(0)
-        (weight,) = Party(MODELS[name], 16).query.parameters()
+        (weight,) = Party(MODELS[name], 16).head.query.parameters()
         return weight.detach()
 
     plain = weights("1")
     assert all(torch.equal(weights(name), plain) for name in (*FACTORS, "small step", "fixed"))
     torch.testing.assert_close(weights("small start"), plain / 4)
-    assert [Party(kind, 16).scale for kind in FACTORS.values()] == [1, 1 / 4, 1 / 16]
-    shared = Party(MODELS["shared"], 16)
+    assert [Party(kind, 16).head.scale for kind in FACTORS.values()] == [1, 1 / 4, 1 / 16]
+    shared = Party(MODELS["shared"], 16).head
     assert shared.key is shared.query
 
 
@@ -47,10 +46,3 @@ def test_every_model_had_the_same_trials_and_no_fresh_seed_chose() -> None:
 @pytest.mark.parametrize("name", FACTORS)
 def test_the_best_rate_of_a_factor_is_none_of_the_ends(name: str, d_k: int, step: int) -> None:
     assert min(RATES) < scaling.best_rate(ROWS, name, d_k, step) < max(RATES)
-
-
-@pytest.mark.slow
-def test_a_row_comes_out_again() -> None:
-    again = remade("scaling.train_party('1/√d_k', 16, 0.004, 10)")
-    (stored,) = (r for r in ROWS if all(r[key] == str(again[key]) for key in scaling.KEYS))
-    assert again["right_300"] == pytest.approx(float(stored["right_300"]), abs=0.05)

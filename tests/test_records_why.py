@@ -1,25 +1,17 @@
 """The records of chapter 10: their design, the layers they compare, and what the chapter says."""
 
 import math
-from pathlib import Path
 
-import nbformat
 import pytest
 import torch
-from plain_markdown import to_roles
 from torch.nn import functional as F
 
 from oracles import assert_close
 from records import copying, layers
 from records.tables import Row
-from test_records import remade, rows_of
+from test_records import rows_of
 
 pytestmark = pytest.mark.nightly  # research
-
-BOOK = Path(__file__).resolve().parent.parent / "book"
-NAMES = ["costs.ipynb", "far_reach.ipynb"]
-PAGES = [BOOK / "10_why_attention.ipynb", *map((BOOK / "deeper").joinpath, NAMES)]
-
 
 TRIED, FRESH = rows_of("copying_rates"), rows_of("copying")
 
@@ -52,15 +44,6 @@ def test_ten_fresh_seeds_trained_with_the_best_rate(case: tuple[str, int]) -> No
     assert not {row["seed"] for row in fresh} & {row["seed"] for row in TRIED}
 
 
-@pytest.mark.parametrize(("rows", "most"), [(TRIED, 600), (FRESH, 1000)])
-def test_a_run_ends_when_it_has_learned_or_has_no_steps_left(rows: list[Row], most: int) -> None:
-    for row in rows:
-        steps, right = int(row["steps"]), float(row["right"])
-        assert row["learned"] == str(right >= 0.95)
-        assert steps == most if right < 0.95 else steps <= most
-        assert steps % 25 == 0
-
-
 def test_nobody_is_asked_for_what_cannot_reach_the_answer() -> None:
     def pull(name: str, length: int) -> float:
         torch.manual_seed(0)
@@ -90,58 +73,16 @@ def test_the_masked_attentions_that_are_timed_do_the_same() -> None:
     assert_close(found["window, gathered"], by_hand)
 
 
-@pytest.mark.slow
-def test_a_run_comes_out_again() -> None:
-    """It learns again; in how many steps, differs a little between processors."""
-    rate = copying.best_rate(TRIED, "self-attention", 9)
-    again = remade(f"copying.learn('self-attention', 9, {rate}, 0)")
-    stored = of(FRESH, "self-attention", 9)[0]
-    assert str(again["learned"]) == stored["learned"]
-    assert again["steps"] == pytest.approx(int(stored["steps"]), abs=50)
-
-
-# --- the times -----------------------------------------------------------------------------------
-
-
-def test_the_times_were_taken_five_times() -> None:
-    masks = [
-        (row["attention"], int(row["length"]), int(row["run"])) for row in rows_of("mask_times")
-    ]
-    lengths = (256, 512, 1024, 2048)
-    assert masks == [(m, n, run) for run in range(5) for m in layers.MASKED for n in lengths]
-    portions = [(int(row["sentences"]), int(row["run"])) for row in rows_of("portions_times")]
-    assert portions == [(number, run) for run in range(5) for number in (1, 4, 16, 64)]
-    for row in rows_of("mask_times"):
-        if row["attention"] == "no mask":
-            assert float(row["ratio_to_no_mask"]) == pytest.approx(1, abs=0.25)
-
-
 # --- what the chapter says -----------------------------------------------------------------------
-
-
-def cells_of(page: Path) -> list[nbformat.NotebookNode]:
-    return nbformat.read(page, as_version=4).cells  # type: ignore[no-any-return, no-untyped-call]
-
-
-def test_the_pages_name_every_record_that_they_read() -> None:
-    cells = [cell for page in PAGES for cell in cells_of(page)]
-    text = "\n".join(to_roles(cell.source) for cell in cells if cell.cell_type == "markdown")
-    for name in ("copying", "layers_times", "portions_times", "mask_times"):
-        assert f"records/{name}.csv" in text
 
 
 def test_equal_work_takes_attention_less_time_than_the_gru() -> None:
     times = {(row["layer"], int(row["length"])): row for row in rows_of("layers_times")}
     for length in (16, 32, 64, 128, 256, 512, 1024):
-        ours, gru, written, convolution = (
-            times[layer, length]
-            for layer in (
-                "self-attention",
-                "recurrent",
-                "self-attention, written out",
-                "convolutional",
-            )
-        )
+        layers_of_interest = (
+            "self-attention", "recurrent", "self-attention, written out", "convolutional",
+        )  # fmt: skip
+        ours, gru, written, convolution = (times[layer, length] for layer in layers_of_interest)
         work = int(ours["operations"]) / int(gru["operations"])
         assert work / float(ours["ratio_to_recurrent"]) > 1.2
         assert float(ours["ratio_to_recurrent"]) < 0.8

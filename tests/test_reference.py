@@ -4,6 +4,7 @@ import csv
 import inspect
 import re
 import shutil
+from dataclasses import replace
 from importlib.metadata import PathDistribution
 from itertools import chain
 from pathlib import Path
@@ -14,13 +15,13 @@ import licences_page
 import nbformat
 import pytest
 import records_page
-import status_page
 from api_page import modules_of
 from bs4 import BeautifulSoup
 from equations import EQUATIONS, pattern, with_formulas
 from formulas import mathml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from packaging.utils import canonicalize_name
+from pybtex.database import parse_string
 
 import notebook_status
 from notebook_status import Run
@@ -35,11 +36,9 @@ CFF = {
 }
 
 
-@pytest.mark.parametrize("name", notebook_status.read())
-def test_every_recorded_run_is_one_of_the_code_of_today(name: str) -> None:
-    run = notebook_status.read()[name]
-    assert notebook_status.is_current(run), "run tools/run_notebooks.py on it"
-    assert run.seconds > 0
+def test_every_recorded_run_is_one_of_the_code_of_today() -> None:
+    for name, run in notebook_status.read().items():
+        assert notebook_status.is_current(run), f"run tools/run_notebooks.py on {name}"
 
 
 def test_the_digest_is_that_of_the_code_alone(tmp_path: Path) -> None:
@@ -56,47 +55,31 @@ def test_the_digest_is_that_of_the_code_alone(tmp_path: Path) -> None:
 
 
 def test_a_second_run_of_the_same_code_changes_no_byte(tmp_path: Path) -> None:
+    """And what is no run of the code of today is left out."""
     record = tmp_path / "status.csv"
-    path = ROOT / "book" / "one_page.ipynb"
-    now = notebook_status.digest(path)
+    now = notebook_status.digest(ROOT / "book" / "one_page.ipynb")
     first = Run("one_page", 10, "2031-01-01", "3.11.2", "2.13.0", now)
-    later = Run("one_page", 12, "2031-01-02", "3.11.2", "2.13.0", now)
-    newer = Run("one_page", 12, "2031-01-02", "3.12.0", "2.13.0", now)
-    notebook_status.write([first], record)
+    notebook_status.write([first, replace(first, notebook="gone")], record)
     before = record.read_bytes()
-    notebook_status.write([later], record)
+    notebook_status.write([replace(first, seconds=12, date="2031-01-02")], record)
     assert record.read_bytes() == before
+    newer = replace(first, python="3.12.0")
     notebook_status.write([newer], record)
     assert notebook_status.read(record) == {"one_page": newer}
-
-
-def test_what_is_no_run_of_the_code_of_today_is_left_out(tmp_path: Path) -> None:
-    record = tmp_path / "status.csv"
-    gone = Run("gone", 10, "2031-01-01", "3.11.2", "2.13.0", "0" * 12)
-    changed = Run("one_page", 10, "2031-01-01", "3.11.2", "2.13.0", "0" * 12)
-    notebook_status.write([gone, changed], record)
+    notebook_status.write([replace(first, digest="0" * 12)], record)
     assert notebook_status.read(record) == {}
-
-
-def test_the_title_of_a_notebook_is_its_heading() -> None:
-    notebook = {"cells": [{"source": ["(label)=\n", "# A title: and more\n", "\n", "Text."]}]}
-    assert status_page.title_of(notebook) == "A title: and more"
 
 
 def test_the_citation_has_an_address_only_where_there_is_one() -> None:
     assert cite_page.sentence(CFF, "") == "A. Uthor, The Others (2031). A Course, version 1.2.0."
     assert cite_page.sentence(CFF, "https://x.org/y").endswith("1.2.0. https://x.org/y")
-    assert "url" not in cite_page.bibtex(CFF, "")
-    assert "  url = {https://x.org/y},\n}" in cite_page.bibtex(CFF, "https://x.org/y")
-
-
-def test_the_entry_is_one_that_bibtex_reads() -> None:
-    from pybtex.database import parse_string
-
-    entry = parse_string(cite_page.bibtex(CFF, ""), "bibtex").entries[cite_page.KEY]
-    assert [str(person) for person in entry.persons["author"]] == ["{A. Uthor}", "{The Others}"]
-    assert entry.fields["version"] == "1.2.0"
-    assert entry.fields["year"] == "2031"
+    for address, url in (("", {}), ("https://x.org/y", {"url": "https://x.org/y"})):
+        text = cite_page.bibtex(CFF, address)
+        entry = parse_string(text, "bibtex").entries[cite_page.KEY]
+        assert [str(person) for person in entry.persons["author"]] == ["{A. Uthor}", "{The Others}"]
+        known = {"version": "1.2.0", "year": "2031"} | url
+        assert known.items() <= dict(entry.fields).items()
+        assert ("url" in entry.fields) == bool(url)
 
 
 def test_the_page_of_a_record_has_its_rows(tmp_path: Path) -> None:
@@ -152,9 +135,7 @@ def test_every_library_that_a_reader_installs_is_listed_with_a_licence() -> None
     [
         ("License-Expression: MIT OR Apache-2.0\nLicense: no", "MIT OR Apache-2.0"),
         ("Classifier: License :: OSI Approved :: MIT License\nLicense: no", "MIT License"),
-        ("License: BSD", "BSD"),
         (f"License: {'words ' * 20}", "see the library's own licence file"),
-        ("", "see the library's own licence file"),
     ],
 )
 def test_a_licence_is_called_as_its_library_calls_it(

@@ -14,32 +14,17 @@ def test_every_numbered_chapter_is_a_step() -> None:
     notebooks = sorted(path.stem for path in Path("book").glob("[0-9]*.ipynb"))
     assert [Path(step.docname).name for step in STEPS] == notebooks
     assert all(f"/{step.number:02d}_" in step.docname for step in STEPS)
+    assert all(re.fullmatch(r"[^.?!]{20,69}\?", step.question) for step in STEPS)
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.docname)
-def test_the_question_of_a_chapter_is_one_short_question(step: Step) -> None:
-    assert re.fullmatch(r"[^.?!]{20,69}\?", step.question)
-
-
-@pytest.mark.parametrize(
-    "first", ["# A title\n", "# A title\n\nNo quotation.\n", "> What?\n", "## A title\n\n> What?"]
-)
-def test_a_chapter_without_a_question_is_refused(first: str) -> None:
-    with pytest.raises(ValueError, match="no title and question"):
-        opening({"cells": [{"source": [first]}]})
-
-
-def test_the_question_is_read_as_it_is_written() -> None:
+def test_a_chapter_has_a_name_and_a_question() -> None:
     cell = {"source": ["# Masking: what\n", "\n", "> How do we\n", "hide it?\n", "\n", "Text.\n"]}
     assert opening({"cells": [cell]}) == ("Masking: what", "How do we hide it?")
-
-
-@pytest.mark.parametrize(
-    ("title", "name"),
-    [("Layers: parts", "Layers"), ("Why attention? Work", "Why attention?")],
-)
-def test_the_name_of_a_step_is_the_beginning_of_its_title(title: str, name: str) -> None:
-    assert Step(1, "Part", "book/01_x", title, "Why?").name == name
+    for title, name in (("Layers: parts", "Layers"), ("Why attention? Work", "Why attention?")):
+        assert Step(1, "Part", "book/01_x", title, "Why?").name == name
+    for first in ("# A title\n\nNo quotation.\n", "> What?\n", "## A title\n\n> What?"):
+        with pytest.raises(ValueError, match="no title and question"):
+            opening({"cells": [{"source": [first]}]})
 
 
 @pytest.mark.parametrize("kind", DRAWINGS)
@@ -50,10 +35,6 @@ def test_each_drawing_leads_to_every_chapter_in_order(kind: str) -> None:
     for step in STEPS:
         assert f"{step.number} {step.name} {step.question}" in words
         assert words.count(step.part) == 1
-
-
-@pytest.mark.parametrize("kind", DRAWINGS)
-def test_no_row_is_longer_than_its_drawing(kind: str) -> None:
     columns, _ = DRAWINGS[kind]
     laid = rows(STEPS, columns)
     assert [step for row in laid for step in row] == STEPS

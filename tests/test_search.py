@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browser import VIEWS, inaccessible, serve
+from browser import DARKENED, LOOKS, VIEWS, inaccessible, serve, violations
 
 # Those of the review; Korean with and without a particle or a space; one wrong letter; names.
 QUERIES = {
@@ -58,11 +58,8 @@ def test_a_word_that_is_nowhere_is_not_found(search: Page) -> None:
     expect(search.get_by_role("status")).to_have_text("Pages found: 0")
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_the_keys_lead_from_any_page_to_what_is_found(
-    site: Path, browser: Browser, view: str
-) -> None:
-    with serve(site) as base, browser.new_page(**VIEWS[view]) as page:
+def test_the_keys_lead_from_any_page_to_what_is_found(site: Path, browser: Browser) -> None:
+    with serve(site) as base, browser.new_page(**VIEWS["phone"]) as page:
         page.goto(base + "book/26_images_and_graphs.html")
         button = page.locator(".bd-header-article .search-button")
         expect(button).to_be_in_viewport()
@@ -75,6 +72,10 @@ def test_the_keys_lead_from_any_page_to_what_is_found(
         asked = [response for response in fetched if not response.url.endswith(".woff2")]
         assert sum(len(response.body()) for response in asked) < LARGEST
         assert inaccessible(page) == []
+        page.emulate_media(color_scheme="dark")
+        page.evaluate(DARKENED)
+        page.evaluate(LOOKS, [])
+        assert violations(page, ("contrast",)) == []
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         page.wait_for_url("**/book/03_bahdanau.html")
