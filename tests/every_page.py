@@ -4,6 +4,7 @@ from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
+import pytest
 from bs4 import BeautifulSoup, SoupStrainer
 from playwright.sync_api import Browser
 
@@ -30,6 +31,17 @@ MAIN = (
     "sources/part_1",
 )
 """One of each kind."""
+
+
+READINGS = pytest.mark.parametrize(
+    ("choose", "views"),
+    [
+        pytest.param(lambda site: main_pages(site), ONCE, id="main pages", marks=pytest.mark.main),
+        pytest.param(lambda site: every_page(site), EVERY_VIEW, id="every page and view"),
+    ],
+)
+PARTS = 8
+"""Enough of them for two processes to share."""
 
 
 def parsed(page: Path, *tags: str) -> BeautifulSoup:

@@ -30,7 +30,7 @@ from bench.task import load_contest, require_equal
 from oracles import randomise
 from small_models import random_examples
 
-pytestmark = pytest.mark.nightly  # research
+pytestmark = pytest.mark.verify  # research
 
 VOCAB = 11
 SIZES = {"d_model": 8, "num_layers": 2, "num_heads": 2, "d_ff": 12}

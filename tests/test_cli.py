@@ -697,7 +697,7 @@ def test_what_is_written_is_utf8_whatever_the_locale_says(trained, tmp_path):
     assert f"Error: {tmp_path / 'ü'} holds no run" in done.stderr.decode("utf-8")
 
 
-@pytest.mark.nightly
+@pytest.mark.verify
 def test_a_locale_without_letters_changes_nothing(trained, tmp_path):
     """Of arguments, of names of files, or of text; nor in the processes that are begun."""
     run = tmp_path / "größe 한"
@@ -726,7 +726,7 @@ def test_ctrl_c_while_the_program_begins_is_silent(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "closed",
-    ["0", *(pytest.param(streams, marks=pytest.mark.nightly) for streams in ("2", "02"))],
+    ["0", *(pytest.param(streams, marks=pytest.mark.verify) for streams in ("2", "02"))],
 )
 def test_closed_streams_are_as_good_as_empty_ones(trained, closed):
     assert started(["translate", trained, "eins"], closed).stdout == (

@@ -45,7 +45,7 @@ def parameters(name: str, *more: str, mark: Any = pytest.mark.slow) -> Any:
 
 
 NAMES = [parameters(name) for name in ALL]
-SELDOM = [parameters(name, mark=pytest.mark.nightly) for name in ALL]
+SELDOM = [parameters(name, mark=pytest.mark.verify) for name in ALL]
 
 
 def converted(function: Callable[..., Any], dtype: torch.dtype) -> Callable[..., Any]:
@@ -127,7 +127,7 @@ def nothing(result: Any) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
+@pytest.mark.verify
 @pytest.mark.parametrize("name", ALL)
 def test_what_is_always_the_same_is_told_no_cause(name: str) -> None:
     """Some mistake gives it, too, or something that it is when rounded; so do many others."""
@@ -446,7 +446,7 @@ ROWS = list(csv.DictReader(EQUIVALENT.read_text(encoding="utf-8").splitlines()))
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
+@pytest.mark.verify
 @pytest.mark.parametrize("name", ALL)
 def test_a_broken_reference_is_judged_wrong_unless_it_is_equivalent(
     name: str, monkeypatch: pytest.MonkeyPatch

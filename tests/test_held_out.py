@@ -16,7 +16,7 @@ from transformer_workbook.exercises import CHAPTERS
 from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.judge.tasks import Task, Verdict
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly]  # they measure, and teach nothing
+pytestmark = [pytest.mark.slow, pytest.mark.verify]  # they measure, and teach nothing
 
 FOLDER = Path(__file__).resolve().parent / "held_out"
 MOST_UNNAMED = 1

@@ -90,7 +90,7 @@ def test_a_model_that_the_server_does_not_have_is_told_in_one_sentence(tmp_path)
     assert said.endswith("): check the network and try again.")
 
 
-@pytest.mark.nightly  # the hub's library tries for half a minute
+@pytest.mark.verify  # the hub's library tries for half a minute
 def test_a_server_out_of_reach_is_told_in_one_sentence(tmp_path):
     with hub() as (endpoint, _):
         pass

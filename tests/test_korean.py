@@ -223,7 +223,7 @@ def test_the_switch_leads_to_the_same_block(site: Path, korean: Path, browser: B
             page.wait_for_function("!location.search")
             assert page.url.endswith("#the-class")
             # On a busy machine the layout settles after the page has scrolled.
-            page.wait_for_function(f"({first})() === {before}", timeout=5_000)
+            page.wait_for_function(f"({first})() === {before}")
 
 
 @pytest.mark.slow

@@ -262,7 +262,7 @@ LONG = {"bahdanau", "decoding", "language_model", "layers", "luong", "multi_head
 EVERY_MODULE = pytest.mark.parametrize(
     "module",
     [
-        pytest.param(name, marks=[pytest.mark.slow, pytest.mark.nightly] if name in LONG else [])
+        pytest.param(name, marks=[pytest.mark.slow, pytest.mark.verify] if name in LONG else [])
         for name in WRITTEN
     ],
 )
@@ -277,7 +277,7 @@ def test_of_the_mistakes_of_every_module_nine_in_ten_are_told_by_name(
     assert sum(sentence in told for sentence, told in said) >= 0.9 * len(said)
 
 
-@pytest.mark.nightly
+@pytest.mark.verify
 @EVERY_MODULE
 def test_mistakes_that_the_catalogue_was_not_made_of_are_told(mine: Path, module: str) -> None:
     said = [(row["says"], said_of(mine, module, row["change"])) for row in MISTAKES[module]]
@@ -591,7 +591,7 @@ def test_the_command_prints_a_table_or_json_and_its_exit_code(mine: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
+@pytest.mark.verify
 def test_the_script_for_teachers_has_a_line_for_every_folder(mine: Path, tmp_path: Path) -> None:
     page = (ROOT / "book" / "your_own_package.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"(?s)```python\n(import csv.*?)```", page)
@@ -655,7 +655,7 @@ SIZES = ["--set", "d_model=8", "--set", "d_ff=8", "--seed", 3]
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
+@pytest.mark.verify
 def test_a_half_finished_package_trains_with_what_is_right_of_it(
     mine: Path, tmp_path: Path
 ) -> None:
@@ -685,7 +685,7 @@ def test_a_module_of_the_readers_may_import_a_file_of_theirs(mine: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
+@pytest.mark.verify
 def test_what_the_readers_code_raises_in_a_program_is_one_sentence(
     mine: Path, tmp_path: Path
 ) -> None:
@@ -702,7 +702,7 @@ def test_what_the_readers_code_raises_in_a_program_is_one_sentence(
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
+@pytest.mark.verify
 def test_a_complete_package_learns_what_ours_learns_and_is_exported(
     complete: Path, tmp_path: Path
 ) -> None:

@@ -102,7 +102,7 @@ def test_the_steps_of_two_processes_are_those_of_one():
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
+@pytest.mark.verify
 @pytest.mark.parametrize("lost", [0, 1])
 def test_interrupted_killed_and_resumed_is_not_interrupted(tmp_path, endless, lost):
     begun, corpus = endless
@@ -152,7 +152,7 @@ def wait_for_steps(process):
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
+@pytest.mark.verify
 def test_what_cannot_go_on_is_told_once_and_writes_nothing(tmp_path, endless):
     begun, corpus = endless
     run = Run.create(tmp_path / "run", replace(begun.recipe, steps=3, accumulate=6), corpus)
@@ -171,7 +171,7 @@ def test_what_cannot_go_on_is_told_once_and_writes_nothing(tmp_path, endless):
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
+@pytest.mark.verify
 def test_a_run_is_begun_by_one_process_for_all(tmp_path, endless):
     settings = "accumulate=2", "batch_tokens=40", "validate_every=5", "d_model=8", "num_heads=2"
     arguments = [part for setting in settings for part in ("--set", setting)]

@@ -23,7 +23,7 @@ from records.__main__ import main
 from records.tables import RECORDS, Tables
 from records.trials import SEEDS
 
-pytestmark = pytest.mark.nightly  # research
+pytestmark = pytest.mark.verify  # research
 
 ROOT = Path(__file__).resolve().parent.parent
 TUNED = {

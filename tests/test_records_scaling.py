@@ -9,7 +9,7 @@ from records import scaling, tables
 from records.scaling import FACTORS, FRESH, MODELS, RATES, Party
 from records.tables import RECORDS
 
-pytestmark = pytest.mark.nightly  # research
+pytestmark = pytest.mark.verify  # research
 
 ROWS = tables.read(RECORDS / "scaling.csv")
 
