@@ -24,13 +24,6 @@ ASSERT = re.compile(r"^\s*assert\b|\bassert_close\(|\bassert_equal\(", re.MULTIL
 DRAWING = re.compile(r"\bplt\.|\bax(?:es)?\b|\b(?:heat_map|attention_explorer)\(")
 BY_HAND = re.compile(r"\.to_html\(|\bround\(|\.numpy\(\)|\bglue\(|\{[^{}\n]*:[<>^]?\d+[^{}\n]*\}")
 TOLERANCE = re.compile(r"\b1e-\d+\b")
-DOCUMENTS = re.compile(
-    r"[Mm]ind the source|\b(?:lecture )?slides\b|\bstudy notes?\b|\bthe (?:graph )?report\b"
-    r"|\bone of the notes\b|\ba paper review\b"
-)
-MACHINERY = re.compile(
-    r"\bother processors\b|\bfloat64\b|\breproducib|\bnbval\b|\bstored outputs?\b|\btolerances?\b"
-)
 HEADINGS = ["## Common pitfalls", "## Glossary", "## Further reading", "## Next"]
 MOST_EXERCISES = 5  # the others come under "More exercises"
 
@@ -152,16 +145,6 @@ def little_of_the_idea(notebook: NotebookNode) -> list[str]:
     return [] if share >= LEAST_OF_THE_IDEA else [f"{share:.0%} of the code is that of the idea"]
 
 
-def foreign_documents(notebook: NotebookNode) -> list[str]:
-    """No lesson quarrels with a document that its readers have never seen."""
-    return [match.group() for match in DOCUMENTS.finditer(prose(notebook))]
-
-
-def machinery(notebook: NotebookNode) -> list[str]:
-    """No sentence is about how the book is built."""
-    return [match.group() for match in MACHINERY.finditer(prose(notebook))]
-
-
 def too_much(notebook: NotebookNode) -> list[str]:
     """A page fits into an evening."""
     found = reading(notebook)
@@ -193,7 +176,7 @@ def missing_parts(notebook: NotebookNode) -> list[str]:
     return found + ([] if exercises else ["no exercises"])
 
 
-OF_CHAPTERS = [hidden_code, little_of_the_idea]
+OF_CHAPTERS = [hidden_code, little_of_the_idea, missing_parts]
 
 RULES = [
     open_proofs,
@@ -202,7 +185,5 @@ RULES = [
     long_cells,
     folds_without_label,
     empty_ticks,
-    foreign_documents,
-    machinery,
     too_much,
 ]
