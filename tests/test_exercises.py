@@ -310,15 +310,15 @@ def test_the_import_of_a_chapter_draws_no_number_of_the_reader() -> None:
 # --- what readers write --------------------------------------------------------------------------
 
 
-def layer_with(bias: bool = False, **widths: str) -> type[nn.Module]:
-    """Make a layer with these projections, each as wide as the argument of that name."""
+def layer_with(biased: str = "", **widths: str) -> type[nn.Module]:
+    """Make a layer with projections as wide as the arguments of those names, one with a bias."""
 
     class Layer(nn.Module):
         def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
             super().__init__()
             sizes = {"d_model": d_model, "d_k": d_k, "d_v": d_v}
             for name, width in widths.items():
-                self.add_module(name, nn.Linear(d_model, sizes[width], bias=bias))
+                self.add_module(name, nn.Linear(d_model, sizes[width], bias=name == biased))
 
     return Layer
 
@@ -329,8 +329,8 @@ HEADS = {"query": "d_k", "key": "d_k", "value": "d_v"}
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (layer_with(True, **HEADS), "key.bias is a parameter too many; say bias=False."),
-        (layer_with(**HEADS, more="d_k"), "more.weight is a parameter too many."),
+        (layer_with("key", **HEADS), "key.bias is a parameter too many; say bias=False."),
+        (layer_with("more", **HEADS, more="d_k"), "more.bias is a parameter too many."),
         (
             layer_with(**HEADS | {"value": "d_k"}),
             "value.weight has the shape (3, 6); the shape (5, 6) is asked for.",
