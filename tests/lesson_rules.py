@@ -193,7 +193,7 @@ def missing_parts(notebook: NotebookNode) -> list[str]:
     return found + ([] if exercises else ["no exercises"])
 
 
-OF_CHAPTERS = [hidden_code, little_of_the_idea]
+OF_CHAPTERS = [hidden_code, little_of_the_idea, missing_parts]
 
 RULES = [
     open_proofs,

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import difference, equal, show
@@ -69,24 +69,17 @@ TOTAL = Exercise(
     [
         lambda x: x.double().sum(-1),
         lambda x: x.float().sum(-1),
-        lambda x: torch.einsum("...d->...", x),
-        lambda x: x.clone().requires_grad_().sum(-1),
         lambda x: torch.nn.Parameter(x.sum(-1)),
         lambda x: x.sum(-1) * (1 + 1e-6),
     ],
 )
 def test_a_right_tensor_is_right(answer: Callable[[Tensor], Tensor]) -> None:
-    verdict = SUM(answer)
-    assert verdict.passed
-    assert repr(verdict) == "right"
+    assert SUM(answer).passed
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [tuple, np.array, torch.tensor, sum, np.sum, math.fsum, lambda x: torch.tensor(sum(x))],
-)
+@pytest.mark.parametrize("answer", [tuple, np.array, np.sum, math.fsum])
 def test_a_number_may_be_of_any_kind_but_a_list_is_none(answer: Callable[[Any], Any]) -> None:
-    assert TOTAL(answer).passed == (answer not in (tuple, np.array, torch.tensor))
+    assert TOTAL(answer).passed == (answer not in (tuple, np.array))
 
 
 # --- not attempted, or wrong ----------------------------------------------------------------------
@@ -94,9 +87,7 @@ def test_a_number_may_be_of_any_kind_but_a_list_is_none(answer: Callable[[Any], 
 
 def test_an_empty_answer_is_not_attempted() -> None:
     verdict = SUM(lambda x: None)
-    assert repr(verdict) == "not attempted"
-    assert not verdict.passed
-    assert verdict.mistake == ""
+    assert (repr(verdict), verdict.passed, verdict.mistake) == ("not attempted", False, "")
 
 
 def test_a_missing_return_is_told() -> None:
@@ -108,15 +99,9 @@ def forgets(words: list[str]) -> None:
     sorted(words)
 
 
-class Forgets(nn.Module):
-    def forward(self, words: list[str]) -> None:
-        sorted(words)
-
-
-@pytest.mark.parametrize("answer", [forgets, Forgets])
-def test_a_function_that_lacks_its_return_has_been_attempted(answer: Any) -> None:
+def test_a_function_that_lacks_its_return_has_been_attempted() -> None:
     asked = replace(WORDS, ask=lambda answer, words: None)
-    assert "returns None" in asked(answer).mistake
+    assert "returns None" in asked(forgets).mistake
 
 
 def test_a_result_in_place_of_the_function_is_told() -> None:
@@ -125,12 +110,7 @@ def test_a_result_in_place_of_the_function_is_told() -> None:
     )
 
 
-class Bad(Exception):
-    def __str__(self) -> str:
-        raise ValueError
-
-
-class Stubborn:
+class Stubborn(Exception):
     """Raises at whatever one does with it."""
 
     def __eq__(self, other: object) -> bool:
@@ -139,7 +119,7 @@ class Stubborn:
     def __repr__(self) -> str:
         raise ValueError("repr")
 
-    __hash__ = None  # type: ignore[assignment]
+    __str__, __hash__ = __repr__, None  # type: ignore[assignment]
 
 
 def raises(error: BaseException) -> Callable[[Any], None]:
@@ -152,11 +132,9 @@ def raises(error: BaseException) -> Callable[[Any], None]:
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (ValueError("no"), "ValueError: no"),
         (ValueError("no\nat all"), "ValueError: no"),
         (SystemExit(), "SystemExit"),
-        (GeneratorExit(), "GeneratorExit"),
-        (Bad(), "Bad"),
+        (Stubborn(), "Stubborn"),
     ],
 )
 def test_an_exception_becomes_a_verdict(error: BaseException, told: str) -> None:
@@ -206,11 +184,6 @@ def add_in_place(x: Tensor) -> Tensor:
     return (x - 1).sum(-1)
 
 
-def sort_in_place(words: list[str]) -> list[str]:
-    words.sort()
-    return words
-
-
 def sort_and_return_nothing(words: list[str]) -> None:
     words.sort()
 
@@ -225,7 +198,6 @@ def hide_a_stubborn_object(words: list[Any]) -> list[str]:
     ("exercise", "answer"),
     [
         (SUM, add_in_place),
-        (WORDS, sort_in_place),
         (WORDS, sort_and_return_nothing),
         (WORDS, hide_a_stubborn_object),
     ],
@@ -237,53 +209,43 @@ def test_a_changed_argument_becomes_a_verdict(exercise: Exercise, answer: Any) -
     assert show(exercise.cases) == before
 
 
-def generate(_: Any) -> Iterator[int]:
-    yield 1
-
-
 def nested() -> list[Any]:
     result: list[Any] = []
     result.append(result)
     return result
 
 
-STRANGE = {
-    "a number": 7.25,
-    "a bool": True,
-    "text": "right",
-    "nothing in it": [],
-    "complex": 1j,
-    "a scalar": torch.tensor(7.25),
-    "a scalar that is complex": torch.tensor(1j),
-    "bools": torch.ones(2, dtype=torch.bool),
-    "complex numbers": torch.ones(2, dtype=torch.complex64),
-    "integers": torch.tensor([1, 2]),
-    "nan": torch.full((2,), torch.nan),
-    "another shape": torch.ones(5, 1),
-    "nothing in the tensor": torch.ones(0),
-    "without data": torch.ones(2, device="meta"),
-    "sparse": torch.ones(2).to_sparse(),
-    "numpy": np.ones(2),
-    "a type": int,
-    "a function": len,
-    "a generator": generate(0),
-    "a set": {1, 2},
-    "a dictionary": {"a": 1},
-    "stubborn": Stubborn(),
-    "a list of stubborn": [Stubborn(), Stubborn()],
-    "endless": nested(),
-    "not implemented": NotImplemented,
-}
+STRANGE = [
+    True,
+    "right",
+    [],
+    1j,
+    torch.tensor(1j),
+    torch.ones(2, dtype=torch.bool),
+    torch.ones(2, dtype=torch.complex64),
+    torch.tensor([1, 2]),
+    torch.full((2,), torch.nan),
+    torch.ones(0),
+    torch.ones(2, device="meta"),
+    torch.ones(2).to_sparse(),
+    np.ones(2),
+    int,
+    (i for i in range(3)),
+    {1, 2},
+    {"a": 1},
+    [Stubborn(), Stubborn()],
+    nested(),
+    NotImplemented,
+]
 
 
 @pytest.mark.parametrize("exercise", [SUM, WORDS, TOTAL])
-@pytest.mark.parametrize("strange", STRANGE)
-def test_a_strange_result_becomes_a_verdict(exercise: Exercise, strange: str) -> None:
-    verdict = exercise(lambda _: STRANGE[strange])
-    assert verdict.state == "wrong"
-    assert verdict.mistake
-    assert len(verdict.mistake) < 400
-    assert verdict.mistake not in [mistake.says for mistake in exercise.mistakes]
+def test_a_strange_result_becomes_a_verdict(exercise: Exercise) -> None:
+    for strange in STRANGE:
+        verdict = exercise(lambda _, strange=strange: strange)
+        assert verdict.state == "wrong"
+        assert 0 < len(verdict.mistake) < 400
+        assert verdict.mistake not in [mistake.says for mistake in exercise.mistakes]
 
 
 # --- nothing hangs, nothing is changed, nothing is lost -------------------------------------------
@@ -308,36 +270,8 @@ def test_an_endless_loop_is_stopped_with_a_sentence() -> None:
     assert "does not end" in verdicts[0].mistake
 
 
-TRACED = """
+STOPPED = """
 import sys
-from transformer_workbook.judge.overtime import OutOfTime, within
-
-def trace(frame, event, argument):
-    return trace
-
-def endless():
-    while True:
-        pass
-
-sys.settrace(trace)
-for _ in range(5):
-    try:
-        within(0.05, endless)
-    except OutOfTime:
-        print("stopped")
-print(within(10.0, lambda: 2 + 2))
-"""
-
-
-def test_a_loop_is_stopped_where_code_is_traced_as_by_a_debugger() -> None:
-    """In a process of its own, which can be ended if it hangs."""
-    done = subprocess.run(
-        [sys.executable, "-c", TRACED], capture_output=True, text=True, timeout=120, check=True
-    )
-    assert done.stdout.split() == ["stopped"] * 5 + ["4"]
-
-
-DROPPED = """
 import weakref
 from transformer_workbook.judge.overtime import OutOfTime, within
 
@@ -358,21 +292,32 @@ def endless():
 def fail(_):
     raise ValueError("to be told")
 
-try:
-    within(0.05, endless)
-except OutOfTime:
-    print("stopped")
+def trace(frame, event, argument):
+    return trace
+
+def stops(function):
+    try:
+        within(0.05, function)
+    except OutOfTime:
+        print("stopped")
+
+stops(endless)
 thing = Thing()
 reference = weakref.ref(thing, fail)
 del thing
+sys.settrace(trace)  # as a debugger does
+for _ in range(5):
+    stops(lambda: spin(None))
+print(within(10.0, lambda: 2 + 2))
 """
 
 
-def test_a_stop_that_python_drops_is_followed_by_another_and_not_spoken_of() -> None:
+def test_a_loop_is_stopped_though_python_drops_the_stop_or_a_debugger_traces_it() -> None:
+    """In a process of its own, which can be ended if it hangs."""
     done = subprocess.run(
-        [sys.executable, "-c", DROPPED], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", STOPPED], capture_output=True, text=True, timeout=120, check=True
     )
-    assert done.stdout.split("\n") == ["going on", "stopped", ""]
+    assert done.stdout.split("\n") == ["going on", *["stopped"] * 6, "4", ""]
     assert "OutOfTime" not in done.stderr
     assert "ValueError: to be told" in done.stderr
 
@@ -430,19 +375,6 @@ def test_the_right_results_are_found_once_for_all_answers() -> None:
     assert asked.check(lambda x, y: x**3 + y).mistake == first
     seeds = 3  # asked again only: does the right result depend on random numbers?
     assert called.times <= seeds
-
-
-def test_a_mistake_is_tried_in_one_case_if_it_differs_there() -> None:
-    called = SimpleNamespace(for_numbers=[])
-
-    def adds(numbers: list[float]) -> float:
-        called.for_numbers.append(numbers)
-        return -9.0
-
-    cases = [([0.5, 1.0],), ([2.0, 4.0, 8.0],), ([1.0],)]
-    asked = Exercise(sum, cases, given=[Mistake("it is always the same.", adds)])
-    asked.check(lambda numbers: sum(numbers) * numbers[0] + 3)
-    assert called.for_numbers == [[0.5, 1.0]]
 
 
 def test_a_copy_shares_nothing_but_what_was_shared() -> None:
@@ -510,16 +442,7 @@ def first_kept(kept, x):
 of_partial = []
 by_partial = partial(first_kept, of_partial)
 
-def by_partial_inside(x):
-    return by_partial(x)
-
-of_deque = deque()
-
-def by_deque(x):
-    of_deque.append(1)
-    return wrong(x)
-
-of_class = []
+of_class = deque()
 
 class Base:
     def mean(self, x):
@@ -556,8 +479,6 @@ def test_nothing_of_the_notebook_is_changed_by_the_check() -> None:
         ("by_default", "of_default"),
         ("by_keyword", "of_keyword"),
         ("by_partial", "of_partial"),
-        ("by_partial_inside", "of_partial"),
-        ("by_deque", "of_deque"),
         ("by_class", "of_class"),
     ],
 )
@@ -568,23 +489,6 @@ def test_what_a_function_holds_or_reaches_is_not_changed(answer: str, kept: str)
     NOTEBOOK[answer](torch.ones(2))
     assert len(NOTEBOOK[kept]) == 1  # it is the same object as before
     NOTEBOOK[kept].clear()
-
-
-def test_a_class_is_asked_for_without_a_change_of_what_its_methods_read() -> None:
-    def ask(kind: Any, x: Tensor) -> Any:
-        return kind()(x)
-
-    cases = [(torch.tensor([1.0, 2.0]),), (torch.tensor([3.0, 5.0]),)]
-    told = Exercise(Total, cases, ask, given=[])(NOTEBOOK["Layer"]).mistake
-    assert NOTEBOOK["of_class"] == []
-    assert told.endswith("It changes `of_class`, outside it; work on a copy.")
-
-
-class Total:
-    """What all numbers add up to."""
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return x.sum(-1)
 
 
 def test_random_numbers_and_gradients_are_put_back() -> None:
@@ -609,18 +513,13 @@ def test_a_function_that_calls_itself_is_tried_alone() -> None:
     assert TOTAL(world["add"]).passed
 
 
-def test_printing_in_place_of_returning_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_printed_in_the_case_that_is_told_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert TOTAL(lambda numbers: print(sum(numbers))).mistake == (
         "your function returns None; did you print the result?"
     )
     assert capsys.readouterr().out == "1.5\n"
-
-
-def test_what_is_printed_in_the_case_that_is_told_is_shown(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    TOTAL(lambda numbers: print(numbers) or -sum(numbers))
-    assert capsys.readouterr().out == "[0.5, 1.0]\n"
 
 
 # --- what is asked for ---------------------------------------------------------------------------
@@ -636,7 +535,6 @@ PAIR = Exercise(_pair, [(1.0,), (2.5,)], given=[])
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda x: [x, 2 * x],
         lambda x: torch.tensor([x, 2 * x]),
         lambda x: np.array([x, 2 * x]),
         lambda x: (torch.tensor(x), 2 * x),
@@ -711,10 +609,8 @@ def _adds(x: float) -> tuple[float, float, float]:
     ("answer", "told"),
     [
         (_adds, "step 2 is a sum."),
-        (lambda x: (x, 2 * x, x * x + 1), "step 2 is a sum."),
         (lambda x: (x, 2 * x, None), "step 2 is a sum."),
         (lambda x: (x + 0.1, 2 * x, 2 * x + 1), "for 3 step 1 is wrong: it gives 3.1; right is 3."),
-        (lambda x: (x, 2 * x + 0.1, 2 * x + 1), "for 3 step 2 is wrong: it gives 6.1; right is 9."),
         (lambda x: (x, x * x + 1, x * x), "steps 2 and 3 have changed places."),
         (lambda x: (x, x * x), "the last is missing; the rest is right."),
         (
@@ -826,18 +722,13 @@ class ForMatrices(Scale):
         return torch.einsum("ij,j->ij", x, self.factor)
 
 
-def after_a_name(kind: type[torch.nn.Module], name: str, x: Tensor) -> Tensor:
-    return put_to_work(kind, x)
-
-
 def test_a_class_for_one_number_of_axes_is_told_neutrally() -> None:
-    xs = (torch.ones(2, 3), torch.ones(4))
-    for ask, cases in (
-        (put_to_work, [(x,) for x in xs]),
-        (after_a_name, [("rows", x) for x in xs]),
-    ):
-        told = Exercise(Scale, cases, ask, given=[])(ForMatrices).mistake
-        assert told.startswith("it is right for 2 axes only; for 1 axis einsum is given")
+    def after_a_name(kind: type[torch.nn.Module], name: str, x: Tensor) -> Tensor:
+        return put_to_work(kind, x)
+
+    cases = [("rows", torch.ones(2, 3)), ("rows", torch.ones(4))]
+    told = Exercise(Scale, cases, after_a_name, given=[])(ForMatrices).mistake
+    assert told.startswith("it is right for 2 axes only; for 1 axis einsum is given")
 
 
 def test_what_is_always_the_same_is_told_neutrally() -> None:
@@ -851,11 +742,6 @@ def test_an_answer_by_chance_is_told() -> None:
     assert SUM(lambda x: x.sum(-1) + torch.rand(())).mistake == told
     assert TOTAL(lambda numbers: sum(numbers) + random.random()).mistake == told
     assert TOTAL(lambda numbers: Stubborn()).mistake != told
-
-
-def test_changing_the_arguments_is_not_the_mistake_that_raises() -> None:
-    verdict = SUM(lambda x: x.sum(-1) if x.dim() == 2 else add_in_place(x))
-    assert "changes its arguments in place" in verdict.mistake
 
 
 def test_the_smallest_case_that_fails_is_shown() -> None:
@@ -882,22 +768,17 @@ ASKED = "a tensor of shape (2,) is asked for."
 @pytest.mark.parametrize(
     ("got", "want", "told"),
     [
-        (0.123456, 1 / 3, "0.1235; right is 0.3333."),
         (torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.5]), "[1, 2]; right is [1, 2.5]."),
         (0.123412, 0.123445, "0.123412; right is 0.123445."),
-        (changed(LONG, (1, 2, 3), 0), LONG, "0 at [1, 2, 3]; right is 33."),
         ([LONG, changed(LONG, (0, 1, 0), -1)], [LONG] * 2, "-1 at [1][0, 1, 0]; right is 5."),
         (torch.ones(3, 4), torch.ones(2), f"a tensor of shape (3, 4); {ASKED}"),
         (torch.ones(2) > 0, torch.ones(2), f"a tensor of shape (2,) of True and False; {ASKED}"),
         (np.ones(2), torch.ones(2), f"a NumPy array of shape (2,); {ASKED}"),
-        ([1, 2], torch.ones(2), f"a list of length 2; {ASKED}"),
         ([[1, 1]], [torch.ones(2)], f"a list of length 2 at [0]; {ASKED}"),
         (torch.ones(2), 1.0, "a tensor of shape (2,); a number is asked for."),
         (True, 1.0, "True or False; a number is asked for."),
         (torch.tensor(True), np.False_, "True; right is False."),
-        ([1, 2], [1], "[1, 2]; right is [1]."),
         ([8] * 99, [8] * 98, "a list of length 99; a list of length 98 is asked for."),
-        (torch.tensor([math.nan]), torch.ones(1), "[nan]; right is [1]."),
         (Stubborn(), "a", "something of type Stubborn, which cannot be compared."),
     ],
 )
@@ -922,24 +803,19 @@ def test_long_arguments_are_told_by_the_name_under_which_they_can_be_had() -> No
     ("a", "b", "same"),
     [
         (1, 1.0, True),
-        (1, True, False),
         (1, torch.tensor(True), False),
         (True, torch.tensor(True), True),
         (True, torch.tensor([True]), False),
         (True, np.True_, True),
-        (True, np.False_, False),
-        (10**6, 10**6 + 1, False),
         (torch.tensor([10**6]), torch.tensor([10**6 + 1]), False),
         (torch.tensor([10**6]), torch.tensor([1e6]), True),
         (1.0, 1.00001, True),
         (1.0, 1.001, False),
         ([1, (2, 3)], (1, [2, 3]), True),
         (torch.tensor([math.nan]), torch.tensor([math.nan]), True),
-        ({1}, {1}, True),
         (frozenset({1}), {1}, True),
         ({1}, {2}, False),
         (Fraction(3, 8), 0.375, True),
-        (Fraction(0), 0, True),
         (Fraction(1, 3), 0.34, False),
         (torch.tensor([1 + 2j]), torch.tensor([1 + 2j]), True),
         (torch.tensor([1 + 2j]), torch.tensor([1 + 9j]), False),

@@ -32,18 +32,17 @@ def text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def metadata(folder: Path, monkeypatch: pytest.MonkeyPatch, address: str | None = None) -> Message:
-    """Return the package's metadata as an installer sees it, perhaps for another address."""
+def metadata(folder: Path, monkeypatch: pytest.MonkeyPatch, address: str) -> Message:
+    """Return the package's metadata as an installer sees it, for another address."""
     source = folder / "source"
     source.mkdir()
     for name in ["pyproject.toml", "hatch_build.py", "_config.yml", "README.md", "LICENSE"]:
         shutil.copy(ROOT / name, source)
     (source / "annotated_transformer").mkdir()
     shutil.copy(ROOT / "annotated_transformer" / "__init__.py", source / "annotated_transformer")
-    if address is not None:
-        settings, count = re.subn(r'(?m)^(  url:) "\S*"', rf'\1 "{address}"', text("_config.yml"))
-        assert count == 1
-        (source / "_config.yml").write_text(settings, encoding="utf-8")
+    settings, count = re.subn(r'(?m)^(  url:) "\S*"', rf'\1 "{address}"', text("_config.yml"))
+    assert count == 1
+    (source / "_config.yml").write_text(settings, encoding="utf-8")
     monkeypatch.chdir(source)
     name = build.prepare_metadata_for_build_wheel(str(folder))
     return Parser().parsestr((folder / name / "METADATA").read_text(encoding="utf-8"))
@@ -52,17 +51,10 @@ def metadata(folder: Path, monkeypatch: pytest.MonkeyPatch, address: str | None 
 # --- one version ---------------------------------------------------------------------------------
 
 
-def test_the_version_is_the_one_that_the_package_says(tmp_path, monkeypatch) -> None:
-    assert metadata(tmp_path, monkeypatch)["Version"] == annotated_transformer.__version__
-
-
-def test_the_changelog_begins_with_this_version() -> None:
+def test_the_changelog_begins_with_this_version_and_the_newest_release_is_cited() -> None:
     headings = re.findall(r"(?m)^## (\S+) - (\S+)$", text("CHANGELOG.md"))
     assert headings[0][0] == annotated_transformer.__version__
-
-
-def test_what_is_cited_is_the_newest_released_version() -> None:
-    released = re.findall(r"(?m)^## (\S+) - ([\d-]+)$", text("CHANGELOG.md"))
+    released = [row for row in headings if re.fullmatch(r"[\d-]+", row[1])]
     cited = yaml.safe_load(text("CITATION.cff"))
     assert (cited["version"], str(cited["date-released"])) == released[0]
 
@@ -74,7 +66,9 @@ def test_what_is_cited_is_the_newest_released_version() -> None:
 def test_the_metadata_have_the_address_of_the_one_setting(
     tmp_path, monkeypatch, setting, told
 ) -> None:
-    assert metadata(tmp_path, monkeypatch, setting).get_all("Project-URL") == told
+    found = metadata(tmp_path, monkeypatch, setting)
+    assert found.get_all("Project-URL") == told
+    assert found["Version"] == annotated_transformer.__version__
 
 
 def test_no_other_file_holds_the_address() -> None:

@@ -69,13 +69,10 @@ def functions(source: str) -> dict[str, ast.FunctionDef]:
 # --- what is written, and where it is taught ------------------------------------------------------
 
 
-def test_chapters_have_the_numbers_of_the_book() -> None:
+def test_chapters_have_the_numbers_of_the_book_and_modules_stand_in_the_order_of_imports() -> None:
     assert list(EXERCISES)[: len(CHAPTERS)] == list(CHAPTERS)
     for number, stem in enumerate(CHAPTERS, start=1):
         assert (ROOT / "book" / f"{number:02}_{stem}.ipynb").exists()
-
-
-def test_what_is_written_stands_in_the_order_of_imports() -> None:
     for number, module in enumerate(WRITTEN):
         imported = re.findall(r"(?m)^from annotated_transformer\.(\w+) import", source_of(module))
         assert set(imported) & set(WRITTEN) <= set(WRITTEN[:number])
@@ -83,19 +80,13 @@ def test_what_is_written_stands_in_the_order_of_imports() -> None:
 
 @pytest.mark.parametrize(
     ("what", "found"),
-    [
-        ("6", ("multi_head_attention",)),
-        ("13", ("training",)),
-        ("seq2seq", ("seq2seq",)),
-        ("training", ("training",)),
-        ("self_attention", ("attention",)),
-    ],
+    [("06", "multi_head_attention"), ("seq2seq", "seq2seq"), ("self_attention", "attention")],
 )
-def test_a_chapter_or_a_module_is_asked_for(what: str, found: tuple[str, ...]) -> None:
-    assert asked_for(what) == found
+def test_a_chapter_or_a_module_is_asked_for(what: str, found: str) -> None:
+    assert asked_for(what) == (found,)
 
 
-@pytest.mark.parametrize("what", ["10", "0", "99", "transformers", "translation"])
+@pytest.mark.parametrize("what", ["10", "0", "99", "transformers"])
 def test_what_nothing_is_written_of_is_refused(what: str) -> None:
     with pytest.raises(InputError, match=f"'{what}' cannot be checked, it must be a chapter"):
         asked_for(what)
@@ -135,20 +126,20 @@ def test_signatures_and_docstrings_stay_and_bodies_go(bare: Path, module: str) -
                 assert ast.unparse(raising) == f"raise {said}"
     assert max(map(len, text.splitlines())) <= 100
     assert not re.search(rf"annotated_transformer\.({'|'.join(WRITTEN)}) import", text)
+    private = {name for name in ours if re.match(r"_[a-z]", name)}
+    for name in GIVEN & empty.keys():  # what is given has all that it calls
+        called = {node.id for node in ast.walk(empty[name]) if isinstance(node, ast.Name)}
+        assert called & private <= empty.keys()
 
 
-def test_constructors_name_the_parts_that_weights_need() -> None:
+def test_constructors_name_the_parts_that_weights_need_and_which_have_no_bias() -> None:
     text = skeleton(source_of("multi_head_attention"), 6)
     comment = text.split("# Its parts, by name: ")[1].split("\n        raise")[0]
     names = re.findall(r"(\w+) \(nn\.Linear\)", re.sub(r"\n\s*#", "", comment))
     ours = import_module("annotated_transformer.multi_head_attention").MultiHeadAttention(4, 2)
     assert {name.partition(".")[0] for name in ours.state_dict()} == set(names)
-
-
-def test_constructors_say_which_parts_have_no_bias() -> None:
-    for module, parts in (("attention", 3), ("luong", 1), ("bahdanau", 3)):
-        text = re.sub(r"\n\s*#", "", skeleton(source_of(module), 5))
-        assert text.count(" (nn.Linear, bias=False)") == parts
+    text = re.sub(r"\n\s*#", "", skeleton(source_of("bahdanau"), 5))
+    assert text.count(" (nn.Linear, bias=False)") == 3
     assert "backwards (RecurrentLayer, backward=True)" in text
 
 
@@ -165,28 +156,17 @@ def test_the_empty_package_is_imported_and_says_what_is_missing(
         import_module(f"{PACKAGE}.masking").causal_mask(3)
 
 
-@pytest.mark.parametrize("module", WRITTEN)
-def test_what_is_given_has_all_that_it_calls(bare: Path, module: str) -> None:
-    private = {name for name in functions(OURS[module]) if re.match(r"_[a-z]", name)}
-    empty = functions((bare / PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
-    for name in GIVEN & empty.keys():
-        called = {node.id for node in ast.walk(empty[name]) if isinstance(node, ast.Name)}
-        assert called & private <= empty.keys()
-
-
-def test_it_can_be_installed_and_its_readme_lists_every_module_by_chapter(bare: Path) -> None:
-    project = tomllib.loads((bare / "pyproject.toml").read_text(encoding="utf-8"))
+def test_a_command_begins_a_package_whose_readme_lists_every_module(tmp_path: Path) -> None:
+    folder = tmp_path / "other"
+    result = CliRunner().invoke(app, ["start", str(folder)])
+    assert result.stdout == f"Written. Begin with {folder / 'README.md'}.\n"
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == [PACKAGE]
-    readme = (bare / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"(?m)^\| (\d+) \| `(\w+)` \| .+ \|$", readme)
+    rows = re.findall(
+        r"(?m)^\| (\d+) \| `(\w+)` \| .+ \|$", (folder / "README.md").read_text(encoding="utf-8")
+    )
     assert [name for _, name in rows] == list(asked_for(None))
     assert [int(number) for number, _ in rows] == sorted(chapter_of(name) for name in WRITTEN)
-
-
-def test_a_package_is_begun_by_a_command(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["start", str(tmp_path / "other")])
-    assert result.stdout == f"Written. Begin with {tmp_path / 'other' / 'README.md'}.\n"
-    assert (tmp_path / "other" / PACKAGE / "masking.py").exists()
 
 
 # --- what is said of it --------------------------------------------------------------------------
@@ -196,7 +176,7 @@ ROWS = table(SLIPS)
 
 
 @pytest.fixture
-def mine(bare: Path, tmp_path: Path) -> Iterator[Path]:
+def mine(bare: Path, tmp_path: Path, as_readers_do: None) -> Iterator[Path]:
     """A package that a test may fill; our own modules stand in for what it does not use."""
     folder = tmp_path / "mine"
     shutil.copytree(bare, folder)
@@ -251,7 +231,9 @@ MISTAKES = table(ROOT / "tests" / "own_mistakes.toml")
 def said_of(folder: Path, module: str, changes: dict[str, str]) -> list[str]:
     """What is said of our own source when something in it is replaced."""
     write(folder, module, changed(OURS[module], changes))
-    return [f.sentence for f in judge(folder, module) if f.state == "wrong"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judging, "SECONDS", 1.0)  # some mistakes are loops without an end
+        return [f.sentence for f in judge(folder, module) if f.state == "wrong"]
 
 
 LONG = {"bahdanau", "decoding", "language_model", "layers", "luong", "multi_head_attention",
@@ -294,8 +276,6 @@ IN_PLACE = "it changes its arguments in place; return a new result."
     ("module", "right", "wrong"),
     [
         ("loss", "    log_probs =", "    logits[..., PAD] = -1e4\n    log_probs ="),
-        ("soft_lookup", "scores.masked_fill(", "scores.masked_fill_("),
-        ("positional_encoding", "return x + self", "x += self.table[positions]; return x; self"),
         ("batches", "    rows = [", "    sequences[-1].append(PAD)\n    rows = ["),
         ("decoding", "copy=True)", "copy=False)"),
     ],
@@ -346,8 +326,6 @@ def target_mask(tgt_in, start=0):
     [
         ("<=", "and", "", ""),
         ("<", "and", "causal_mask", "a position may not attend to itself: the diagonal is False."),
-        (">=", "and", "causal_mask", "the future may be attended to, the past may not"),
-        ("<=", "or", "target_mask", "the masks are joined by OR; both have to allow."),
         ("!=", "and", "causal_mask", "causal_mask(3): it gives [[[[False, True, True]"),
     ],
 )
@@ -379,10 +357,9 @@ def test_a_module_that_cannot_be_imported_is_told_so(mine: Path) -> None:
     assert all(s.startswith("it cannot be used: it cannot be read") for s in said)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
-def test_a_file_is_read_as_python_reads_it(mine: Path, encoding: str) -> None:
-    text = f"# coding: {encoding.removesuffix('-sig')}\n# ü\n" + OURS["masking"]
-    (mine / PACKAGE / "masking.py").write_bytes(text.encode(encoding, "replace"))
+def test_a_file_is_read_as_python_reads_it(mine: Path) -> None:
+    text = "# coding: latin-1\n# ü\n" + OURS["masking"]
+    (mine / PACKAGE / "masking.py").write_bytes(text.encode("latin-1", "replace"))
     assert {finding.state for finding in judge(mine, "masking")} == {"right"}
 
 
@@ -453,25 +430,17 @@ def test_what_no_catalogue_knows_is_found_by_a_change(
     assert said in teller.sentence
 
 
-QUESTIONS = [
-    pytest.param(module, i, id=f"{module}-{i}")
-    for module, checks in CHECKS.items()
-    for i in range(len(checks))
-]
-
-
-@pytest.mark.parametrize(("module", "number"), QUESTIONS)
-def test_a_question_is_a_program_that_a_right_answer_passes(
-    mine: Path, module: str, number: int
-) -> None:
-    check = CHECKS[module][number]
-    code = program(mine, module, check)
+@pytest.mark.parametrize("module", WRITTEN)
+def test_a_question_is_a_program_that_a_right_answer_passes(mine: Path, module: str) -> None:
+    programs = [program(mine, module, check) for check in CHECKS[module]]
     write(mine, module, OURS[module])
-    with settings_put_back():
-        exec(code, {})
+    for code in programs:
+        with settings_put_back():
+            exec(code, {})
     write(mine, module, f"import sys\nsys.exit('never {module}')")
-    with settings_put_back(), pytest.raises(SystemExit):
-        exec(code, {})
+    for code in programs:
+        with settings_put_back(), pytest.raises(SystemExit):
+            exec(code, {})
 
 
 @pytest.mark.parametrize("module", WRITTEN)
@@ -488,75 +457,65 @@ def test_the_command_prints_the_question_behind_a_finding(mine: Path, tmp_path: 
     write(mine, "soft_lookup", OURS["soft_lookup"].replace("masked_fill(", "masked_fill_("))
     told = CliRunner().invoke(app, ["check", str(mine), "--show", "masked_softmax"])
     assert told.exit_code == 0
-    ran = [sys.executable, "-c", told.stdout]
-    failed = subprocess.run(ran, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert failed.returncode == 1
+    with settings_put_back(), pytest.raises(AssertionError):
+        exec(told.stdout, {})
     write(mine, "soft_lookup", OURS["soft_lookup"])
+    ran = [sys.executable, "-c", told.stdout]
     passed = subprocess.run(ran, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (passed.returncode, passed.stdout, passed.stderr) == (0, "", "")
-
-
-@pytest.mark.parametrize("name", ["padding_mas", "Search"])
-def test_a_name_that_nothing_is_asked_about_is_refused(mine: Path, name: str) -> None:
-    result = CliRunner().invoke(app, ["check", str(mine), "--show", name])
+    result = CliRunner().invoke(app, ["check", str(mine), "--show", "padding_mas"])
     assert result.exit_code == 2
-    assert f"nothing is asked about {name!r}: did you mean " in result.stderr
+    assert "nothing is asked about 'padding_mas': did you mean " in result.stderr
 
 
 # --- in another process --------------------------------------------------------------------------
 
 
-def test_whatever_the_code_does_the_next_module_is_judged(
-    mine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    endless = "    while True: pass\n    return (tokens"
-    write(mine, "masking", "import os\nprint('noise')\nos._exit(3)\n")
+def test_whatever_the_code_does_the_next_module_is_judged(mine: Path) -> None:
+    ends = "    import os\n    os._exit(3)\n    return (tokens"
+    write(mine, "masking", changed(OURS["masking"], {"    return (tokens": ends}))
     write(mine, "loss", OURS["loss"].replace("    if not 0 <=", "    input()\n    if not 0 <="))
+    write(mine, "batches", "import sys\nsys.stdout.write('{}')\nraise KeyboardInterrupt\n")
     write(mine, "attention", "print('noise')\n" + OURS["attention"])
-    write(mine, "batches", "import sys\nsys.stdout.write('{}')\nsys.exit('enough')\n")
-    found = Report(tuple(findings(mine, ("masking", "loss", "attention", "batches"))))
+    found = Report(tuple(findings(mine, ("masking", "loss", "batches", "attention"))))
     assert found.complete == ["attention"]
-    assert {f.sentence for f in found.modules["masking"]} == {STOPPED}
+    assert [f.sentence for f in found.modules["masking"]] == [STOPPED, "", STOPPED]
     assert "EOFError" in found.modules["loss"][0].sentence
-    assert "it raises SystemExit: enough" in found.modules["batches"][0].sentence
-    write(mine, "masking", OURS["masking"].replace("    return (tokens", endless))
+    assert {f.sentence for f in found.modules["batches"]} == {STOPPED}
+
+
+def test_a_loop_without_an_end_is_told(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = "    while True: pass\n    return (tokens"
+    write(mine, "masking", changed(OURS["masking"], {"    return (tokens": endless}))
     monkeypatch.setattr(judging, "SECONDS", 0.5)
-    first, second, third = judge(mine, "masking")
+    first, second, third = (finding.sentence for finding in judge(mine, "masking"))
     said = "it does not end within 0.5 seconds; is there a loop without an end?"
-    assert first.sentence == f"padding_mask(torch.tensor([[1, 2], [8, 0]])): {said}"
-    assert third.sentence.endswith(said)
-    assert second.state == "right"
+    assert first == f"padding_mask(torch.tensor([[1, 2], [8, 0]])): {said}"
+    assert (second, third.endswith(said)) == ("", True)
 
 
-@pytest.mark.parametrize("end", ["os._exit(3)", "raise KeyboardInterrupt"])
-def test_what_ends_the_process_is_blamed_on_what_was_asked(mine: Path, end: str) -> None:
-    ended = f"    import os\n    {end}\n    return (tokens"
-    write(mine, "masking", OURS["masking"].replace("    return (tokens", ended))
-    first, second, third = findings(mine, ("masking",))
-    assert (first.sentence, second.state, third.sentence) == (STOPPED, "right", STOPPED)
-
-
-def test_what_cannot_be_interrupted_is_stopped_from_outside(
-    mine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(
-        mine, "masking", "import time\ntry:\n    time.sleep(999)\nfinally:\n    time.sleep(999)\n"
-    )
+def test_what_cannot_be_interrupted_is_stopped_from_outside(mine: Path) -> None:
+    source = "import time\ntry:\n    time.sleep(999)\nfinally:\n    time.sleep(999)\n"
+    write(mine, "masking", source)
     said = [f.sentence for f in findings(mine, ("masking",), patience=1.0)]
     assert said == [STOPPED] * 3
 
 
-@pytest.mark.parametrize(
-    "begins",
-    [
-        "if os.fork() == 0:\n    time.sleep(600)",  # it keeps what we listen to
-        "os.fork()",
-        "for i in range(3, 99):\n    with suppress(OSError):\n        os.write(i, b'\\xff{}\\n')",
-    ],
-)
-def test_nothing_that_the_code_begins_or_writes_disturbs_the_check(mine: Path, begins: str) -> None:
-    head = "import os, time\nfrom contextlib import suppress\n"
-    write(mine, "masking", f"{head}{begins}\n{OURS['masking']}")
+BEGINS = """
+import os, time
+from contextlib import suppress
+
+if os.fork() == 0:
+    time.sleep(600)  # it keeps what we listen to
+os.fork()
+for i in range(3, 99):
+    with suppress(OSError):
+        os.write(i, b"\\xff{}\\n")
+"""
+
+
+def test_nothing_that_the_code_begins_or_writes_disturbs_the_check(mine: Path) -> None:
+    write(mine, "masking", BEGINS + OURS["masking"])
     before = monotonic()
     assert [finding.state for finding in findings(mine, ("masking",))] == ["right"] * 3
     assert monotonic() - before < 60
@@ -587,7 +546,6 @@ def test_the_command_prints_a_table_or_json_and_its_exit_code(mine: Path) -> Non
     told = json.loads(result.stdout)
     assert (told["right"], told["of"]) == (5, 5)
     assert told["modules"]["batches"]["complete"]
-    assert check_package(mine, "batches").right
 
 
 @pytest.mark.slow
@@ -623,14 +581,6 @@ def test_a_folder_without_a_package_is_refused(tmp_path: Path, command: list[str
     assert f"{tmp_path} has no folder {PACKAGE}: make one with" in result.stderr
     with pytest.raises(InputError, match="'10' cannot be checked"):
         check_package(tmp_path, 10)
-
-
-@pytest.mark.slow
-def test_our_own_source_passes_every_check_in_its_order(complete: Path) -> None:
-    report = check_package(complete)
-    subjects = [(m, s) for m in asked_for(None) for s in subjects_of(m)]
-    assert [(f.module, f.subject) for f in report.findings] == subjects
-    assert report.right, repr(report)
 
 
 # --- in our programs -----------------------------------------------------------------------------
@@ -674,17 +624,6 @@ def test_a_half_finished_package_trains_with_what_is_right_of_it(
 
 
 @pytest.mark.slow
-def test_a_module_of_the_readers_may_import_a_file_of_theirs(mine: Path) -> None:
-    (mine / PACKAGE / "helpers.py").write_text("def root(x):\n    return x**0.5\n")
-    source = OURS["attention"].replace("math.sqrt", "root")
-    write(mine, "attention", "from .helpers import root\n" + source)
-    question = ["translate", ROOT / "checkpoints" / "toy-transformer", "I am a student"]
-    theirs = run(*question, "--package", mine)
-    assert theirs.stderr.startswith("Yours: attention.\n")
-    assert theirs.stdout == ours(*question).stdout != ""
-
-
-@pytest.mark.slow
 @pytest.mark.verify
 def test_what_the_readers_code_raises_in_a_program_is_one_sentence(
     mine: Path, tmp_path: Path
@@ -693,11 +632,10 @@ def test_what_the_readers_code_raises_in_a_program_is_one_sentence(
     source = OURS["training"].replace(steps, steps + "        1 / (5 - self.steps)\n")
     write(mine, "training", source)
     told = run("train", *SIZES, "--steps", 6, "--out", tmp_path / "run", "--package", mine)
-    assert told.returncode == 1
     line = source[: source.index("1 / (5")].count("\n") + 1
-    assert told.stderr.splitlines()[-1] == (
-        f"Error: {Path(PACKAGE, 'training.py')}, line {line}: ZeroDivisionError: division by zero"
-    )
+    where = f"{Path(PACKAGE, 'training.py')}, line {line}"
+    assert told.returncode == 1
+    assert told.stderr.endswith(f"\nError: {where}: ZeroDivisionError: division by zero\n")
     assert "Traceback" not in told.stderr
 
 
@@ -721,7 +659,10 @@ def test_a_complete_package_learns_what_ours_learns_and_is_exported(
 
 
 @pytest.mark.slow
-def test_a_complete_package_loads_our_checkpoint_and_translates_as_ours(complete: Path) -> None:
+def test_a_complete_package_with_a_file_of_its_own_translates_as_ours(complete: Path) -> None:
+    (complete / PACKAGE / "helpers.py").write_text("def root(x):\n    return x**0.5\n")
+    source = OURS["attention"].replace("math.sqrt", "root")
+    write(complete, "attention", "from .helpers import root\n" + source)
     question = ["translate", ROOT / "checkpoints" / "toy-transformer", "I am a student"]
     theirs = run(*question, "--package", complete)
     assert theirs.stderr == f"Yours: {', '.join(asked_for(None))}.\n"

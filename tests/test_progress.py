@@ -36,6 +36,7 @@ def test_outside_a_notebook_nothing_is_written(
 
 def test_a_verdict_is_remembered_and_what_was_right_stays_so(notebook: Path) -> None:
     exercises.count_tokens(lambda ids: None)
+    assert exercises.count_tokens.check(right).passed  # judged, and not remembered
     assert list(notebook.iterdir()) == []
     exercises.count_tokens(lambda ids: ids.sum())
     assert read_progress() == {"count_tokens": "wrong"}
@@ -45,12 +46,7 @@ def test_a_verdict_is_remembered_and_what_was_right_stays_so(notebook: Path) -> 
     assert [path.name for path in notebook.iterdir()] == [FILE.name]
 
 
-def test_check_judges_and_writes_nothing(notebook: Path) -> None:
-    assert exercises.count_tokens.check(right).passed
-    assert list(notebook.iterdir()) == []
-
-
-@pytest.mark.parametrize("text", ["", "[]", "[" * 100_000, '{"shift": 3}', "{"])
+@pytest.mark.parametrize("text", ["[]", "[" * 100_000, '{"shift": 3}', "{"])
 def test_another_file_of_that_name_is_refused(notebook: Path, text: str) -> None:
     (notebook / FILE).write_text(text)
     with pytest.raises(InputError, match="is not a record of exercises; delete it to begin"):
@@ -58,16 +54,14 @@ def test_another_file_of_that_name_is_refused(notebook: Path, text: str) -> None
     assert (notebook / FILE).read_text() == text
 
 
-def test_the_summary_of_a_chapter_shows_each_exercise(notebook: Path) -> None:
+def test_a_summary_shows_each_exercise_of_a_chapter_and_counts_those_of_the_book(
+    notebook: Path,
+) -> None:
     note_progress("count_tokens", "right")
     note_progress("shift", "wrong")
     shown = exercises.summary("tokens_and_batches").data
     assert [shown.count(sign) for sign in ("✓ right", "✗ not yet")] == [1, 1]
     assert shown.count("○ open") == len(exercises.CHAPTERS["tokens_and_batches"]) - 2
-
-
-def test_the_summary_of_the_book_counts_them(notebook: Path) -> None:
-    note_progress("count_tokens", "right")
     shown = exercises.summary().data
     assert shown.count("<td>1</td>") == 1
     assert "tokens and batches" in shown
