@@ -27,7 +27,7 @@ from same_picture import difference
 
 SEEDS, RELATIVE = 10, 1e-7
 COLOUR = "color"  # a colour that is given as such may not be above 1
-NOT_DATA = f"draw|get|savefig|show|.*{COLOUR}"
+NOT_DATA = f"draw|savefig|show|.*{COLOUR}"
 """The names of the methods of matplotlib that are given no data."""
 
 
@@ -71,7 +71,7 @@ def jitter_matplotlib(seed: int) -> None:
 
     for kind in (axes.Axes, figure.Figure):
         for name, method in inspect.getmembers(kind, inspect.isfunction):
-            if not name.startswith("_"):
+            if not name.startswith(("_", "get")):
                 setattr(kind, name, jittered(method))
     for _, kind in inspect.getmembers(patches, inspect.isclass):
         if issubclass(kind, patches.Patch) and "__init__" in vars(kind):
@@ -85,7 +85,7 @@ def pictures(shell: Any, cell: NotebookNode) -> list[str]:
     with capture_output() as captured:
         result = shell.run_cell(cell.source)
         result.raise_error()
-    if "Error" in captured.stdout:  # where IPython tells that a picture could not be drawn
+    if "Traceback (most recent call last)" in captured.stdout:  # where IPython tells that a picture could not be drawn
         raise RuntimeError(captured.stdout.strip().splitlines()[-1])
     outputs = [output.data for output in captured.outputs]
     outputs.append(shell.display_formatter.format(result.result)[0])
