@@ -136,15 +136,20 @@ def test_a_command_says_one_sentence_and_writes_nothing(row, place, monkeypatch)
     assert sorted(place.rglob("*")) == before
 
 
-@pytest.mark.usefixtures("as_readers_do")
-@pytest.mark.parametrize("row", rows("functions"))
-def test_a_function_says_one_sentence(row):
-    names = NAMES | {
+@pytest.fixture(scope="module")
+def names():
+    """What a row may use."""
+    return NAMES | {
         "torch": torch, "model": small_model("transformer"), "attention":
         ScaledDotProductAttention(), "vocabularies": Vocabularies.learn([("a", "b")], 0),
         "x": torch.zeros(2, 3, 4), "encoder": load_model(TABLE.parent / "records" / "small_bert"),
         "src": torch.tensor([[4, 5, 2], [6, 2, 0]]),
     }  # fmt: skip
+
+
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.parametrize("row", rows("functions"))
+def test_a_function_says_one_sentence(row, names):
     with pytest.raises(InputError, match=f"^{re.escape(row['says'])}$"):
         eval(row["given"], names)
 

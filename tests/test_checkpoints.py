@@ -77,15 +77,6 @@ def test_weights_are_those_of_the_model_or_refused(tmp_path):
             require_fit(weights | {"bias": torch.ones(2, dtype=kind)}, torch.nn.Linear(3, 2), path)
 
 
-def test_weights_fit_under_their_own_names_alone(path):
-    model = torch.nn.Module()
-    model.a, model.b = (torch.nn.Parameter(TENSORS[f"model.{name}"]) for name in "ab")
-    weights = {name: TENSORS[f"model.{name}"] for name in "ab"}
-    require_fit(weights, model, path)
-    with pytest.raises(InputError, match="does not fit"):
-        require_fit(TENSORS, model, path)
-
-
 def test_a_failing_write_leaves_the_old_checkpoint(path, monkeypatch):
     def full_disk(tensors, file, metadata):
         file.write_bytes(b"half of it")
@@ -326,6 +317,7 @@ def test_a_link_that_leads_to_itself(tmp_path, place):
 @pytest.mark.parametrize("left", ["folder", "file", "link"])
 def test_what_somebody_left_who_was_killed_is_thrown_away(tmp_path, left):
     folder, foreign, remains = tmp_path / "run", tmp_path / "foreign", tmp_path / ".run.unfinished"
+    folder.mkdir()  # which may be there, if it is empty
     foreign.mkdir()
     (foreign / "theirs").write_text("2")
     match left:
@@ -369,9 +361,3 @@ def test_files_and_folders_are_written_on_windows(tmp_path, there):
     fill_folder(tmp_path / "run", lambda path: write_atomically(path / "mine", "1"))
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["mine"]
     assert files.quoted(tmp_path / "my run") == f'"{tmp_path / "my run"}"'
-
-
-def test_an_empty_folder_is_filled(tmp_path):
-    (tmp_path / "run").mkdir()
-    fill_folder(tmp_path / "run", lambda path: (path / "mine").write_text("1"))
-    assert (tmp_path / "run" / "mine").exists()

@@ -155,19 +155,18 @@ def test_with_a_package_of_ones_own_its_modules_translate(monkeypatch):
     assert [options["engine"] for options in given] == ["readable", "fast"]
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_run_remembers_how_it_multiplies(precision):
-    done("train", "--model", "luong", "--steps", 1, "--precision", precision)
-    assert Run.open(Path("runs/luong-toy-1")).recipe.precision == precision
+def test_a_run_remembers_how_it_multiplies():
+    done("train", "--model", "luong", "--steps", 1, "--precision", "bfloat16")
+    assert Run.open(Path("runs/luong-toy-1")).recipe.precision == "bfloat16"
     for command in (["translate", "runs/luong-toy-1", "I am"], ["evaluate", "runs/luong-toy-1"]):
-        done(*command, "--precision", precision, "--beam", 1)
+        done(*command, "--precision", "bfloat16", "--beam", 1)
 
 
 # --- any setting ----------------------------------------------------------------------------------
 
 
 def settings_of(*options):
-    done("train", "--model", "luong", "--steps", 1, "--out", "run", *options)
+    done("train", "--set", "model=luong", "--steps", 1, "--out", "run", *options)
     return Run.open(Path("run")).recipe
 
 
@@ -180,11 +179,6 @@ def test_any_setting_can_be_set():
     assert recipe.sizes == {"d_model": 12, "hidden_dim": 128, "score": "dot", "dropout": 0.25}
     assert (recipe.peak_rate, recipe.clip, recipe.optimizer) == (1e-3, None, "AdamW")
     assert recipe.search == Search(7)
-
-
-def test_the_model_is_set_like_any_setting():
-    done("train", "--set", "model=luong", "--steps", 1, "--out", "run")
-    assert Run.open(Path("run")).recipe.model == "luong"
 
 
 def test_a_recipe_by_name_and_one_from_a_file(tmp_path):
@@ -215,18 +209,6 @@ def test_the_corpus_of_a_recipe_is_trained_on_unless_another_is_asked_for(tsv, t
 @pytest.mark.parametrize(("settings", "warmup"), [([], 2), (["--set", "warmup=7"], 7)])
 def test_warm_up_is_cut_with_the_steps_unless_it_is_set(settings, warmup):
     assert settings_of("--steps", 8, *settings).warmup == warmup
-
-
-def test_text_that_is_not_utf8(trained):
-    for arguments in (
-        ["translate", trained, "x\udcff"],
-        ["translate", trained, "x", "--prefix", "\udcff"],
-        ["train", "--corpus", "c\udcff"],
-        ["train", "--out", "o\udcff"],
-    ):
-        result = call(*arguments)
-        assert result.exit_code == 2
-        assert re.fullmatch(r"Error: [^\n]* is not UTF-8 text\.\n", result.stderr)
 
 
 def test_standard_input_may_begin_with_a_mark_and_have_blank_lines(trained):
@@ -304,12 +286,6 @@ def test_two_trainings_begun_at_once_have_folders_of_their_own(monkeypatch):
     assert not Path("runs/luong-toy-1/model.safetensors").exists()
 
 
-def test_a_folder_named_like_a_corpus_is_not_taken_for_it(tmp_path):
-    (tmp_path / "toy").mkdir()
-    done("train", "--model", "luong", "--steps", 1)
-    assert Run.open(tmp_path / "runs/luong-toy-1").recipe.corpus == "toy"
-
-
 def test_resume(tsv, tmp_path):
     out = tmp_path / "run"
     call("train", "--model", "luong", "--corpus", tsv, "--steps", 4, "--out", out)
@@ -371,11 +347,6 @@ def test_evaluate_says_that_a_recipe_draws_samples(trained, tmp_path):
     assert "sentences, samples at temperature 2.0, seed 5" in result.stdout
 
 
-def test_evaluate_on_another_corpus(trained):
-    result = done("evaluate", trained, "--corpus", "toy", "--split", "val", "--beam", 1)
-    assert "toy val: 1 sentences" in result.stdout
-
-
 ERRORS = {
     "network": (["train", "--corpus", "multi30k"], "could not be downloaded"),
     "value": (["train", "--set", "steps=many"], "steps is 'many', it must be an integer"),
@@ -389,6 +360,17 @@ ERRORS = {
     "checkpoint": (["translate", "UNTRAINED", "Hallo"], "the run has not saved it yet"),
     "too long": (["translate", "RUN", "eins " * 3000], "the model takes 1024: shorten it"),
     "schedule": (["resume", "WARM", "--steps", "10"], "warmup=10 must be below total=10"),
+    "unknown prefix": (
+        ["translate", "RUN", "eins", "--prefix", "eins neun"],
+        "prefix is 'eins neun', all its tokens must be in the target vocabulary.",
+    ),
+    "own modules": (
+        ["translate", "RUN", "eins", "--package", "own", "--workers", "2"],
+        "workers is 2, it must be 1 with --package.",
+    ),
+    "other bytes": (["translate", "RUN", "x\udcff"], "is not UTF-8 text."),
+    "other bytes of a prefix": (["translate", "RUN", "x", "--prefix", "\udcff"], "is not UTF-8"),
+    "other bytes of a path": (["train", "--out", "o\udcff"], "is not UTF-8 text."),
 }
 
 
@@ -410,32 +392,31 @@ def test_an_error_is_one_sentence(trained, tmp_path, arguments, message):
     assert not (tmp_path / "runs").exists()
 
 
-BAD_LINES = {
-    "not UTF-8": (b"f\xfcnf eins", "is not UTF-8 text"),
-    "white space": (b" \t", "has only white space"),
-    "unknown": ("한국어 文".encode(), "has no token that the vocabulary knows"),
-    "too long": (
+BAD_LINES = [
+    (b"f\xfcnf eins", "is not UTF-8 text"),
+    (b" \t", "has only white space"),
+    ("한국어 文".encode(), "has no token that the vocabulary knows"),
+    (
         b"eins " * 3000,
         "has 3001 tokens with its end symbol, the model takes 1024: shorten it, "
         "or train with a larger max_length",
     ),
-    "no sentence": (b"eins " * 30000, "has more than 100,000 bytes"),
-}
+    (b"eins " * 30000, "has more than 100,000 bytes"),
+]
 
 
-@pytest.mark.parametrize(("line", "fault"), BAD_LINES.values(), ids=BAD_LINES)
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-def test_a_bad_line_costs_one_line(trained, line, fault, end):
-    good = [b"eins zwei", b"drei"]
-    first, last = call("translate", trained, "--beam", 2, stdin=b"\n".join(good)).stdout.split(
-        "\n"
-    )[:2]
-    result = done("translate", trained, "--beam", 2, stdin=end.join([good[0], line, good[1]]))
-    assert result.stdout == f"{first}\n\n{last}\n"
-    assert first
-    assert last
-    assert result.stderr == f"Line 2 {fault}; its translation is empty.\n"
-    several = call("translate", trained, "--beam", 2, "--best", 2, stdin=line + end + good[1])
+def test_a_bad_line_costs_one_line(trained, end):
+    good = [call("translate", trained, text).stdout for text in ("eins zwei", "drei")]
+    text = end.join([b"eins zwei", *(line for line, _ in BAD_LINES), b"drei"])
+    result = done("translate", trained, stdin=text)
+    assert result.stdout == good[0] + "\n" * len(BAD_LINES) + good[1]
+    assert good[0].strip()
+    assert result.stderr == "".join(
+        f"Line {number} {fault}; its translation is empty.\n"
+        for number, (_, fault) in enumerate(BAD_LINES, 2)
+    )
+    several = call("translate", trained, "--beam", 2, "--best", 2, stdin=b" " + end + b"drei")
     assert several.stdout.startswith("\n\n")
     assert len(several.stdout.splitlines()) == 4
 
@@ -491,30 +472,38 @@ class Terminal(io.TextIOWrapper):
 
 
 @pytest.mark.parametrize("kind", [io.TextIOWrapper, Terminal])
-def test_progress_is_shown_on_a_terminal_and_never_among_translations(trained, monkeypatch, kind):
+@pytest.mark.parametrize("broken", [False, True])
+def test_progress_is_shown_on_a_terminal_and_never_among_translations(
+    trained, monkeypatch, kind, broken
+):
     translator = LineTranslator(Run.open(trained), Search())
     out, screen = kind(io.BytesIO()), Terminal(io.BytesIO())
     monkeypatch.setattr("sys.stdout", out)
-    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr("sys.stderr", BrokenScreen() if broken else screen)
     translate_stream(translator, iter([b"eins", b"\xff", b"zwei"]), workers=1)
     made, shown = (stream.buffer.getvalue().decode() for stream in (out, screen))
     expected = [line.translations for line in translator([b"eins", b"\xff", b"zwei"])]
     assert made.splitlines() == list(chain.from_iterable(expected))
-    assert "Line 2 is not UTF-8 text; its translation is empty.\n" in shown
-    assert ("3 lines" in shown) == (kind is not Terminal)
+    if not broken:
+        assert "Line 2 is not UTF-8 text; its translation is empty.\n" in shown
+        assert ("3 lines" in shown) == (kind is not Terminal)
 
 
 @pytest.mark.slow
-def test_processes_give_what_one_gives_and_each_loads_the_model_once(trained, monkeypatch):
+def test_processes_give_what_one_gives_until_one_is_killed(trained, monkeypatch):
     monkeypatch.setattr(lines, "CHUNK", 3)
     monkeypatch.setattr(lines, "MANY", 6)
     text = [b"eins zwei", b"\xff", b"drei", b"", b"vier eins drei", b" ", b"zwei"] * 3
     translator = LineTranslator(Run.open(trained), Search(2, best=2))
     alone = list(translator.translate(text, workers=1))
-    assert list(translator.translate(text, workers=2)) == alone
+    together = translator.translate(chain(text, killing(), text), workers=2)
+    found = []
+    with pytest.raises(InputError, match="a process that translates was killed: use --workers 1"):
+        found.extend(together)
+    assert found == alone[: len(found)]
+    assert len(found) >= 7  # each text once
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     begun = []
-    by_processes = LineTranslator.by_processes
     monkeypatch.setattr(
         LineTranslator,
         "by_processes",
@@ -524,14 +513,14 @@ def test_processes_give_what_one_gives_and_each_loads_the_model_once(trained, mo
         begun.clear()
         assert list(translator.translate(text[:length])) == alone[:length]
         assert begun == expected
-    monkeypatch.setattr(LineTranslator, "by_processes", by_processes)
-    monkeypatch.setattr(lines, "go_on", dies)
-    with pytest.raises(InputError, match="a process that translates was killed: use --workers 1"):
-        list(translator.translate(text, workers=2))
 
 
-def dies(chunk):
-    os._exit(1)
+def killing():
+    """Give no line, but kill the processes that translate."""
+    for process in psutil.Process().children(recursive=True):
+        if "spawn_main" in " ".join(process.cmdline()):
+            process.kill()
+    yield from ()
 
 
 @pytest.mark.slow
@@ -548,28 +537,6 @@ def test_processes_that_translate_end_with_the_one_that_began_them(trained):
     assert psutil.wait_procs(others, timeout=20)[1] == []
 
 
-def test_what_nobody_reads_any_longer_stops_no_translation(trained, monkeypatch):
-    monkeypatch.setattr("sys.stderr", BrokenScreen())
-    made = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    monkeypatch.setattr("sys.stdout", made)
-    translator = LineTranslator(Run.open(trained), Search())
-    translate_stream(translator, iter([b"eins", b"\xff", b"zwei"]), workers=1)
-    assert len(made.buffer.getvalue().splitlines()) == 3
-
-
-@pytest.mark.parametrize("prefix", ["neun", "eins neun"])
-def test_a_translation_cannot_begin_with_what_the_vocabulary_does_not_know(trained, prefix):
-    result = call("translate", trained, "eins", "--prefix", prefix)
-    assert result.exit_code == 2
-    said = f"prefix is '{prefix}', all its tokens must be in the target vocabulary."
-    assert result.stderr == f"Error: {said}\n"
-
-
-def test_own_modules_translate_in_one_process(trained):
-    result = call("translate", trained, "--package", "own", "--workers", 2, stdin="eins")
-    assert result.stderr == "Error: workers is 2, it must be 1 with --package.\n"
-
-
 def test_a_reader_that_closes_early_is_no_error(trained, monkeypatch):
     def closed(*args, **kwargs):
         raise BrokenPipeError(32, "Broken pipe")
@@ -578,37 +545,31 @@ def test_a_reader_that_closes_early_is_no_error(trained, monkeypatch):
     assert "Error" not in call("translate", trained, "eins").stderr
 
 
-def test_help_from_the_shell():
-    command = [sys.executable, "-m", "annotated_transformer", "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+def test_help():
+    said = done("--help").stdout
     for name in ("train", "resume", "translate", "evaluate", "export", "import", "recipes"):
-        assert name in done.stdout
+        assert name in said
         text = call(name, "--help").stdout
         assert "RUN" in text or name in ("train", "import", "recipes")
         assert "--device" in text or name in ("export", "import", "recipes")
-    assert "best" in call("translate", "--help").stdout  # which weights translate
     assert all(model in call("train", "--help").stdout for model in MODELS)
-    assert done.stderr == ""
 
 
 def test_a_second_run_has_a_folder_of_its_own():
+    Path("toy").mkdir()  # which is not taken for the corpus
     for number in (1, 2):
         done("train", "--model", "luong", "--steps", 1)
         assert Path(f"runs/luong-toy-{number}/learning_curve.csv").exists()
+    assert Run.open(Path("runs/luong-toy-1")).recipe.corpus == "toy"
 
 
-def test_attention_is_scored_against_the_gold_alignment():
-    call("train", "--model", "luong", "--steps", 1, "--out", "run")
-    shown = call("evaluate", "run", "--beam", 1).stdout
-    assert re.search(r"^AER 0\.\d\d  attention, mean of heads$", shown, re.MULTILINE)
-
-
-def test_the_attention_to_subwords_is_not_scored_against_links_of_words():
-    settings = ("--model", "luong", "--steps", 1, "--out", "run", "--set", "subwords=300")
-    done("train", *settings)
+@pytest.mark.parametrize("subwords", [0, 300])
+def test_attention_to_words_is_scored_against_the_gold_alignment(subwords):
+    settings_of("--set", f"subwords={subwords}")
     shown = call("evaluate", "run", "--beam", 1).stdout
     assert "BLEU" in shown
-    assert "AER" not in shown
+    scored = re.search(r"^AER 0\.\d\d  attention, mean of heads$", shown, re.MULTILINE)
+    assert bool(scored) == ("AER" in shown) == (not subwords)
 
 
 def of_other_processes(folder):
@@ -674,27 +635,19 @@ def started(arguments, closed=""):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "arguments",
-    [["recipes", "\udcff"], ["resume", "x\udcff"], ["export", "run", "\udcff"], ["evaluate", "run",
-     "--split", "\udcff"]],
-)  # fmt: skip
-def test_no_argument_may_be_other_bytes(arguments):
-    shown = started(arguments)
+def test_no_argument_may_be_other_bytes():
+    shown = started(["resume", "x\udcff"])
     assert shown.returncode == 2
     assert re.fullmatch(r"Error: '[^\n]*' is not UTF-8 text\.\n", shown.stderr)
 
 
 @pytest.mark.slow
-def test_what_is_written_is_utf8_whatever_the_locale_says(trained, tmp_path):
-    (tmp_path / "ü").mkdir()
+def test_what_is_written_is_utf8_whatever_the_locale_says(trained):
     command = [sys.executable, "-m", "annotated_transformer", "translate", trained, "fünf ☃"]
     other = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     done = subprocess.run(command, env=other, capture_output=True, check=True)
     assert done.stdout.decode("utf-8") == call("translate", trained, "fünf ☃").stdout
-    command = [sys.executable, "-m", "annotated_transformer", "translate", tmp_path / "ü", "x"]
-    done = subprocess.run(command, env=other, capture_output=True, check=False)
-    assert f"Error: {tmp_path / 'ü'} holds no run" in done.stderr.decode("utf-8")
+    assert "'☃'" in done.stderr.decode("utf-8")
 
 
 @pytest.mark.verify
@@ -728,23 +681,22 @@ def test_ctrl_c_while_the_program_begins_is_silent(tmp_path):
     "closed",
     ["0", *(pytest.param(streams, marks=pytest.mark.verify) for streams in ("2", "02"))],
 )
-def test_closed_streams_are_as_good_as_empty_ones(trained, closed):
-    assert started(["translate", trained, "eins"], closed).stdout == (
-        call("translate", trained, "eins").stdout
-    )
+def test_closed_streams_are_as_good_as_empty_ones(trained, tsv, closed):
+    """And a whole training, with nothing replaced."""
+    sizes = ["--set", "d_model=8", "--set", "hidden_dim=8"]
+    options = ["--model", "luong", "--corpus", tsv, "--steps", 2, "--out", "run", *sizes]
+    begun = started(["train", *options], closed)
+    assert begun.returncode == 0, begun.stderr
+    assert "Trained." in begun.stdout
+    assert load_progress(Path("run/checkpoint.safetensors"))["steps"] == 2
     nothing = started(["translate", trained], "0" + closed)
     said = "Error: standard input is closed: give a text, or a file with <.\n" * ("2" not in closed)
     assert (nothing.returncode, nothing.stdout, nothing.stderr) == (2, "", said)
-    resumed = started(["resume", trained], closed)
-    assert resumed.returncode == 0
-    assert "Trained." in resumed.stdout
-    assert started(["translate", "none"], closed).returncode == 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"]])
-def test_an_output_without_room_is_told_in_one_sentence(arguments):
-    command = [sys.executable, "-m", "annotated_transformer", *arguments]
+def test_an_output_without_room_is_told_in_one_sentence():
+    command = [sys.executable, "-m", "annotated_transformer", "train", "--help"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
@@ -755,11 +707,8 @@ def test_an_output_without_room_is_told_in_one_sentence(arguments):
     ("arguments", "names"),
     [
         (["translate"], "RUN"),
-        (["translate", "run", "x", "--beam", "abc"], "--beam': 'abc' should be a valid integer"),
-        (["translate", "run", "x", "--alpha", "5 %"], "--alpha': '5 %' should be a valid number"),
         (["translate", "run", "--workers", "65"], "--workers': '65' should be less than or equal"),
         (["translate", "run", "--nope"], "--nope"),
-        (["--nope"], "--nope"),
         (["nope"], "nope"),
     ],
 )
@@ -769,27 +718,27 @@ def test_a_wrong_use_is_told_in_one_sentence(arguments, names):
     assert re.fullmatch(rf"Error: [^\n]*{names}[^\n]*\n", result.stderr)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [(["check", "mine"], "check"), (["translate", "run", "--package", "mine"], "--package")],
-)
-def test_without_the_workbook_one_sentence_says_what_to_install(tmp_path, arguments, name):
+def test_without_the_workbook_one_sentence_says_what_to_install(tmp_path):
     program = (
         "import importlib.metadata, importlib.util, sys\n"
         "importlib.metadata.entry_points = lambda **_: ()\n"
         "importlib.util.find_spec = lambda name: None\n"
         "from annotated_transformer.cli import main\n"
-        f"sys.argv[1:] = {arguments!r}\n"
-        "main()\n"
+        "for arguments in (['check', 'mine'], ['translate', 'run', '--package', 'mine']):\n"
+        "    sys.argv[1:] = arguments\n"
+        "    try:\n"
+        "        main()\n"
+        "    except SystemExit as ended:\n"
+        "        assert ended.code == 2\n"
         "assert not any(module.startswith('transformer_workbook') for module in sys.modules)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert done.returncode == 2
-    assert done.stderr == (
+    assert done.stderr == "".join(
         f"Error: {name} comes with the package transformer_workbook, which is not installed here: "
         "pip install annotated-transformer.\n"
+        for name in ("check", "--package")
     )
 
 

@@ -93,25 +93,14 @@ def test_one_language_of_a_folder_is_a_corpus_of_sentences_without_a_source(tmp_
     assert list(corpus.split("train")) == [("One more",)]
 
 
-def test_one_language_of_the_toy_corpus():
+def test_one_language_of_the_toy_corpus(monkeypatch):
+    small = toy_corpus(pairs=40)
+    monkeypatch.setattr(corpora, "toy_corpus", lambda: small)
     pairs = load_corpus("toy")
     for side, language in enumerate(pairs.languages):
         alone = load_corpus("toy", language)
         assert list(alone.split("val")) == [(pair[side],) for pair in pairs.split("val")]
         assert alone.alignments == {}
-
-
-@pytest.mark.parametrize("languages", ["de-fr", "fr", "deen", ""])
-def test_wrong_languages(tmp_path, languages):
-    with pytest.raises(InputError, match=rf"text in de, en: .* \(here '{languages}'\) as SRC-TGT"):
-        read_folder(write(tmp_path, TEXT), languages)
-
-
-def test_a_file_beside_its_archive_is_refused(tmp_path):
-    for name in ("train.de", "train.en", "train.de.gz"):
-        (tmp_path / name).write_text("eins\n")
-    with pytest.raises(InputError, match=r"has both train\.de and train\.de\.gz: keep the one"):
-        read_folder(tmp_path)
 
 
 def test_a_language_is_not_translated_into_itself(tmp_path):
@@ -123,16 +112,23 @@ def test_a_language_is_not_translated_into_itself(tmp_path):
         load_corpus(str(tmp_path / "pairs.tsv"), "de-de")
 
 
-@pytest.mark.parametrize("languages", ["nonsense", "de-", "-en", "-", ""])
+@pytest.mark.parametrize("languages", ["nonsense", "de-", "-en", ""])
 def test_the_languages_of_a_tsv_file_are_two(tmp_path, languages):
     (tmp_path / "pairs.tsv").write_text("a\tb\n")
     with pytest.raises(InputError, match=f"languages is '{languages}', it must be SRC-TGT"):
         load_corpus(str(tmp_path / "pairs.tsv"), languages)
 
 
-def test_a_folder_without_training_text(tmp_path):
+def test_a_folder_that_cannot_be_read_as_pairs_is_told(tmp_path):
+    for languages in ("de-fr", "fr", "deen", ""):
+        message = rf"text in de, en: .* \(here '{languages}'\) as SRC-TGT"
+        with pytest.raises(InputError, match=message):
+            read_folder(write(tmp_path / "texts", TEXT), languages)
     with pytest.raises(InputError, match="has training text in no language"):
-        read_folder(write(tmp_path, {"val.de": "Eins\n", "val.en": "One\n"}))
+        read_folder(write(tmp_path / "none", {"val.de": "Eins\n", "val.en": "One\n"}))
+    write(tmp_path / "texts", {"train.de.gz": "eins\n"})
+    with pytest.raises(InputError, match=r"has both train\.de and train\.de\.gz: keep the one"):
+        read_folder(tmp_path / "texts")
 
 
 @pytest.mark.parametrize("longer", ["de", "en"])
@@ -147,15 +143,14 @@ def test_files_of_different_length(tmp_path, longer):
         list(read_folder(blank).split("train"))
 
 
-def test_bytes_that_are_not_utf8(tmp_path):
-    folder = write(tmp_path, TEXT)
-    (folder / "train.de").write_bytes("Ein Hund\nGrüße!".encode("latin-1"))
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    corpus, other = read_folder(write(tmp_path, TEXT)), "Ein Hund\tx\nGrüße!\tx".encode("latin-1")
+    (tmp_path / "train.de").write_bytes(other)
     with pytest.raises(InputError, match=r"train\.de, line 2 cannot be read as UTF-8 text"):
-        list(read_folder(folder).split("train"))
-
-
-def test_a_file_that_vanished_or_is_no_file(tmp_path):
-    corpus = read_folder(write(tmp_path, TEXT))
+        list(corpus.split("train"))
+    (tmp_path / "pairs.tsv").write_bytes(other)
+    with pytest.raises(InputError, match=r"pairs\.tsv, line 2 cannot be read as UTF-8 text"):
+        list(read_tsv(tmp_path / "pairs.tsv").split("train"))
     (tmp_path / "val.de").unlink()
     with pytest.raises(InputError, match=r"val\.de cannot be read as UTF-8 text \(.*No such file"):
         list(corpus.split("val"))
@@ -194,12 +189,6 @@ def test_a_word_that_is_none_is_refused_with_its_line(tmp_path, name):
         read()
 
 
-def test_a_pair_of_which_one_side_is_blank_is_left_out(tmp_path):
-    texts = {"train.de": "Eins\n \nDrei\nVier\n", "train.en": "One\nTwo\n\t\nFour\n"}
-    corpus = read_folder(write(tmp_path, texts))
-    assert list(corpus.split("train")) == [("Eins", "One"), ("Vier", "Four")]
-
-
 def test_the_checksum_is_that_of_what_a_training_sees(tmp_path):
     plain = read_folder(write(tmp_path / "plain", TEXT))
     lines = [f"train\t{s}\t{t}\n" for s, t in TRAIN] + ["val\tEins\tOne\n"]
@@ -224,23 +213,13 @@ def test_the_checksum_is_that_of_what_a_training_sees(tmp_path):
         _ = without.checksum
 
 
-@pytest.mark.parametrize("damage", ["cut", "changed", "not zipped"])
-def test_a_damaged_archive(tmp_path, damage):
-    folder = write(tmp_path, {name: text * 50 for name, text in TEXT.items()}, zipped=True)
-    content = bytearray((folder / "train.en.gz").read_bytes())
-    content[20:30] = bytes(10)
-    bad = {"cut": bytes(content[:25]), "changed": bytes(content), "not zipped": b"A dog\n"}
-    (folder / "train.en.gz").write_bytes(bad[damage])
-    with pytest.raises(InputError, match=r"train\.en\.gz cannot be read"):
-        list(read_folder(folder).split("train"))
-
-
 def test_every_single_byte_of_an_archive_counts(tmp_path):
     folder = write(tmp_path, TEXT, zipped=True)
     whole = (folder / "train.en.gz").read_bytes()
-    for i in range(10, len(whole)):  # the ten bytes before are the header
-        damaged = bytearray(whole)
+    flipped = [bytearray(whole) for _ in range(10, len(whole))]
+    for i, damaged in enumerate(flipped, 10):  # the ten bytes before are the header
         damaged[i] ^= 0xFF
+    for damaged in (*flipped, whole[:-9], b"A dog\n"):
         (folder / "train.en.gz").write_bytes(damaged)
         with pytest.raises(
             InputError, match=r"train\.en\.gz(, line \d)? (cannot be read|contains)"
@@ -279,12 +258,15 @@ def test_a_tsv_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "columns"), [("one", 1), ("a\tb\tc", 3), ("a\t", 1), ("\ta\tb", 3), ("\ta", 2)]
+    ("line", "columns"), [("one", "1"), ("a\tb\tc", "3"), ("a\t", "1"), ("\ta", "2")]
 )
 def test_a_tsv_line_without_two_columns(tmp_path, line, columns):
     path = tsv(tmp_path / "pairs.tsv", ["a\tb", "", line])
+    message = rf"line 3: {columns} columns, 2 with text are needed"
+    if columns == "3":  # often a licence
+        message += r".*: `cut -f1,2 pairs\.tsv > two\.tsv`"
     for split in read_tsv(path).splits.values():
-        with pytest.raises(InputError, match=rf"line 3: {columns} columns, 2 with text are needed"):
+        with pytest.raises(InputError, match=message):
             list(split)
 
 
@@ -298,13 +280,8 @@ def test_a_tsv_file_that_is_too_small(tmp_path, lines):
             corpus.split(name)
     with pytest.raises(InputError, match="has 0 pairs in its split"):
         _ = corpus.checksum
-
-
-def test_a_tsv_file_of_other_bytes(tmp_path):
-    path = tmp_path / "pairs.tsv"
-    path.write_bytes("Grüße\tGreetings\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"pairs\.tsv, line 1 cannot be read as UTF-8 text"):
-        read_tsv(path).split("train")
+    with pytest.raises(InputError, match="0 pairs in its split 'val', it needs some: a twent"):
+        corpus.split("val")
 
 
 def test_the_toy_corpus(monkeypatch):
@@ -407,18 +384,10 @@ def test_a_file_that_the_host_does_not_have(host):
         load_corpus("multi30k")
 
 
-def test_a_dead_host(host, monkeypatch):
+def test_a_dead_host(host):
     host.server.socket.close()
-    with pytest.raises(InputError, match=r"downloaded \(ConnectionError\): check the network, or"):
-        load_corpus("multi30k")
-
-
-def test_no_network(host, monkeypatch):
-    def no_network(*args, **kwargs):
-        raise OSError("Network is unreachable")
-
-    monkeypatch.setattr("socket.getaddrinfo", no_network)
-    with pytest.raises(InputError, match=r"check the network, or set ANNOTATED_TRANSFORMER_DATA"):
+    message = r"downloaded \(ConnectionError\): check the network, or set ANNOTATED_TRANSFORMER_DA"
+    with pytest.raises(InputError, match=message):
         load_corpus("multi30k")
 
 
@@ -458,7 +427,10 @@ def test_the_true_multi30k():
 
 
 def test_a_pair_is_found_in_its_file(tmp_path):
-    for language, lines in (("de", ["eins", "", "zwei", "drei"]), ("en", ["one", "x", "two", ""])):
+    for language, lines in (
+        ("de", ["eins", " ", "zwei", "drei"]),
+        ("en", ["one", "x", "two", "\t"]),
+    ):
         (tmp_path / f"train.{language}").write_text("\n".join(lines) + "\n")
         (tmp_path / f"val.{language}").write_text("eins\n")
     read = corpora.read_folder(tmp_path)
@@ -479,15 +451,3 @@ def test_a_compressed_file_is_named(tmp_path, pack):
     (folder / "train.en.xz").write_bytes(pack(b"one\n"))
     with pytest.raises(InputError, match=r"as SRC-TGT\. train\.en\.xz is compressed: de"):
         load_corpus(str(folder))
-
-
-def test_the_licence_of_a_third_column_can_be_cut_off(tmp_path):
-    (tmp_path / "deu.txt").write_text("Go.\tGeh.\tCC-BY 2.0 (France)\n")
-    with pytest.raises(InputError, match=r"line 1: 3 columns, .*: `cut -f1,2 deu\.txt > two\.tsv`"):
-        list(load_corpus(str(tmp_path / "deu.txt")).splits["train"])
-
-
-def test_why_a_short_file_has_no_val_is_said(tmp_path):
-    (tmp_path / "few.tsv").write_text("eins\tone\n")
-    with pytest.raises(InputError, match="0 pairs in its split 'val', it needs some: a twent"):
-        load_corpus(str(tmp_path / "few.tsv")).split("val")

@@ -57,8 +57,9 @@ class SaysWhere(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("model", "precision"), [*((name, "float32") for name in MODELS), ("transformer", "bfloat16")]
+)
 def test_training_resuming_decoding_and_evaluating_say_where(tmp_path, model, precision):
     recipe = Recipe(
         model, "letters", steps=6, batch_tokens=30, validate_every=3, sizes=SIZES[model],

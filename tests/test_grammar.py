@@ -60,111 +60,93 @@ SENTENCES = [
         statement(me, identity(a("student"))),
         "I am a student",
         "나 는 학생 이다",
-        "나는 학생이다",
     ),
     (
         statement(she, identity(a("doctor"), negated=True)),
         "she is not a doctor",
         "그녀 는 의사 가 아니 다",
-        "그녀는 의사가 아니다",
     ),
     (
         statement(we, identity(noun_phrase(NOUNS["farmer"], "", plural=True, counted=False))),
         "we are farmers",
         "우리 는 농부 이다",
-        "우리는 농부이다",
     ),
     (
         statement(the("apple"), state(adjective("sweet"), very=True)),
         "the apple is very sweet",
         "사과 는 매우 달 다",
-        "사과는 매우 달다",
     ),
     (
         statement(the("house"), state(adjective("big"), negated=True)),
         "the house is not big",
         "집 은 크 지 않 다",
-        "집은 크지 않다",
     ),
     # verbs and their auxiliaries
     (
         statement(the("bird"), do("sleep")),
         "the bird sleeps",
         "새 는 자 ㄴ다",
-        "새는 잔다",
     ),
     (
         statement(they, do("sleep", negated=True)),
         "they do not sleep",
         "그들 은 자 지 않 는다",
-        "그들은 자지 않는다",
     ),
     (
         statement(the("dog", plural=True), do("see", the("cat"))),
         "the dogs see the cat",
         "개 들 은 고양이 를 보 ㄴ다",
-        "개들은 고양이를 본다",
     ),
     (
         statement(a("rabbit"), do("eat", a("apple"))),
         "a rabbit eats an apple",
         "토끼 는 사과 를 먹 는다",
-        "토끼는 사과를 먹는다",
     ),
     (
         statement(he, do("love", me, negated=True)),
         "he does not love me",
         "그 는 나 를 사랑하 지 않 는다",
-        "그는 나를 사랑하지 않는다",
     ),
     (
         statement(she, do("love", the("king"), modal="must")),
         "she must love the king",
         "그녀 는 왕 을 사랑하 여야 하 ㄴ다",
-        "그녀는 왕을 사랑해야 한다",
     ),
     (
         statement(the("robot"), do("protect", they, modal="must")),
         "the robot must protect them",
         "로봇 은 그들 을 지키 어야 하 ㄴ다",
-        "로봇은 그들을 지켜야 한다",
     ),
     (
         statement(we, do("sell", the("book"), modal="must", negated=True)),
         "we must not sell the book",
         "우리 는 책 을 팔 지 말 아야 하 ㄴ다",
-        "우리는 책을 팔지 말아야 한다",
     ),
     (
         statement(me, do("make", it, modal="can")),
         "I can make it",
         "나 는 그것 을 만들 ㄹ 수 있 다",
-        "나는 그것을 만들 수 있다",
     ),
     (
         statement(the("child"), do("read", the("letter"), modal="can", negated=True)),
         "the child cannot read the letter",
         "아이 는 편지 를 읽 을 수 없 다",
-        "아이는 편지를 읽을 수 없다",
     ),
     # receivers and places
     (
         statement(he, do("give", the("ball"), to=the("child"))),
         "he gives the ball to the child",
         "그 는 아이 에게 공 을 주 ㄴ다",
-        "그는 아이에게 공을 준다",
     ),
     (
         statement(the("girl"), do("show", the("picture"), to=she, modal="must")),
         "the girl must show the picture to her",
         "소녀 는 그녀 에게 그림 을 보여주 어야 하 ㄴ다",
-        "소녀는 그녀에게 그림을 보여주어야 한다",
     ),
     (
         statement(the("man"), do("buy", the("cake"), place=the("store"))),
         "the man buys the cake in the store",
         "남자 는 가게 에서 케이크 를 사 ㄴ다",
-        "남자는 가게에서 케이크를 산다",
     ),
     # noun phrases
     (
@@ -174,7 +156,6 @@ SENTENCES = [
         ),
         "my small dog sees the big tree",
         "내 작 은 개 는 크 ㄴ 나무 를 보 ㄴ다",
-        "내 작은 개는 큰 나무를 본다",
     ),
     (
         statement(
@@ -183,19 +164,16 @@ SENTENCES = [
         ),
         "every student obeys a very important order",
         "모든 학생 은 매우 중요하 ㄴ 명령 을 따르 ㄴ다",
-        "모든 학생은 매우 중요한 명령을 따른다",
     ),
     (
         statement(coordinate(the("dog"), the("bear"), the("cat")), do("cry")),
         "the dog and the bear and the cat cry",
         "개 와 곰 과 고양이 는 울 ㄴ다",
-        "개와 곰과 고양이는 운다",
     ),
     (
         statement(me, do("see", located(the("cat"), "on", the("table")))),
         "I see the cat on the table",
         "나 는 탁자 위 의 고양이 를 보 ㄴ다",
-        "나는 탁자 위의 고양이를 본다",
     ),
     (
         statement(
@@ -204,26 +182,22 @@ SENTENCES = [
         ),
         "the bed behind the tree beside the school is small",
         "학교 옆 의 나무 뒤 의 침대 는 작 다",
-        "학교 옆의 나무 뒤의 침대는 작다",
     ),
     # relative clauses
     (
         statement(relative(the("dog"), do("see", the("cat"))), do("play")),
         "the dog that sees the cat plays",
         "고양이 를 보 는 개 는 놀 ㄴ다",
-        "고양이를 보는 개는 논다",
     ),
     (
         statement(relative(the("dog"), do("see"), the("cat")), do("run")),
         "the dog that the cat sees runs",
         "고양이 가 보 는 개 는 달리 ㄴ다",
-        "고양이가 보는 개는 달린다",
     ),
     (
         statement(he, do("eat", relative(the("melon"), do("sell", negated=True), me))),
         "he eats the melon that I do not sell",
         "그 는 내 가 팔 지 않 는 멜론 을 먹 는다",
-        "그는 내가 팔지 않는 멜론을 먹는다",
     ),
     (
         statement(
@@ -232,13 +206,11 @@ SENTENCES = [
         ),
         "the cake that she can give to the child is good",
         "그녀 가 아이 에게 주 ㄹ 수 있 는 케이크 는 좋 다",
-        "그녀가 아이에게 줄 수 있는 케이크는 좋다",
     ),
     (
         statement(me, do("like", relative(the("man"), identity(a("poet"))))),
         "I like the man who is a poet",
         "나 는 시인 인 남자 를 좋아하 ㄴ다",
-        "나는 시인인 남자를 좋아한다",
     ),
     (
         statement(
@@ -247,38 +219,32 @@ SENTENCES = [
         ),
         "the boy who is not a king must obey the law",
         "왕 이 아니 ㄴ 소년 은 법 을 따르 아야 하 ㄴ다",
-        "왕이 아닌 소년은 법을 따라야 한다",
     ),
     (
         statement(we, do("like", relative(the("park"), state(adjective("quiet"), negated=True)))),
         "we like the park that is not quiet",
         "우리 는 조용하 지 않 은 공원 을 좋아하 ㄴ다",
-        "우리는 조용하지 않은 공원을 좋아한다",
     ),
     (
         statement(a("robot"), do("obey", given(the("order", plural=True), ITSELF), modal="must")),
         "a robot must obey the orders given it",
         "로봇 은 자신 에게 주어지 ㄴ 명령 을 따르 아야 하 ㄴ다",
-        "로봇은 자신에게 주어진 명령을 따라야 한다",
     ),
     # clauses in clauses
     (
         statement(me, say("think", he, do("write", a("book")))),
         "I think that he writes a book",
         "나 는 그 가 책 을 쓰 ㄴ다고 생각하 ㄴ다",
-        "나는 그가 책을 쓴다고 생각한다",
     ),
     (
         statement(they, say("say", me, identity(a("doctor")), negated=True)),
         "they do not say that I am a doctor",
         "그들 은 내 가 의사 라고 말하 지 않 는다",
-        "그들은 내가 의사라고 말하지 않는다",
     ),
     (
         statement(she, say("believe", he, identity(a("student")))),
         "she believes that he is a student",
         "그녀 는 그 가 학생 이라고 믿 는다",
-        "그녀는 그가 학생이라고 믿는다",
     ),
     (
         statement(
@@ -287,41 +253,35 @@ SENTENCES = [
         ),
         "the woman says that the boy thinks that the bear chases the rabbit",
         "여자 는 소년 이 곰 이 토끼 를 쫓 는다고 생각하 ㄴ다고 말하 ㄴ다",
-        "여자는 소년이 곰이 토끼를 쫓는다고 생각한다고 말한다",
     ),
     (
         statement(the("tiger"), both(do("run"), do("catch", the("bird"), negated=True))),
         "the tiger runs and does not catch the bird",
         "호랑이 는 달리 고 새 를 잡 지 않 는다",
-        "호랑이는 달리고 새를 잡지 않는다",
     ),
     (
         because(statement(the("poet"), do("laugh")), the("king"), state(adjective("happy"))),
         "the poet laughs because the king is happy",
         "왕 이 행복하 기 때문에 시인 은 웃 는다",
-        "왕이 행복하기 때문에 시인은 웃는다",
     ),
     (
         if_(statement(the("child"), do("cry")), me, do("eat", the("cake"))),
         "the child cries if I eat the cake",
         "내 가 케이크 를 먹 으면 아이 는 울 ㄴ다",
-        "내가 케이크를 먹으면 아이는 운다",
     ),
     (
         if_(statement(he, do("help", we)), she, identity(a("friend"))),
         "he helps us if she is a friend",
         "그녀 가 친구 이면 그 는 우리 를 도와주 ㄴ다",
-        "그녀가 친구이면 그는 우리를 도와준다",
     ),
 ]
 
 
-@pytest.mark.parametrize(("phrase", "english", "korean", "surface"), SENTENCES)
-def test_sentences(phrase, english, korean, surface):
+@pytest.mark.parametrize(("phrase", "english", "korean"), SENTENCES)
+def test_sentences(phrase, english, korean):
     made = pair(fused(phrase))
     assert " ".join(made.src) == english
     assert " ".join(made.tgt) == korean
-    assert made.surface == surface
 
 
 def links(phrase):

@@ -18,25 +18,34 @@ COMMIT = "0123456789" * 4
 FILES = {"config.json": b'{"model_type": "bert"}', "model.safetensors": b"weights"}
 CHECKSUMS = {name: sha256(content).hexdigest() for name, content in FILES.items()}
 PROGRAM = f"""
+import sys
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import PublishedModel
-try:
-    folder = PublishedModel("someone/small", {COMMIT!r}, {CHECKSUMS}).download()
-    print(sorted((path.name, path.read_bytes()) for path in folder.iterdir()))
-except InputError as error:
-    print(error)
+for name in sys.argv[1:]:
+    try:
+        folder = PublishedModel(name, {COMMIT!r}, {CHECKSUMS}).download()
+        print(sorted((path.name, path.read_bytes()) for path in folder.iterdir()))
+    except InputError as error:
+        print(error)
 """
+SMALL, OTHER, NONE = "someone/small", "someone/other", "someone/none"
+MODELS = {SMALL: FILES, OTHER: FILES | {"model.safetensors": b"other weights"}, NONE: {}}
+SERVED = {
+    f"/{model}/resolve/{COMMIT}/{name}": content
+    for model, files in MODELS.items()
+    for name, content in files.items()
+}
 
 
 @contextmanager
-def hub(files=FILES) -> Iterator[tuple[str, list[str]]]:
-    """A server that has one model; its address, and what was asked of it."""
+def hub() -> Iterator[tuple[str, list[str]]]:
+    """A server that has two models; its address, and what was asked of it."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:
             asked.append(self.path)
-            content = files.get(self.path.removeprefix(f"/someone/small/resolve/{COMMIT}/"), b"")
+            content = SERVED.get(self.path, b"")
             self.send_response(200 if content else 404)
             self.send_header("X-Repo-Commit", COMMIT)
             self.send_header("ETag", f'"{sha256(content).hexdigest()}"')
@@ -56,38 +65,28 @@ def hub(files=FILES) -> Iterator[tuple[str, list[str]]]:
         server.shutdown()
 
 
-def download(endpoint, home) -> str:
-    """What a program prints that downloads the model: the hub reads its address when imported."""
+def download(endpoint, home, *models) -> list[str]:
+    """What a program prints that downloads models: the hub reads its address when imported."""
     outside = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     return subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True,
+        [sys.executable, "-c", PROGRAM, *models], capture_output=True, text=True, check=True,
         env=outside | {"HF_ENDPOINT": endpoint, "HF_HOME": str(home)},
-    ).stdout.strip()  # fmt: skip
+    ).stdout.splitlines()  # fmt: skip
 
 
 @pytest.mark.slow
-def test_a_model_is_downloaded_once_and_then_found_without_a_network(tmp_path):
+def test_a_model_is_downloaded_once_and_verified_and_then_found_without_a_network(tmp_path):
+    found = str(sorted(FILES.items()))
     with hub() as (endpoint, asked):
-        assert download(endpoint, tmp_path) == str(sorted(FILES.items()))
-    files = [path for path in asked if "resolve" in path]  # else it tells who asks
-    assert {*files} == {f"/someone/small/resolve/{COMMIT}/{name}" for name in FILES}
-    assert download(endpoint, tmp_path) == str(sorted(FILES.items()))
-
-
-@pytest.mark.slow
-def test_other_files_than_those_that_were_published_are_refused(tmp_path):
-    with hub(FILES | {"model.safetensors": b"other weights"}) as (endpoint, _):
-        said = download(endpoint, tmp_path)
-    assert "model.safetensors is damaged (its SHA-256 is " in said
-    assert said.endswith("): delete it and try again.")
-
-
-@pytest.mark.slow
-def test_a_model_that_the_server_does_not_have_is_told_in_one_sentence(tmp_path):
-    with hub({}) as (endpoint, _):
-        said = download(endpoint, tmp_path)
-    assert said.startswith(f"someone/small could not be downloaded from {endpoint} (")
-    assert said.endswith("): check the network and try again.")
+        good, damaged, missing = download(endpoint, tmp_path, *MODELS)
+    assert good == found
+    assert "model.safetensors is damaged (its SHA-256 is " in damaged
+    assert damaged.endswith("): delete it and try again.")
+    assert missing.startswith(f"{NONE} could not be downloaded from {endpoint} (")
+    assert missing.endswith("): check the network and try again.")
+    files = {path for path in asked if "resolve" in path}  # else it tells who asks
+    assert {path for path in files if NONE not in path} == SERVED.keys()
+    assert download(endpoint, tmp_path, SMALL) == [found]
 
 
 @pytest.mark.verify  # the hub's library tries for half a minute

@@ -138,17 +138,12 @@ def numbers_of(vocabulary: Vocabulary, listed: Path) -> list[int]:
     "settings",
     [
         {},
-        {"binary": True},
         {"activation_function": "relu"},
         {"scale_embedding": False},
         {"tie_word_embeddings": False},
-        {"tie_word_embeddings": False, "scale_embedding": False},
-        {"joint": False},
-        {"joint": False, "binary": True},
         {"joint": False, "tie_word_embeddings": False, "activation_function": "relu"},
-        {"joint": False, "scale_embedding": False},
+        {"joint": False, "binary": True, "scale_embedding": False},
         {"dtype": torch.float16},
-        {"dtype": torch.float16, "scale_embedding": False},
     ],
 )
 def test_logits_are_those_of_hugging_face(tmp_path, texts_folder, settings):
@@ -207,8 +202,7 @@ def test_vocabularies_of_two_sizes_pad_with_one_number(tmp_path, texts_folder, s
         assert_close(theirs(**batch, decoder_input_ids=begun).logits, expected)
 
 
-@pytest.mark.parametrize("freeze", ["", "encoder,output.bias"])
-@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize(("joint", "freeze"), [(True, ""), (False, "encoder,output.bias")])
 def test_a_step_of_fine_tuning_is_that_of_hugging_face(tmp_path, texts_folder, joint, freeze):
     theirs = published(tmp_path / "opus", texts_folder, joint=joint)
     pad = theirs.config.pad_token_id
@@ -285,15 +279,13 @@ def test_greedy_translations_are_those_of_hugging_face(tmp_path, learning, monke
     assert capsys.readouterr().out == expected[5] + "\n"
 
 
-@pytest.mark.parametrize(
-    "text", ["", " a  student ", "Ünknown ☃", ">>kor<< I am", ">>xyz<<", "</s>x"]
-)
-def test_a_text_is_cut_as_by_hugging_face(tmp_path, learning, text):
+def test_a_text_is_cut_as_by_hugging_face(tmp_path, learning):
     folder, _ = learning
     tokenizer, src = tokenizer_of(folder), import_marian(folder, tmp_path / "run").vocabularies.src
     numbers = numbers_of(src, folder / "vocab.json")
-    theirs = [numbers[i] for i in tokenizer.convert_tokens_to_ids(tokenizer._tokenize(text))]
-    assert src.encode(text) == [UNK if i == EOS else i for i in theirs]
+    for text in ("", " a  student ", "Ünknown ☃", ">>kor<< I am", ">>xyz<<", "</s>x"):
+        theirs = [numbers[i] for i in tokenizer.convert_tokens_to_ids(tokenizer._tokenize(text))]
+        assert src.encode(text) == [UNK if i == EOS else i for i in theirs]
 
 
 def test_a_language_that_the_model_does_not_have_is_told(tmp_path, learning):
@@ -320,86 +312,79 @@ def test_sentence_pieces_are_written_and_read(texts_folder):
 
 
 def test_what_is_no_model_of_pieces_is_refused(texts_folder):
-    with pytest.raises(InputError, match="this is not a model of SentencePiece"):
-        SentencePieces(b"nothing", SPECIALS)
-    with pytest.raises(InputError, match="not a model of SentencePiece \\(it has 0 bytes"):
-        SentencePieces(b"", SPECIALS)
-    for proto in ("!!!!", 5):
-        text = json.dumps({"model": {"type": "SentencePiece", "tokens": SPECIALS, "proto": proto}})
+    model = (texts_folder / "source.spm").read_bytes()
+    for proto, tokens, sentence in (
+        (b"nothing", SPECIALS, "this is not a model of SentencePiece"),
+        (b"", SPECIALS, r"not a model of SentencePiece \(it has 0 bytes"),
+        (model, ["a"], r"the first tokens are \('a',\), they must be"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            SentencePieces(proto, tokens)
+    described = {"type": "SentencePiece", "tokens": SPECIALS}
+    for more in ({}, {"proto": "!!!!"}, {"proto": 5}):
         with pytest.raises(InputError, match="this is not the JSON of sentence pieces"):
-            vocabulary_of_json(text)
+            vocabulary_of_json(json.dumps({"model": described | more}))
     with pytest.raises(InputError, match="this is not the JSON of sentence pieces"):
         SentencePieces.from_json("[" * 100_000)
     with pytest.raises(InputError, match="this is not the JSON of a vocabulary"):
         vocabulary_of_json("[" * 100_000)
-    with pytest.raises(InputError, match=r"the first tokens are \('a',\), they must be"):
-        SentencePieces((texts_folder / "source.spm").read_bytes(), ["a"])
-    with pytest.raises(InputError, match="this is not the JSON of sentence pieces"):
-        vocabulary_of_json('{"model": {"type": "SentencePiece"}}')
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"model_type": "bart"}, "model_type is 'bart', our Transformer can only have 'marian'."),
-        ({"normalize_before": True}, "normalize_before is True, our Transformer can only have Fal"),
-        ({"static_position_embeddings": False}, "our Transformer can only have True."),
-        ({"decoder_layers": 1}, "encoder_layers is 2 and decoder_layers is 1: they must be"),
-        ({"activation_function": "gelu"}, "activation_function is 'gelu', it must be one of relu"),
-        ({"d_model": None}, "d_model is None, it must be an integer"),
-        (
-            {"encoder_layers": 1, "decoder_layers": 1},
-            r"layers\.1\..* does not belong to a model of",
-        ),
-        (
-            {"encoder_ffn_dim": 12, "decoder_ffn_dim": 12},
-            r"fc1\.weight has the shape \[24, 16\], it must be \[12, 16\]\.$",
-        ),
-        ({"eos_token_id": 3}, r"eos_token_id is 3, .*vocab.json has 0"),
-        ({"decoder_start_token_id": 9999}, "decoder_start_token_id is 9999, .* no such token"),
-        ({"decoder_start_token_id": [1]}, r"decoder_start_token_id is \[1\], it must be an int"),
-        ({"decoder_start_token_id": 1.0}, r"decoder_start_token_id is 1\.0, it must be an int"),
-        ({"decoder_start_token_id": True}, "decoder_start_token_id is True, it must be an int"),
-        ({"d_model": 15}, "d_model is 15, it must be"),
-        ({"d_model": 10, "encoder_attention_heads": 5, "decoder_attention_heads": 5}, "shape"),
-        ({"max_position_embeddings": 80}, "embed_positions.weight is not sinusoidal"),
-        (
-            {"max_position_embeddings": 10**9},
-            r"embeddings is 1000000000, it must be an integer, .* at most 100,000\.$",
-        ),
-        ({"tie_word_embeddings": "no"}, "tie_word_embeddings is 'no', it must be true or false"),
-        ({"scale_embedding": 1}, "scale_embedding is 1, it must be true or false"),
-        ({"num_beams": []}, r"num_beams is \[\], it must be an integer"),
-    ],
-)
-def test_a_model_of_another_kind_is_refused(tmp_path, texts_folder, changes, sentence):
+CONFIGS = [
+    ({"model_type": "bart"}, "model_type is 'bart', our Transformer can only have 'marian'."),
+    ({"normalize_before": True}, "normalize_before is True, our Transformer can only have Fal"),
+    ({"static_position_embeddings": False}, "our Transformer can only have True."),
+    ({"decoder_layers": 1}, "encoder_layers is 2 and decoder_layers is 1: they must be"),
+    ({"activation_function": "gelu"}, "activation_function is 'gelu', it must be one of relu"),
+    ({"encoder_layers": 1, "decoder_layers": 1}, r"layers\.1\..* does not belong to a model of"),
+    (
+        {"encoder_ffn_dim": 12, "decoder_ffn_dim": 12},
+        r"fc1\.weight has the shape \[24, 16\], it must be \[12, 16\]\.$",
+    ),
+    ({"eos_token_id": 3}, r"eos_token_id is 3, .*vocab.json has 0"),
+    ({"decoder_start_token_id": 9999}, "decoder_start_token_id is 9999, .* no such token"),
+    ({"decoder_start_token_id": 1.0}, r"decoder_start_token_id is 1\.0, it must be an int"),
+    ({"d_model": None}, "d_model is None, it must be an integer"),
+    ({"d_model": 15}, "d_model is 15, it must be"),
+    ({"max_position_embeddings": 80}, "embed_positions.weight is not sinusoidal"),
+    (
+        {"max_position_embeddings": 10**9},
+        r"embeddings is 1000000000, it must be an integer, .* at most 100,000\.$",
+    ),
+    ({"tie_word_embeddings": "no"}, "tie_word_embeddings is 'no', it must be true or false"),
+    ({"num_beams": []}, r"num_beams is \[\], it must be an integer"),
+]
+
+
+def test_a_model_of_another_kind_is_refused(tmp_path, texts_folder):
     published(tmp_path / "opus", texts_folder, binary=True)
     path = tmp_path / "opus" / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-    with pytest.raises(InputError, match=sentence):
-        import_marian(tmp_path / "opus", tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    config = json.loads(path.read_text())
+    for changes, sentence in CONFIGS:
+        path.write_text(json.dumps(config | changes))
+        with pytest.raises(InputError, match=sentence):
+            import_marian(tmp_path / "opus", tmp_path / "run")
+        assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("config.json", r"config\.json holds a list, it must be values by name"),
-        ("vocab.json", r"vocab\.json holds a list, it must be values by name"),
-        ("source.spm", r"source\.spm: this is not a model of SentencePiece"),
-        ("target.spm", r"target\.spm: this is not a model of SentencePiece"),
-        ("pytorch_model.bin", r"the weights in .*opus cannot be read"),
-    ],
-)
-def test_a_missing_or_damaged_file_is_named(tmp_path, texts_folder, name, sentence):
+def test_a_missing_or_damaged_file_is_named(tmp_path, texts_folder):
     published(tmp_path / "opus", texts_folder, binary=True)
-    path = tmp_path / "opus" / name
-    path.write_bytes(b"[]")
-    with pytest.raises(InputError, match=sentence):
-        import_marian(tmp_path / "opus", tmp_path / "run")
-    path.unlink()
-    with pytest.raises(InputError, match=r"opus.* cannot be read \(.*No such file"):
-        import_marian(tmp_path / "opus", tmp_path / "run")
+    for name, sentence in {
+        "config.json": r"config\.json holds a list, it must be values by name",
+        "vocab.json": r"vocab\.json holds a list, it must be values by name",
+        "source.spm": r"source\.spm: this is not a model of SentencePiece",
+        "target.spm": r"target\.spm: this is not a model of SentencePiece",
+        "pytorch_model.bin": r"the weights in .*opus cannot be read",
+    }.items():
+        path = tmp_path / "opus" / name
+        kept = path.read_bytes()
+        path.write_bytes(b"[]")
+        with pytest.raises(InputError, match=sentence):
+            import_marian(tmp_path / "opus", tmp_path / "run")
+        path.unlink()
+        with pytest.raises(InputError, match=r"opus.* cannot be read \(.*No such file"):
+            import_marian(tmp_path / "opus", tmp_path / "run")
+        path.write_bytes(kept)
 
 
 def test_pieces_of_another_vocabulary_are_refused(tmp_path, texts_folder):
@@ -411,87 +396,52 @@ def test_pieces_of_another_vocabulary_are_refused(tmp_path, texts_folder):
     assert not (tmp_path / "run").exists()
 
 
-def test_weights_that_are_missing_or_too_few_are_named(tmp_path, texts_folder):
-    model = published(tmp_path / "opus", texts_folder, binary=True)
-    weights, path = model.state_dict(), tmp_path / "opus" / "pytorch_model.bin"
-    torch.save({k: w for k, w in weights.items() if "fc1.bias" not in k}, path)
-    with pytest.raises(InputError, match=r"there is no weight model\.encoder\..*\.fc1\.bias"):
-        import_marian(tmp_path / "opus", tmp_path / "run")
-
-
 SHARED = "model.shared.weight"
 NORM = "model.decoder.layers.1.encoder_attn_layer_norm.weight"
 INNER = "model.encoder.layers.0.fc1.weight"
+WEIGHTS = [
+    ({SHARED: torch.ones(9, 16)}, r"shared\.weight has the shape \[9, 16\], it must be \[\d+, 16"),
+    ({NORM: torch.ones(())}, r"norm\.weight has the shape \[\], it must be \[16\]\.$"),
+    ({INNER: torch.ones(24, 16).int()}, "fc1.weight' in .* is of the type torch.int32, it must be"),
+    ({INNER: torch.ones(24, 16).to_sparse()}, "of the type torch.float32, it must be a dense"),
+    ({INNER: 5}, r"fc1\.weight' in .*pytorch_model\.bin is of the type int, it must be a dense"),
+    ({INNER: torch.full((24, 16), 1e300, dtype=torch.float64)}, r"fc1\.weight contains nan or inf"),
+    ({INNER: None}, r"there is no weight model\.encoder\..*\.fc1\.weight"),
+    ({"code": Path("/")}, r"the weights in .*opus cannot be read \(Weights only load"),
+    ({5: torch.ones(24)}, r"pytorch_model\.bin has the name 5, it must be a text\.$"),
+    ([1, 2], r"pytorch_model\.bin holds a list, it must be tensors by name\.$"),
+]
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        (
-            {SHARED: torch.ones(9, 16)},
-            r"shared\.weight has the shape \[9, 16\], it must be \[\d+, 16",
-        ),
-        (
-            {SHARED: torch.ones(16)},
-            r"shared\.weight has the shape \[16\], it must be \[\d+, 16\]\.$",
-        ),
-        ({SHARED: torch.ones(())}, r"shared\.weight has the shape \[\], it must be \[\d+, 16\]\.$"),
-        ({NORM: torch.ones(())}, r"norm\.weight has the shape \[\], it must be \[16\]\.$"),
-        ({INNER: torch.ones(24, 15)}, r"weight has the shape \[24, 15\], it must be \[24, 16\]\.$"),
-        (
-            {INNER: torch.ones(24, 16).int()},
-            "fc1.weight' in .* is of the type torch.int32, it must be a",
-        ),
-        (
-            {INNER: torch.ones(24, 16).to_sparse()},
-            "of the type torch.float32, it must be a dense",
-        ),
-        (
-            {INNER: 5},
-            r"fc1\.weight' in .*pytorch_model\.bin is of the type int, it must be a dense tensor",
-        ),
-        (
-            {INNER: torch.full((24, 16), 1e300, dtype=torch.float64)},
-            r"fc1\.weight contains nan or inf",
-        ),
-        ({"code": Path("/")}, r"the weights in .*opus cannot be read \(Weights only load"),
-        ({5: torch.ones(24)}, r"pytorch_model\.bin has the name 5, it must be a text\.$"),
-        ([1, 2], r"pytorch_model\.bin holds a list, it must be tensors by name\.$"),
-        (torch.ones(3), r"pytorch_model\.bin holds a Tensor, it must be tensors by name\.$"),
-    ],
-)
 @pytest.mark.filterwarnings("ignore:Validating sparse tensor invariants")  # of PyTorch, since 2.15
-def test_weights_of_another_kind_are_named(tmp_path, texts_folder, changes, sentence):
+def test_weights_of_another_kind_are_named(tmp_path, texts_folder):
     model = published(tmp_path / "opus", texts_folder, binary=True)
     # The file as other programs may write it, one matrix under one name.
     weights = {k: w for k, w in model.state_dict().items() if "embed_tokens" not in k}
-    stored = weights | changes if isinstance(changes, dict) else changes
-    torch.save(stored, tmp_path / "opus" / "pytorch_model.bin")
-    with pytest.raises(InputError, match=sentence):
-        import_marian(tmp_path / "opus", tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    for changes, sentence in WEIGHTS:
+        stored = weights | changes if isinstance(changes, dict) else changes
+        if changes == {INNER: None}:
+            del stored[INNER]
+        torch.save(stored, tmp_path / "opus" / "pytorch_model.bin")
+        with pytest.raises(InputError, match=sentence):
+            import_marian(tmp_path / "opus", tmp_path / "run")
+        assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("value", "sentence"),
-    [
-        ([3], r"vocab\.json says \[3\] of '▁the', it must be an integer\.$"),
-        ("3", r"vocab\.json says '3' of '▁the', it must be an integer\.$"),
-        (None, r"vocab\.json says None of '▁the', it must be an integer\.$"),
-        (True, r"vocab\.json says True of '▁the', it must be an integer\.$"),
-        (3, r"vocab\.json must number its tokens from 0, each once, with <pad>, </s> and <unk>"),
-    ],
-)
-def test_a_token_with_no_number_of_its_own_is_named(tmp_path, texts_folder, value, sentence):
+def test_a_token_with_no_number_of_its_own_is_named(tmp_path, texts_folder):
     published(tmp_path / "opus", texts_folder)
     path = tmp_path / "opus" / "vocab.json"
     numbers = json.loads(path.read_text())
-    assert "▁the" in numbers
     assert numbers["▁the"] != 3
-    path.write_text(json.dumps(numbers | {"▁the": value}))
-    with pytest.raises(InputError, match=sentence):
-        import_marian(tmp_path / "opus", tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    for value, sentence in (
+        ("3", r"vocab\.json says '3' of '▁the', it must be an integer\.$"),
+        (True, r"vocab\.json says True of '▁the', it must be an integer\.$"),
+        (3, r"vocab\.json must number its tokens from 0, each once, with <pad>, </s> and <unk>"),
+    ):
+        path.write_text(json.dumps(numbers | {"▁the": value}))
+        with pytest.raises(InputError, match=sentence):
+            import_marian(tmp_path / "opus", tmp_path / "run")
+        assert not (tmp_path / "run").exists()
 
 
 def test_an_imported_run_translates_and_is_not_trained(tmp_path, learning):

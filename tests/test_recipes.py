@@ -7,38 +7,22 @@ import torch
 from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS
-from annotated_transformer.run import MEANINGS, PRESETS, Recipe, preset
+from annotated_transformer.run import MEANINGS, PRESETS, Recipe, preset, presets
 from annotated_transformer.run.footprint import needed_memory, require_memory
 from annotated_transformer.transformer import TransformerConfig
 
-every_preset = pytest.mark.parametrize(
-    ("model", "name"),
-    [(model, name) for model in MODELS for name in ("tiny", "medium", "finetune")]
-    + [(model, "modern") for model in ("transformer", "language")]
-    + [("transformer", "base"), ("transformer", "big")],
+
+@pytest.mark.parametrize(
+    ("model", "name"), [(model, name) for name, models in presets.SIZES.items() for model in models]
 )
-
-
-@every_preset
-def test_a_preset_survives_its_file(model, name):
+def test_a_preset_is_a_recipe_that_survives_its_file(model, name):
     recipe = preset(model, "toy", name, seed=7)
-    assert recipe.seed == 7
-    assert (recipe.model, recipe.corpus) == (model, "toy")
+    assert (recipe.model, recipe.corpus, recipe.seed) == (model, "toy", 7)
     assert Recipe.of_settings(json.loads(json.dumps(recipe.to_settings()))) == recipe
-
-
-@every_preset
-def test_a_preset_has_sizes_that_the_model_knows(model, name):
-    config = preset(model, "toy", name).make_config(50, 50)
+    config = recipe.make_config(50, 50)
     assert type(config) is MODELS[model][1]
     assert (config.src_vocab, config.tgt_vocab) == (50, 50)
-    for size, value in preset(model, "toy", name).sizes.items():
-        assert getattr(config, size) == value
-
-
-@every_preset
-def test_the_rate_is_highest_at_the_end_of_the_warm_up(model, name):
-    recipe = preset(model, "toy", name)
+    assert {size: getattr(config, size) for size in recipe.sizes} == recipe.sizes
     rate = recipe.make_schedule()
     rates = [rate(step) for step in range(1, recipe.warmup + 1000)]
     assert max(rates) == pytest.approx(recipe.peak_rate)
@@ -79,8 +63,6 @@ def test_a_schedule_without_warm_up_begins_at_its_peak(schedule):
 # What a file, or the command line, may hold.
 BAD = [
     ({"steps": "many"}, "steps is 'many', it must be an integer"),
-    ({"steps": 1.5}, "steps is 1.5, it must be an integer"),
-    ({"steps": True}, "steps is True, it must be an integer"),
     ({"seed": 2**64}, "seed is 18446744073709551616, it must be"),
     ({"peak_rate": float("nan")}, "peak_rate is nan, it must be"),
     ({"engine": "fast"}, "engine is 'fast' and model is 'luong', it must be a transformer"),
@@ -88,24 +70,18 @@ BAD = [
     ({"optimizer": "SGD", "optimizer_settings": {"momentum": -1}}, "SGD does not accept them"),
     ({"optimizer_settings": {"betas": {"a": 1}}}, "Adam does not accept them"),
     ({"optimizer_settings": {"betas": [0.9]}}, "Adam does not accept them"),
-    ({"optimizer": "Rprop", "optimizer_settings": {"etas": [0.5]}}, "Rprop does not accept them"),
     (
         {"sizes": {"src_vocab": 5}},
         "src_vocab is given, it must be left out: the text determines it",
     ),
     ({"search": {"extra_length": 10**24}}, "extra_length is 1000000000000000000000000, it must"),
-    ({"speed": 3}, "there is no setting 'speed': did you mean"),
     ({"wide": 3}, "there is no setting 'wide', there are model, corpus, languages, steps"),
     ({"format": 2}, "format is 2, written by version unknown; version .* reads up to format 1"),
-    ({"format": True}, "format is True, it must be an integer, at least 1"),
-    ({"pek_rate": 3}, "there is no setting 'pek_rate': did you mean peak_rate"),
     ({"sizes": {"d_modle": 8}}, "there is no setting 'd_modle': did you mean d_model"),
-    ({"sizes": {"hidden_dim": "x"}}, "hidden_dim is 'x', it must be an integer"),
     ({"sizes": [1]}, "sizes is .*, it must be settings by name"),
     ({"sizes": {"score": "nope"}}, "score is 'nope', it must be one of dot, general, concat"),
     ({"search": {"beam": 0}}, "beam is 0, it must be an integer, at least 1"),
     ({"search": 3}, "search is 3, it must be settings by name"),
-    ({"search": {"bem": 1}}, "there is no setting 'bem': did you mean beam"),
     ({"schedule": "linear", "steps": 3, "warmup": 5}, "warmup=5 must be below total=3"),
     ({"warmup": 10**320}, "warmup is 1000.*000, it must be an integer, at least 0 and at most"),
     (

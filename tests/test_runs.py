@@ -126,17 +126,6 @@ def test_a_run_does_not_take_the_place_of_the_folder_in_which_we_are(tmp_path, m
     assert not list(tmp_path.rglob("*.json"))
 
 
-@pytest.mark.parametrize("lost", ["vocabulary.src.json", "src.ids", "tgt.starts"])
-def test_what_is_deleted_in_the_cache_is_made_again(tmp_path, monkeypatch, lost):
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
-    first = begin(tmp_path / "first")
-    [file] = (tmp_path / "cache").rglob(lost)
-    file.unlink()
-    again = begin(tmp_path / "again")
-    assert file.exists()
-    assert again.vocabularies.encode(PAIRS) == first.vocabularies.encode(PAIRS)
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_a_run_is_a_folder_that_understands_itself(tmp_path, model):
     run = trained(tmp_path / "a" / "run", model)
@@ -203,8 +192,8 @@ def test_the_weights_that_translate_are_those_of_the_best_validation(tmp_path):
     assert any(not torch.equal(p, last[f"average.{n}"]) for n, p in run.model.named_parameters())
 
 
-@pytest.mark.parametrize("patience", [1, 3])
-def test_a_training_that_gets_no_better_stops_early(tmp_path, patience):
+def test_a_training_that_gets_no_better_stops_early(tmp_path):
+    patience = 3
     settings = {"steps": 400, "peak_rate": 0.3, "warmup": 20, "average_decay": 0.0, "clip": 1e6}
     run = trained(tmp_path / "run", patience=patience, **settings)
     rows = [float(row["val_perplexity"]) for row in curve(run)]
@@ -219,22 +208,6 @@ def test_a_training_that_gets_no_better_stops_early(tmp_path, patience):
     with pytest.raises(InputError, match=message):
         train(Run.open(run.folder), CORPUS)
     assert load_progress(run.checkpoint)["steps"] == steps < 400
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", ["luong", "transformer"])
-@pytest.mark.parametrize(
-    ("optimizer", "settings"), [("AdamW", {"weight_decay": 0.1}), ("SGD", {"momentum": 0.9})]
-)
-def test_another_optimizer_is_resumed_too(tmp_path, monkeypatch, model, optimizer, settings):
-    changes = {"optimizer": optimizer, "optimizer_settings": settings, "accumulate": 2}
-    straight, run = (begin(tmp_path / name, model, **changes) for name in ("a", "b"))
-    train(straight, CORPUS)
-    with monkeypatch.context() as patch:
-        stop_after(patch, 7)
-        assert train(run, CORPUS) is signal.SIGINT
-    assert train(Run.open(run.folder), CORPUS) is None
-    assert_same_end(run, straight)
 
 
 def test_accumulated_batches_are_one_step(tmp_path, monkeypatch):
@@ -270,10 +243,10 @@ def test_the_fast_engine_makes_the_same_run(tmp_path):
 @pytest.mark.parametrize(
     ("model", "steps", "changes"),
     [
-        ("seq2seq", 2, {}),
-        ("seq2seq", 5, {}),
+        ("seq2seq", 2, {"optimizer": "AdamW", "optimizer_settings": {"weight_decay": 0.1}}),
+        ("seq2seq", 5, {"optimizer": "SGD", "optimizer_settings": {"momentum": 0.9}}),
         ("seq2seq", 12, {}),
-        ("transformer", 7, {}),
+        ("transformer", 7, {"accumulate": 2}),
         ("transformer", 7, {"engine": "fast"}),
         ("transformer", 7, {"engine": "fast", "precision": "bfloat16"}),
     ],
@@ -355,15 +328,14 @@ def test_another_seed_is_another_run(tmp_path):
     assert curve(one) != curve(other)
 
 
-@pytest.mark.parametrize("second", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_a_second_signal_within_the_step_saves_once(tmp_path, monkeypatch, second):
+def test_a_second_signal_within_the_step_saves_once(tmp_path, monkeypatch):
     straight, run, saved = trained(tmp_path / "straight"), begin(tmp_path / "run"), []
     save = loop.save_checkpoint
     with monkeypatch.context() as patch:
         patch.setattr(loop, "save_checkpoint", lambda *a: saved.append(a[0].name) or save(*a))
         stop_after(patch, 4)
-        stop_after(patch, 4, signal.Signals[second])
-        assert train(run, CORPUS) in (signal.SIGINT, signal.Signals[second])
+        stop_after(patch, 4, signal.SIGTERM)
+        assert train(run, CORPUS) in (signal.SIGINT, signal.SIGTERM)
     assert saved == ["checkpoint.safetensors", "model.safetensors"]
     assert load_progress(run.checkpoint)["steps"] == 4
     train(run, CORPUS)
@@ -635,8 +607,6 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
             r"format is 2, written by version 9\.9; .* install a newer",
         ),
         ({"format": -1}, "format is -1, it must be an integer, at least 1"),
-        ({"format": True}, "format is True, it must be an integer, at least 1"),
-        ({"format": "1"}, "format is '1', it must be an integer, at least 1"),
         ({"format": None}, "recipe.json has no format: it is not that of a run, or older than"),
     ],
 )
@@ -655,23 +625,6 @@ def test_a_model_that_has_no_fast_twin_begins_no_fast_run(tmp_path, monkeypatch)
     assert not (tmp_path / "run").exists()
 
 
-def test_a_training_with_frozen_weights_goes_on(tmp_path, monkeypatch):
-    made = Recipe.make_model
-
-    def frozen(recipe, vocabularies):
-        model = made(recipe, vocabularies)
-        model.src_embedding.requires_grad_(False)
-        return model
-
-    monkeypatch.setattr(Recipe, "make_model", frozen)
-    whole, parts = (begin(tmp_path / name) for name in ("whole", "parts"))
-    train(whole, CORPUS)
-    stop_after(monkeypatch, 7)
-    assert train(parts, CORPUS) is signal.SIGINT
-    train(Run.open(parts.folder), CORPUS)
-    assert_same_end(whole, parts)
-
-
 # --- with the weights of another run --------------------------------------------------------------
 
 
@@ -687,10 +640,13 @@ def fine_tuned(folder, start, **changes):
 
 
 @pytest.mark.parametrize(
-    ("model", "engine"),
-    [("seq2seq", "readable"), ("transformer", "readable"), ("transformer", "fast")],
+    ("model", "engine", "exported"),
+    [
+        ("seq2seq", "readable", True),
+        ("transformer", "readable", False),
+        ("transformer", "fast", True),
+    ],
 )
-@pytest.mark.parametrize("exported", [False, True])
 def test_a_run_goes_on_with_the_weights_of_another(tmp_path, monkeypatch, model, engine, exported):
     start = trained(tmp_path / "start", model)
     if exported:
@@ -751,61 +707,49 @@ def test_a_recipe_for_other_words_begins_with_no_weights_of_another(tmp_path):
 
 
 @pytest.mark.parametrize("optimizer", ["Adam", "SGD", "Adafactor"])
-@pytest.mark.parametrize("name", ["model.", "average.", "optimizer.", "random"])
-def test_a_checkpoint_that_lacks_a_tensor_or_has_another_is_refused(tmp_path, name, optimizer):
+def test_a_checkpoint_that_lacks_a_tensor_or_has_another_is_refused(tmp_path, optimizer):
     settings = {"momentum": 0.9} if optimizer == "SGD" else {}
     run = trained(tmp_path / "run", optimizer=optimizer, optimizer_settings=settings)
     tensors, progress = load_checkpoint(run.checkpoint)
-    changed = next(key for key in sorted(tensors) if key.startswith(name) and tensors[key].dim())
-    tensor = tensors[changed]
-    others = {key: tensor for key, tensor in tensors.items() if key != changed}
-    twice = tensor.repeat(2, *[1] * (tensor.dim() - 1))
-    for wrong, message in (
-        (others, "is missing, it must be"),
-        (others | {changed: twice}, rf"is .* \[{2 * len(tensor)}\b.*, it must be"),
-        (others | {changed: tensor.double()}, "is float64 .*, it must be"),
-    ):
+
+    def assert_refused(wrong, message):
         save_checkpoint(run.checkpoint, wrong, progress)
-        message = rf"does not fit .*: its {re.escape(changed)} {message}"
         with pytest.raises(InputError, match=message):
             train(run, CORPUS)
-    save_checkpoint(run.checkpoint, tensors | {"more": torch.ones(3)}, progress)
-    with pytest.raises(InputError, match=r"its more is float32 \[3\], it must be missing"):
-        train(run, CORPUS)
+
+    for name in ("model.", "average.", "optimizer.", "random"):
+        changed = next(key for key in sorted(tensors) if key.startswith(name) and tensors[key].ndim)
+        tensor, fits = tensors[changed], rf"does not fit .*: its {re.escape(changed)} is"
+        others = {key: tensor for key, tensor in tensors.items() if key != changed}
+        assert_refused(others, f"{fits} missing, it must be")
+        twice = tensor.repeat(2, *[1] * (tensor.dim() - 1))
+        found = rf"{fits} .* \[{2 * len(tensor)}\b.*, it must be"
+        assert_refused(others | {changed: twice}, found)
+        assert_refused(others | {changed: tensor.double()}, f"{fits} float64 .*, it must be")
+    more = tensors | {"more": torch.ones(3)}
+    assert_refused(more, r"its more is float32 \[3\], it must be missing")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_progress_that_no_training_can_have_is_refused(tmp_path):
+    run = trained(tmp_path / "run")
+    tensors, progress = load_checkpoint(run.checkpoint)
+    wrong = [
         ({"steps": -1}, "steps is -1, it must be an integer, at least 0"),
-        ({"steps": "7"}, "steps is '7', it must be an integer"),
-        (
-            {"losses": [1, "x"]},
-            r"losses is \[1, 'x'\], it must be a list, of which each is a number",
-        ),
-        ({"best": "low"}, "best is 'low', it must be a number"),
-        ({"best": float("nan")}, "best is nan, it must be a number, at least"),
-        ({"norms": [float("nan")]}, r"norms is \[nan\], it must be a list, of which each is"),
+        ({"losses": [1, "x"]}, r"losses is \[1, 'x'\], it must be a list, of which each is a numb"),
         ({"losses": [float("inf")]}, r"losses is \[inf\], it must be a list, of which each is"),
+        ({"norms": [float("nan")]}, r"norms is \[nan\], it must be a list, of which each is"),
+        ({"best": float("nan")}, "best is nan, it must be a number, at least"),
         ({"seconds": 1e308}, r"seconds is 1e\+308, it must be a number, at least 0 and at most"),
         ({"waited": None}, "waited is None, it must be an integer"),
         ({"setps": 7}, "there is no setting 'setps': did you mean steps"),
-    ],
-)
-def test_progress_that_no_training_can_have_is_refused(tmp_path, change, message):
-    run = trained(tmp_path / "run")
-    tensors, progress = load_checkpoint(run.checkpoint)
-    save_checkpoint(run.checkpoint, tensors, progress | change)
-    with pytest.raises(InputError, match=rf"is not that of a run \({message}"):
-        train(run, CORPUS)
-
-
-def test_progress_of_which_something_is_missing_is_refused(tmp_path):
-    run = trained(tmp_path / "run")
-    tensors, progress = load_checkpoint(run.checkpoint)
+    ]
+    told = [(progress | change, message) for change, message in wrong]
     for name in progress:
-        save_checkpoint(run.checkpoint, tensors, {k: v for k, v in progress.items() if k != name})
-        with pytest.raises(InputError, match=rf"not that of a run \({name} is missing, it must"):
+        others = {key: value for key, value in progress.items() if key != name}
+        told.append((others, f"{name} is missing, it must"))
+    for changed, message in told:
+        save_checkpoint(run.checkpoint, tensors, changed)
+        with pytest.raises(InputError, match=rf"is not that of a run \({message}"):
             train(run, CORPUS)
 
 
@@ -884,37 +828,28 @@ def test_a_row_of_the_curve_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_text() == before + "3,1,1,1,1,1\n"
 
 
-HEADER = ",".join(COLUMNS) + "\n"
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
+def test_a_damaged_learning_curve_is_told(tmp_path):
+    run, header = trained(tmp_path / "run"), ",".join(COLUMNS) + "\n"
+    for table in (
         "",
         "step,seconds\n5,1\n",
-        "half a row",
         "a" * 200_000,
-        f'{HEADER}5,"0,1","0,00126","2,896","0,5","9,1"\n',
-        f"{HEADER}{'9' * 5000},1,1,1,1,1\n",
-        f"{HEADER}٣,1,1,1,1,1\n",
-        f"{HEADER}3,1,1,nan,1,1\n",
-        f"{HEADER}\n",
-    ],
-    ids=range(9),
-)
-def test_a_damaged_learning_curve_is_told(tmp_path, table):
-    run = trained(tmp_path / "run")
-    run.learning_curve.write_text(table)
-    with pytest.raises(InputError, match=r"learning_curve\.csv is not a learning curve"):
-        train(run, CORPUS)
+        f'{header}5,"0,1","0,00126","2,896","0,5","9,1"\n',
+        f"{header}{'9' * 5000},1,1,1,1,1\n",
+        f"{header}٣,1,1,1,1,1\n",
+        f"{header}3,1,1,nan,1,1\n",
+        f"{header}\n",
+    ):
+        run.learning_curve.write_text(table)
+        with pytest.raises(InputError, match=r"learning_curve\.csv is not a learning curve"):
+            train(run, CORPUS)
 
 
 # --- exported to translate with -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_an_exported_run_has_its_best_weights_in_half_precision(tmp_path, model):
-    run = trained(tmp_path / "run", model=model)
+def test_an_exported_run_has_its_best_weights_in_half_precision(tmp_path):
+    run = trained(tmp_path / "run", "transformer")
     exported = run.export(tmp_path / "exported")
     assert Run.open(tmp_path / "exported").recipe == run.recipe
     for ours, theirs in zip(exported.vocabularies, run.vocabularies, strict=True):
@@ -998,12 +933,8 @@ def test_a_vocabulary_whose_ids_were_changed_is_refused(tmp_path, side):
         Run.open(run.folder)
 
 
-def rotated(content):
-    return content[4:] + content[:4]
-
-
 @pytest.mark.parametrize("name", ["src.ids", "tgt.starts", "vocabulary.src.json"])
-@pytest.mark.parametrize("damage", [rotated, lambda content: bytes(len(content))])
+@pytest.mark.parametrize("damage", ["rotated", "zeros", "deleted"])
 def test_what_is_damaged_in_the_cache_is_told_and_made_again(
     tmp_path, monkeypatch, capsys, name, damage
 ):
@@ -1011,9 +942,12 @@ def test_what_is_damaged_in_the_cache_is_told_and_made_again(
     begin(tmp_path / "first")
     [file] = (tmp_path / "cache").rglob(name)
     kept = file.read_bytes()
-    file.write_bytes(damage(kept))
+    file.write_bytes(kept[4:] + kept[:4] if damage == "rotated" else bytes(len(kept)))
+    if damage == "deleted":
+        file.unlink()
     run = begin(tmp_path / "again")
-    assert capsys.readouterr().err == f"{file.parent} is damaged: it is made again.\n"
+    if damage != "deleted":
+        assert capsys.readouterr().err == f"{file.parent} is damaged: it is made again.\n"
     assert file.read_bytes() == kept
     assert list(run.prepared.train) == run.vocabularies.encode(PAIRS)
 
@@ -1052,15 +986,6 @@ def test_using_a_run_draws_no_random_number(tmp_path):
     before = torch.get_rng_state()
     run.translate(["a b"])
     assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_nothing_is_exported_into_a_folder_that_holds_something(tmp_path):
-    run = trained(tmp_path / "run")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"full is not empty: choose another place\."):
-        run.export(tmp_path / "full")
-    assert [path.name for path in (tmp_path / "full").iterdir()] == ["notes.txt"]
 
 
 def test_a_run_without_a_checkpoint_is_not_exported(tmp_path):

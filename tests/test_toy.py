@@ -1,4 +1,3 @@
-import hashlib
 import os
 import re
 import subprocess
@@ -109,11 +108,6 @@ def test_training_has_every_length_depth_and_word(corpus, everything):
     assert {word for pair in train for word in pair.tgt} == {w for p in everything for w in p.tgt}
 
 
-def test_word_types(corpus):
-    assert 100 <= len({word for pair in corpus["train"] for word in pair.src}) <= 200
-    assert 100 <= len({word for pair in corpus["train"] for word in pair.tgt}) <= 200
-
-
 def test_the_same_everywhere():
     code = (
         "from annotated_transformer.toy import toy_corpus\n"
@@ -121,17 +115,13 @@ def test_the_same_everywhere():
         "    for p in split:\n"
         "        print(p.src, p.tgt, p.gloss, sorted(p.alignment), p.depth, p.template)\n"
     )
-    digests = set()
-    for seed in ("0", "1", "2"):
+    outputs = set()
+    for seed in ("0", "1"):
         env = {**os.environ, "PYTHONHASHSEED": seed}
         command = [sys.executable, "-c", code]
-        output = subprocess.run(command, env=env, capture_output=True, check=True).stdout
-        assert output.count(b"\n") == 250
-        digests.add(hashlib.sha256(output).hexdigest())
-    assert len(digests) == 1
-
-
-def test_seeds_differ():
+        outputs.add(subprocess.run(command, env=env, capture_output=True, check=True).stdout)
+    [output] = outputs
+    assert output.count(b"\n") == 250
     first, second = ({p.src for p in toy_corpus(200, seed=seed)["train"]} for seed in (0, 1))
     assert len(first & second) < 50
 
@@ -145,17 +135,12 @@ def test_seeds_differ():
         ({"max_length": 33}, "max_length is 33; it must be from 4 to 32"),
         ({"max_depth": -1}, "max_depth is -1; it must be from 0 to 3"),
         ({"max_depth": 4}, "max_depth is 4; it must be from 0 to 3"),
+        ({"pairs": 400, "max_length": 4, "max_depth": 0}, "too few sentences .* of "),
     ],
 )
 def test_arguments_out_of_range(arguments, message):
     with pytest.raises(InputError, match=message):
         toy_corpus(**arguments)
-
-
-@pytest.mark.slow
-def test_a_space_too_small_is_reported():
-    with pytest.raises(InputError, match=r"too few sentences .* of 5499 seen"):
-        toy_corpus(5000, max_length=4, max_depth=0)
 
 
 # The sentences
@@ -306,17 +291,6 @@ def test_homographs_are_told_apart(everything):
     assert glosses["내"] == {"I", "my"}
 
 
-def test_only_the_living_and_robots_act(everything):
-    """Whoever stands before a verb, with nothing between, is its subject."""
-    things = {n.english for n in LEXICON.nouns if n.kind not in ANIMATE}
-    verbs = ("VI", "VT", "VD", "VS")
-    for pair in everything:
-        categories = pair.template.split()
-        for i in range(1, len(categories) - 3):
-            if categories[i : i + 2] == ["THAT", "ART"] and categories[i + 3] in verbs:
-                assert pair.src[i + 2] not in things, " ".join(pair.src)
-
-
 # What would be wrong or odd, in English or in Korean
 
 
@@ -349,13 +323,6 @@ def test_it_receives_only_as_the_robot_or_the_animal_that_acts(everything):
             actors = {n.english for n in LEXICON.nouns if n.kind in ("machine", "animal")}
             assert actors & set(pair.src[: pair.src.index("given")])
     assert found > 10
-
-
-def test_no_slips_of_english(everything):
-    words = {word for pair in everything for word in pair.src}
-    assert {"cannot", "spacious", "in"} <= words
-    assert words.isdisjoint({"wide", "at"})
-    assert not any((" can not " in phrases_of(pair)[0]) for pair in everything)
 
 
 def test_a_friend_is_mine(everything):
@@ -415,13 +382,6 @@ def test_no_adjective_comes_twice_or_with_its_opposite(everything):
         assert not {adjectives[word].opposite for word in here} & set(here), " ".join(pair.src)
 
 
-def test_adjectives_are_not_stacked(everything):
-    """단 좋은 사과 would want a 고."""
-    stacked = re.compile(r"ADJ N THAT BE (NOT )?(VERY )?ADJ(?! N)")
-    for pair in everything:
-        assert not stacked.search(pair.template), " ".join(pair.src)
-
-
 def test_and_joins_like_with_like(everything):
     """책을 보여주고 유명하다 is odd: 고 joins two actions, two states or two professions."""
     found = Counter()
@@ -439,21 +399,16 @@ def test_and_joins_like_with_like(everything):
     assert set(found) == {"action", "profession", "state"}
 
 
-def test_every_and_not_do_not_meet_in_a_clause(everything):
-    """Which of the two rules the other would be a matter of taste."""
-    denied = {"not", "cannot"}
+def test_every_or_an_and_between_objects_meets_no_not_in_a_clause(everything):
+    """*Does not make a ball and a bag*: neither of them, or not both?"""
     assert any("every" in pair.src for pair in everything if pair.depth == 0)
     for pair in everything:
-        if pair.depth == 0:
-            assert not ("every" in pair.src and denied & set(pair.src)), " ".join(pair.src)
-
-
-def test_not_and_an_and_between_objects_do_not_meet_in_a_clause(everything):
-    """*Does not make a ball and a bag*: neither of them, or not both?"""
-    for pair in everything:
-        if pair.depth == 0 and {"not", "cannot"} & set(pair.src) and "and" in pair.src:
-            verb = max(i for i, c in enumerate(pair.template.split()) if c[0] == "V" or c == "BE")
-            assert pair.src.index("and") < verb, " ".join(pair.src)
+        if pair.depth == 0 and {"not", "cannot"} & set(pair.src):
+            assert "every" not in pair.src, " ".join(pair.src)
+            if "and" in pair.src:
+                tags = pair.template.split()
+                verb = max(i for i, tag in enumerate(tags) if tag[0] == "V" or tag == "BE")
+                assert pair.src.index("and") < verb, " ".join(pair.src)
 
 
 def test_joined_nouns_differ(everything):
@@ -524,3 +479,21 @@ def test_the_examples_are_learned_from_and_stand_in_no_other_split(max_length, e
     assert len(splits["train"]) == 100
     others = [pair.src for name, pairs in splits.items() for pair in pairs][expected:]
     assert not {example.src for example in EXAMPLES} & set(others)
+
+
+def test_adjectives_are_not_stacked(everything):
+    """단 좋은 사과 would want a 고."""
+    stacked = re.compile(r"ADJ N THAT BE (NOT )?(VERY )?ADJ(?! N)")
+    for pair in everything:
+        assert not stacked.search(pair.template), " ".join(pair.src)
+
+
+def test_only_the_living_and_robots_act(everything):
+    """Whoever stands before a verb, with nothing between, is its subject."""
+    things = {n.english for n in LEXICON.nouns if n.kind not in ANIMATE}
+    verbs = ("VI", "VT", "VD", "VS")
+    for pair in everything:
+        categories = pair.template.split()
+        for i in range(1, len(categories) - 3):
+            if categories[i : i + 2] == ["THAT", "ART"] and categories[i + 3] in verbs:
+                assert pair.src[i + 2] not in things, " ".join(pair.src)

@@ -1,7 +1,5 @@
 """What every translation model of the course promises, whatever it is made of."""
 
-from itertools import combinations
-
 import pytest
 import torch
 
@@ -16,21 +14,18 @@ FULL = torch.tensor([[1, 6, 7, 4, 10], [1, 6, 7, 8, 9], [1, 4, 3, 5, 5]])
 
 VARIANTS = {
     **{f"seq2seq {cell}": ("seq2seq", {"cell": cell}) for cell in ("rnn", "gru", "lstm")},
-    **{f"bahdanau {cell}": ("bahdanau", {"cell": cell}) for cell in ("rnn", "gru", "lstm")},
+    **{f"bahdanau {cell}": ("bahdanau", {"cell": cell}) for cell in ("gru", "lstm")},
     **{f"luong {score}": ("luong", {"score": score}) for score in ("dot", "general", "concat")},
     "luong lstm": ("luong", {"cell": "lstm"}),
-    **{
-        f"transformer {norm} {position}": ("transformer", {"norm": norm, "norm_position": position})
-        for norm in ("layer", "rms")
-        for position in ("post", "pre")
-    },
+    "transformer layer post": ("transformer", {}),
+    "transformer rms pre": ("transformer", {"norm": "rms", "norm_position": "pre"}),
     "transformer learned": ("transformer", {"positions": "learned"}),
     "transformer shared": ("transformer", {"share_embeddings": True}),
     "transformer untied": ("transformer", {"tie_output": False}),
     "transformer wide": ("transformer", {"d_k": 5, "d_v": 3}),
     **{
         f"transformer {n} of 4 heads kept": ("transformer", {"num_heads": 4, "num_kv_heads": n})
-        for n in (1, 2, 4)
+        for n in (1, 2)
     },
 }
 every_model = pytest.mark.parametrize("variant", VARIANTS)
@@ -46,7 +41,7 @@ def wider(tokens, columns):
 
 
 @every_model
-@pytest.mark.parametrize(("training", "dropout"), [(False, 0.3), (True, 0.0), (True, 0.3)])
+@pytest.mark.parametrize(("training", "dropout"), [(False, 0.3), (True, 0.3)])
 def test_a_future_target_token_changes_no_earlier_logit(variant, training, dropout):
     model = build(variant, dropout=dropout).train(training)
 
@@ -113,8 +108,8 @@ def test_gradients_are_those_of_finite_differences(variant):
     assert rise / (2 * tiny) == pytest.approx(slope, rel=1e-5)
 
 
-# Every way to cut five tokens into parts, by where the parts end.
-CUTS = [(*cuts, 5) for n in range(5) for cuts in combinations(range(1, 5), n)]
+CUTS = [(5,), (1, 5), (4, 5), (2, 3, 5), (1, 2, 3, 4, 5)]
+"""Ways to cut five tokens into parts, by where the parts end."""
 
 
 def in_parts(model, tgt, ends):
@@ -129,13 +124,14 @@ def in_parts(model, tgt, ends):
 
 @pytest.mark.slow
 @every_model
-@pytest.mark.parametrize("training", [True, False])
-def test_parts_of_any_size_equal_all_at_once(variant, training):
-    model = build(variant).train(training)
-    logits = model(SRC, FULL)
-    assert len(CUTS) == 16
+@pytest.mark.parametrize("padded", [False, True])
+def test_parts_of_any_size_equal_all_at_once(variant, padded):
+    model, tgt = build(variant).train(not padded), FULL.clone()
+    if padded:  # between the parts of a sentence, too
+        tgt[0, 2], tgt[2, 1:3] = PAD, PAD
+    logits = model(SRC, tgt)
     for ends in CUTS:
-        assert_close(in_parts(model, FULL, ends), logits, 1e-12)
+        assert_close(in_parts(model, tgt, ends), logits, 1e-12)
 
 
 @every_model
@@ -149,16 +145,6 @@ def test_parts_in_which_short_sentences_are_over_change_no_other(variant):
         logits = in_parts(model, TGT, ends)
         for sentence, expected in enumerate(alone):
             assert_close(logits[sentence, : len(expected)], expected, 1e-12)
-
-
-@pytest.mark.slow
-@every_model
-def test_padding_between_the_parts_of_a_sentence_is_read_as_all_at_once(variant):
-    model, tgt = build(variant), FULL.clone()
-    tgt[0, 2], tgt[2, 1:3] = PAD, PAD
-    logits = model(SRC, tgt)
-    for ends in CUTS:
-        assert_close(in_parts(model, tgt, ends), logits, 1e-12)
 
 
 @pytest.mark.slow
