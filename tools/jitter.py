@@ -33,12 +33,12 @@ NOT_DATA = f"draw|savefig|show|.*{COLOUR}"
 
 def changed(value: Any, random: np.random.Generator) -> Any:
     """Return a value with every float in it a little larger or smaller."""
-    if isinstance(value, list | tuple):
+    if type(value) in (list, tuple):  # matplotlib has tuples of its own
         return type(value)([changed(item, random) for item in value])
-    if isinstance(value, dict):
+    if type(value) is dict:
         return {key: changed(item, random) for key, item in value.items()}
     array = np.asarray(value)
-    if isinstance(value, str) or array.dtype.kind != "f":
+    if array.dtype.kind != "f" or not (isinstance(value, float) or hasattr(value, "dtype")):
         return value
     factor = 1 + RELATIVE * random.choice([-1.0, 1.0], size=array.shape)
     if isinstance(value, float):
