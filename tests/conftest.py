@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NO_BROWSER = "there is no browser"
 
 # Who imports them has another device, or another precision, ever after; or trains.
-collect_ignore = ["compiled_steps.py", "own_device.py", "two_processes.py", "held_out"]
+collect_ignore = ["compiled_steps.py", "own_device.py", "two_processes.py", "held_out", "kept"]
 
 # The notebooks run in processes of their own, which pytest's `pythonpath` does not reach.
 os.environ["PYTHONPATH"] = str(ROOT)
