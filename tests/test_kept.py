@@ -54,11 +54,10 @@ def copied(name: str, folder: Path) -> Path:
 
 def test_every_file_is_kept_byte_for_byte() -> None:
     known = dict(reversed(line.split("  ")) for line in lines("SHA256SUMS"))
-    files = {path.relative_to(KEPT).as_posix(): path for path in KEPT.rglob("*") if path.is_file()}
     found = {
-        name: sha256(path.read_bytes()).hexdigest()
-        for name, path in files.items()
-        if name not in ("README.md", "SHA256SUMS")
+        path.relative_to(KEPT).as_posix(): sha256(path.read_bytes()).hexdigest()
+        for path in KEPT.rglob("*")
+        if path.is_file() and path not in (KEPT / "README.md", KEPT / "SHA256SUMS")
     }
     assert found == known
 
@@ -73,13 +72,13 @@ def test_a_model_says_what_it_said(tmp_path: Path, folder: Path) -> None:
     assert said.splitlines() == EXPECTED[folder.name]["says"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", RUNS, ids=lambda path: path.name)
 def test_a_run_takes_the_step_that_it_would_have_taken(tmp_path: Path, folder: Path) -> None:
     """Without its optimiser, average or random state the figures differ in the third digit."""
     run = copied(f"trained/{folder.name}", tmp_path)
     command("resume", run, "--steps", "301")
-    with (run / "learning_curve.csv").open(encoding="utf-8") as file:
-        *_, last = csv.DictReader(file)
+    *_, last = csv.DictReader((run / "learning_curve.csv").read_text().splitlines())
     assert last["step"] == "301"
     expected = EXPECTED[folder.name]["step 301"]
     assert {key: float(last[key]) for key in expected} == pytest.approx(expected, rel=1e-4)
@@ -92,6 +91,7 @@ def test_the_laboratory_translates_as_the_run_did(page: Page) -> None:
         assert page.evaluate("(asked) => translate(asked)", asked)["now"]["best"]["text"] == said
 
 
+@pytest.mark.slow
 def test_a_readers_package_is_judged_as_before(tmp_path: Path) -> None:
     package = copied("package", tmp_path)
     result = CliRunner().invoke(app, ["check", str(package), "08", "--json"])
@@ -127,9 +127,8 @@ def lost(names: list[str]) -> Iterator[str]:
 
 
 def test_every_import_and_every_exercise_has_its_name() -> None:
-    assert list(lost(lines("imports.txt"))) == []
     asked = [f"transformer_workbook.exercises:{name}" for name in lines("exercises.txt")]
-    assert list(lost(asked)) == []
+    assert list(lost(lines("imports.txt") + asked)) == []
 
 
 @pytest.mark.slow
