@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NO_BROWSER = "there is no browser"
 
 # Who imports them has another device, or another precision, ever after; or trains.
-collect_ignore = ["compiled_steps.py", "own_device.py", "two_processes.py", "held_out"]
+collect_ignore = ["compiled_steps.py", "own_device.py", "two_processes.py", "held_out", "kept"]
 
 # Every program that a test starts has one thread, as the test itself.
 os.environ["OMP_NUM_THREADS"] = "1"

@@ -2,6 +2,7 @@
 
 from torch import nn
 
+from annotated_transformer.experts import Experts, Routing
 from transformer_workbook.proofs import experts as proofs
 
 
@@ -20,12 +21,14 @@ class Unnormalised(nn.Module):
 
 
 def experts():
-    proofs.experts(Unnormalised)
+    proofs.experts(Unnormalised, Experts)
 
 
 def imbalance():
     """It is not multiplied by the number of experts."""
-    proofs.imbalance(lambda p, chosen: chosen.flatten().bincount() / chosen.numel() @ p.mean(0))
+    proofs.imbalance(
+        lambda p, chosen: chosen.flatten().bincount() / chosen.numel() @ p.mean(0), Routing
+    )
 
 
 REFUTED = {

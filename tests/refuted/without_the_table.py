@@ -3,6 +3,7 @@
 import torch
 from torch.nn import functional as F
 
+from annotated_transformer.linear_attention import linear_attention
 from transformer_workbook.proofs import without_the_table as proofs
 
 
@@ -17,11 +18,12 @@ def blocks():
 
 def forms():
     """Both keep the softmax."""
-    proofs.forms(F.scaled_dot_product_attention, F.scaled_dot_product_attention)
+    softmax = F.scaled_dot_product_attention
+    proofs.forms(softmax, softmax, linear_attention)
 
 
 def delta_rule():
-    proofs.delta_rule(lambda S, k, v: S + torch.outer(k, v))
+    proofs.delta_rule(lambda S, k, v: S + torch.outer(k, v), linear_attention)
 
 
 REFUTED = {

@@ -6,15 +6,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.experts import Experts, Routing
 from transformer_workbook.proofs.saying import agree, proof
 
 
 @proof
-def experts(Plain: Callable[[int, int, int, int], Any]) -> None:
+def experts(
+    Plain: Callable[[int, int, int, int], Any], Package: Callable[[int, list[Any], int], Any]
+) -> None:
     """A layer gives what its experts give one token at a time, and what the package's gives."""
     mine, x = Plain(6, 5, 4, 2), torch.randn(20, 6)
-    ours = Experts(6, list(mine.experts), 2)
+    ours = Package(6, list(mine.experts), 2)
     ours.router.logits.weight = mine.router.weight
     singly = []
     for token, logits in zip(x, mine.router(x), strict=True):
@@ -33,8 +34,10 @@ def experts(Plain: Callable[[int, int, int, int], Any]) -> None:
 
 
 @proof
-def imbalance(mine: Callable[[Tensor, Tensor], Tensor]) -> None:
+def imbalance(
+    mine: Callable[[Tensor, Tensor], Tensor], Package: Callable[[Tensor, Tensor, Tensor], Any]
+) -> None:
     """A function computes the package's auxiliary loss, here of two choices a token."""
     p = torch.randn(30, 5).softmax(dim=-1)
     weights, chosen = p.topk(2)
-    agree(1e-12, {"the package": Routing(p, chosen, weights).imbalance, "yours": mine(p, chosen)})
+    agree(1e-12, {"the package": Package(p, chosen, weights).imbalance, "yours": mine(p, chosen)})

@@ -1,13 +1,14 @@
 """The proofs of chapter 23, without the table."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.linear_attention import PositiveFeatures, linear_attention
+from annotated_transformer.linear_attention import PositiveFeatures
 from transformer_workbook.proofs.saying import agree, proof
 
 Rows = Float[Tensor, "time d"]
@@ -31,12 +32,12 @@ def blocks(blockwise: Callable[[Rows, Rows, Rows, int], Rows]) -> None:
 
 
 @proof
-def forms(with_table: Attention, as_a_network: Attention) -> None:
+def forms(with_table: Attention, as_a_network: Attention, package: Callable[..., Any]) -> None:
     """Two functions, and the package's in chunks, compute the same."""
     q, k, v = torch.randn(11, 4), torch.randn(11, 4), torch.randn(11, 3)
     phi, ones = PositiveFeatures(), F.pad(v, (0, 1), value=1.0)[None, None]
     empty = torch.zeros(1, 1, 4, 4)
-    sums, _ = linear_attention(phi(q)[None, None], phi(k)[None, None], ones, empty, chunk=4)
+    sums, _ = package(phi(q)[None, None], phi(k)[None, None], ones, empty, chunk=4)
     agree(
         1e-12,
         {
@@ -48,11 +49,13 @@ def forms(with_table: Attention, as_a_network: Attention) -> None:
 
 
 @proof
-def delta_rule(correct: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
+def delta_rule(
+    correct: Callable[[Tensor, Tensor, Tensor], Tensor], package: Callable[..., Any]
+) -> None:
     """One position after the other, a function writes what the package's chunks write."""
     k, v = F.normalize(torch.randn(1, 1, 9, 4), dim=-1), torch.randn(1, 1, 9, 3)
     mine, empty = torch.zeros(4, 3), torch.zeros(1, 1, 4, 3)
     for key, value in zip(k[0, 0], v[0, 0], strict=True):
         mine = correct(mine, key, value)
-    _, ours = linear_attention(k, k, v, empty, torch.ones(1, 1, 9), chunk=5)
+    _, ours = package(k, k, v, empty, torch.ones(1, 1, 9), chunk=5)
     agree(1e-12, {"the package": ours[0, 0], "your rule": mine})

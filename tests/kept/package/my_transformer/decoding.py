@@ -1,0 +1,272 @@
+"""Decoding: from next-token probabilities to whole sentences: greedy, beam search, sampling."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
+from torch import Tensor
+
+from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.inputs import require_ids, require_sentences, require_whole
+from annotated_transformer.settings import Share, Size, check_settings
+from my_transformer.tokens import BOS, EOS, PAD, UNK
+from annotated_transformer.translator import Translator, evaluating
+
+# To refuse is to raise an InputError.
+# require_ids(name, tokens, size): Refuse anything but a batch of ids of a vocabulary of that
+# size, if the size is known.
+# require_sentences(sentences): Refuse anything but a list of sentences of ids; PyTorch and NumPy
+# would round 5.7 down to 5.
+# require_whole(name, value, least, most=None): Refuse anything but an integer within these
+# bounds.
+# check_settings(settings): Refuse a dataclass with an invalid value.
+# evaluating(model): Disable dropout and gradients inside the block; restore training mode
+# afterwards.
+
+
+@dataclass(frozen=True)
+class Search:
+    """The settings of a search for translations; a beam of 1 is greedy search or sampling."""
+
+    beam: Annotated[Size, Field(le=1000)] = 1  # number of hypotheses kept at each step
+    alpha: Annotated[float, Field(ge=-10, le=10)] = 0.6  # exponent of the length penalty
+    best: Annotated[Size, Field(le=1000)] = 1  # number of translations returned for each sentence
+    sample: bool = False  # draw the next token at random instead of taking the most probable
+    temperature: Annotated[float, Field(ge=1e-3, le=1000)] = 1.0  # above 1: flatter distribution
+    top_k: Size | None = None  # sample among the k most probable tokens
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # ... the fewest with this probability mass
+    min_p: Share = 0.0  # ... those with at least this share of the highest probability
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0  # the same seed gives the same samples
+    extra_length: Annotated[int, Field(ge=0, le=10**6)] = 50  # most tokens beyond the source's
+
+    def __post_init__(self) -> None:
+        """Refuse settings that are out of range or do not go together.
+
+        Raises:
+            InputError: if a setting is out of its range, or two do not go together.
+        """
+        check_settings(self)
+        if self.sample and self.beam > 1:
+            raise InputError(f"beam is {self.beam}, it must be 1 when sample is set.")
+        if self.seed + self.best > 2**63:
+            raise InputError(
+                f"seed is {self.seed} and best {self.best}: each sample takes the next seed, and "
+                f"the last one must be at most {2**63 - 1}."
+            )
+        if not self.sample and self.best > self.beam:
+            raise InputError(
+                f"best is {self.best}, it must be at most the beam, {self.beam}, "
+                "unless sample is set."
+            )
+        kept = (self.temperature, self.top_k, self.top_p, self.min_p)
+        if not self.sample and kept != (1.0, None, 1.0, 0.0):
+            raise InputError(
+                "temperature, top_k, top_p and min_p are settings of sampling: set sample."
+            )
+
+
+GREEDY = Search()
+
+
+class Limits:
+    """For every sentence of a batch, the maximum length and the prefix of its translation."""
+
+    def __init__(
+        self,
+        model: Translator,
+        src: Int[Tensor, "batch src"],
+        extra_length: int,
+        prefixes: Sequence[Sequence[int]] | None,
+    ) -> None:
+        """Compute the limits, ``EOS`` counted: the length of each source and some more.
+
+        No translation has more tokens than the model has positions.
+
+        Raises:
+            InputError: if the sentences are not ids of the model's vocabulary or too long for it,
+                the number of prefixes is another, or one contains a special token or is longer than
+                its translation may be.
+        """
+        require_ids("src", src, model.vocabulary_size("src"))
+        tokens = (src != PAD).sum(dim=1)
+        self.longest = tokens + extra_length
+        if model.max_length is not None:
+            room = model.max_length - tokens * model.is_one_text
+            self.longest = torch.minimum(self.longest, room)
+        prefixes = [[]] * len(src) if prefixes is None else prefixes
+        if len(prefixes) != len(src):
+            raise InputError(f"there are {len(prefixes)} prefixes for {len(src)} sentences.")
+        require_sentences(prefixes)
+        for prefix, limit in zip(prefixes, self.longest.tolist(), strict=True):
+            if min(prefix, default=UNK) <= EOS or len(prefix) > limit:
+                raise InputError(
+                    f"a prefix is {list(prefix)}: it must have at most {limit} tokens, "
+                    "none of them special."
+                )
+        width = max(map(len, prefixes))
+        rows = [[*prefix, *[PAD] * (width - len(prefix))] for prefix in prefixes]
+        self.prefixes = src.new_tensor(rows).view(len(src), width)
+
+    def force(
+        self, log_probs: Float[Tensor, "rows vocab"], sentence: Int[Tensor, " rows"], length: int
+    ) -> Float[Tensor, "rows vocab"]:
+        """Restrict the log-probabilities of the next token to the prefixes.
+
+        Each row continues the sentence of that index and has ``length`` tokens, ``BOS`` not
+        counted. Where the prefix of its sentence is longer, every token but the prefix's next one
+        gets minus infinity; all other rows stay unchanged.
+
+        Raises:
+            InputError: if that token is not in the vocabulary.
+        """
+        if length >= self.prefixes.size(1):
+            return log_probs
+        wanted = self.prefixes[sentence, length, None]
+        if wanted.max() >= log_probs.size(1):
+            raise InputError(
+                f"a prefix contains id {wanted.max()}, it must be below {log_probs.size(1)}."
+            )
+        tokens = torch.arange(log_probs.size(1), device=log_probs.device)
+        return log_probs.masked_fill((wanted != PAD) & (tokens != wanted), -torch.inf)
+
+    def reached(
+        self, token: Int[Tensor, " rows"], sentence: Int[Tensor, " rows"], length: int
+    ) -> Bool[Tensor, " rows"]:
+        """Tell which rows end with their newest token, the ``length``-th: by ``EOS`` or the limit.
+
+        Each row continues the sentence of that index, whose own limit counts.
+        """
+        return (token == EOS) | (length >= self.longest[sentence])
+
+
+def draw(
+    log_probs: Float[Tensor, "rows vocab"], search: Search, number: Float[Tensor, " rows"]
+) -> Int[Tensor, " rows"]:
+    """Sample a token for each row by inverting the cumulative distribution at ``number``.
+
+    Tokens are sorted by probability. With temperature T they have p^(1/T), scaled to sum to 1. Then
+    top-k keeps the k most probable, top-p the fewest most probable whose sum reaches p, and min-p
+    those that have at least this share of the probability of the most probable one.
+
+    Source: top-k: Fan et al. 2018, section 5.4; top-p: Holtzman et al. 2020, section 3.1; min-p:
+    Nguyen et al. 2024.
+    """
+    p, token = (log_probs / search.temperature).softmax(dim=-1).sort(dim=-1, descending=True)
+    p[:, search.top_k or p.size(1) :] = 0.0
+    p = p / p.sum(dim=-1, keepdim=True)
+    p = p.masked_fill(p.cumsum(dim=-1) - p >= search.top_p, 0.0)
+    p = p.masked_fill(p < search.min_p * p[:, :1], 0.0)
+    passed = p.cumsum(dim=-1) / p.sum(dim=-1, keepdim=True) > number[:, None]
+    return token.gather(1, passed.int().argmax(dim=-1, keepdim=True))[:, 0]
+
+
+def random_draws(
+    src: Int[Tensor, "batch src"], seed: int, length: int
+) -> Float[Tensor, "batch length"]:
+    """Draw random numbers in [0, 1) for each sentence: the same ones alone and in any batch.
+
+    Row i belongs to sentence i of ``src``, its number t to the token at position t, counted from 0.
+    They depend only on the seed and on the sentence's ids, not on padding or ``length``.
+    """
+    rows = []
+    for sentence in src.tolist():
+        ids = [token for token in sentence if token != PAD]
+        generator = torch.Generator().manual_seed(zlib.crc32(repr((seed, ids)).encode()))
+        rows.append(torch.rand(length, generator=generator, device=generator.device))
+    return torch.stack(rows).to(src.device)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A translation: its tokens without ``BOS`` and ``EOS``, and its model probability."""
+
+    tokens: list[int]
+    log_prob: float  # Σₜ log p(yₜ | y₁ … yₜ₋₁, src) in nats, that of EOS included if it ended
+    score: float  # log_prob divided by the length penalty; without a beam, log_prob
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """Compute ((5 + length) / 6)^α; ``EOS`` counts. With α = 0 it is 1, and short sentences win.
+
+    Source: Wu et al. 2016, section 7; α = 0.6 in Vaswani et al. 2017, section 6.1.
+
+    Raises:
+        InputError: if the length is not an integer of at least 0.
+    """
+    raise NotImplementedError("length_penalty: chapter 14")
+
+
+def next_log_probs(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
+    """Compute log-probabilities of the next token, with ``PAD`` and ``BOS`` excluded.
+
+    Raises:
+        DivergedError: if a logit is nan, or plus infinity.
+    """
+    raise NotImplementedError("next_log_probs: chapter 14")
+
+
+def greedy(
+    model: Translator,
+    src: Int[Tensor, "batch src"],
+    search: Search = GREEDY,
+    prefixes: Sequence[Sequence[int]] | None = None,
+) -> list[Hypothesis]:
+    """Take the most probable token at every step, until ``EOS`` or the maximum length.
+
+    A translation has at most as many tokens as its source, ``EOS`` counted, plus
+    ``search.extra_length`` (50 in Vaswani et al. 2017, section 6.1). A finished sentence
+    leaves the batch. If ``search.sample`` is set, the token is sampled with :func:`draw` instead.
+
+    Raises:
+        InputError: if a prefix, with which a translation has to begin, cannot be continued, or
+            the search has a beam.
+    """
+    raise NotImplementedError("greedy: chapter 14")
+
+
+def beam_search(
+    model: Translator,
+    src: Int[Tensor, "batch src"],
+    search: Search,
+    prefixes: Sequence[Sequence[int]] | None = None,
+) -> list[list[Hypothesis]]:
+    """Keep the most probable hypotheses of every translation; return the finished ones, best first.
+
+    Each sentence has ``search.beam`` slots. At every step all continuations of its live hypotheses
+    compete for the free slots; one that ends in ``EOS`` (or reaches the maximum
+    length) keeps its slot and is finished. When all slots hold finished translations,
+    those with the best log-probability divided by :func:`length_penalty` win. A beam of 1 is
+    greedy search (except for ties), a beam as wide as the space of all translations is exhaustive.
+
+    Source: Graves 2012; Wu et al. 2016, section 7; Vaswani et al. 2017, section 6.1.
+
+    Raises:
+        InputError: if a prefix, with which a translation has to begin, cannot be continued.
+    """
+    raise NotImplementedError("beam_search: chapter 14")
+
+
+def decode(
+    model: Translator,
+    src: Int[Tensor, "batch src"],
+    search: Search,
+    prefixes: Sequence[Sequence[int]] | None = None,
+) -> list[list[Hypothesis]]:
+    """Search for translations with the settings in ``search``; the best of each sentence first.
+
+    If several samples are asked for, they use its seed, the next seed, and so on.
+
+    Raises:
+        InputError: if the sources are not ids of the model's vocabulary, or a prefix cannot be
+            continued.
+    """
+    raise NotImplementedError("decode: chapter 14")
+
+
+def without_end(tokens: list[int]) -> list[int]:
+    """Return the tokens before ``EOS``."""
+    raise NotImplementedError("without_end: chapter 14")

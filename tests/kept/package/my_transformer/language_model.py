@@ -1,0 +1,108 @@
+"""The language model: a stack of decoder layers without cross-attention, which reads text alone."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_ids
+from my_transformer.layers import DecoderLayer
+from my_transformer.masking import padding_mask, target_mask
+from my_transformer.tokens import PAD
+from my_transformer.transformer import Embedding, TransformerConfig, remove_biases
+from annotated_transformer.translator import State, Translator
+
+# To refuse is to raise an InputError.
+# require_ids(name, tokens, size): Refuse anything but a batch of ids of a vocabulary of that
+# size, if the size is known.
+
+
+@dataclass(frozen=True)
+class LanguageModelConfig(TransformerConfig):
+    """The sizes of a language model: those of a Transformer whose only stack is the decoder."""
+
+    has_source: bool = True  # it reads pairs, as one text each; False: texts without a source
+    prefix_mask: bool = False  # tokens of the source attend to all of it, not to earlier ones only
+
+
+@dataclass(frozen=True)
+class ReadState(State):
+    """What a language model has read: its tokens, source and target, and what its layers keep."""
+
+    tokens: Int[Tensor, "batch read"]
+    past: tuple[State, ...]  # of each layer: its KV cache, or the state of another attention
+
+
+class LanguageModel(Translator):
+    """Decoder-only Transformer: causal self-attention alone predicts a token from those before it.
+
+    It translates by continuing: the source, which ends in ``EOS``, and the target, which begins
+    with ``BOS``, are one sequence, and self-attention to the source takes the place of the encoder
+    and of cross-attention. Reading the source (*prefill*) is one call, writing goes token by token.
+    Positions count tokens and leave out padding, so that it may stand on either side.
+
+    Source: Radford et al. 2018, section 3.1; the prefix mask: Raffel et al. 2020, section 3.2.1.
+
+    >>> model = LanguageModel(LanguageModelConfig.tiny(10, 10))
+    >>> model(torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7]])).shape  # a source and its target
+    torch.Size([1, 2, 10])
+    >>> model(torch.tensor([[1, 7]])).shape  # a text alone
+    torch.Size([1, 2, 10])
+    """
+
+    is_one_text = True
+
+    def __init__(self, config: LanguageModelConfig) -> None:
+        # Its parts, by name: config, max_length, tgt_embedding (Embedding), src_embedding,
+        # decoder (nn.ModuleList), decoder_norm (c.final_norm), output (nn.Linear).
+        raise NotImplementedError("LanguageModel.__init__: chapter 18")
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Check the arguments, a source and its target or a text alone; compute the logits.
+
+        Raises:
+            InputError: as for :meth:`Translator.__call__`.
+        """
+        if len(inputs) != 1:
+            return super().__call__(*inputs)
+        require_ids("tgt_in", inputs[0], self.vocabulary_size("tgt"))
+        return nn.Module.__call__(self, *inputs)
+
+    def forward(self, *inputs: Int[Tensor, "batch _"]) -> Float[Tensor, "batch tgt vocab"]:
+        """Compute the logits of every next token, of the target or of the text."""
+        raise NotImplementedError("LanguageModel.forward: chapter 18")
+
+    def empty(self, batch: int) -> ReadState:
+        """Return the state of that many texts before their first token."""
+        raise NotImplementedError("LanguageModel.empty: chapter 18")
+
+    def start(self, src: Int[Tensor, "batch src"]) -> ReadState:
+        """Read the source sentences (prefill); return the state before the first target token.
+
+        Raises:
+            InputError: if there is a source, and the model was made for texts without one.
+        """
+        raise NotImplementedError("LanguageModel.start: chapter 18")
+
+    def extend(
+        self, state: ReadState, tokens: Int[Tensor, "batch tgt"]
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], ReadState]:
+        """Read ``tokens``; return the logits of the token after each, and the new state."""
+        raise NotImplementedError("LanguageModel.extend: chapter 18")
+
+    def read(
+        self,
+        embedding: Embedding,
+        state: ReadState,
+        tokens: Int[Tensor, "batch new"],
+        mask: Bool[Tensor, "#batch 1 #new read"] | None = None,
+    ) -> tuple[Float[Tensor, "batch new d_model"], ReadState]:
+        """Let new tokens pass through all layers; return their vectors and the new state.
+
+        They attend to what was read before and to each other as the mask says; ``None``: causally.
+        """
+        raise NotImplementedError("LanguageModel.read: chapter 18")

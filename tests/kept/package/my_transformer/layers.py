@@ -1,0 +1,175 @@
+"""The layers of the Transformer: attention and feed-forward, each within a residual connection."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.errors import InputError, require_choice
+from my_transformer.multi_head_attention import KeyValues, MultiHeadAttention
+from annotated_transformer.translator import State
+
+# To refuse is to raise an InputError.
+# require_choice(name, value, choices): Refuse a value that is not one of the choices.
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "swish": F.silu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+}
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = max(0, x W₁ + b₁) W₂ + b₂, applied at each position separately.
+
+    The paper's max(0, z) is the activation "relu"; "swish" uses z / (1 + e⁻ᶻ) instead, "gelu"
+    z times the probability that a normal number is below z, and "gelu_tanh" the approximation of
+    it with which GPT-2 was trained.
+
+    Source: Vaswani et al. 2017, section 3.3, equation 2; swish: Ramachandran et al. 2017; GELU:
+    Hendrycks and Gimpel 2016.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, activation: str = "relu") -> None:
+        """Make the two layers.
+
+        Raises:
+            InputError: if the activation is unknown.
+        """
+        # Its parts, by name: inner (nn.Linear), outer (nn.Linear), activation.
+        raise NotImplementedError("FeedForward.__init__: chapter 11")
+
+    def forward(
+        self, x: Float[Tensor, "batch time d_model"]
+    ) -> Float[Tensor, "batch time d_model"]:
+        """Apply the same small network at every position."""
+        raise NotImplementedError("FeedForward.forward: chapter 11")
+
+
+NORMS: dict[str, Callable[..., nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
+NORM_POSITIONS = ("post", "pre")
+
+
+def make_norm(name: str, d_model: int, epsilon: float = 1e-5) -> nn.Module:
+    """Make the normalisation layer of that name.
+
+    - "layer": (x − mean) / √(variance + ε), then a trained factor and shift for each dimension;
+    - "rms": x / √(mean of x² + ε), then a trained factor, without mean and shift.
+
+    Source: Ba et al. 2016; Zhang and Sennrich 2019, equation 4.
+
+    Raises:
+        InputError: if the name is not one of ``NORMS``.
+    """
+    raise NotImplementedError("make_norm: chapter 11")
+
+
+class Residual(nn.Module):
+    """A residual connection around a sub-layer, with normalisation.
+
+    - post-norm, as in the paper: Norm(x + Dropout(Sublayer(x))).
+    - pre-norm: x + Dropout(Sublayer(Norm(x))). The residual path is never normalised; the stack
+      therefore needs one more normalisation at its end.
+
+    Source: Vaswani et al. 2017, sections 3.1 and 5.4; pre-norm: Xiong et al. 2020.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        dropout: float,
+        norm_position: str,
+        norm: str = "layer",
+        epsilon: float = 1e-5,
+    ) -> None:
+        """Make the connection.
+
+        Raises:
+            InputError: if the kind of normalisation or its position is unknown.
+        """
+        # Its parts, by name: is_pre, norm (make_norm), dropout (nn.Dropout).
+        raise NotImplementedError("Residual.__init__: chapter 11")
+
+    def enter(self, x: Float[Tensor, "batch time d_model"]) -> Float[Tensor, "batch time d_model"]:
+        """Return the input of the sub-layer."""
+        raise NotImplementedError("Residual.enter: chapter 11")
+
+    def leave(
+        self, x: Float[Tensor, "batch time d_model"], added: Float[Tensor, "batch time d_model"]
+    ) -> Float[Tensor, "batch time d_model"]:
+        """Add the output of the sub-layer to x."""
+        raise NotImplementedError("Residual.leave: chapter 11")
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch time d_model"],
+        sublayer: Callable[[Tensor], Tensor],
+    ) -> Float[Tensor, "batch time d_model"]:
+        """Apply the sub-layer within the residual connection."""
+        raise NotImplementedError("Residual.forward: chapter 11")
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward. (Vaswani et al. 2017, section 3.1.)"""
+
+    def __init__(
+        self,
+        self_attention: MultiHeadAttention,
+        feed_forward: FeedForward,
+        residual: Callable[[], Residual],
+    ) -> None:
+        # Its parts, by name: self_attention, feed_forward, residual_1 (residual), residual_2
+        # (residual).
+        raise NotImplementedError("EncoderLayer.__init__: chapter 11")
+
+    def forward(
+        self, x: Float[Tensor, "batch src d_model"], mask: Bool[Tensor, "#batch 1 #src src"]
+    ) -> Float[Tensor, "batch src d_model"]:
+        """Apply the layer."""
+        raise NotImplementedError("EncoderLayer.forward: chapter 11")
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, cross-attention to the memory, feed-forward.
+
+    Without cross-attention it is the layer of a language model, which has no source. Self-attention
+    may be of another kind, with a state of its own in place of a KV cache, as linear attention is.
+
+    Source: Vaswani et al. 2017, section 3.1.
+    """
+
+    def __init__(
+        self,
+        self_attention: MultiHeadAttention,
+        cross_attention: MultiHeadAttention | None,
+        feed_forward: FeedForward,
+        residual: Callable[[], Residual],
+    ) -> None:
+        # Its parts, by name: cross_attention, feed_forward, residual_1 (residual), residual_3
+        # (residual), residual_2 (residual).
+        raise NotImplementedError("DecoderLayer.__init__: chapter 11")
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch tgt d_model"],
+        past: State,
+        mask: Bool[Tensor, "#batch 1 #tgt past_and_tgt"],
+        memory: KeyValues | None = None,
+        memory_mask: Bool[Tensor, "batch 1 #tgt src"] | None = None,
+        positions: Int[Tensor, "#batch tgt"] | None = None,
+    ) -> tuple[Float[Tensor, "batch tgt d_model"], State]:
+        """Apply the layer to any number of new target positions.
+
+        ``past`` holds the projected keys and values of the target positions before them (empty
+        when a whole sentence is read at once), ``memory`` those of the source, for a layer with
+        cross-attention. Returns the output, and ``past`` with the new positions appended.
+
+        Raises:
+            InputError: if there is cross-attention without memory, or the reverse.
+        """
+        raise NotImplementedError("DecoderLayer.forward: chapter 11")

@@ -1,0 +1,36 @@
+"""The loss: cross-entropy with label smoothing, summed over real tokens."""
+
+from collections.abc import Callable
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_targets
+from my_transformer.tokens import PAD
+
+# To refuse is to raise an InputError.
+# require_targets(logits, target): Refuse targets that do not give one id of the vocabulary for
+# every row of logits.
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+"""Maps logits (batch, tgt, vocab) and targets (batch, tgt) to the loss summed over real tokens."""
+
+
+def smoothed_cross_entropy(
+    logits: Float[Tensor, "batch tgt vocab"],
+    target: Int[Tensor, "batch tgt"],
+    smoothing: float = 0.0,
+) -> Float[Tensor, ""]:
+    """Compute −Σₜ Σᵥ q(v) log p(v), in nats, with q = (1 − ε) one-hot + ε uniform; no padding.
+
+    It is a *sum*: divide by the number of real tokens once all of them are known, so that
+    the losses of micro-batches add up to the loss of the whole batch.
+
+    Source: Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4.
+
+    Raises:
+        InputError: if the smoothing is outside [0, 1), or the targets are not one id of the
+            vocabulary for each row of the logits.
+    """
+    raise NotImplementedError("smoothed_cross_entropy: chapter 1")

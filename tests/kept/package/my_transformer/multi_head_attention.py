@@ -1,0 +1,154 @@
+"""Multi-head attention: several attention heads, each in its own subspace."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from my_transformer.attention import ScaledDotProductAttention
+from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_sizes
+from annotated_transformer.translator import State
+
+# To refuse is to raise an InputError.
+# require_sizes(**sizes): Refuse sizes, given by name, that are not integers of at least 1.
+
+
+@dataclass(frozen=True)
+class KeyValues(State):
+    """The KV cache of one layer: projected keys and values of all heads."""
+
+    keys: Float[Tensor, "batch heads time d_k"]
+    values: Float[Tensor, "batch heads time d_v"]
+
+    @property
+    def length(self) -> int:
+        """Return the number of positions."""
+        raise NotImplementedError("KeyValues.length: chapter 6")
+
+    def append(self, newer: "KeyValues") -> "KeyValues":
+        """Append the keys and values of newer positions."""
+        raise NotImplementedError("KeyValues.append: chapter 6")
+
+
+def first_positions(x: Float[Tensor, "batch time _"]) -> Int[Tensor, "1 time"]:
+    """Return positions 0, 1, … for sequences read from their beginning: one row for all."""
+    raise NotImplementedError("first_positions: chapter 6")
+
+
+class MultiHeadAttention(nn.Module):
+    """MultiHead(Q, K, V) = Concat(head₁, …, head_h) W^O.
+
+    headᵢ = Attention(Q Wᵢ^Q, K Wᵢ^K, V Wᵢ^V). The matrices of all heads are stored as one: the
+    transpose of Wᵢ^Q is rows (i−1)·d_k to i·d_k of ``query.weight``, counted from 0. Unlike in the
+    paper, every product has a bias. The computation has two steps, *project*
+    and *attend* (which merges the heads), so that a decoder can keep projected keys and values:
+    the KV cache, which :meth:`extend` reads and extends.
+
+    With fewer heads of keys and values than of queries, each serves a group of consecutive
+    query heads (grouped-query attention; with one, multi-query attention): a smaller KV cache.
+    Queries and keys may be normalised in each head (QK-norm), which bounds their scores.
+
+    Source: Vaswani et al. 2017, section 3.2.2; groups: Ainslie et al. 2023, section 2.2; QK-norm:
+    Dehghani et al. 2023, section 2.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        num_kv_heads: int | None = None,
+        normalise: Callable[[int], nn.Module] = nn.Identity,
+    ) -> None:
+        """Make a layer of ``num_heads`` heads.
+
+        d_k and d_v default to d_model / num_heads, num_kv_heads to num_heads. ``normalise`` makes
+        the normalisation of queries, and that of keys, from d_k.
+
+        Raises:
+            InputError: if a size is not an integer of at least 1, if d_k or d_v is not given and
+                d_model is not a multiple of num_heads, or if num_heads is not one of num_kv_heads.
+        """
+        # Its parts, by name: num_heads, num_kv_heads, d_k, d_v, query (nn.Linear), key
+        # (nn.Linear), value (nn.Linear), output (nn.Linear), query_norm (normalise), key_norm
+        # (normalise), attention (ScaledDotProductAttention).
+        raise NotImplementedError("MultiHeadAttention.__init__: chapter 6")
+
+    def split(
+        self, x: Float[Tensor, "batch time heads_d"], num_heads: int | None = None
+    ) -> Float[Tensor, "batch heads time d"]:
+        """Split the last axis into heads, and move the heads before the positions."""
+        raise NotImplementedError("MultiHeadAttention.split: chapter 6")
+
+    def with_positions(
+        self,
+        heads: Float[Tensor, "batch heads time d_k"],
+        positions: Int[Tensor, "#batch time"],
+    ) -> Float[Tensor, "batch heads time d_k"]:
+        """Encode positions in queries or keys; here they stay unchanged.
+
+        A subclass that rotates them by their positions (rotary positions, RoPE) does it here.
+        """
+        raise NotImplementedError("MultiHeadAttention.with_positions: chapter 6")
+
+    def project(
+        self,
+        key: Float[Tensor, "batch key d_model"],
+        value: Float[Tensor, "batch key d_model"],
+        positions: Int[Tensor, "#batch key"] | None = None,
+    ) -> KeyValues:
+        """Compute K Wᵢ^K and V Wᵢ^V of all heads i, at these positions (``None``: 0, 1, …)."""
+        raise NotImplementedError("MultiHeadAttention.project: chapter 6")
+
+    def gather(
+        self,
+        queries: Float[Tensor, "batch heads query d_k"],
+        seen: KeyValues,
+        mask: Bool[Tensor, "#batch #heads #query key"] | None,
+    ) -> Float[Tensor, "batch heads query d_v"]:
+        """Compute the output of every head; each key and value serves a group of queries."""
+        raise NotImplementedError("MultiHeadAttention.gather: chapter 6")
+
+    def attend(
+        self,
+        query: Float[Tensor, "batch query d_model"],
+        seen: KeyValues,
+        mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
+        positions: Int[Tensor, "#batch query"] | None = None,
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Attend with projected keys and values, and merge the heads.
+
+        The queries are at these positions (``None``: 0, 1, …).
+        """
+        raise NotImplementedError("MultiHeadAttention.attend: chapter 6")
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch query d_model"],
+        key: Float[Tensor, "batch key d_model"],
+        value: Float[Tensor, "batch key d_model"],
+        mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Compute the weighted sum of the values for every query, merged over all heads."""
+        raise NotImplementedError("MultiHeadAttention.forward: chapter 6")
+
+    def empty(self, batch: int) -> KeyValues:
+        """Make an empty KV cache for that many sentences."""
+        raise NotImplementedError("MultiHeadAttention.empty: chapter 6")
+
+    def extend(
+        self,
+        x: Float[Tensor, "batch new d_model"],
+        past: KeyValues,
+        mask: Bool[Tensor, "#batch #heads #new past_and_new"] | None = None,
+        positions: Int[Tensor, "#batch new"] | None = None,
+    ) -> tuple[Float[Tensor, "batch new d_model"], KeyValues]:
+        """Let new positions attend to earlier ones and to themselves; return ``past`` with them.
+
+        ``past`` itself is unchanged.
+        """
+        raise NotImplementedError("MultiHeadAttention.extend: chapter 6")

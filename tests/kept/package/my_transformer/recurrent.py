@@ -1,0 +1,114 @@
+"""Recurrent cells, and the layer that applies them along a sentence."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from annotated_transformer.errors import require_choice
+
+# To refuse is to raise an InputError.
+# require_choice(name, value, choices): Refuse a value that is not one of the choices.
+
+
+class RNNCell(nn.Module):
+    """The simple recurrent cell: h = tanh(W x + b + U h₋₁ + c).
+
+    A cell has two parts, so that the part that does not depend on the state is computed
+    for all positions at once: ``read`` is W x + b, and ``forward`` does the rest for one position.
+
+    Source: Elman 1990; the equations are those of ``torch.nn.RNNCell``.
+    """
+
+    gates = 1  # vectors computed per step from W x + b: without gates, the new state alone
+    states = 1  # vectors in the state
+
+    def __init__(self, input_dim: int, hidden_dim: int) -> None:
+        # Its parts, by name: hidden_dim, read (nn.Linear), recur (nn.Linear).
+        raise NotImplementedError("RNNCell.__init__: chapter 2")
+
+    def forward(
+        self, read: Float[Tensor, "batch gates"], state: Float[Tensor, "batch state"]
+    ) -> Float[Tensor, "batch state"]:
+        """Compute the next state from the projected input and the previous state."""
+        raise NotImplementedError("RNNCell.forward: chapter 2")
+
+    def hidden(self, state: Float[Tensor, "*batch state"]) -> Float[Tensor, "*batch hidden"]:
+        """Return the part of the state that other layers see: h, which comes first."""
+        raise NotImplementedError("RNNCell.hidden: chapter 2")
+
+
+class GRUCell(RNNCell):
+    """The gated recurrent unit: gates decide what to forget and what to update.
+
+    r = σ(W_r x + U_r h₋₁), z = σ(W_z x + U_z h₋₁), n = tanh(W_n x + r ⊙ U_n h₋₁),
+    h = (1 − z) ⊙ n + z ⊙ h₋₁; every product has its bias.
+
+    Source: Cho et al. 2014, section 2.3, with the reset gate after the product U_n h₋₁, as in
+    ``torch.nn.GRUCell``.
+    """
+
+    gates = 3
+
+    def forward(
+        self, read: Float[Tensor, "batch gates"], state: Float[Tensor, "batch state"]
+    ) -> Float[Tensor, "batch state"]:
+        """Compute the next state from the projected input and the previous state."""
+        raise NotImplementedError("GRUCell.forward: chapter 2")
+
+
+class LSTMCell(RNNCell):
+    """Long short-term memory: a cell c beside the hidden state h, updated by addition.
+
+    i, f, o = σ(W x + U h₋₁) and g = tanh(W x + U h₋₁), each with its own weights;
+    c = f ⊙ c₋₁ + i ⊙ g, h = o ⊙ tanh(c). The state is h and c side by side.
+
+    Source: Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000; the
+    equations are those of ``torch.nn.LSTMCell``.
+    """
+
+    gates = 4
+    states = 2
+
+    def forward(
+        self, read: Float[Tensor, "batch gates"], state: Float[Tensor, "batch state"]
+    ) -> Float[Tensor, "batch state"]:
+        """Compute the next state from the projected input and the previous state."""
+        raise NotImplementedError("LSTMCell.forward: chapter 2")
+
+
+CELLS: dict[str, type[RNNCell]] = {"rnn": RNNCell, "gru": GRUCell, "lstm": LSTMCell}
+
+
+def make_cell(name: str, input_dim: int, hidden_dim: int) -> RNNCell:
+    """Make the cell of that name.
+
+    Raises:
+        InputError: if the name is not one of ``CELLS``.
+    """
+    raise NotImplementedError("make_cell: chapter 2")
+
+
+class RecurrentLayer(nn.Module):
+    """A recurrent cell applied along a sentence, from left to right or from right to left.
+
+    At padding the state is kept. So the last state of a short sentence is the state
+    after its last *word*, and padding never changes it.
+    """
+
+    def __init__(
+        self, cell: str, input_dim: int, hidden_dim: int, *, backward: bool = False
+    ) -> None:
+        # Its parts, by name: cell (make_cell), backward.
+        raise NotImplementedError("RecurrentLayer.__init__: chapter 2")
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch time input"],
+        is_word: Bool[Tensor, "batch time"],
+        state: Float[Tensor, "batch state"] | None = None,
+    ) -> tuple[Float[Tensor, "batch time hidden"], Float[Tensor, "batch state"]]:
+        """Return the hidden state at every position, and the final state.
+
+        The recurrence starts from ``state``, or from zeros.
+        """
+        raise NotImplementedError("RecurrentLayer.forward: chapter 2")

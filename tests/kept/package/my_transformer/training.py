@@ -1,0 +1,294 @@
+"""Training: learning-rate schedules, the update step, weight averaging."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count, islice
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from my_transformer.batches import AnyBatch, batch_of, batches_by_tokens
+from annotated_transformer.devices import PRECISIONS, computing_in, device_of
+from annotated_transformer.errors import DivergedError, InputError, require_choice
+from annotated_transformer.examples import Example, Examples
+from annotated_transformer.inputs import require_rate, require_sizes, require_whole
+from my_transformer.loss import Loss
+
+# To refuse is to raise an InputError.
+# computing_in(precision, device): Multiply matrices in that precision inside the block; the
+# weights keep theirs.
+# device_of(model): Return the device of the model's parameters; without any, the default device.
+# require_choice(name, value, choices): Refuse a value that is not one of the choices.
+# require_rate(peak): Refuse a peak learning rate that no training can use.
+# require_sizes(**sizes): Refuse sizes, given by name, that are not integers of at least 1.
+# require_whole(name, value, least, most=None): Refuse anything but an integer within these
+# bounds.
+
+Schedule = Callable[[int], float]
+"""Maps the step, counted from 1, to the learning rate."""
+
+
+def inverse_sqrt_schedule(peak: float, warmup: int) -> Schedule:
+    """Make the schedule rate = peak · min(step / warmup, √(warmup / step)).
+
+    Linear growth to ``peak`` over ``warmup`` steps, then decay with the square root of the step.
+
+    >>> rate = inverse_sqrt_schedule(peak=1.0, warmup=4)
+    >>> [rate(step) for step in (1, 2, 4, 16, 64)]
+    [0.25, 0.5, 1.0, 0.5, 0.25]
+
+    Raises:
+        InputError: if warmup is not positive, or the peak is negative or not finite.
+    """
+    raise NotImplementedError("inverse_sqrt_schedule: chapter 13")
+
+
+def paper_schedule(d_model: int, warmup: int = 4000, factor: float = 1.0) -> Schedule:
+    """Make the schedule rate = factor · d_model^(−1/2) · min(step^(−1/2), step · warmup^(−3/2)).
+
+    It is :func:`inverse_sqrt_schedule` with a peak of factor / √(d_model · warmup).
+
+    Source: Vaswani et al. 2017, section 5.3, equation 3 (there with factor 1).
+
+    >>> rate = paper_schedule(d_model=512, warmup=4000)
+    >>> f"{rate(1):.2e} {rate(4000):.2e} {rate(16000):.2e}"
+    '1.75e-07 6.99e-04 3.49e-04'
+
+    Raises:
+        InputError: if d_model or warmup is not positive.
+    """
+    raise NotImplementedError("paper_schedule: chapter 13")
+
+
+def linear_schedule(peak: float, total: int, warmup: int = 0) -> Schedule:
+    """Grow linearly to ``peak`` over ``warmup`` steps, then decay linearly to 0 after ``total``.
+
+    >>> rate = linear_schedule(peak=1.0, total=10, warmup=2)
+    >>> [rate(step) for step in (1, 2, 6, 10)]
+    [0.5, 1.0, 0.5, 0.0]
+
+    Raises:
+        InputError: if ``warmup`` is not below ``total``, or the peak is negative or not finite.
+    """
+    raise NotImplementedError("linear_schedule: chapter 13")
+
+
+def buffers_of(model: nn.Module) -> dict[str, Tensor]:
+    """Return the buffers that are saved with the weights."""
+    saved = model.state_dict()
+    return {name: buffer for name, buffer in model.named_buffers() if name in saved}
+
+
+def tensors_of(model: nn.Module) -> dict[str, Tensor]:
+    """Return the parameters and saved buffers of a model, which determine what it computes.
+
+    A parameter with several names is listed under one of them.
+    """
+    named = [*model.named_parameters(), *buffers_of(model).items()]
+    return {name: tensor.detach() for name, tensor in named}
+
+
+@torch.no_grad()
+def load_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Load into a model the tensors of :func:`tensors_of`.
+
+    Raises:
+        InputError: if one is missing, does not belong to this model, or has another shape.
+    """
+    own = tensors_of(model)
+    if other := sorted(own.keys() ^ tensors.keys()):
+        state = "missing" if other[0] in own else "not a tensor of the model"
+        raise InputError(f"{other[0]} is {state}: the weights are those of another model.")
+    for name, tensor in own.items():
+        if tensor.shape != tensors[name].shape:
+            raise InputError(
+                f"{name} has the shape {list(tensors[name].shape)}, the model's is "
+                f"{list(tensor.shape)}."
+            )
+        tensor.copy_(tensors[name])
+
+
+class WeightAverage:
+    """Weight averaging: average ← β · average + (1 − β) · weights, after every step.
+
+    The average smooths the noise of single steps. Early on β is smaller, (1 + t) / (10 + t), so
+    that the random initial weights soon lose their influence.
+
+    Source: Polyak and Juditsky 1992; exponential: Kingma and Ba 2015, section 7.2; the smaller β
+    early on: TensorFlow's ``ExponentialMovingAverage`` with ``num_updates``. The paper of the
+    Transformer averages its last 5 (or 20) checkpoints instead (section 6.1).
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        """Start the average at the current weights.
+
+        Raises:
+            InputError: if the decay is outside [0, 1).
+        """
+        # Its parts, by name: decay, weights, buffers (list).
+        raise NotImplementedError("WeightAverage.__init__: chapter 13")
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        """Add the weights after ``step``, counted from 1, to the average."""
+        raise NotImplementedError("WeightAverage.update: chapter 13")
+
+
+def endless_batches(
+    examples: Sequence[Example],
+    max_tokens: int,
+    seed: int,
+    skip: int = 0,
+    device: torch.device | None = None,
+    every: int = 1,
+) -> Iterator[AnyBatch]:
+    """Iterate over batches, epoch after epoch, in an order that depends only on the seed.
+
+    ``skip`` leaves out that many batches at the beginning, so that a resumed training continues
+    where it stopped. Of the rest, every ``every``-th is made: the others belong to other processes.
+
+    Raises:
+        InputError: if there are no examples, or a number is out of its range.
+    """
+    raise NotImplementedError("endless_batches: chapter 13")
+
+
+def paper_adam(model: nn.Module, eps: float = 1e-9) -> torch.optim.Optimizer:
+    """Make Adam with the paper's β₁ and β₂, and its ε by default; the schedule sets the rate.
+
+    Source: Vaswani et al. 2017, section 5.3; Kingma and Ba 2015.
+    """
+    raise NotImplementedError("paper_adam: chapter 13")
+
+
+def require_converging(loss: float, norm: float, steps: int) -> None:
+    """Refuse a loss, or a gradient's norm, that is no longer finite after that many steps.
+
+    Raises:
+        DivergedError: if one is not.
+    """
+    raise NotImplementedError("require_converging: chapter 13")
+
+
+class Trainer:
+    """An optimiser with a schedule, gradient clipping, gradient accumulation, weight averaging.
+
+    The optimiser is any of ``torch.optim`` that needs no closure, by default :func:`paper_adam`.
+    A parameter group with its own ``schedule`` follows that one.
+    With ``precision="bfloat16"`` the model multiplies matrices in 16 bits; its weights, the loss
+    and the update stay in full precision.
+
+    Source: Vaswani et al. 2017, section 5.3.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Loss,
+        schedule: Schedule,
+        *,
+        optimizer: torch.optim.Optimizer | None = None,
+        clip: float | None = 1.0,
+        average_decay: float = 0.0,
+        precision: str = "float32",
+    ) -> None:
+        """Start at step 0, with the current weights.
+
+        Raises:
+            InputError: if there is no such precision, or clip or average_decay is out of its range.
+        """
+        require_choice("precision", precision, PRECISIONS)
+        if clip is not None and not clip > 0:
+            raise InputError(f"clip is {clip}, it must be above 0, or None.")
+        self.model, self.loss, self.schedule, self.clip = model, loss, schedule, clip
+        self.optimizer = optimizer or paper_adam(model)
+        self.precision = precision
+        self.average = WeightAverage(model, average_decay)
+        self.steps = 0
+
+    def update(self, parts: Sequence[AnyBatch]) -> tuple[float, float]:
+        """Take one step on a batch, given whole or as micro-batches that are processed one by one.
+
+        The gradients of the micro-batches are added up and divided by the number of tokens in *all*
+        of them, so that the step is that of the whole batch, whatever their sizes. The logits come
+        from :meth:`logits`, which other trainers override.
+
+        Returns:
+            The loss per token, in nats, and the norm of the gradient before clipping.
+
+        Raises:
+            InputError: if there are no target tokens.
+            DivergedError: if the loss or the gradient is no longer finite.
+        """
+        raise NotImplementedError("Trainer.update: chapter 13")
+
+    def gradients(self, parts: Sequence[Any]) -> Float[Tensor, "2"]:
+        """Compute the clipped gradients of a step; return what :meth:`update` returns.
+
+        The batches are of the kind that :meth:`logits` reads.
+        """
+        raise NotImplementedError("Trainer.gradients: chapter 13")
+
+    def advance(self) -> None:
+        """Let the optimiser take the step along the gradients, and average the weights."""
+        raise NotImplementedError("Trainer.advance: chapter 13")
+
+    def logits(self, part: AnyBatch) -> Tensor:
+        """Compute the logits of every next token, (batch, tgt, vocab)."""
+        raise NotImplementedError("Trainer.logits: chapter 13")
+
+    def auxiliary(self, part: Any) -> Tensor | float:
+        """Return the auxiliary loss of a micro-batch that the model has just read, in nats.
+
+        It is 0, unless the model has a method ``auxiliary_loss``, which returns it per target token
+        (for example the load balancing of a mixture of experts). It is trained on, but not included
+        in the loss that :meth:`update` returns. The step is that of the whole batch only if
+        the auxiliary losses of the micro-batches add up to that of the whole.
+        """
+        of_model = getattr(self.model, "auxiliary_loss", None)
+        return 0.0 if of_model is None else of_model() * part.num_tokens
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return everything that the next step depends on, with the random number generators."""
+        device = device_of(self.model)
+        tensors = {f"average.{name}": t for name, t in self.average.weights.items()}
+        tensors |= {f"model.{name}": t for name, t in tensors_of(self.model).items()}
+        for name, parameter in self.model.named_parameters():
+            for key, value in self.optimizer.state.get(parameter, {}).items():
+                if value is not None:
+                    tensors[f"optimizer.{name}.{key}"] = torch.as_tensor(value, device=device)
+        return tensors | random_states(device)
+
+    @torch.no_grad()
+    def load(self, tensors: dict[str, Tensor], steps: int) -> None:
+        """Restore the state that :meth:`tensors` returned after ``steps`` steps."""
+        for name, tensor in tensors_of(self.model).items():
+            tensor.copy_(tensors[f"model.{name}"])
+            self.average.weights[name].copy_(tensors[f"average.{name}"])
+        for name, parameter in self.model.named_parameters():
+            prefix = f"optimizer.{name}."
+            # Unchanged: the optimiser's own `load_state_dict` would round some of them.
+            self.optimizer.state[parameter] = {
+                key.removeprefix(prefix): tensor.to(parameter.device, copy=True)
+                for key, tensor in tensors.items()
+                if key.startswith(prefix)
+            }
+        self.steps = steps
+        set_random_states(tensors, device_of(self.model))
+
+
+def random_states(device: torch.device) -> dict[str, Tensor]:
+    """Return the states of PyTorch's random number generators by name, the device's included."""
+    states = {"random": torch.get_rng_state()}
+    of_device = torch.get_device_module(device)
+    if hasattr(of_device, "get_rng_state"):
+        states[f"random.{device.type}"] = of_device.get_rng_state()
+    return states
+
+
+def set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
+    """Set the generators of this device to the states that :func:`random_states` returned."""
+    torch.set_rng_state(states["random"])
+    if f"random.{device.type}" in states:
+        torch.get_device_module(device).set_rng_state(states[f"random.{device.type}"])

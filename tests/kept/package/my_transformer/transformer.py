@@ -1,0 +1,200 @@
+"""The Transformer: embeddings, a stack of encoder layers, a stack of decoder layers, logits."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, cast
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
+from torch import Tensor, nn
+
+from annotated_transformer.cross_attention import CrossAttention
+from annotated_transformer.errors import InputError
+from my_transformer.gated_feed_forward import GatedFeedForward
+from my_transformer.layers import (
+    ACTIVATIONS,
+    NORM_POSITIONS,
+    NORMS,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    Residual,
+    make_norm,
+)
+from my_transformer.masking import padding_mask, target_mask
+from my_transformer.multi_head_attention import KeyValues, MultiHeadAttention
+from my_transformer.positional_encoding import ENCODINGS
+from my_transformer.rotary import RotaryAttention
+from annotated_transformer.settings import Share, Size, VocabularySize, check_settings, one_of
+from annotated_transformer.translator import State, Translator
+
+# To refuse is to raise an InputError.
+# check_settings(settings): Refuse a dataclass with an invalid value.
+# one_of(names): Require one of these names, whichever exist at the time of the check.
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    """The sizes of a Transformer. The defaults are the paper's base model (Table 3).
+
+    Source and target share one embedding matrix only if that is set: two vocabularies may
+    have the same size and different tokens.
+    """
+
+    src_vocab: VocabularySize
+    tgt_vocab: VocabularySize
+    d_model: Size = 512  # the width of every embedding and of every layer's output
+    num_layers: Annotated[Size, Field(le=1000)] = 6  # N, in the encoder and again in the decoder
+    num_heads: Size = 8  # h
+    d_ff: Size = 2048  # the width inside the feed-forward network
+    activation: Annotated[str, one_of(ACTIVATIONS)] = "relu"  # relu, as in the paper, or swish
+    gated: bool = False  # a gate in the feed-forward network: with swish, SwiGLU
+    d_k: Size | None = None  # the width of a query and a key; None: d_model / num_heads
+    d_v: Size | None = None  # the width of a value; None: d_model / num_heads
+    num_kv_heads: Size | None = None  # heads of keys and values; None: num_heads
+    qk_norm: bool = False  # the queries and keys of each head are normalised
+    bias: bool = True  # in every linear layer
+    dropout: Share = 0.1  # on every sub-layer's output and on the embeddings
+    norm: Annotated[str, one_of(NORMS)] = "layer"  # LayerNorm, as in the paper, or RMSNorm
+    epsilon: Annotated[float, Field(gt=0, lt=1)] = 1e-5  # below the root of every normalisation
+    norm_position: Annotated[str, one_of(NORM_POSITIONS)] = "post"  # after the sum, as in the paper
+    positions: Annotated[str, one_of(ENCODINGS)] = "sinusoidal"
+    rotary_base: Annotated[float, Field(gt=1, lt=1e12)] = 10000.0  # of rotary positions
+    max_length: Annotated[Size, Field(le=10**5)] = 1024  # number of positions
+    share_embeddings: bool = False  # one matrix for source and target, of one vocabulary
+    tie_output: bool = True  # the target embeddings are also the matrix before the softmax
+
+    def __post_init__(self) -> None:
+        """Refuse settings that are out of range.
+
+        Raises:
+            InputError: if there is one, or if one embedding would serve two vocabularies of
+                different sizes.
+        """
+        check_settings(self)
+        if self.share_embeddings and self.src_vocab != self.tgt_vocab:
+            raise InputError(
+                f"src_vocab={self.src_vocab} and tgt_vocab={self.tgt_vocab} differ: "
+                "share_embeddings needs one vocabulary for both sides."
+            )
+
+    @classmethod
+    def tiny(cls, src_vocab: int, tgt_vocab: int, **changes: Any) -> "TransformerConfig":
+        """Make a configuration that learns a small corpus in a minute on one CPU core."""
+        tiny = cls(src_vocab, tgt_vocab, d_model=64, num_layers=2, num_heads=4, d_ff=256)
+        return replace(tiny, **changes)
+
+    @classmethod
+    def base(cls, src_vocab: int, tgt_vocab: int, **changes: Any) -> "TransformerConfig":
+        """Configure the base model of Vaswani et al. 2017, Table 3; the vocabulary is joint."""
+        return cls(src_vocab, tgt_vocab, **{"share_embeddings": True} | changes)
+
+    @classmethod
+    def big(cls, src_vocab: int, tgt_vocab: int, **changes: Any) -> "TransformerConfig":
+        """Configure the big model of Vaswani et al. 2017, Table 3; the vocabulary is joint."""
+        big = {"d_model": 1024, "num_heads": 16, "d_ff": 4096, "dropout": 0.3}
+        return cls.base(src_vocab, tgt_vocab, **big | changes)
+
+    @property
+    def heads(self) -> tuple[Any, ...]:
+        """The arguments of an attention layer, in their order."""
+        sizes = self.d_model, self.num_heads, self.d_k, self.d_v, self.num_kv_heads
+        return *sizes, self.normalisation if self.qk_norm else nn.Identity
+
+    def self_attention(self) -> MultiHeadAttention:
+        """Make a self-attention, which turns queries and keys if positions are rotary."""
+        if self.positions == "rotary":
+            return RotaryAttention(*self.heads, base=self.rotary_base)
+        return MultiHeadAttention(*self.heads)
+
+    def feed_forward(self) -> FeedForward:
+        """Make a feed-forward network."""
+        network = GatedFeedForward if self.gated else FeedForward
+        return network(self.d_model, self.d_ff, self.activation)
+
+    def normalisation(self, width: int) -> nn.Module:
+        """Make a normalisation of vectors of that width."""
+        return make_norm(self.norm, width, self.epsilon)
+
+    def residual(self) -> Residual:
+        """Make a residual connection."""
+        return Residual(self.d_model, self.dropout, self.norm_position, self.norm, self.epsilon)
+
+    def final_norm(self) -> nn.Module:
+        """Make what stands at the end of a stack: a normalisation in pre-norm, else nothing."""
+        return self.normalisation(self.d_model) if self.norm_position == "pre" else nn.Identity()
+
+
+def remove_biases(model: nn.Module) -> None:
+    """Leave out the bias of every linear layer, which then computes W x alone."""
+    raise NotImplementedError("remove_biases: chapter 12")
+
+
+class Embedding(nn.Module):
+    """Token embeddings times √d_model, plus positions, then dropout.
+
+    The weights are initialised from N(0, 1/d_model), which suits them as the matrix before the
+    softmax; the factor √d_model brings the embeddings back to variance 1, so that they are
+    not small beside the sinusoids, whose mean square is 1/2. The paper states the factor, but no
+    initialisation.
+
+    Source: Vaswani et al. 2017, sections 3.4 (factor), 3.5 (positions) and 5.4 (dropout).
+    """
+
+    def __init__(self, vocab: int, config: TransformerConfig) -> None:
+        # Its parts, by name: tokens (nn.Embedding), positions, dropout (nn.Dropout), scale
+        # (math.sqrt).
+        raise NotImplementedError("Embedding.__init__: chapter 12")
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch time"],
+        positions: Int[Tensor, "#batch time"] | None = None,
+    ) -> Float[Tensor, "batch time d_model"]:
+        """Embed tokens at these positions (``None``: 0, 1, …)."""
+        raise NotImplementedError("Embedding.forward: chapter 12")
+
+
+@dataclass(frozen=True)
+class TransformerState(State):
+    """The target so far, and the projected keys and values that each decoder layer attends to."""
+
+    tokens: Int[Tensor, "batch tgt"]  # the target so far, for the mask of its padding
+    past: tuple[KeyValues, ...]  # the KV cache of the target so far, one for each layer
+    memory: tuple[KeyValues, ...]  # of the source
+    memory_mask: Bool[Tensor, "batch 1 1 src"]
+
+
+class Transformer(Translator):
+    """Encoder–decoder of attention and feed-forward layers alone.
+
+    Sentences are padded on the right: the first token of a row is at position 0.
+
+    Source: Vaswani et al. 2017, section 3.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        # Its parts, by name: config, max_length, tgt_embedding (Embedding), src_embedding,
+        # encoder (nn.ModuleList), decoder (nn.ModuleList), encoder_norm (c.final_norm),
+        # decoder_norm (c.final_norm), output (nn.Linear).
+        raise NotImplementedError("Transformer.__init__: chapter 12")
+
+    def encode(self, src: Int[Tensor, "batch src"]) -> Float[Tensor, "batch src d_model"]:
+        """Encode the source sentences as the memory, one vector per token."""
+        raise NotImplementedError("Transformer.encode: chapter 12")
+
+    def start(self, src: Int[Tensor, "batch src"]) -> TransformerState:
+        """Read the source sentences; return the state before the first target token.
+
+        For each decoder layer the state holds the memory's keys and values, projected once, and
+        an empty KV cache for the target.
+        """
+        raise NotImplementedError("Transformer.start: chapter 12")
+
+    def extend(
+        self, state: TransformerState, tokens: Int[Tensor, "batch tgt"]
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], TransformerState]:
+        """Read ``tokens``; return the logits of the token after each, and the new state."""
+        raise NotImplementedError("Transformer.extend: chapter 12")
