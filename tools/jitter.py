@@ -85,7 +85,9 @@ def pictures(shell: Any, cell: NotebookNode) -> list[str]:
     with capture_output() as captured:
         result = shell.run_cell(cell.source)
         result.raise_error()
-    if "Traceback (most recent call last)" in captured.stdout:  # where IPython tells that a picture could not be drawn
+    if (
+        "Traceback (most recent call last)" in captured.stdout
+    ):  # where IPython tells that a picture could not be drawn
         raise RuntimeError(captured.stdout.strip().splitlines()[-1])
     outputs = [output.data for output in captured.outputs]
     outputs.append(shell.display_formatter.format(result.result)[0])

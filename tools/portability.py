@@ -62,7 +62,7 @@ print(json.dumps({
     "hash": hash("attention"),
     "time zone": time.tzname,
     "locale": named,
-    "home": os.access(os.path.expanduser("~"), os.W_OK),
+    "home": os.access(os.path.expanduser("~/"), os.W_OK),
 }))
 """
 """Asks for all that may differ; oneDNN tells itself what it computes with."""

@@ -190,7 +190,7 @@ def six_curves(runs: Mapping[str, Curves]) -> None:
         ax.plot(middles, [round(x, 1) for x in means.tolist()])
         marks = range(20, 201, 20)
         ax.plot(marks, [round(x, 1) for x in dots], ".", color=COLOURS[4])
-        ax.set(title=letter, ylim=(0, 12.5))
+        ax.set(title=letter, ylim=(0, 13))
     fig.supxlabel("step", fontsize=12)
     fig.supylabel("nats per token", fontsize=12)
     plt.show()
