@@ -679,7 +679,10 @@ def test_ctrl_c_while_the_program_begins_is_silent(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "closed",
-    ["0", *(pytest.param(streams, marks=pytest.mark.verify) for streams in ("2", "02"))],
+    [
+        pytest.param("0", marks=pytest.mark.main),  # a whole training, in a process of its own
+        *(pytest.param(streams, marks=pytest.mark.verify) for streams in ("2", "02")),
+    ],
 )
 def test_closed_streams_are_as_good_as_empty_ones(trained, tsv, closed):
     """And a whole training, with nothing replaced."""

@@ -451,6 +451,7 @@ def test_a_text_is_continued(page: Page, tmp_path: Path) -> None:
     expect(page.locator(".note", has_text="KV cache: 0 + 1 positions")).to_be_visible()
 
 
+@pytest.mark.main
 def test_three_examples_are_each_broken_by_one_click(page: Page) -> None:
     said(page)
     rows = page.locator(".examples > div")

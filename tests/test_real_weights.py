@@ -182,6 +182,7 @@ SENTENCES = ["The weather is lovely today.", "It's so sunny outside!", "He drove
 
 
 @pytest.mark.slow
+@pytest.mark.main
 @torch.no_grad()
 def test_minilm_is_the_model_of_hugging_face(minilm):
     ours, theirs = load_model(minilm), BertModel.from_pretrained(minilm).eval()

@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "annotated_transformer"
 
 
+@pytest.mark.main
 def test_the_root_opens_the_front_page(site: Path, browser: Browser) -> None:
     """As a file that a reader clicks on."""
     with browser.new_page() as page:
@@ -130,6 +131,7 @@ LOADING = re.compile(r"<(?:script|img|source|iframe|embed|object|video|audio|lin
 LOADING_NOTHING = re.compile(r'rel="[^"]*\b(canonical|alternate|author|license|next|prev)\b')
 
 
+@pytest.mark.main
 def test_every_link_leads_to_a_place_of_the_site_and_nothing_is_loaded_from_elsewhere(
     site: Path,
 ) -> None:
