@@ -1,6 +1,6 @@
 """The table of the examined sources is whole, and its pages show it.
 
-What the notes print is recomputed in the cells that decide, which `make test` runs.
+What the notes print is recomputed in the cells that decide, which `make verify` runs.
 """
 
 import csv

@@ -36,11 +36,10 @@ accelerator: $(BENCH)/.installed
 	rm -f book/records/bench_accelerator.*
 	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group accelerator
 
-## portability: run the notebooks as on an older processor, and with two threads
+## portability: run the notebooks as on two other machines, and draw their pictures with other last digits
 portability: $(CHECKED)
-	ATEN_CPU_CAPABILITY=default $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
-	ATEN_CPU_CAPABILITY=avx2 $(BIN)/pytest --nbval --nbval-current-env --numprocesses 2 --dist loadfile book
-	ANNOTATED_TRANSFORMER_THREADS=2 $(BIN)/pytest --nbval --nbval-current-env book
+	PYTHONPATH=tests $(BIN)/python tools/jitter.py $(NOTEBOOKS)
+	$(BIN)/python tools/portability.py
 
 ## scale: begin to train on five million pairs, twice: time and memory (20 minutes, 10 GB of disk)
 scale: $(CHECKED)
