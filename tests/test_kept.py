@@ -74,13 +74,13 @@ def test_a_model_says_what_it_said(tmp_path: Path, folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", RUNS, ids=lambda path: path.name)
-def test_a_run_takes_the_step_that_it_would_have_taken(tmp_path: Path, folder: Path) -> None:
-    """Without its optimiser, average or random state the figures differ in the third digit."""
+def test_a_run_takes_the_steps_that_it_would_have_taken(tmp_path: Path, folder: Path) -> None:
+    """With other moments of its optimiser, another average or other dropout it does not."""
     run = copied(f"trained/{folder.name}", tmp_path)
-    command("resume", run, "--steps", "301")
+    command("resume", run, "--steps", "320")
     *_, last = csv.DictReader((run / "learning_curve.csv").read_text().splitlines())
-    assert last["step"] == "301"
-    expected = EXPECTED[folder.name]["step 301"]
+    assert last["step"] == "320"
+    expected = EXPECTED[folder.name]["step 320"]
     assert {key: float(last[key]) for key in expected} == pytest.approx(expected, rel=1e-4)
 
 
