@@ -471,6 +471,7 @@ def test_the_command_prints_the_question_behind_a_finding(mine: Path, tmp_path: 
 # --- in another process --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_whatever_the_code_does_the_next_module_is_judged(mine: Path) -> None:
     ends = "    import os\n    os._exit(3)\n    return (tokens"
     write(mine, "masking", changed(OURS["masking"], {"    return (tokens": ends}))

@@ -29,6 +29,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 def test_no_notebook_shows_a_role_or_a_value_of_yesterday() -> None:
     """Where it does, `python tools/plain_notebooks.py` and its path write it anew."""
     for path in NOTEBOOKS:

@@ -23,6 +23,7 @@ def judged(monkeypatch):
     preferences.judged.cache_clear()
 
 
+@pytest.mark.slow
 def test_no_request_was_an_example_and_the_better_answer_is_named_by_what_it_shares(judged):
     known = random.Random(3).sample(Following.make().pairs["train"], 200)
     prompts = [Following.make().prompt("translate", pair) for pair in known]
