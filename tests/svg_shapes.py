@@ -26,6 +26,7 @@ class Shape:
     """What is drawn at one place: the groups it is in, its points, and all that has no place."""
 
     where: str
+    commands: str
     points: Points
     exact: tuple[str, ...] = ()
     style: Mapping[str, str] = field(default_factory=dict)
@@ -89,7 +90,7 @@ class Picture:
         commands, numbers = outline(element)
         known = {"id", "d", "x", "y", "width", "height", "transform", "style", "viewBox", *LINKS}
         exact = [f"{k}={v}" for k, v in sorted(element.items()) if k not in known]
-        exact += [commands, (element.text or "").strip(), (element.tail or "").strip()]
+        exact += [(element.text or "").strip(), (element.tail or "").strip()]
         style = dict(re.findall(r"([\w-]+): *([^;]+)", element.get("style", "")))
         linked = [re.sub(r".*#|\)", "", element.get(link, "")) for link in LINKS]
         linked += re.findall(r"url\(#([^)]+)\)", element.get("style", ""))
@@ -100,7 +101,7 @@ class Picture:
             linked, image = [], Image.open(io.BytesIO(base64.b64decode(data)))
             pixels = np.asarray(image.convert("RGBA")).astype(int)
         points = np.array([(*p, 1) for p in zip(numbers[::2], numbers[1::2], strict=True)]) @ place
-        yield Shape(where, points, tuple(exact), style, pixels, text)
+        yield Shape(where, commands, points, tuple(exact), style, pixels, text)
         if tag == "use":
             place = matrix(f"translate({numbers[0]} {numbers[1]})") @ place
         for link in filter(None, linked):

@@ -82,3 +82,23 @@ def test_a_marked_cell_may_differ_by_one_in_the_last_digit_that_is_printed(new, 
     assert same_to_the_last_digit("loss 0.29, 62 %, 7 words", new) == same
     assert bool(difference(picture(label="0.29"), picture(label="0.31"), same_to_the_last_digit))
     assert not difference(picture(label="0.29"), picture(label="0.30"), same_to_the_last_digit)
+
+
+def line(height: float = 0.0) -> str:
+    """A long line, a wave with a step, of which matplotlib leaves points out."""
+    x = np.linspace(0, 20, 600)
+    figure = Figure()
+    ax = figure.subplots()
+    ax.plot(x, np.sin(x) + height * (x > 10))
+    ax.set(ylim=(-2, 2))
+    written = StringIO()
+    figure.savefig(written, format="svg", metadata={"Date": None})
+    return written.getvalue()
+
+
+def test_a_long_line_with_other_points_is_the_same_line_where_it_runs_along_it():
+    with mpl.rc_context({"path.simplify": False}):
+        stored = line()
+    assert stored.count("\nL") != line().count("\nL")
+    assert difference(stored, line()) == ""
+    assert re.search(r"line2d_\d+/path is moved by", difference(stored, line(height=0.02)))
