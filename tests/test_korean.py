@@ -87,6 +87,7 @@ def test_the_sentences_about_answers_are_all_in_their_catalogue() -> None:
     assert list(faults_of(found)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "verdict"), [("ko", "틀림: d_k = 4일 때"), ("en", "wrong: with")]
 )

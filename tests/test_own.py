@@ -236,8 +236,8 @@ def said_of(folder: Path, module: str, changes: dict[str, str]) -> list[str]:
         return [f.sentence for f in judge(folder, module) if f.state == "wrong"]
 
 
-LONG = {"bahdanau", "decoding", "language_model", "layers", "luong", "multi_head_attention",
-        "seq2seq", "training", "transformer"}  # fmt: skip
+LONG = {"bahdanau", "batches", "decoding", "language_model", "layers", "luong", "multi_head_attention",
+        "seq2seq", "tokens", "training", "transformer"}  # fmt: skip
 """The modules whose mistakes take more than a second together."""
 
 
@@ -443,6 +443,7 @@ def test_a_question_is_a_program_that_a_right_answer_passes(mine: Path, module: 
             exec(code, {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", WRITTEN)
 def test_the_program_behind_a_finding_finds_it(mine: Path, module: str) -> None:
     row = ROWS[module][0]
@@ -485,6 +486,7 @@ def test_whatever_the_code_does_the_next_module_is_judged(mine: Path) -> None:
     assert {f.sentence for f in found.modules["batches"]} == {STOPPED}
 
 
+@pytest.mark.slow
 def test_a_loop_without_an_end_is_told(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     endless = "    while True: pass\n    return (tokens"
     write(mine, "masking", changed(OURS["masking"], {"    return (tokens": endless}))
@@ -515,6 +517,7 @@ for i in range(3, 99):
 """
 
 
+@pytest.mark.slow
 def test_nothing_that_the_code_begins_or_writes_disturbs_the_check(mine: Path) -> None:
     write(mine, "masking", BEGINS + OURS["masking"])
     before = monotonic()

@@ -10,6 +10,8 @@ from annotated_transformer.tokens import PAD
 from records import preferences, rewards
 from transformer_workbook.notebook.following import Following
 
+pytestmark = pytest.mark.verify  # research
+
 
 @pytest.fixture
 def judged(monkeypatch):
@@ -23,7 +25,6 @@ def judged(monkeypatch):
     preferences.judged.cache_clear()
 
 
-@pytest.mark.slow
 def test_no_request_was_an_example_and_the_better_answer_is_named_by_what_it_shares(judged):
     known = random.Random(3).sample(Following.make().pairs["train"], 200)
     prompts = [Following.make().prompt("translate", pair) for pair in known]

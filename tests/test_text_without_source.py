@@ -62,6 +62,7 @@ def test_perplexity_is_that_of_each_sentence_by_itself():
         assert perplexity(model, TEXTS, most) == pytest.approx(math.exp(surprise / tokens), 1e-9)
 
 
+@pytest.mark.slow
 @torch.no_grad()
 def test_a_sentence_padded_on_the_left_is_read_as_without_padding():
     model = randomise(language_model()).eval()
