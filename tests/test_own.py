@@ -236,8 +236,10 @@ def said_of(folder: Path, module: str, changes: dict[str, str]) -> list[str]:
         return [f.sentence for f in judge(folder, module) if f.state == "wrong"]
 
 
-LONG = {"bahdanau", "batches", "decoding", "language_model", "layers", "luong", "multi_head_attention",
-        "seq2seq", "tokens", "training", "transformer"}  # fmt: skip
+LONG = {
+    "bahdanau", "batches", "decoding", "language_model", "layers", "luong",
+    "multi_head_attention", "seq2seq", "tokens", "training", "transformer",
+}  # fmt: skip
 """The modules whose mistakes take more than a second together."""
 
 
