@@ -32,6 +32,7 @@ def write_earlier(folder: Path) -> None:
             f"git cannot give {PACKAGE} of {COMMIT[:7]}, the bench needs the whole history: "
             f"{packed.stderr.decode().strip()}"
         )
+    folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(["tar", "--extract", "--directory", folder], input=packed.stdout, check=True)
 
 
