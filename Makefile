@@ -20,7 +20,7 @@ LANGUAGE := en
 READING := --nbval --nbval-current-env --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # What `make test` runs.
-SHORT := main or not (slow or verify)
+SHORT := main or not (slow or verify or nightly)
 
 .DELETE_ON_ERROR:
 .PHONY: book catalogues test verify nightly check weights notebooks serve lint dist lock clean help
@@ -39,14 +39,15 @@ test: $(CHECKED) $(SITE)
 
 ## verify: all other tests: every notebook, every page in every view, the Korean edition, records
 verify: $(CHECKED) $(KOREAN)
-	SITE=$(dir $(SITE)) $(BIN)/pytest -m "not ($(SHORT))" $(READING)
+	SITE=$(dir $(SITE)) $(BIN)/pytest -m "not ($(SHORT) or nightly)" $(READING)
 
 ## nightly: everything, and what takes hours: mutants, killed processes, broken files
 nightly: test verify mutants killtest fuzz
+	$(BIN)/pytest -m nightly --numprocesses 2 tests
 
 ## check: style, types and fast tests, in a few minutes
 check: lint
-	$(BIN)/pytest -m "not slow and not verify" --numprocesses 2 tests annotated_transformer transformer_workbook
+	$(BIN)/pytest -m "not slow and not verify and not nightly" --numprocesses 2 tests annotated_transformer transformer_workbook
 
 ## weights: fetch a published model (83 MB, into .weights), as `make test` does
 weights: $(CHECKED)

@@ -381,8 +381,7 @@ EQUIVALENT = Path(__file__).parent / "equivalent_mutants.csv"
 ROWS = list(csv.DictReader(EQUIVALENT.read_text(encoding="utf-8").splitlines()))
 
 
-@pytest.mark.slow
-@pytest.mark.verify
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ALL)
 def test_a_broken_reference_is_judged_wrong_unless_it_is_equivalent(
     name: str, monkeypatch: pytest.MonkeyPatch

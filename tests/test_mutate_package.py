@@ -6,7 +6,7 @@ import pytest
 
 from mutate_package import SURVIVING, mutants
 
-pytestmark = pytest.mark.verify  # those of the mutants
+pytestmark = pytest.mark.nightly  # those of the mutants
 
 
 @pytest.mark.slow

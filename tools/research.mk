@@ -59,7 +59,7 @@ mutants: $(CHECKED)
 
 ## coverage: run the fast tests, and tell which lines and branches of the package none of them takes
 coverage: $(CHECKED)
-	$(BIN)/pytest -m "not slow and not verify" --numprocesses 2 --cov --cov-report=term-missing tests annotated_transformer transformer_workbook
+	$(BIN)/pytest -m "not slow and not verify and not nightly" --numprocesses 2 --cov --cov-report=term-missing tests annotated_transformer transformer_workbook
 
 ## oldest: run the fast tests with the oldest libraries that pyproject.toml allows
 # Not those of the lock, whose libraries are newer.
@@ -69,7 +69,7 @@ oldest:
 	$(OLDEST)/bin/python -m pip install uv
 	$(OLDEST)/bin/uv pip install --python $(OLDEST)/bin/python --resolution lowest-direct \
 		--editable '.[export,notebooks,book,dev]'
-	$(OLDEST)/bin/python -m pytest -m "not slow and not verify" --numprocesses 2 $(TESTS)
+	$(OLDEST)/bin/python -m pytest -m "not slow and not verify and not nightly" --numprocesses 2 $(TESTS)
 
 ## audit: ask the package registry whether a flaw is known in a locked library (needs the internet)
 audit: $(CHECKED)
