@@ -93,7 +93,7 @@ def test_a_model_is_downloaded_once_and_verified_and_then_found_without_a_networ
 def test_a_server_out_of_reach_is_told_in_one_sentence(tmp_path):
     with hub() as (endpoint, _):
         pass
-    [said] = download(endpoint, tmp_path)
+    [said] = download(endpoint, tmp_path, "someone/small")
     assert said.startswith(f"someone/small could not be downloaded from {endpoint} (")
     assert said.endswith("): check the network and try again.")
 
