@@ -19,8 +19,14 @@ LANGUAGE := en
 # In the order of the files: reading the site takes one worker minutes, it must not come last.
 READING := --nbval --nbval-current-env --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# What `make test` runs.
-SHORT := main or not (slow or verify or nightly)
+# What `make check` runs, and what `make test` does.
+FAST := not (slow or verify or nightly)
+SHORT := main or $(FAST)
+
+define fetch
+	@PYTHONPATH=tests $(BIN)/python tools/fetch_browser.py
+	@$(BIN)/python tools/fetch_weights.py
+endef
 
 .DELETE_ON_ERROR:
 .PHONY: book catalogues test verify nightly check weights notebooks serve lint dist lock clean help
@@ -32,13 +38,12 @@ book: $(if $(filter ko,$(LANGUAGE)),$(KOREAN),$(SITE))
 
 ## test: is this checkout sound, and a change of it? (minutes; `make verify` runs all that it leaves out)
 test: $(CHECKED) $(SITE)
-	@PYTHONPATH=tests $(BIN)/python tools/fetch_browser.py
-	@$(BIN)/python tools/fetch_weights.py 2>/dev/null \
-		|| echo "The published model cannot be fetched from the package index: two tests are skipped."
+	$(fetch)
 	SITE=$(dir $(SITE)) $(BIN)/pytest -m "$(SHORT)" $(READING)
 
 ## verify: all other tests: every notebook, every page in every view, the Korean edition, records
 verify: $(CHECKED) $(KOREAN)
+	$(fetch)
 	SITE=$(dir $(SITE)) $(BIN)/pytest -m "not ($(SHORT) or nightly)" $(READING)
 
 ## nightly: everything, and what takes hours: mutants, killed processes, broken files
@@ -47,7 +52,7 @@ nightly: test verify mutants killtest fuzz
 
 ## check: style, types and fast tests, in a few minutes
 check: lint
-	$(BIN)/pytest -m "not slow and not verify and not nightly" --numprocesses 2 tests annotated_transformer transformer_workbook
+	$(BIN)/pytest -m "$(FAST)" --numprocesses 2 tests annotated_transformer transformer_workbook
 
 ## weights: fetch a published model (83 MB, into .weights), as `make test` does
 weights: $(CHECKED)

@@ -33,13 +33,6 @@ MAIN = (
 """One of each kind."""
 
 
-READINGS = pytest.mark.parametrize(
-    ("choose", "views"),
-    [
-        pytest.param(lambda site: main_pages(site), ONCE, id="main pages", marks=pytest.mark.main),
-        pytest.param(lambda site: every_page(site), EVERY_VIEW, id="every page and view"),
-    ],
-)
 PARTS = 8
 """Enough of them for two processes to share."""
 
@@ -72,6 +65,15 @@ def every_page(site: Path) -> list[str]:
 def main_pages(site: Path) -> list[str]:
     """The addresses of one page of each kind, and of the search."""
     return ["search.html", *(f"book/{name}.html" for name in MAIN)]
+
+
+READINGS = pytest.mark.parametrize(
+    ("choose", "views"),
+    [
+        pytest.param(main_pages, ONCE, id="main pages", marks=pytest.mark.main),
+        pytest.param(every_page, EVERY_VIEW, id="every page and view"),
+    ],
+)
 
 
 def faults(

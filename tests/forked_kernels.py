@@ -25,11 +25,11 @@ PRELOADED = [
     "matplotlib.figure", "matplotlib.backends.backend_svg",
     "jaxtyping", "pydantic", "requests", "sacrebleu", "tokenizers", "safetensors.torch",
 ]  # fmt: skip
+CONTEXT.set_forkserver_preload(PRELOADED)
 
 
 def use_forked_kernels() -> None:
     """Let all kernels that this process starts be forked."""
-    CONTEXT.set_forkserver_preload(PRELOADED)
     factory = KernelProvisionerFactory.instance(default_provisioner_name=NAME)
     place = f"{__name__}:{ForkedProvisioner.__name__}"
     factory.provisioners[NAME] = EntryPoint(NAME, place, factory.GROUP_NAME)

@@ -8,7 +8,6 @@ larger or smaller by a relative 1e-7. Each picture is compared with the stored o
 """
 
 import inspect
-import multiprocessing
 import os
 import re
 import sys
@@ -21,7 +20,7 @@ import nbformat
 import numpy as np
 from nbformat import NotebookNode
 
-from forked_kernels import BACKEND, PRELOADED
+from forked_kernels import BACKEND, CONTEXT
 from same_output import SVG
 from same_picture import difference
 
@@ -146,10 +145,8 @@ def drawing(paths: list[Path]) -> Iterator[Path]:
 
 def main(paths: list[Path]) -> int:
     """Jitter the notebooks, two at a time; return the exit status."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
     total = failed = 0
-    with context.Pool(2, maxtasksperchild=1) as pool:
+    with CONTEXT.Pool(2, maxtasksperchild=1) as pool:
         for path, number, faults in pool.imap_unordered(jittered, drawing(paths)):
             print(f"{path.name}: {number} pictures", *faults, sep="\n  ", flush=True)
             total, failed = total + number, failed + len(faults)

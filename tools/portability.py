@@ -1,7 +1,6 @@
-"""Run a command as on other machines: older processors, other threads, another place.
+"""Run a command as on another machine: an older processor, other threads, another place.
 
-    .venv/bin/python tools/portability.py                       all notebooks, as on each machine
-    .venv/bin/python tools/portability.py oldest make test      a command, as on one of them
+    .venv/bin/python tools/portability.py oldest make test
 
 What a machine differs in is asked of a program first: the table that is printed says whether each
 difference took effect, or is not possible here. `contributing/portability.md` has the runs.
@@ -15,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NOTEBOOKS = ["--nbval", "--nbval-current-env", "--numprocesses", "2", "--dist", "loadfile", "book"]
 READ_ONLY = "/dev/null"  # also for root, who may write into every folder
 
 MACHINES: dict[str, dict[str, Mapping[str, str]]] = {
@@ -72,13 +70,11 @@ def facts(changes: Mapping[str, str]) -> dict[str, str]:
     """Return what a new Python says of the machine."""
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT), **changes}
     command = [sys.executable, "-W", "ignore", "-c", PROBE]
-    told = subprocess.run(
-        command,
-        env=environment | {"ONEDNN_VERBOSE": "1"},
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.splitlines()
+    environment["ONEDNN_VERBOSE"] = "1"
+    printed = subprocess.run(
+        command, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    told = printed.splitlines()
     [isa] = [line.partition("isa:")[2] for line in told if "info,cpu,isa:" in line]
     return {"oneDNN": isa, **{k: str(v) for k, v in json.loads(told[-1]).items()}}
 
@@ -97,12 +93,9 @@ def environment_of(machine: str) -> dict[str, str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a command as on one machine, or all notebooks as on each; return the exit status."""
-    if arguments:
-        return subprocess.call(arguments[1:], env=os.environ | environment_of(arguments[0]))
-    command = [sys.executable, "-m", "pytest", *NOTEBOOKS]
-    ends = [subprocess.call(command, env=os.environ | environment_of(name)) for name in MACHINES]
-    return int(any(ends))
+    """Run a command as on a machine; return its exit status."""
+    machine, *command = arguments
+    return subprocess.call(command, env=os.environ | environment_of(machine))
 
 
 if __name__ == "__main__":

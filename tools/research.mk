@@ -39,7 +39,8 @@ accelerator: $(BENCH)/.installed
 ## portability: run the notebooks as on two other machines, and draw their pictures with other last digits
 portability: $(CHECKED)
 	PYTHONPATH=tests $(BIN)/python tools/jitter.py $(NOTEBOOKS)
-	$(BIN)/python tools/portability.py
+	$(BIN)/python tools/portability.py oldest $(BIN)/pytest $(READING) book
+	$(BIN)/python tools/portability.py older $(BIN)/pytest $(READING) book
 
 ## scale: begin to train on five million pairs, twice: time and memory (20 minutes, 10 GB of disk)
 scale: $(CHECKED)
@@ -59,7 +60,7 @@ mutants: $(CHECKED)
 
 ## coverage: run the fast tests, and tell which lines and branches of the package none of them takes
 coverage: $(CHECKED)
-	$(BIN)/pytest -m "not slow and not verify and not nightly" --numprocesses 2 --cov --cov-report=term-missing tests annotated_transformer transformer_workbook
+	$(BIN)/pytest -m "$(FAST)" --numprocesses 2 --cov --cov-report=term-missing tests annotated_transformer transformer_workbook
 
 ## oldest: run the fast tests with the oldest libraries that pyproject.toml allows
 # Not those of the lock, whose libraries are newer.
@@ -69,7 +70,7 @@ oldest:
 	$(OLDEST)/bin/python -m pip install uv
 	$(OLDEST)/bin/uv pip install --python $(OLDEST)/bin/python --resolution lowest-direct \
 		--editable '.[export,notebooks,book,dev]'
-	$(OLDEST)/bin/python -m pytest -m "not slow and not verify and not nightly" --numprocesses 2 $(TESTS)
+	$(OLDEST)/bin/python -m pytest -m "$(FAST)" --numprocesses 2 $(TESTS)
 
 ## audit: ask the package registry whether a flaw is known in a locked library (needs the internet)
 audit: $(CHECKED)
