@@ -14,6 +14,7 @@ from same_picture import difference
 HEIGHTS = np.array([1.0, 3.0, 2.0])
 
 
+@mpl.rc_context(mpl.rcParamsDefault | {"svg.hashsalt": "test"})
 def picture(moved=0, shade=0.5, pixel=0.5, label="loss", colour="#0072B2", width=1.5, limit=4):
     """A heat map, and a line with markers that has a label; one unit is 100 px."""
     figure = Figure(figsize=(10, 5))
@@ -25,8 +26,7 @@ def picture(moved=0, shade=0.5, pixel=0.5, label="loss", colour="#0072B2", width
     ax.set(xlim=(0, 3), ylim=(0, limit))
     ax.legend(loc="upper left")
     written = StringIO()
-    with mpl.rc_context({"svg.hashsalt": "test"}):
-        figure.savefig(written, format="svg", metadata={"Date": None})
+    figure.savefig(written, format="svg", metadata={"Date": None})
     return written.getvalue()
 
 
