@@ -240,10 +240,11 @@ def load_model(folder: Path) -> Bert | LanguageModel:
     settings = settings_of(layout.settings, given, layout.required, layout.other_names)
     tensors = read_tensors(folder)
     # Before they are built, which takes seconds where there are hundreds of layers.
-    stack = next(name.partition("*")[0] for name in layout.names.values() if "*" in name)
-    last = f"{stack}{getattr(settings, layout.depth) - 1}."
+    depth = getattr(settings, layout.depth)
+    last = next(name for name in layout.names.values() if "*" in name).partition("*")[0]
+    last += f"{depth - 1}."
     if not any(name.removeprefix(layout.prefix).startswith(last) for name in tensors):
-        raise InputError(f"there is no tensor {last}…, the model needs it.")
+        raise InputError(f"{layout.depth} is {depth}, and there is no tensor {last}… of the last.")
     with torch.device("meta"):  # a wrong size is found before it fills the memory
         sizes = settings.build()
     weights = renamed(tensors, sizes, layout)
@@ -264,16 +265,17 @@ def renamed(
         InputError: if one is missing, left over or there twice, has another shape, or anything but
             finite real numbers.
     """
-    theirs: dict[str, Tensor] = {}
+    stored: dict[str, str] = {}
     for full in tensors:
         name = full.removeprefix(layout.prefix)
         for old, new in (("gamma", "weight"), ("beta", "bias")):  # of BERT, as first published
             name = name.replace(f"LayerNorm.{old}", f"LayerNorm.{new}")
-        if name in theirs:
-            raise InputError(f"{full} is another tensor {name}, the model has only one.")
+        if name in stored:
+            raise InputError(f"{stored[name]} and {full} are one tensor of the model: keep one.")
         if not re.fullmatch(layout.ignored, name):
-            theirs[name] = tensors[full]
-            require_numbers(name, theirs[name])
+            stored[name] = full
+            require_numbers(name, tensors[full])
+    theirs = {name: tensors[full] for name, full in stored.items()}
     names = {
         ours: _their_name(ours, layout)
         for ours, _ in model.named_parameters()
@@ -282,10 +284,10 @@ def renamed(
     tied = "output" in layout.names and "output.weight" not in names
     for name in sorted(theirs.keys() - {name for name, _ in names.values()}):
         if not tied or name != "lm_head.weight":
-            raise InputError(
-                f"{BRIEF.repr(name)} is left over, a model of these settings has no such tensor: "
-                "without the head of a task, it can be loaded."
-            )
+            why = "a model of these settings has no such tensor"
+            if stored[name] == name and any(full.startswith(layout.prefix) for full in tensors):
+                why = "it is of a head for a task, which our model does not have: save it without"
+            raise InputError(f"{BRIEF.repr(name)} is left over, {why}.")
     weights = {}
     for ours, (name, part) in names.items():
         if name not in theirs:

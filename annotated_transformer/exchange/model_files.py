@@ -145,7 +145,7 @@ def require_equal(one: str, first: Tensor, other: str, second: Tensor) -> None:
     Raises:
         InputError: if their shapes or numbers differ.
     """
-    if first.shape != second.shape or not bool((first == second).all()):
+    if first.shape != second.shape or not ((first == second) | (first != first)).all():
         raise InputError(f"{one} and {other} differ, they must be equal: the model has one tensor.")
 
 
