@@ -63,7 +63,7 @@ def import_marian(source: Path, folder: Path) -> Run:
     vocabularies = Vocabularies(src.vocabulary, tgt.vocabulary)
     config = recipe.make_config(*map(len, vocabularies))
     scale = 1.0 if settings.scale_embedding else config.d_model**-0.5
-    theirs = _with_every_name(read_weights(source), settings)
+    theirs = with_every_name(read_weights(source), settings)
     weights = _weights(theirs, config, {"src": src, "tgt": tgt}, scale)
     return Run.from_weights(folder, recipe, vocabularies, weights)
 
@@ -128,10 +128,12 @@ def _weights(
     return weights
 
 
-def _with_every_name(
-    theirs: Mapping[str, Tensor], settings: MarianSettings
-) -> Mapping[str, Tensor]:
-    """Give a matrix that is tied all its names; those that it has must mean the same."""
+def with_every_name(theirs: Mapping[str, Tensor], settings: MarianSettings) -> Mapping[str, Tensor]:
+    """Give the matrix that is tied all its names.
+
+    Raises:
+        InputError: if it is stored under two of them with different numbers.
+    """
     if not settings.tie_word_embeddings:
         return theirs
     tied = TABLES if settings.share_encoder_decoder_embeddings else TABLES[2:]
