@@ -228,7 +228,8 @@ def load_model(folder: Path) -> Bert | LanguageModel:
 
     A BERT becomes a :class:`Bert`, a GPT-2 or a Llama a :class:`LanguageModel`, whose ids are
     theirs plus 1, since 0 is padding here. The model is in evaluation mode; its hidden states and
-    logits are the same, up to rounding.
+    logits are the same, up to rounding. In training, it drops what they drop, but no attention
+    weights: our classes have no such dropout.
 
     Raises:
         InputError: if a file is missing or damaged, it is a pickle or needs code of its own, our
