@@ -12,7 +12,7 @@ from torch import Tensor
 
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.inputs import require_ids, require_sentences, require_whole
-from annotated_transformer.settings import Share, Size, check_settings
+from annotated_transformer.settings import BRIEF, Share, Size, check_settings
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
 from annotated_transformer.translator import Translator, evaluating
 
@@ -91,9 +91,13 @@ class Limits:
             raise InputError(f"there are {len(prefixes)} prefixes for {len(src)} sentences.")
         require_sentences(prefixes)
         for prefix, limit in zip(prefixes, self.longest.tolist(), strict=True):
+            if limit < 0:
+                raise InputError(
+                    f"a source has {tokens.max()} tokens, the model takes {model.max_length}."
+                )
             if min(prefix, default=UNK) <= EOS or len(prefix) > limit:
                 raise InputError(
-                    f"a prefix is {list(prefix)}: it must have at most {limit} tokens, "
+                    f"a prefix is {BRIEF.repr(list(prefix))}: it must have at most {limit} tokens, "
                     "none of them special."
                 )
         width = max(map(len, prefixes))

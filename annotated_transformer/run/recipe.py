@@ -10,6 +10,7 @@ from pydantic import Field
 from torch import nn
 
 from annotated_transformer import __version__
+from annotated_transformer.corpora import PAIRS, Corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import PRECISIONS, same_randomness
 from annotated_transformer.errors import InputError
@@ -208,20 +209,48 @@ class Recipe:
         """Return the recipe to fine-tune a model of another recipe; dropout may differ.
 
         Raises:
-            InputError: if this one is of another kind of model, vocabulary, or shape.
+            InputError: if this one is of another kind of model, vocabulary, or shape, or for other
+                languages.
         """
         refused = "{} is {!r}, it must be that of the run to start from, {!r}, to fit its weights."
         if self.model != other.model:
             raise InputError(refused.format("model", self.model, other.model))
         sizes, subwords = other.sizes | self.sizes, self.subwords or other.subwords
-        made = replace(self, sizes=sizes, subwords=subwords)
+        made = replace(
+            self, sizes=sizes, subwords=subwords, languages=self.languages or other.direction
+        )
         ours, theirs = (
-            {"subwords": one.subwords} | asdict(one.make_config(9, 9)) for one in (made, other)
+            {"languages": one.direction or made.direction, "subwords": one.subwords}
+            | asdict(one.make_config(9, 9))
+            for one in (made, other)
         )
         for name, value in theirs.items():
             if name != "dropout" and ours[name] != value:
                 raise InputError(refused.format(name, ours[name], value))
         return made
+
+    @property
+    def direction(self) -> str | None:
+        """Return the languages of its text, as in ``de-en`` or ``de``; ``None`` if unknown."""
+        return self.languages or PAIRS.get(self.corpus)
+
+    def require_languages(self, corpus: Corpus) -> None:
+        """Refuse a corpus that is not in the languages of this recipe.
+
+        Raises:
+            InputError: if it has others, or the same in the other direction; or pairs where the
+                model continues texts, or the other way round.
+        """
+        has_source = self.sizes.get("has_source", True)
+        wanted = self.direction or ("a source and a target" if has_source else "one language")
+        found = "-".join(corpus.languages)
+        if self.direction not in (None, corpus.direction or self.direction) or has_source != (
+            len(corpus.languages) == 2
+        ):
+            raise InputError(
+                f"{corpus.name} is read in {found}, the model needs {wanted}: give --languages, or "
+                "another corpus."
+            )
 
     @property
     def longest(self) -> int:
