@@ -88,8 +88,8 @@ def told_unknown(split: str, examples: Examples, most: float = 1.0) -> str:
     told = f"{told} tokens in {split} are unknown to the vocabulary"
     if max(shares) > most:
         raise InputError(
-            f"{told}, at most {most:.0%} may be: use text in the languages, and written in the way, "
-            "of the vocabulary, or --force."
+            f"{told}, at most {most:.0%} may be: use text in the languages, and written as that, "
+            "of the model, or --force."
         )
     return f"{told}." if max(shares) >= ALMOST_NONE else ""
 

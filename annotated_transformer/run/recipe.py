@@ -248,8 +248,8 @@ class Recipe:
             len(corpus.languages) == 2
         ):
             raise InputError(
-                f"{corpus.name} is read in {found}, the model needs {wanted}: give --languages, or "
-                "another corpus."
+                f"{corpus.name} is read in {found}, the model needs {wanted}: choose other "
+                "languages, or another corpus."
             )
 
     @property
