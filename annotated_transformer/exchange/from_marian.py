@@ -51,6 +51,7 @@ def import_marian(source: Path, folder: Path, languages: str | None = None) -> R
             the model's name, or sentencepiece is not installed.
     """
     require_empty(folder)
+    languages = _languages(source, languages)
     settings = read_settings(source)
     src = read_side(source, "source.spm", "vocab.json", settings)
     separate = (source / "target_vocab.json").exists()
@@ -60,7 +61,7 @@ def import_marian(source: Path, folder: Path, languages: str | None = None) -> R
     recipe = Recipe(
         "transformer",
         source.resolve().name,
-        _languages(source, languages),
+        languages,
         subwords=len(tgt.vocabulary),
         search=Search(beam=settings.num_beams or 1),
         sizes=_sizes(settings, torch.equal(src.numbers, tgt.numbers)),
