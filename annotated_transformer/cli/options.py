@@ -149,7 +149,8 @@ def read_corpus(run: Run, corpus: str | None, languages: str | None = None) -> C
             f"there is no corpus {known!r}, which {run.folder} has: give with --corpus where its "
             "text is now."
         )
-    return load_corpus(known if corpus is None else corpus, languages or run.recipe.direction)
+    pair = run.recipe.direction if languages is None else languages
+    return load_corpus(known if corpus is None else corpus, pair)
 
 
 def tell_overlap(corpus: Corpus, *names: str) -> None:

@@ -109,8 +109,8 @@ class Run:
             )
         else:
             vocabularies = learned_vocabularies(corpus, recipe.subwords)
-        recipe.require_languages(corpus)
         recipe = replace(recipe, languages=recipe.languages or corpus.direction)
+        recipe.require_languages(corpus)
         run = cls(folder, recipe, corpus.checksum, vocabularies, device)
         prepared = prepare(recipe, corpus, vocabularies, device, strict)
         for name, examples in (("train", prepared.train), ("val", prepared.val)):

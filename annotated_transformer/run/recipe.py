@@ -216,9 +216,8 @@ class Recipe:
         if self.model != other.model:
             raise InputError(refused.format("model", self.model, other.model))
         sizes, subwords = other.sizes | self.sizes, self.subwords or other.subwords
-        made = replace(
-            self, sizes=sizes, subwords=subwords, languages=self.languages or other.direction
-        )
+        pair = other.direction if self.languages is None else self.languages
+        made = replace(self, languages=pair, sizes=sizes, subwords=subwords)
         ours, theirs = (
             {"languages": one.direction or made.direction, "subwords": one.subwords}
             | asdict(one.make_config(9, 9))
@@ -241,16 +240,15 @@ class Recipe:
             InputError: if it has others, or the same in the other direction; or pairs where the
                 model continues texts, or the other way round.
         """
-        has_source = self.sizes.get("has_source", True)
-        wanted = self.direction or ("a source and a target" if has_source else "one language")
-        found = "-".join(corpus.languages)
-        if self.direction not in (None, corpus.direction or self.direction) or has_source != (
-            len(corpus.languages) == 2
-        ):
-            raise InputError(
-                f"{corpus.name} is read in {found}, the model needs {wanted}: choose other "
-                "languages, or another corpus."
-            )
+        has_source, wanted = self.sizes.get("has_source", True), self.direction
+        if has_source != (len(corpus.languages) == 2):
+            wanted = "a source and a target" if has_source else "one language"
+        elif wanted in (None, corpus.direction) or corpus.direction is None:
+            return
+        raise InputError(
+            f"{corpus.name} is read in {'-'.join(corpus.languages)}, the model needs {wanted}: "
+            "choose other languages, or another corpus."
+        )
 
     @property
     def longest(self) -> int:
