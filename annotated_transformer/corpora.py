@@ -286,7 +286,7 @@ class LinesOfFiles(FileSplit):
 
 @dataclass(frozen=True)
 class _Part(LinesOfFiles):
-    """The lines of one split of a plain text file: the last of each twenty are val and test."""
+    """The lines of one split of a plain text file: its last twentieth is test, then comes val."""
 
     name: str = "train"
 

@@ -136,6 +136,8 @@ def test_unknown_tokens_are_told_before_the_first_step(place, tmp_path):
         assert (src, tgt != "0%") == ("0%", True)
         line = f"{src} of the source's and {tgt} of the target's tokens in {split} are unknown"
         assert line in told
+    curly = call("translate", place / "run", "고양이’s 개 보다").stderr
+    assert curly == "Unknown to the vocabulary: '고양이’s'.\n"
     same = call("evaluate", place / "run", "--corpus", place / "texts").stderr
     assert "unknown" not in same
 

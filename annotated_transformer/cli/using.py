@@ -236,7 +236,7 @@ def generate(
                 for text in opened.continue_text(one_line("prompt", prompt or ""), search, length):
                     typer.echo(text)
                 return
-            lines, number = lines_of(sys.stdin.buffer.readline), 0
+            lines = lines_of(sys.stdin.buffer.readline)
             for number, line in enumerate(chain([next(lines, b"")], lines), 1):
                 texts = [""] * search.best
                 try:
