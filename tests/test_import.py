@@ -513,6 +513,35 @@ def test_a_token_with_no_number_of_its_own_is_named(tmp_path, texts_folder):
         assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "config", "given", "found"),
+    [
+        ("opus-mt-ko-en", None, None, "ko-en"),
+        ("opus", "Helsinki-NLP/opus-mt-tc-big-ko-en", None, "ko-en"),
+        ("opus", "/tmp/opus-mt-ko-en", "ko-en", "ko-en"),
+        ("opus-mt-gem-en", None, None, None),  # a group
+        ("opus-mt-en-jap", None, "en-ja", "en-ja"),
+        ("opus", None, "ko-en", "ko-en"),
+    ],
+)
+def test_an_imported_run_has_the_languages_in_its_name(
+    tmp_path, learning, name, config, given, found
+):
+    shutil.copytree(learning[0], tmp_path / name)
+    path = tmp_path / name / "config.json"
+    settings = json.loads(path.read_text()) | {"_name_or_path": config}
+    path.write_text(json.dumps(settings))
+    run = import_marian(tmp_path / name, tmp_path / "run", given)
+    assert Run.open(run.folder).recipe.languages == found
+    refused = {"en": "it must be SRC-TGT"}
+    if "ko-en" in f"{name} {config}":
+        refused["en-ko"] = "the model is named for 'ko-en'"
+    for languages, message in refused.items():
+        with pytest.raises(InputError, match=f"languages is '{languages}', {message}"):
+            import_marian(tmp_path / name, tmp_path / "other", languages)
+    assert not (tmp_path / "other").exists()
+
+
 def test_an_imported_run_translates_and_is_not_trained(tmp_path, learning):
     folder, _ = learning
     made = CliRunner().invoke(app, ["import", str(folder), str(tmp_path / "run")])

@@ -1,5 +1,6 @@
 """From Marian: import a published model of Hugging Face's Marian classes as a run."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,12 @@ from annotated_transformer.exchange.marian_files import (
     read_side,
     read_weights,
 )
-from annotated_transformer.exchange.model_files import ACTIVATIONS, require_equal, require_numbers
+from annotated_transformer.exchange.model_files import (
+    ACTIVATIONS,
+    read_json,
+    require_equal,
+    require_numbers,
+)
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.files import require_empty
@@ -35,19 +41,22 @@ TABLES = (
 """The names under which the matrices of tokens are stored, all or some of which may be one."""
 
 
-def import_marian(source: Path, folder: Path) -> Run:
+def import_marian(source: Path, folder: Path, languages: str | None = None) -> Run:
     """Make a run, in an empty folder, from a model in the layout of OPUS-MT.
 
     That is a folder with ``config.json``, ``model.safetensors`` or ``pytorch_model.bin``,
     ``source.spm``, ``target.spm``, ``vocab.json``, and ``target_vocab.json`` where each language
     has its own vocabulary. The logits are the same, up to rounding. The run translates; its
-    training cannot be resumed.
+    training cannot be resumed. Its languages are those in the model's name, as in
+    ``opus-mt-de-en``, unless others are given.
 
     Raises:
         InputError: if the folder is not empty, a file is missing or damaged, our
-            Transformer cannot compute such a model, or sentencepiece is not installed.
+            Transformer cannot compute such a model, the languages are not SRC-TGT or not those of
+            the model's name, or sentencepiece is not installed.
     """
     require_empty(folder)
+    languages = _languages(source, languages)
     settings = read_settings(source)
     src = read_side(source, "source.spm", "vocab.json", settings, "vocab_size")
     separate = (source / "target_vocab.json").exists()
@@ -56,6 +65,7 @@ def import_marian(source: Path, folder: Path) -> Run:
     recipe = Recipe(
         "transformer",
         source.resolve().name,
+        languages,
         subwords=len(tgt.vocabulary),
         search=Search(beam=settings.num_beams or 1),
         sizes=_sizes(settings, torch.equal(src.numbers, tgt.numbers)),
@@ -66,6 +76,18 @@ def import_marian(source: Path, folder: Path) -> Run:
     theirs = with_every_name(read_weights(source), settings)
     weights = _weights(theirs, config, {"src": src, "tgt": tgt}, scale)
     return Run.from_weights(folder, recipe, vocabularies, weights)
+
+
+def _languages(source: Path, given: str | None) -> str | None:
+    """Return the languages given, or else those in the name of a model of two languages."""
+    if given is not None and not re.fullmatch("[^-]+-[^-]+", given):
+        raise InputError(f"languages is {given!r}, it must be SRC-TGT, for example de-en.")
+    names = f"{read_json(source / 'config.json').get('_name_or_path')} {source.resolve().name} "
+    # A code of three letters, or in capitals, may be that of a group of languages.
+    found = re.search(r"opus-mt-(?:[^/ ]*-)?([a-z]{2}-[a-z]{2}) ", names)
+    if given and found and given != found[1]:
+        raise InputError(f"languages is {given!r}, the model is named for {found[1]!r}.")
+    return given or (found[1] if found else None)
 
 
 def _sizes(settings: MarianSettings, one_numbering: bool) -> dict[str, Any]:
