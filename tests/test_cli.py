@@ -350,6 +350,11 @@ def test_evaluate_says_that_a_recipe_draws_samples(trained, tmp_path):
 ERRORS = {
     "network": (["train", "--corpus", "multi30k"], "could not be downloaded"),
     "value": (["train", "--set", "steps=many"], "steps is 'many', it must be an integer"),
+    "two values": (["train", "--steps", "3", "--set", "steps=4"], "given as 3 and as 4"),
+    "two names": (
+        ["train", "--set", "d_model=8", "--set", "sizes.d_model=9"],
+        "d_model is given as 8 and as 9",
+    ),
     "no device": (["translate", "RUN", "a", "--device", "mps"], "but PyTorch finds none here"),
     "top p": (["translate", "RUN", "a", "--top-p", "0.5"], "are settings of sampling: set sample"),
     "prefix": (["translate", "RUN", "eins", "--prefix", "eins " * 99], "and the prefix has"),
