@@ -2,7 +2,6 @@
 
 import tomllib
 from inspect import getsource
-from pathlib import Path
 from pydoc import locate
 from textwrap import dedent
 from typing import Any
@@ -93,7 +92,7 @@ def differences(*ends: str) -> Any:
 
 
 def _family() -> dict[str, Any]:
-    return tomllib.loads(Path("records/family.toml").read_text("utf-8"))
+    return tomllib.loads(course_file("records/family.toml").read_text("utf-8"))
 
 
 def _found(name: str) -> Any:
