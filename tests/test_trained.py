@@ -18,7 +18,7 @@ from transformer_workbook import places
 from transformer_workbook.notebook.trained import train_once
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
-LOADED = "the stored weights of this"
+LOADED = "loaded the stored weights of this"
 
 NOTEBOOK = '''
 import torch

@@ -57,7 +57,7 @@ def train_once(name: str, model: nn.Module, train: Callable[[], T] | None = None
             why = "what is stored is of another training"
         else:
             load_tensors(model, weights)
-            print(f"{name}: the stored weights of this {'training' if train else 'model'}.")
+            print(f"{name}: loaded the stored weights of this {'training' if train else 'model'}.")
             return cast(T, told["returned"])
     if train is None:
         raise InputError(f"{name}: {why}, and nothing says how to train it.")
