@@ -10,6 +10,7 @@ from annotated_transformer.errors import InputError
 from transformer_workbook.notebook import COLOURS, table
 from transformer_workbook.notebook.comparisons import comparisons
 from transformer_workbook.notebook.listing import compact
+from transformer_workbook.places import course_file
 
 
 def tree() -> None:

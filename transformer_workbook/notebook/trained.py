@@ -49,9 +49,8 @@ def train_once(name: str, model: nn.Module, train: Callable[[], T] | None = None
     why = f"{ANEW} is set" if ANEW in os.environ else "nothing is stored"
     if path and path.exists() and (train is None or ANEW not in os.environ):
         weights, told = load_checkpoint(path)
-        if _shapes(weights) != _shapes(tensors_of(model)) or (
-            _beginning(model, told["given"]) != told["beginning"]
-        ):
+        same = "given" in told and _shapes(weights) == _shapes(tensors_of(model))
+        if not (same and _beginning(model, told["given"]) == told["beginning"]):
             why = "what is stored is of another model"
         elif train and told["asked"] != asked:
             why = "what is stored is of another training"
