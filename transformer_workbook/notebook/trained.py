@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor, nn
 
+from annotated_transformer.devices import same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
 from annotated_transformer.training import load_tensors, tensors_of
@@ -89,7 +90,8 @@ def _beginning(model: nn.Module, given: Sequence[Any]) -> list[Any]:
     """
     training = model.training
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    with torch.enable_grad():
+    with torch.enable_grad(), same_randomness():
+        torch.manual_seed(0)  # of a model that drops here as well
         p = model.eval()(*map(torch.tensor, given)).softmax(dim=-1).flatten()
         made = p.square() @ torch.linspace(1, 2, len(p), dtype=p.dtype)  # no two places are alike
         gradient = torch.autograd.grad(made, [*trained.values()], allow_unused=True)
