@@ -3,6 +3,7 @@
 import ast
 import json
 import linecache
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -69,16 +70,17 @@ class Fitter:
 
 
 Adam = partial(torch.optim.Adam, eps=1e-6)
-torch.manual_seed(0)
+torch.manual_seed(2)
 model = Reader().double()
 fitter = Fitter(model)
+torch.manual_seed(0)
 losses = train_once("reader", model, lambda: fitter.fit(steps=3))
 '''
 
 OTHERS = {
     "model": [
         ("width=4", "width=5"),
-        ("manual_seed(0)", "manual_seed(1)"),
+        ("manual_seed(2)", "manual_seed(1)"),
         (".tanh()", ".sigmoid()"),
         (".tanh()", ".detach().tanh()"),  # the same numbers, another gradient
         ("Dropout(0.0)", "Dropout(0.1)"),
@@ -86,6 +88,7 @@ OTHERS = {
         ("fitter = F", "model.output.weight.requires_grad_(False)\nfitter = F"),
     ],
     "training": [
+        ("manual_seed(0)", "manual_seed(1)"),  # of dropout
         ("steps=3", "steps=1"),
         ("0.1, total", "1e-9, total"),
         ("total=9", "total=10"),
@@ -225,7 +228,8 @@ def test_every_number_of_a_cell_that_trains_counts(name: str) -> None:
     notebook = nbformat.read(BOOK / name, as_version=4)
     those = trainings()[name]
     source = "\n".join(notebook.cells[n].source for n in those)
-    calls = [s for s in ast.parse(source).body if any(c in ast.unparse(s) for c in CALLS)]
+    text_of: Any = ast.get_source_segment
+    calls = [s for s in ast.parse(source).body if any(c in text_of(source, s) for c in CALLS)]
     lines = source.splitlines()[: calls[-1].end_lineno]  # what follows does not train
     changed = {}
     for node in ast.walk(ast.parse("\n".join(lines))):
@@ -239,4 +243,5 @@ def test_every_number_of_a_cell_that_trains_counts(name: str) -> None:
     [said] = [o.text for o in notebook.cells[-1].outputs if "silent:" in o.get("text", "")]
     silent = ast.literal_eval(said.rpartition("silent:")[2].strip())
     assert changed
-    assert [line for line in silent if "max_length" not in line] == []  # how much would fit
+    # How much would fit is not of the training; a list of patients may name one of them twice.
+    assert [line for line in silent if not re.search("max_length|for number in", line)] == []

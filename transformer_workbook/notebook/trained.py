@@ -46,7 +46,8 @@ def train_once(name: str, model: nn.Module, train: Callable[[], T] | None = None
         path = course_file("records/trained") / f"{name}.safetensors"
     except InputError:
         path = None
-    asked = sha256(repr(_described(train)).encode()).hexdigest()
+    seed = torch.initial_seed()  # of what is drawn in training
+    asked = sha256(repr((_described(train), seed)).encode()).hexdigest()
     why = f"{ANEW} is set" if ANEW in os.environ else "nothing is stored"
     if path and path.exists() and (train is None or ANEW not in os.environ):
         weights, told = load_checkpoint(path)
