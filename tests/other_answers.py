@@ -788,6 +788,7 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
     ],
     "token_positions": [
         lambda ids: (ids.ne(0).cumsum(-1) - 1).where(ids != 0, 0),
+        lambda ids: ((ids != 0).cumsum(1) - 1).clamp(min=0),  # the chapter's own line
     ],
     "next_token_loss": [
         lambda logits, ids: (

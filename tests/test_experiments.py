@@ -11,11 +11,9 @@ from annotated_transformer.training import endless_batches
 from small_models import random_examples, small_model
 from transformer_workbook.notebook.experiments import (
     ToyTask,
-    drawn_in_float64,
     exactly_right,
     share_by_length,
     train_briefly,
-    train_once,
 )
 
 
@@ -100,39 +98,3 @@ def test_verdicts_without_examples_and_an_empty_bin_are_told() -> None:
         share_by_length([True, False], [([5], [5])], edges=(1, 2))
     with pytest.raises(InputError, match="0 sentences have 2 to 3 tokens, a bin needs 1 or more"):
         share_by_length([True], [([5], [5])], edges=(2, 4))
-
-
-# --- a training that is made once -----------------------------------------------------------------
-
-
-def test_a_model_is_trained_once_and_then_given_what_was_kept(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = []
-
-    def trained():
-        with drawn_in_float64():
-            model = torch.nn.Linear(2, 2)
-
-        def train():
-            made.append(model)
-            with torch.no_grad():
-                model.weight.fill_(1 / 3)
-            return [0.5, 0.25]
-
-        return model, train_once("line", model, train)
-
-    trained()
-    assert not list(tmp_path.rglob("*.safetensors"))  # nowhere to keep it: no folder of the book
-    (tmp_path / "records" / "trained").mkdir(parents=True)
-    first, again = trained(), trained()
-    assert len(made) == 2
-    assert first[1] == again[1] == [0.5, 0.25]
-    for name, kept in again[0].named_parameters():
-        assert kept.dtype == torch.float64
-        assert torch.equal(kept, dict(first[0].named_parameters())[name])
-    monkeypatch.setenv("TRAIN", "1")
-    anew, _ = trained()
-    assert made[2:] == [anew]
-    monkeypatch.delenv("TRAIN")
-    with pytest.raises(InputError, match="the weights are those of another model"):
-        train_once("line", torch.nn.Linear(2, 2, bias=False), lambda: None)

@@ -585,6 +585,11 @@ def test_a_folder_without_a_package_is_refused(tmp_path: Path, command: list[str
     result = CliRunner().invoke(app, [*command, str(tmp_path)])
     assert result.exit_code == 2
     assert f"{tmp_path} has no folder {PACKAGE}: make one with" in result.stderr
+    (inside := tmp_path / PACKAGE / "more").mkdir(parents=True)
+    for folder in (inside.parent, inside):
+        result = CliRunner().invoke(app, [*command, str(folder)])
+        told = f"{folder} has no folder {PACKAGE}: it is in {tmp_path}, check that one."
+        assert (result.exit_code, told in result.stderr) == (2, True)
     with pytest.raises(InputError, match="'10' cannot be checked"):
         check_package(tmp_path, 10)
 

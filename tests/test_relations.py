@@ -1,5 +1,6 @@
 """Relations: a wrong answer that is always the same thing of the right one is told what it is."""
 
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -37,6 +38,19 @@ def test_every_relation_is_told_by_its_own_name(way: Way) -> None:
             changed = [way.how(x) for x in given]
             told.add(relation(changed, given) if way in RELATIONS else relation(given, changed))
     assert way.says in told
+
+
+@pytest.mark.parametrize("way", [*RELATIONS, *ASKED_FOR])
+def test_no_warning_of_torch_reaches_a_reader(way: Way) -> None:
+    """Also for results for which the change makes no sense."""
+    kinds = [0.5, 3, True, [], [1.5], (1, 2), "ab", *VECTORS, *MATRICES, *TABLES, *TRUTHS]
+    kinds += [x.flatten()[0] for x in (*VECTORS, *TRUTHS)] + [torch.empty(0), torch.empty(0, 2)]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for result in kinds:
+            with suppress(Exception):
+                way.how(result)
+    assert [str(warning.message) for warning in told] == []
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from transformer_workbook.notebook import (
     table,
 )
 from transformer_workbook.notebook.explorer import Explorer
+from transformer_workbook.places import course_file
 
 _, ROBOT = toy.EXAMPLES
 MORPHEMES = [f"{m}  {gloss}" for m, gloss in zip(ROBOT.tgt, ROBOT.gloss, strict=True)]
@@ -88,7 +89,7 @@ def exactly_right(live: Sequence[float]) -> None:
     import matplotlib.pyplot as plt
     import pandas as pd
 
-    record = pd.read_csv("records/recurrent.csv")  # by `make records`
+    record = pd.read_csv(course_file("records/recurrent.csv"))  # by `make records`
     fresh = record[record.seed > 0]  # five seeds that chose nothing
     curves = {"with attention": "Bahdanau", "one vector": "seq2seq, GRU"}
     _, ax = plt.subplots()

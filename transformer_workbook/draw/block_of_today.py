@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer_workbook.notebook import COLOURS, arrow, box, table
+from transformer_workbook.places import course_file
 
 SAME, NEW = "#cfe3f5", "#ffdf9e"
 
@@ -68,7 +69,7 @@ def learning_rates() -> None:
     import matplotlib.pyplot as plt
     import pandas as pd
 
-    record = pd.read_csv("records/block_rates.csv")
+    record = pd.read_csv(course_file("records/block_rates.csv"))
     fig, ax = plt.subplots(figsize=(5.2, 3.4))
     for model, (name, mark, colour) in CHANGES.items():
         some = record[record.model == model]
@@ -88,7 +89,7 @@ def costs() -> Any:
     """Show time and KV cache of each block, from the record."""
     import pandas as pd
 
-    record = pd.read_csv("records/block_times.csv")
+    record = pd.read_csv(course_file("records/block_times.csv"))
     rows = {
         "training step, of that of 2017": record.train_ratio,
         "decode step, of that of 2017": record.decode_ratio,

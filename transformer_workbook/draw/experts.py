@@ -1,6 +1,7 @@
 """The figure of chapter 24, experts."""
 
 from transformer_workbook.notebook import COLOURS
+from transformer_workbook.places import course_file
 
 NAMES = {"no balance": "no balance", "frozen": "frozen", "8 experts": "loss", "bias": "bias"}
 
@@ -10,7 +11,7 @@ def loads() -> None:
     import matplotlib.pyplot as plt
     import pandas as pd
 
-    rows = pd.read_csv("records/experts.csv").query("seed > 0").groupby("model")
+    rows = pd.read_csv(course_file("records/experts.csv")).query("seed > 0").groupby("model")
     _, axes = plt.subplots(1, 4, figsize=(7, 2.6), sharey=True)
     for ax, (model, title), colour in zip(axes, NAMES.items(), COLOURS, strict=False):
         group = rows.get_group(model)

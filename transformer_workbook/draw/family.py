@@ -2,7 +2,6 @@
 
 import tomllib
 from inspect import getsource
-from pathlib import Path
 from pydoc import locate
 from textwrap import dedent
 from typing import Any
@@ -11,6 +10,7 @@ from annotated_transformer.errors import InputError
 from transformer_workbook.notebook import COLOURS, table
 from transformer_workbook.notebook.comparisons import comparisons
 from transformer_workbook.notebook.listing import compact
+from transformer_workbook.places import course_file
 
 
 def tree() -> None:
@@ -93,7 +93,7 @@ def differences(*ends: str) -> Any:
 
 
 def _family() -> dict[str, Any]:
-    return tomllib.loads(Path("records/family.toml").read_text("utf-8"))
+    return tomllib.loads(course_file("records/family.toml").read_text("utf-8"))
 
 
 def _found(name: str) -> Any:

@@ -1,6 +1,7 @@
 """The figure of chapter 25, from predicting to following."""
 
 from transformer_workbook.notebook import COLOURS
+from transformer_workbook.places import course_file
 
 
 def tasks() -> None:
@@ -8,7 +9,9 @@ def tasks() -> None:
     import matplotlib.pyplot as plt
     import pandas as pd
 
-    rows = pd.read_csv("records/following.csv").query("seed > 0").groupby("model").mean()
+    rows = (
+        pd.read_csv(course_file("records/following.csv")).query("seed > 0").groupby("model").mean()
+    )
     starts = {
         "scratch": "from scratch", "longer": "from scratch, longer",
         "apart": "pretrained, languages apart", "pretrained": "pretrained",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from transformer_workbook.notebook import COLOURS
+from transformer_workbook.places import course_file
 
 
 def runs(law: Callable[..., Any], interval: tuple[float, float]) -> None:
@@ -13,7 +14,8 @@ def runs(law: Callable[..., Any], interval: tuple[float, float]) -> None:
     import pandas as pd
 
     seen, aside = (
-        pd.read_csv(f"records/{name}.csv").query("seed > 0") for name in ("sizes", "sizes_large")
+        pd.read_csv(course_file(f"records/{name}.csv")).query("seed > 0")
+        for name in ("sizes", "sizes_large")
     )
     _, ax = plt.subplots(figsize=(5.6, 4))
     styles = zip(seen.groupby("parameters"), COLOURS, "osDv^P", strict=True)

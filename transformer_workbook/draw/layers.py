@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from transformer_workbook.notebook import COLOURS, arrow, box, table
+from transformer_workbook.places import course_file
 
 
 def two_orders() -> None:
@@ -42,7 +43,7 @@ def _usual() -> Any:
     """Return the runs of the record of stacks that compare learning rates without warm-up."""
     import pandas as pd
 
-    record = pd.read_csv("records/stacks.csv")
+    record = pd.read_csv(course_file("records/stacks.csv"))
     return record[(record.seed >= 10) & (record.warmup == 0)]
 
 

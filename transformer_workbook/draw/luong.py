@@ -13,6 +13,7 @@ from transformer_workbook.notebook import (
     table,
 )
 from transformer_workbook.notebook.explorer import Explorer
+from transformer_workbook.places import course_file
 
 BEFORE, AFTER, WORD = "$s_{t-1}$", "$s_t$", "$y_{t-1}$"
 LOOK, CONTEXT, MIXED, OUT = "attend to $h$", "$c_t$", r"$\tilde h_t$", "logits"
@@ -88,7 +89,7 @@ def where_misses_go() -> None:
     import matplotlib.pyplot as plt
     import pandas as pd
 
-    looks = pd.read_csv("records/recurrent_looks.csv")
+    looks = pd.read_csv(course_file("records/recurrent_looks.csv"))
     _, ax = plt.subplots(figsize=(5.6, 2.0))
     orders = {"right to left": COLOURS[4], "left to right": COLOURS[0]}
     for y, (order, colour) in enumerate(orders.items()):
@@ -106,7 +107,7 @@ def _runs() -> Any:
     """The record of five seeds that chose nothing."""
     import pandas as pd
 
-    record = pd.read_csv("records/recurrent.csv")
+    record = pd.read_csv(course_file("records/recurrent.csv"))
     return record[record.seed > 0]  # seed 0 chose the learning rates
 
 
@@ -115,7 +116,7 @@ def what_it_costs() -> Any:
     import pandas as pd
 
     runs, rows = _runs(), []
-    times = pd.read_csv("records/recurrent_times.csv").set_index("model")
+    times = pd.read_csv(course_file("records/recurrent_times.csv")).set_index("model")
     for name in MODELS:
         mine = runs[runs.model == name]
         row = {"parameters": mine.parameters.iloc[0]}

@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from transformer_workbook.notebook import table
+from transformer_workbook.places import course_file
 
 
 def stored(theirs: Mapping[str, Tensor]) -> Any:
@@ -47,7 +48,7 @@ def search() -> Any:
     """How many queries find the right text first, by search and by kind of text."""
     import pandas as pd
 
-    rows = pd.read_csv("records/search.csv").set_index(["split", "search"])
+    rows = pd.read_csv(course_file("records/search.csv")).set_index(["split", "search"])
     columns = {
         "test_2016_flickr": "captions of 2016",
         "test_2017_flickr": "captions of 2017",

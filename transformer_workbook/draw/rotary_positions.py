@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer_workbook.notebook import COLOURS
+from transformer_workbook.places import course_file
 
 
 def turns(frequencies: Float[Tensor, " pair"], trained: int, asked: int) -> None:
@@ -64,7 +65,7 @@ def loss_by_length(models: Mapping[str, tuple[str, str]]) -> None:
     import matplotlib.pyplot as plt
     import pandas as pd
 
-    rows = pd.read_csv("records/length_texts.csv").query("seed > 0")
+    rows = pd.read_csv(course_file("records/length_texts.csv")).query("seed > 0")
     lengths = [64, 128, 256, 512]
     _, ax = plt.subplots(figsize=(5.2, 3.8))
     for (name, (model, method)), colour, marker in zip(

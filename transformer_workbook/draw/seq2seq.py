@@ -8,6 +8,7 @@ import torch
 
 from annotated_transformer.tokens import BOS, EOS
 from transformer_workbook.notebook import BINS, COLOURS, ToyTask, arrow, box, table
+from transformer_workbook.places import course_file
 
 READ = ["I", "am", "a", "student", "EOS"]
 WRITTEN = ["BOS", "나\nI", "는\nTOPIC", "학생\nstudent", "이다\nbe", "EOS"]
@@ -101,9 +102,9 @@ def exactly_right() -> None:
     import matplotlib.pyplot as plt
     import pandas as pd
 
-    record = pd.read_csv("records/recurrent.csv")
+    record = pd.read_csv(course_file("records/recurrent.csv"))
     fresh = record[record.seed > 0]  # the seed 0 chose the rates
-    budgets = pd.read_csv("records/recurrent_budgets.csv")
+    budgets = pd.read_csv(course_file("records/recurrent_budgets.csv"))
     rnn, gru = (fresh[fresh.model == f"seq2seq, {cell}"] for cell in ("RNN", "GRU"))
     runs = {
         "GRU, twice the width": (budgets[budgets.hidden_dim == 256], "C0", "-", "s"),

@@ -13,6 +13,7 @@ from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.training import Schedule, endless_batches, linear_schedule
 from annotated_transformer.translation import translate_ids
 from transformer_workbook.notebook import COLOURS, ToyTask, arrow, box, table, train_once
+from transformer_workbook.places import course_file
 
 Curves = tuple[Sequence[float], Sequence[float]]
 """The training loss at each step, and the validation loss every 20 steps."""
@@ -171,7 +172,7 @@ def six_trainings(
         }
 
     runs = train_once("six_curves", healthy, train_all)
-    kept = pd.read_csv("records/too_high.csv").set_index("rate").loc[20 * 8e-3]
+    kept = pd.read_csv(course_file("records/too_high.csv")).set_index("rate").loc[20 * 8e-3]
     line, dots = (
         [float(loss) for loss in kept[kind].split()] for kind in ("training", "validation")
     )

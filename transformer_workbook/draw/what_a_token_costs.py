@@ -3,6 +3,7 @@
 from typing import Any
 
 from transformer_workbook.notebook import COLOURS, table
+from transformer_workbook.places import course_file
 
 
 def roofline(peak: float, bandwidth: float) -> None:
@@ -32,7 +33,7 @@ def cache_passes() -> Any:
     """Show the time of a decode step of 16 texts, from the record."""
     import pandas as pd
 
-    record = pd.read_csv("records/cache_passes.csv")
+    record = pd.read_csv(course_file("records/cache_passes.csv"))
     means = record.groupby(["past", "kv_heads"]).mean().sort_index(ascending=[True, False])
     rows = {
         "caches, MB": means.cache_megabytes.round().astype(int),
@@ -56,7 +57,7 @@ def pass_times() -> None:
     import matplotlib.pyplot as plt
     import pandas as pd
 
-    record = pd.read_csv("records/pass_times.csv")
+    record = pd.read_csv(course_file("records/pass_times.csv"))
     fig, ax = plt.subplots(figsize=(5.2, 3.8))
     for (form, column, name, mark), colour in zip(PASSES, (0, 1, 2), strict=True):
         times = record[record.form == form].groupby("tokens")[column].mean()

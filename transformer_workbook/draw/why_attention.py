@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from transformer_workbook.notebook import COLOURS, mean_interval, table
+from transformer_workbook.places import course_file
 
 Point = tuple[int, int]
 """A layer and a position."""
@@ -56,7 +57,7 @@ def times() -> Any:
     """Show the times of a GRU and of multi-head attention, beside their operations."""
     import pandas as pd
 
-    record = pd.read_csv("records/layers_times.csv")
+    record = pd.read_csv(course_file("records/layers_times.csv"))
     attention = record[record.layer == "self-attention"].set_index("length")
     recurrent = record[record.layer == "recurrent"].set_index("length")
     took = {
@@ -72,7 +73,11 @@ def speed_by_batch() -> Any:
     """Show how many FLOPs attention gets done while the GRU does one, by the size of the batch."""
     import pandas as pd
 
-    runs = pd.read_csv("records/portions_times.csv").groupby("sentences").speed_to_recurrent
+    runs = (
+        pd.read_csv(course_file("records/portions_times.csv"))
+        .groupby("sentences")
+        .speed_to_recurrent
+    )
     speeds = {sentences: mean_interval(values.tolist()) for sentences, values in runs}
     rows = [
         {
@@ -89,5 +94,5 @@ def milliseconds() -> Any:
     """Show all times of the record."""
     import pandas as pd
 
-    record = pd.read_csv("records/layers_times.csv")
+    record = pd.read_csv(course_file("records/layers_times.csv"))
     return table(record.pivot(index="length", columns="layer", values="milliseconds"))

@@ -1,6 +1,7 @@
 """The figure of chapter 23, without the table."""
 
 from transformer_workbook.notebook import COLOURS
+from transformer_workbook.places import course_file
 
 
 def recall() -> None:
@@ -8,7 +9,7 @@ def recall() -> None:
     import matplotlib.pyplot as plt
     import pandas as pd
 
-    rows = pd.read_csv("records/recall.csv").query("seed > 0").groupby("model").mean()
+    rows = pd.read_csv(course_file("records/recall.csv")).query("seed > 0").groupby("model").mean()
     pairs = [4, 8, 16, 32, 64]
     _, ax = plt.subplots(figsize=(5.4, 3.6))
     models = ["softmax 8", *(f"linear {width}" for width in (64, 32, 16, 8))]

@@ -1,5 +1,8 @@
 """Exercises of the chapter "A language model: what is left if the encoder goes?"."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -28,6 +31,14 @@ def text_and_targets(src: list[int], tgt: list[int]) -> tuple[list[int], list[in
     return text, targets
 
 
+def positions_of_tokens(answer: Callable[..., Any], ids: Tensor) -> Any:
+    """Ask for positions; that of padding, which nobody sees, may be any from 0 on."""
+    positions = answer(ids)
+    if not isinstance(positions, Tensor) or positions.shape != ids.shape:
+        return positions
+    return positions.where((ids != PAD) | (positions < 0), 0)
+
+
 @exercise(
     [
         (pad([[1, 5, 6], [1, 7]]).flip(1),),  # padded on the left
@@ -35,6 +46,7 @@ def text_and_targets(src: list[int], tgt: list[int]) -> tuple[list[int], list[in
         (torch.tensor([[5, 2, 0, 1, 9], [6, 7, 2, 1, 8]]),),  # in the middle, behind a source
         (pad([[1, 4, 9, 8, 6, 5], [1], [1, 5, 8], [1, 6]]),),  # on the right
     ],
+    ask=positions_of_tokens,
     whole=True,
 )
 def token_positions(ids: Int[Tensor, "batch time"]) -> Int[Tensor, "batch time"]:

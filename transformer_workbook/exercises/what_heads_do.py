@@ -5,20 +5,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.errors import InputError
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import Transformer
 from transformer_workbook.exercises.cases import normal
 from transformer_workbook.faulty.models import SMALL, patient
 from transformer_workbook.judge import derivation, exercise, letters, number
+from transformer_workbook.places import course_file
 
 NARROW, WIDE = torch.float32, torch.float64
 
@@ -163,18 +162,10 @@ def enough_sentences() -> int:
     return next(n for n in NUMBERS if times_chance(n) < 1.2)
 
 
-def _record(name: str) -> str:
-    """A file of the book's records, which lie beside the notebook or in the repository."""
-    folders = [Path("records"), *(up / "book" / "records" for up in Path(__file__).parents)]
-    for folder in folders:
-        if (folder / name).exists():
-            return (folder / name).read_text(encoding="utf-8")
-    raise InputError(f"records/{name} is not here; start the notebook in the folder `book`.")
-
-
 def _measured(model: str, what: str, record: str = "heads") -> list[str]:
     """What was measured of the five models of a kind; that of seed 0 only chose the rate."""
-    rows = csv.DictReader(_record(f"{record}.csv").splitlines())
+    text = course_file(f"records/{record}.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
     return [row[what] for row in rows if row["model"] == model and int(row["seed"])]
 
 

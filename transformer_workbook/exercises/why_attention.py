@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 from transformer_workbook.exercises.cases import normal
 from transformer_workbook.judge import derivation, exercise, number, question
 from transformer_workbook.judge.questions import by_letters
+from transformer_workbook.places import course_file
 
 
 @exercise([(6, 3), (9, 5), (5, 1), (12, 7)])
@@ -61,18 +61,12 @@ def doubling_reach() -> int:
     return reach(DILATIONS)
 
 
-RECORDS = Path("records"), Path(__file__).parents[2] / "book" / "records"
-"""Where the records may be: beside the notebook, or beside this package."""
-
-
 @cache
 def milliseconds() -> dict[tuple[str, int], float]:
-    """Read layers_times.csv, by the layer and the length; an empty table if it is missing."""
-    for file in (folder / "layers_times.csv" for folder in RECORDS):
-        if file.exists():
-            rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
-            return {(row["layer"], int(row["length"])): float(row["milliseconds"]) for row in rows}
-    return {}
+    """Read layers_times.csv, by the layer and the length."""
+    text = course_file("records/layers_times.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return {(row["layer"], int(row["length"])): float(row["milliseconds"]) for row in rows}
 
 
 def supported(times: dict[tuple[str, int], float]) -> list[str]:
@@ -94,10 +88,8 @@ def supported(times: dict[tuple[str, int], float]) -> list[str]:
 @question
 def record_of_times(answer: Any, say: Callable[..., str]) -> str:
     """Which of five sentences does the record of times support?"""
-    times = milliseconds()
-    if not times:
-        return say("no record")
-    return by_letters(answer, supported(times), {letter: say(letter) for letter in "ABCDE"})
+    told = {letter: say(letter) for letter in "ABCDE"}
+    return by_letters(answer, supported(milliseconds()), told)
 
 
 def tables() -> list[Tensor]:

@@ -12,7 +12,6 @@ from transformer_workbook.notebook.experiments import (
     share_by_length,
     spread,
     train_briefly,
-    train_once,
 )
 from transformer_workbook.notebook.explorer import attention_explorer
 from transformer_workbook.notebook.figures import (
@@ -33,6 +32,8 @@ from transformer_workbook.notebook.listing import show_source
 from transformer_workbook.notebook.of_torch import differs_from_torch
 from transformer_workbook.notebook.setting_up import set_up_notebook
 from transformer_workbook.notebook.tables import table
+from transformer_workbook.notebook.trained import train_once
+from transformer_workbook.places import course_file
 
 __all__ = [
     "BINS",
@@ -44,6 +45,7 @@ __all__ = [
     "box",
     "compare",
     "comparisons",
+    "course_file",
     "difference",
     "differs_from_torch",
     "drawn_in_float64",

@@ -33,9 +33,7 @@ from transformer_workbook.notebook.intervals import (
     paired_difference,
 )
 from transformer_workbook.notebook.tables import table
-
-PLACES = (Path("records"), Path("../records"))
-"""The records of the book, as a lesson sees them and as a page in a folder beside the lessons."""
+from transformer_workbook.places import course_file
 
 SIGNS = {">": 1, "<": -1, "~": 0}
 """Of the interval of a difference, by the relation that is claimed."""
@@ -112,7 +110,7 @@ def comparisons(folder: Path | None = None) -> dict[str, Comparison]:
     Raises:
         InputError: if a claim has another relation than ``>``, ``<`` and ``~``.
     """
-    folder = folder or next(filter(Path.exists, PLACES))
+    folder = folder or course_file("records")
     found = tomllib.loads((folder / "comparisons.toml").read_text("utf-8"))
     for comparison in found.values():
         for _, relation, _ in comparison["claims"]:

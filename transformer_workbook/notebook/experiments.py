@@ -1,34 +1,28 @@
 """Experiments on the toy corpus: train a small model for a minute, and measure what it can do."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import torch
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
 from annotated_transformer.tokens import TextPair, Vocabularies, Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus
 from annotated_transformer.training import (
     Trainer,
     endless_batches,
     linear_schedule,
-    load_tensors,
     paper_adam,
-    tensors_of,
 )
 from annotated_transformer.translation import translate_ids
 from annotated_transformer.translator import Translator
 
 Model = TypeVar("Model", bound=torch.nn.Module)
-T = TypeVar("T")
 
 EDGES = (4, 7, 10, 13, 16, 19)
 """The lower ends of the book's bins of sentence length: 4 to 6 morphemes, 7 to 9, …"""
@@ -129,36 +123,6 @@ def train_briefly(
     trainer = Trainer(model, smoothed_cross_entropy, schedule, optimizer=adam)
     batches = endless_batches(examples, batch_tokens, seed)
     return [trainer.update([next(batches)])[0] for _ in range(steps)]
-
-
-TRAINED = Path("records", "trained")
-"""The folder in which a notebook finds the stored results of :func:`train_once`."""
-
-ANEW = "TRAIN"
-"""The environment variable with which stored results are ignored."""
-
-
-def train_once(name: str, model: torch.nn.Module, train: Callable[[], T]) -> T:
-    """Train a model, unless its trained weights are stored: then load those.
-
-    They are stored in 32 bits, with what ``train`` returned, which must be JSON; another
-    training needs another name. With the environment variable ``TRAIN``, or without the file, the
-    model is trained.
-
-    Returns:
-        What ``train`` returned.
-    """
-    path = TRAINED / f"{name}.safetensors"
-    if path.exists() and ANEW not in os.environ:
-        weights, told = load_checkpoint(path)
-        load_tensors(model, weights)
-        return cast(T, told["returned"])
-    returned = train()
-    weights = {name: tensor.float() for name, tensor in tensors_of(model).items()}
-    if TRAINED.exists() and not path.exists():
-        save_checkpoint(path, weights, {"returned": returned})
-    load_tensors(model, weights)  # rounded like the stored ones
-    return returned
 
 
 def exactly_right(model: Translator, examples: Sequence[Example]) -> list[bool]:

@@ -12,6 +12,8 @@ from transformer_workbook.own.teaching import PACKAGE, WRITTEN
 
 OURS = "annotated_transformer"
 
+START = "annotated-transformer start FOLDER"
+
 
 def file_of(folder: Path, module: str) -> Path:
     """Return the file of a module of the reader's.
@@ -20,9 +22,9 @@ def file_of(folder: Path, module: str) -> Path:
         InputError: if the folder is not one that ``start`` wrote.
     """
     if not (folder / PACKAGE).is_dir():
-        raise InputError(
-            f"{folder} has no folder {PACKAGE}: make one with 'annotated-transformer start FOLDER'."
-        )
+        above = [up for up in folder.resolve().parents if (up / PACKAGE).is_dir()]
+        advice = f"it is in {above[0]}, check that one" if above else f"make one with '{START}'"
+        raise InputError(f"{folder} has no folder {PACKAGE}: {advice}.")
     return folder / PACKAGE / f"{module}.py"
 
 

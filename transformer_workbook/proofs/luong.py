@@ -12,6 +12,7 @@ from annotated_transformer.batches import Batch
 from annotated_transformer.evaluation import forced_attention
 from annotated_transformer.tokens import PAD
 from transformer_workbook.notebook import ToyTask
+from transformer_workbook.places import course_file
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 MODULES = "src_embedding tgt_embedding encoder decoder attention readout output".split()  # noqa: SIM905
@@ -96,6 +97,6 @@ def numbers() -> None:
     import pandas as pd
     from myst_nb import glue
 
-    for order, some in pd.read_csv("records/recurrent_looks.csv").groupby("reads"):
+    for order, some in pd.read_csv(course_file("records/recurrent_looks.csv")).groupby("reads"):
         shares = 100 * some.right / (some.right + some.left)
         glue("looks-" + order.replace(" ", "-"), f"{shares.mean():.0f}", display=False)

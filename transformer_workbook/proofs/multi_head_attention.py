@@ -10,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.luong import DotAttention
+from transformer_workbook.places import course_file
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 
@@ -151,7 +152,7 @@ def numbers() -> None:
     import pandas as pd
     from myst_nb import glue
 
-    ten = pd.read_csv("records/heads_out.csv")
+    ten = pd.read_csv(course_file("records/heads_out.csv"))
     lost = [100 * (ten.exact - ten[f"without_{i}"]).to_numpy() for i in range(1, 5)]
     glue("least-lost", f"{min(map(min, lost)):.0f}", display=False)
     glue("heads-tried", f"{sum(map(len, lost))}", display=False)

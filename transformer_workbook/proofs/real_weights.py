@@ -7,6 +7,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from annotated_transformer.exchange import load_model
+from transformer_workbook.places import course_file
 from transformer_workbook.proofs.saying import agree, proof
 
 SAID = ("sentence_vectors", "component_removed", "stems", "untranslated")
@@ -42,7 +43,7 @@ def numbers() -> None:
     import pandas as pd
     from myst_nb import glue
 
-    rows = pd.read_csv("records/search.csv").set_index(["split", "search"])
+    rows = pd.read_csv(course_file("records/search.csv")).set_index(["split", "search"])
     seen, new = "test_2016_flickr", "test_2017_flickr"
     found = {
         f"{label}-{name}": f"{rows.recall_1[split, name]:.1f}"

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from transformer_workbook.places import course_file
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 
@@ -130,7 +131,7 @@ def numbers() -> None:
     import pandas as pd
     from myst_nb import glue
 
-    runs = pd.read_csv("records/scaling.csv")
+    runs = pd.read_csv(course_file("records/scaling.csv"))
     most = runs.groupby("model")[["right_100", "right_300", "right_1000"]].max().max(axis=1)
     glue("shared-most", f"{most['shared']:.1%}", display=False)
     glue("itself-most", f"{max(most['itself'], most['itself, small']):.1%}", display=False)

@@ -15,6 +15,7 @@ from annotated_transformer.examples import Example
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.tokens import EOS, PAD
 from transformer_workbook.notebook import ToyTask, exactly_right, train_briefly
+from transformer_workbook.places import course_file
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 MODULES = [
@@ -178,7 +179,7 @@ def numbers() -> None:
     import pandas as pd
     from myst_nb import glue
 
-    budgets = pd.read_csv("records/recurrent_budgets.csv")
+    budgets = pd.read_csv(course_file("records/recurrent_budgets.csv"))
     shortest = budgets[budgets.steps == 4000]["4-6"]
     chance = shortest ** (1 / 6)  # for each of six tokens
     glue("expected", f"{100 * (chance**18).mean():.0f}", display=False)

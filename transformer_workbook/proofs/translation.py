@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from transformer_workbook.places import course_file
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 
@@ -70,5 +71,5 @@ def numbers() -> None:
     import pandas as pd
     from myst_nb import glue
 
-    rows = pd.read_csv("records/who_acts.csv").query("construction == 'passive'")
+    rows = pd.read_csv(course_file("records/who_acts.csv")).query("construction == 'passive'")
     glue("passives", f"{rows.second.sum()}", display=False)

@@ -10,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from annotated_transformer.costs import Cost
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from transformer_workbook.notebook import mean_interval
+from transformer_workbook.places import course_file
 from transformer_workbook.proofs.saying import agree, proof
 
 
@@ -50,7 +51,7 @@ def numbers() -> None:
     import pandas as pd
     from myst_nb import glue
 
-    rows = pd.read_csv("records/pass_times.csv")
+    rows = pd.read_csv(course_file("records/pass_times.csv"))
     one_text = rows[rows.form == "one text"].set_index("tokens")
     each = rows[rows.form == "a text each"].set_index("tokens")
     own = one_text.own_milliseconds
@@ -67,7 +68,10 @@ def numbers() -> None:
         ratios = one_text.own_milliseconds[tokens] / one_text.shared_milliseconds[tokens]
         said[f"shared-{tokens}"] = f"{mean_interval(ratios.tolist()):.2f}"
     caches = (
-        pd.read_csv("records/cache_passes.csv").query("past == 1000").groupby("kv_heads").mean()
+        pd.read_csv(course_file("records/cache_passes.csv"))
+        .query("past == 1000")
+        .groupby("kv_heads")
+        .mean()
     )
     for kind in ("copied", "shared"):
         gain = caches[f"{kind}_milliseconds"][8] / caches[f"{kind}_milliseconds"][2]

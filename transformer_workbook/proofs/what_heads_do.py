@@ -11,6 +11,7 @@ from torch import Tensor
 from annotated_transformer.examples import Example
 from annotated_transformer.toy import Pair
 from transformer_workbook.notebook import exactly_right
+from transformer_workbook.places import course_file
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 Weights = Float[Tensor, "sentence head query key"]
@@ -103,7 +104,7 @@ def numbers() -> None:
     from myst_nb import glue
 
     runs, longer = (
-        pd.read_csv(f"records/{name}.csv").query("seed > 0 and model == 'Transformer'")
+        pd.read_csv(course_file(f"records/{name}.csv")).query("seed > 0 and model == 'Transformer'")
         for name in ("heads", "heads_longer")  # seed 0 chose the rates
     )
     where, later = (some.most_missed.str.split().str[0] for some in (runs, longer))

@@ -12,6 +12,7 @@ from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.recurrent import RecurrentLayer
 from annotated_transformer.soft_lookup import SoftLookup
+from transformer_workbook.places import course_file
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 Layer = Callable[..., Tensor]
@@ -135,9 +136,9 @@ def numbers() -> None:
     import pandas as pd
     from myst_nb import glue
 
-    times = pd.read_csv("records/layers_times.csv")
+    times = pd.read_csv(course_file("records/layers_times.csv"))
     attention = times[times.layer == "self-attention"].set_index("length")
     glue("equal-factor", f"{1 / attention.ratio_to_recurrent[256]:.1f}", display=False)
-    by_batch = pd.read_csv("records/portions_times.csv")
+    by_batch = pd.read_csv(course_file("records/portions_times.csv"))
     speeds = by_batch[by_batch.sentences == 4].speed_to_recurrent
     glue("portions-4", f"{speeds.mean():.1f}", display=False)

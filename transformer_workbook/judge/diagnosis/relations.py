@@ -88,7 +88,7 @@ RELATIONS: tuple[Way, ...] = (
     Way("this is rounded down to integers.", _numbers(lambda x: x // 1)),
     Way("this is rounded up to integers.", _numbers(lambda x: -(-x // 1))),
     Way("the negative numbers have become 0.", _numbers(lambda x: x * (x > 0))),
-    Way("rows and columns are swapped.", lambda x: x.mT),
+    Way("rows and columns are swapped.", lambda x: x.transpose(-2, -1)),
     Way("the first two axes are swapped.", lambda x: x.transpose(0, 1)),
     Way("these are the right numbers without their shape.", lambda x: x.flatten()),
     Way(
