@@ -14,7 +14,13 @@ from typing import Any
 
 from annotated_transformer.cleaning import clean
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import LONGEST_WORD, require_path, with_short_words
+from annotated_transformer.inputs import (
+    LONGEST_WORD,
+    StrPath,
+    require_content,
+    require_path,
+    with_short_words,
+)
 from annotated_transformer.multi30k import multi30k_folder
 from annotated_transformer.toy import toy_corpus
 
@@ -113,7 +119,7 @@ class Corpus:
         raise InputError(f"{self.name} has no test split; it has {', '.join(self.splits)}.")
 
 
-def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
+def load_corpus(corpus: StrPath, languages: str | None = None) -> Corpus:
     """Load the corpus of that name, or the one in that folder or file.
 
     Args:
@@ -163,13 +169,13 @@ def read_toy(languages: str) -> Corpus:
     return Corpus("toy", wanted, splits, gold if len(wanted) == 2 else {})
 
 
-def read_folder(folder: Path, languages: str | None = None, name: str | None = None) -> Corpus:
+def read_folder(folder: StrPath, languages: str | None = None, name: str | None = None) -> Corpus:
     """Read ``SPLIT.LANGUAGE`` files (plain or ``.gz``), one sentence a line, UTF-8.
 
     Raises:
         InputError: if the files do not pair up, or there is no ``train`` split.
     """
-    files: dict[str, dict[str, Path]] = {}
+    folder, files = require_path("folder", folder), dict[str, dict[str, Path]]()
     for path in sorted(folder.iterdir()):
         split, _, language = path.name.removesuffix(".gz").rpartition(".")
         if split and path.is_file():
@@ -210,6 +216,14 @@ class FileSplit:
 
     path: Path  # of the first language
 
+    def __post_init__(self) -> None:
+        """Take a text as a path.
+
+        Raises:
+            InputError: if it is neither.
+        """
+        object.__setattr__(self, "path", require_path("path", self.path))
+
     def __iter__(self) -> Iterator[Texts]:
         """Read the texts, as :meth:`numbered` does."""
         return (texts for _, texts in self.numbered())
@@ -234,7 +248,7 @@ class LinesOfFiles(FileSplit):
         Raises:
             InputError: if a file is not UTF-8 text, or one has more lines than the other.
         """
-        paths = (self.path, *self.others)
+        paths = (self.path, *map(Path, self.others))
         sides = (map(clean, _lines(path)) for path in paths)
         for number, texts in enumerate(zip_longest(*sides), start=1):
             if None in texts:
@@ -293,8 +307,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _require_plain(path: Path) -> None:
-    with path.open("rb") as file:
-        start = file.read(8)
+    start = require_content(path)
     kind = next((kind for mark, kind in COMPRESSED.items() if start.startswith(mark)), None)
     if kind and not (kind == "gzip" and path.suffix == ".gz"):
         raise InputError(f"{path} is compressed ({kind}): decompress it; gzip may end in .gz.")
@@ -324,7 +337,7 @@ def _require_two(source: str, target: str) -> None:
         raise InputError(f"languages is '{source}-{target}', source and target must be different.")
 
 
-def read_tsv(path: Path, languages: str | None = None) -> Corpus:
+def read_tsv(path: StrPath, languages: str | None = None) -> Corpus:
     """Read a two-column, tab-separated UTF-8 file; blank lines are left out.
 
     A twentieth of the pairs, chosen by a hash of the source sentence, becomes ``val``, another
@@ -333,6 +346,7 @@ def read_tsv(path: Path, languages: str | None = None) -> Corpus:
     Raises:
         InputError: if the languages are not two different ones.
     """
+    path = require_path("path", path)
     source, _, target = ("src-tgt" if languages is None else languages).partition("-")
     if not (source and target):
         raise InputError(f"languages is {languages!r}, it must be SRC-TGT, for example de-en.")

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Annotated
 
 import torch
@@ -11,7 +12,14 @@ from pydantic import Field
 from torch import Tensor
 
 from annotated_transformer.errors import DivergedError, InputError
-from annotated_transformer.inputs import require_ids, require_sentences, require_whole
+from annotated_transformer.inputs import (
+    require_ids,
+    require_kind,
+    require_number,
+    require_sentences,
+    require_values,
+    require_whole,
+)
 from annotated_transformer.settings import Share, Size, check_settings
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
 from annotated_transformer.translator import Translator, evaluating
@@ -81,6 +89,8 @@ class Limits:
                 its translation may be.
         """
         require_ids("src", src, model.vocabulary_size("src"))
+        require_values("src", src.device)
+        require_whole("extra_length", extra_length, 0)
         tokens = (src != PAD).sum(dim=1)
         self.longest = tokens + extra_length
         if model.max_length is not None:
@@ -184,9 +194,10 @@ def length_penalty(length: int, alpha: float) -> float:
     Source: Wu et al. 2016, section 7; α = 0.6 in Vaswani et al. 2017, section 6.1.
 
     Raises:
-        InputError: if the length is not an integer of at least 0.
+        InputError: if the length is not an integer of at least 0, or α not finite.
     """
     require_whole("length", length, 0)
+    require_number("alpha", alpha, -inf)
     return float(((5 + int(length)) / 6) ** alpha)
 
 
@@ -220,6 +231,7 @@ def greedy(
         InputError: if a prefix, with which a translation has to begin, cannot be continued, or
             the search has a beam.
     """
+    require_kind("search", search, Search)
     if search.beam > 1:
         raise InputError(f"beam is {search.beam}, greedy search needs beam 1: use decode.")
     limits = Limits(model, src, search.extra_length, prefixes)
@@ -275,6 +287,7 @@ def beam_search(
     Raises:
         InputError: if a prefix, with which a translation has to begin, cannot be continued.
     """
+    require_kind("search", search, Search)
     limits = Limits(model, src, search.extra_length, prefixes)
     device, beam = src.device, search.beam
     finished: list[list[Hypothesis]] = [[] for _ in src]
@@ -337,6 +350,7 @@ def decode(
         InputError: if the sources are not ids of the model's vocabulary, or a prefix cannot be
             continued.
     """
+    require_kind("search", search, Search)
     if search.beam > 1:
         return beam_search(model, src, search, prefixes)
     ways = [replace(search, seed=search.seed + i, best=1) for i in range(search.best)]

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.inputs import require_number, require_sizes
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 
 
@@ -21,9 +21,10 @@ def rotary_frequencies(d_k: int, base: float = 10000.0) -> Float[Tensor, " pair"
     tensor([1.0000, 0.0100], dtype=torch.float64)
 
     Raises:
-        InputError: if d_k is not an even integer of at least 2.
+        InputError: if d_k is not an even integer of at least 2, or the base not above 1.
     """
     require_sizes(d_k=d_k)
+    require_number("base", base, above=1)
     if d_k % 2:
         raise InputError(f"d_k is {d_k}, it must be even: columns are turned in pairs.")
     return base ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
@@ -56,7 +57,13 @@ def pairs_from_halves(
 
     The first are those of Hugging Face's Llama, the second those of the paper. The scores of both
     are the same, because queries and keys are permuted alike.
+
+    Raises:
+        InputError: if there are not two rows, or a multiple of two, for each head.
     """
+    require_sizes(num_heads=num_heads)
+    if len(rows) % (2 * num_heads):
+        raise InputError(f"num_heads is {num_heads}, {len(rows)} rows are not so many pairs.")
     return rows.view(num_heads, 2, -1, *rows.shape[1:]).transpose(1, 2).flatten(0, 2)
 
 
@@ -88,7 +95,11 @@ def interpolated(frequencies: Float[Tensor, " pair"], factor: float) -> Float[Te
     """Divide all frequencies, so that a text longer by the factor turns no further than before.
 
     Source: position interpolation, Chen et al. 2023, equation 4.
+
+    Raises:
+        InputError: if the factor is not above 0 and finite.
     """
+    require_number("factor", factor, above=0)
     return frequencies / factor
 
 
@@ -98,8 +109,12 @@ def ntk_aware(d_k: int, base: float, factor: float) -> Float[Tensor, " pair"]:
     Source: Peng et al. 2024 (YaRN), section 3.1.
 
     Raises:
-        InputError: if d_k is 2: a single pair is both the slowest and the fastest.
+        InputError: if d_k is 2: a single pair is both the slowest and the fastest; or if a number
+            is out of its range.
     """
+    require_sizes(d_k=d_k)
+    require_number("base", base, above=1)
+    require_number("factor", factor, above=0)
     if d_k == 2:
         raise InputError("d_k is 2, it must be at least 4: the fastest pair is not slowed down.")
     return rotary_frequencies(d_k, base * factor ** (d_k / (d_k - 2)))
@@ -118,7 +133,12 @@ def yarn(
     the paper it grows linearly in the turns). See :func:`yarn_amplitude` for its second part.
 
     Source: Peng et al. 2024, sections 3.2 and 3.3.
+
+    Raises:
+        InputError: if a number is out of its range.
     """
+    require_sizes(length=length)
+    require_number("base", base, above=1)
     d_k = 2 * len(frequencies)
     slow, fast = (
         d_k * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (1, 32)
@@ -133,5 +153,9 @@ def yarn_amplitude(factor: float) -> float:
     """Compute 0.1 ln(factor) + 1, by which YaRN multiplies queries and keys after their turn.
 
     Source: Peng et al. 2024, section 3.4.
+
+    Raises:
+        InputError: if the factor is not above 0 and finite.
     """
+    require_number("factor", factor, above=0)
     return 0.1 * math.log(factor) + 1

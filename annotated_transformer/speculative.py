@@ -10,7 +10,7 @@ from torch import Tensor
 
 from annotated_transformer.decoding import Limits, Search, next_log_probs, without_end
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_whole
+from annotated_transformer.inputs import require_number, require_whole
 from annotated_transformer.multi_head_attention import KeyValues
 from annotated_transformer.tokens import BOS, EOS
 from annotated_transformer.translator import Translator, evaluating
@@ -26,7 +26,12 @@ class Speculation:
 
 
 def probabilities(logits: Float[Tensor, "time vocab"], t: float) -> Float[Tensor, "time vocab"]:
-    """Compute p^(1/t), scaled to sum to 1; at temperature t = 0 the most probable token has 1."""
+    """Compute p^(1/t), scaled to sum to 1; at temperature t = 0 the most probable token has 1.
+
+    Raises:
+        InputError: if t is negative or not finite.
+    """
+    require_number("t", t)
     log_p = next_log_probs(logits)
     if t:
         return (log_p / t).softmax(dim=-1)
@@ -69,9 +74,9 @@ def speculate(
             would advance by another number of tokens, or the two vocabularies differ.
     """
     require_whole("k", k, 1)
-    if temperature and not 1e-3 <= temperature <= 1000:
-        raise InputError(f"temperature is {temperature}, it must be 0, or from 0.001 to 1,000.")
-    Search(seed=seed, extra_length=extra_length)  # refuses what is out of range
+    require_number("temperature", temperature)
+    # Refuses what is out of range; a temperature of 0 is greedy search.
+    Search(sample=True, temperature=temperature or 1.0, seed=seed, extra_length=extra_length)
     longest = [int(Limits(m, src, extra_length, None).longest.min()) for m in (target, draft)]
     if len(src) != 1:
         raise InputError(f"there are {len(src)} sentences, there must be one.")

@@ -1,7 +1,6 @@
 """From Marian: import a published model of Hugging Face's Marian classes as a run."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from annotated_transformer.exchange.marian_files import (
     read_side,
     read_weights,
 )
+from annotated_transformer.inputs import StrPath, require_path
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.files import require_empty
@@ -34,7 +34,7 @@ OTHER_NAMES = {
 """The other names under which a shared matrix may be stored."""
 
 
-def import_marian(source: Path, folder: Path) -> Run:
+def import_marian(source: StrPath, folder: StrPath) -> Run:
     """Make a run, in an empty folder, from a model in the layout of OPUS-MT.
 
     That is a folder with ``config.json``, ``model.safetensors`` or ``pytorch_model.bin``,
@@ -47,6 +47,7 @@ def import_marian(source: Path, folder: Path) -> Run:
             Transformer cannot compute such a model, or sentencepiece is not installed.
     """
     require_empty(folder)
+    source = require_path("source", source)
     settings = read_settings(source)
     src = read_side(source, "source.spm", "vocab.json", settings)
     separate = (source / "target_vocab.json").exists()

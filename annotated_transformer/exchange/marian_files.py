@@ -14,7 +14,7 @@ from torch import Tensor
 
 from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import is_utf8
+from annotated_transformer.inputs import is_utf8, require_content
 from annotated_transformer.run.sentence_pieces import SentencePieces
 from annotated_transformer.settings import BRIEF, Share, Size, build, one_of
 from annotated_transformer.tokens import SPECIALS
@@ -90,9 +90,10 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises:
         InputError: if there is no such file, or it contains anything else.
     """
+    require_content(path)
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read ({error}).") from error
     if not isinstance(read, dict):
         raise InputError(f"{path} holds a {type(read).__name__}, it must be values by name.")
@@ -117,12 +118,10 @@ def read_side(source: Path, model: str, listed: str, settings: MarianSettings) -
         raise InputError(f"decoder_start_token_id is {start}, {source / listed} has no such token.")
     first = [numbers["<pad>"], start, numbers["</s>"], numbers["<unk>"]]
     others = [number for number in sorted(names) if number not in (first[0], *first[2:])]
+    require_content(source / model)
     try:
-        proto = (source / model).read_bytes()
-    except OSError as error:
-        raise InputError(f"{source / model} cannot be read ({error}).") from error
-    try:
-        vocabulary = SentencePieces(proto, [*SPECIALS, *(names[number] for number in others)])
+        tokens = [*SPECIALS, *(names[number] for number in others)]
+        vocabulary = SentencePieces((source / model).read_bytes(), tokens)
     except InputError as error:
         raise InputError(f"{source / model}: {error}") from error
     known = sum(piece in numbers for piece in vocabulary.pieces)
@@ -159,6 +158,7 @@ def read_weights(source: Path) -> dict[str, Float[Tensor, "..."]]:
     """
     stored, pickled = source / "model.safetensors", source / "pytorch_model.bin"
     path = stored if stored.exists() else pickled
+    require_content(path)
     try:
         found: object = (
             load_file(stored)
@@ -166,8 +166,9 @@ def read_weights(source: Path) -> dict[str, Float[Tensor, "..."]]:
             else torch.load(pickled, map_location=CPU, weights_only=True)
         )
     except Exception as error:  # a damaged pickle may raise any exception
-        told = str(error).partition("\n")[0]
-        raise InputError(f"the weights in {source} cannot be read ({told}).") from error
+        # Of a pickle PyTorch advises to run whatever code is in it.
+        told = str(error).partition("\n")[0] if path is stored else "damaged, or not only tensors"
+        raise InputError(f"{path} cannot be read ({told}).") from error
     if not isinstance(found, Mapping):
         raise InputError(f"{path} holds a {type(found).__name__}, it must be tensors by name.")
     for name, weight in found.items():

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange.marian_files import read_json
+from annotated_transformer.inputs import require_content
 from annotated_transformer.settings import BRIEF
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -47,6 +48,7 @@ def read_tensors(folder: Path) -> dict[str, Shaped[Tensor, "..."]]:
             )
     tensors: dict[str, Tensor] = {}
     for name in names:
+        require_content(folder / name)
         try:
             tensors |= load_file(folder / name)
         except Exception as error:  # safetensors has its own exceptions, for each kind of damage
