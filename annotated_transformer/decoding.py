@@ -170,7 +170,12 @@ def random_draws(
 
     Row i belongs to sentence i of ``src``, its number t to the token at position t, counted from 0.
     They depend only on the seed and on the sentence's ids, not on padding or ``length``.
+
+    Raises:
+        InputError: if seed or length is not an integer of at least 0.
     """
+    require_whole("seed", seed, 0)
+    require_whole("length", length, 0)
     rows = []
     for sentence in src.tolist():
         ids = [token for token in sentence if token != PAD]

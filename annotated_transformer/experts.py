@@ -48,7 +48,7 @@ class Router(nn.Module):
         require_sizes(d_model=d_model, num_experts=num_experts)
         require_whole("k", k, 1, num_experts)
         if capacity is not None:
-            require_number("capacity", capacity, above=0)
+            require_number("capacity", capacity, above=0.0)
         super().__init__()
         self.logits, self.k, self.capacity = nn.Linear(d_model, num_experts, False), k, capacity
         self.bias = nn.Buffer(torch.zeros(num_experts))

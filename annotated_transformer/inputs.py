@@ -268,9 +268,9 @@ def require_number(
 ) -> None:
     """Refuse anything but a number of at least ``least``, or above another, and below ``below``.
 
-    >>> require_number("smoothing", 1, below=1)
+    >>> require_number("smoothing", 1.0, below=1.0)
     Traceback (most recent call last):
-    annotated_transformer.errors.InputError: smoothing is 1, it must be at least 0 and below 1.
+    annotated_transformer.errors.InputError: smoothing is 1.0, it must be at least 0 and below 1.
 
     Raises:
         InputError: if it is anything else, such as nan.

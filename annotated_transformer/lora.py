@@ -28,7 +28,7 @@ class LoRALinear(nn.Module):
         _require_plain("layer", layer)
         require_sizes(rank=rank)
         if alpha is not None:
-            require_number("alpha", alpha, above=0)
+            require_number("alpha", alpha, above=0.0)
         super().__init__()
         self.layer = layer.requires_grad_(False)
         self.A = nn.Parameter(layer.weight.new_empty(rank, layer.in_features))

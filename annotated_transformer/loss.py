@@ -29,7 +29,7 @@ def smoothed_cross_entropy(
             vocabulary for each row of the logits.
     """
     require_targets(logits, target)
-    require_number("smoothing", smoothing, below=1)
+    require_number("smoothing", smoothing, below=1.0)
     log_probs = logits.log_softmax(dim=-1)
     surprise = -log_probs.gather(-1, target.unsqueeze(-1)).squeeze(-1)
     if smoothing:

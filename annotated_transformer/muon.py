@@ -47,7 +47,7 @@ class Muon(Optimizer):
         super().add_param_group(param_group)
         group = self.param_groups[-1]
         require_number("lr", group["lr"])
-        require_number("momentum", group["momentum"], below=1)
+        require_number("momentum", group["momentum"], below=1.0)
         for matrix in group["params"]:
             if matrix.dim() != 2:
                 raise InputError(f"a parameter has {matrix.dim()} axes, Muon takes matrices: two.")

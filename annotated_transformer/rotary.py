@@ -24,7 +24,7 @@ def rotary_frequencies(d_k: int, base: float = 10000.0) -> Float[Tensor, " pair"
         InputError: if d_k is not an even integer of at least 2, or the base not above 1.
     """
     require_sizes(d_k=d_k)
-    require_number("base", base, above=1)
+    require_number("base", base, above=1.0)
     if d_k % 2:
         raise InputError(f"d_k is {d_k}, it must be even: columns are turned in pairs.")
     return base ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
@@ -99,7 +99,7 @@ def interpolated(frequencies: Float[Tensor, " pair"], factor: float) -> Float[Te
     Raises:
         InputError: if the factor is not above 0 and finite.
     """
-    require_number("factor", factor, above=0)
+    require_number("factor", factor, above=0.0)
     return frequencies / factor
 
 
@@ -113,8 +113,8 @@ def ntk_aware(d_k: int, base: float, factor: float) -> Float[Tensor, " pair"]:
             is out of its range.
     """
     require_sizes(d_k=d_k)
-    require_number("base", base, above=1)
-    require_number("factor", factor, above=0)
+    require_number("base", base, above=1.0)
+    require_number("factor", factor, above=0.0)
     if d_k == 2:
         raise InputError("d_k is 2, it must be at least 4: the fastest pair is not slowed down.")
     return rotary_frequencies(d_k, base * factor ** (d_k / (d_k - 2)))
@@ -138,7 +138,7 @@ def yarn(
         InputError: if a number is out of its range.
     """
     require_sizes(length=length)
-    require_number("base", base, above=1)
+    require_number("base", base, above=1.0)
     d_k = 2 * len(frequencies)
     slow, fast = (
         d_k * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (1, 32)
@@ -157,5 +157,5 @@ def yarn_amplitude(factor: float) -> float:
     Raises:
         InputError: if the factor is not above 0 and finite.
     """
-    require_number("factor", factor, above=0)
+    require_number("factor", factor, above=0.0)
     return 0.1 * math.log(factor) + 1

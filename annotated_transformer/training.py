@@ -137,7 +137,7 @@ class WeightAverage:
         Raises:
             InputError: if the decay is outside [0, 1).
         """
-        require_number("decay", decay, below=1)
+        require_number("decay", decay, below=1.0)
         self.decay = decay
         self.weights = {name: tensor.clone() for name, tensor in tensors_of(model).items()}
         self.buffers = list(buffers_of(model))
@@ -237,7 +237,7 @@ class Trainer:
         """
         require_choice("precision", precision, PRECISIONS)
         if clip is not None and clip != float("inf"):
-            require_number("clip", clip, above=0)
+            require_number("clip", clip, above=0.0)
         if not any(parameter.requires_grad for parameter in model.parameters()):
             raise InputError(
                 f"model has {len(list(model.parameters()))} parameters and none is trained: "

@@ -120,7 +120,7 @@ def output_loss(
     Raises:
         InputError: if the smoothing is outside [0, 1), or the targets are not ids of that shape.
     """
-    require_number("smoothing", smoothing, below=1)
+    require_number("smoothing", smoothing, below=1.0)
     if target.shape != hidden.shape[:2]:
         raise InputError(
             f"target has the shape {[*target.shape]}, it must be {[*hidden.shape[:2]]}."

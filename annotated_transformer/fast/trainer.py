@@ -53,7 +53,7 @@ class FastTrainer(Trainer):
                 an auxiliary loss or saved buffers, which the twin does not support.
         """
         require_fast(model)
-        require_number("smoothing", smoothing, below=1)
+        require_number("smoothing", smoothing, below=1.0)
         dtype = format_of(model, precision)
         loss = partial(output_loss, model.output, smoothing=smoothing)
         super().__init__(model, loss, schedule, precision=precision, **settings)
