@@ -114,6 +114,16 @@ class TextBatch:
             tgt_out=pad([[*text, EOS] for (text,) in examples], device),
         )
 
+    def without_ends(self) -> "TextBatch":
+        """Leave out the special tokens, for a model whose texts have none, as a loaded one.
+
+        Of a text y₁ … yₘ it reads y₁ … yₘ₋₁, and must predict y₂ … yₘ.
+
+        >>> TextBatch.of([([5, 6, 7],), ([8, 9],)]).without_ends()
+        TextBatch(tgt_in=tensor([[5, 6], [8, 9]]), tgt_out=tensor([[6, 7], [9, 0]]))
+        """
+        return TextBatch(self.tgt_in[:, 1:-1], self.tgt_in[:, 2:])
+
     @property
     def inputs(self) -> tuple[Tensor, ...]:
         """Return the tensor that a model reads: (batch, tgt)."""

@@ -22,7 +22,7 @@ from annotated_transformer.inputs import (
 )
 from annotated_transformer.settings import Share, Size, check_settings
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
-from annotated_transformer.translator import Translator, evaluating
+from annotated_transformer.translator import Translator, evaluating, require_writer
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ class Limits:
                 the number of prefixes is another, or one contains a special token or is longer than
                 its translation may be.
         """
+        require_writer(model)
         require_ids("src", src, model.vocabulary_size("src"))
         require_values("src", src.device)
         require_whole("extra_length", extra_length, 0)
@@ -100,15 +101,23 @@ class Limits:
         if len(prefixes) != len(src):
             raise InputError(f"there are {len(prefixes)} prefixes for {len(src)} sentences.")
         require_sentences(prefixes)
+        # Of an unmarked text the first token is read, not predicted; any of its own may be in it.
+        self.given, special = (1, PAD) if model.begin is None else (0, EOS)
         for prefix, limit in zip(prefixes, self.longest.tolist(), strict=True):
-            if min(prefix, default=UNK) <= EOS or len(prefix) > limit:
+            most = limit - self.given
+            if min(prefix, default=UNK) <= special or not self.given <= len(prefix) <= most:
+                least = "at least one and " * self.given
                 raise InputError(
-                    f"a prefix is {list(prefix)}: it must have at most {limit} tokens, "
+                    f"a prefix is {list(prefix)}: it must have {least}at most {most} tokens, "
                     "none of them special."
                 )
         width = max(map(len, prefixes))
         rows = [[*prefix, *[PAD] * (width - len(prefix))] for prefix in prefixes]
         self.prefixes = src.new_tensor(rows).view(len(src), width)
+        self.forced = (self.prefixes != PAD).sum(dim=1)
+        begin = torch.full_like(tokens, model.begin or PAD)
+        self.first = self.prefixes[:, 0] if self.given else begin  # what is read first
+        self.ends = src.new_tensor(model.ends)
 
     def force(
         self, log_probs: Float[Tensor, "rows vocab"], sentence: Int[Tensor, " rows"], length: int
@@ -137,9 +146,11 @@ class Limits:
     ) -> Bool[Tensor, " rows"]:
         """Tell which rows end with their newest token, the ``length``-th: by ``EOS`` or the limit.
 
-        Each row continues the sentence of that index, whose own limit counts.
+        Each row continues the sentence of that index, whose own limit counts. An end inside a
+        prefix is none.
         """
-        return (token == EOS) | (length >= self.longest[sentence])
+        ended = torch.isin(token, self.ends) & (length > self.forced[sentence])
+        return ended | (length >= self.longest[sentence])
 
 
 def draw(
@@ -206,14 +217,16 @@ def length_penalty(length: int, alpha: float) -> float:
     return float(((5 + int(length)) / 6) ** alpha)
 
 
-def next_log_probs(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
-    """Compute log-probabilities of the next token, with ``PAD`` and ``BOS`` excluded.
+def next_log_probs(
+    logits: Float[Tensor, "rows vocab"], begin: int | None = BOS
+) -> Float[Tensor, "rows vocab"]:
+    """Compute log-probabilities of the next token, with ``PAD`` and the beginning excluded.
 
     Raises:
         DivergedError: if a logit is nan, or plus infinity.
     """
     allowed = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
-    allowed[:, [PAD, BOS]] = -torch.inf
+    allowed[:, [PAD] if begin is None else [PAD, begin]] = -torch.inf
     log_probs = allowed.log_softmax(dim=-1)
     if log_probs.sum().isnan():  # so it is if any of them is nan
         raise DivergedError("a logit is nan or inf, all must be finite: the weights are broken.")
@@ -240,7 +253,7 @@ def greedy(
     if search.beam > 1:
         raise InputError(f"beam is {search.beam}, greedy search needs beam 1: use decode.")
     limits = Limits(model, src, search.extra_length, prefixes)
-    tokens: list[list[int]] = [[] for _ in src]
+    tokens: list[list[int]] = limits.prefixes[:, : limits.given].tolist()
     log_probs = [0.0] * len(src)
     with evaluating(model):
         state = model.start(src)
@@ -248,11 +261,10 @@ def greedy(
         if search.sample:
             draws = random_draws(src, search.seed, int(limits.longest.max()))
         sentence = torch.arange(len(src), device=src.device)
-        token = torch.full_like(sentence, BOS)
-        length = 0
+        token, length = limits.first, limits.given
         while len(sentence):
             logits, state = model.extend(state, token[:, None])
-            rated = limits.force(next_log_probs(logits[:, 0]), sentence, length)
+            rated = limits.force(next_log_probs(logits[:, 0], model.begin), sentence, length)
             if draws is None:
                 token = rated.argmax(dim=-1)
             else:
@@ -268,7 +280,7 @@ def greedy(
             if not live.all():
                 sentence, token, state = sentence[live], token[live], state.select(live)
     return [
-        Hypothesis(without_end(words), log_prob, log_prob)
+        Hypothesis(without_end(words, model.ends), log_prob, log_prob)
         for words, log_prob in zip(tokens, log_probs, strict=True)
     ]
 
@@ -301,14 +313,15 @@ def beam_search(
         # One row for each live hypothesis: its sentence, its slot, its tokens, its log p.
         sentence = torch.arange(len(src), device=device)
         place = torch.zeros_like(sentence)
-        tokens = torch.full((len(src), 1), BOS, device=device)
+        tokens = limits.first[:, None]
         log_prob = torch.zeros(len(src), device=device)
         free = torch.full((len(src),), beam, device=device)
         places = torch.arange(beam, device=device)
         while len(sentence):
-            length = tokens.size(1)
+            length = tokens.size(1) + limits.given
             logits, state = model.extend(state, tokens[:, -1:])
-            rated = limits.force(next_log_probs(logits[:, 0]), sentence, length - 1)
+            rated = next_log_probs(logits[:, 0], model.begin)
+            rated = limits.force(rated, sentence, length - 1)
             per_row = min(beam, rated.size(1))
             more, row_tokens = rated.topk(per_row, dim=-1)
 
@@ -330,7 +343,8 @@ def beam_search(
             for s, words, p in zip(
                 sentence[done].tolist(), tokens[done].tolist(), log_prob[done].tolist(), strict=True
             ):
-                finished[s].append(Hypothesis(without_end(words[1:]), p, p / penalty))
+                written = without_end(words[1 - limits.given :], model.ends)
+                finished[s].append(Hypothesis(written, p, p / penalty))
             free -= torch.bincount(sentence[done], minlength=len(src))
             live = ~done
             sentence, place, tokens = sentence[live], place[live], tokens[live]
@@ -363,6 +377,6 @@ def decode(
     return [list(hypotheses) for hypotheses in zip(*found, strict=True)]
 
 
-def without_end(tokens: list[int]) -> list[int]:
-    """Return the tokens before ``EOS``."""
-    return tokens[:-1] if tokens and tokens[-1] == EOS else tokens
+def without_end(tokens: list[int], ends: Sequence[int] = (EOS,)) -> list[int]:
+    """Return the tokens before the one that ends them, if one does."""
+    return tokens[:-1] if tokens and tokens[-1] in ends else tokens

@@ -13,7 +13,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from torch import Tensor
 
-from annotated_transformer.batches import Batch, batch_of, batches_by_tokens
+from annotated_transformer.batches import Batch, TextBatch, batch_of, batches_by_tokens
 from annotated_transformer.capture import Captured, capture_attention, join_calls
 from annotated_transformer.cleaning import clean
 from annotated_transformer.corpora import Links
@@ -30,6 +30,7 @@ from annotated_transformer.translator import (
     Translator,
     evaluating,
     require_positions,
+    require_writer,
 )
 
 
@@ -160,6 +161,7 @@ def perplexity(model: NextTokenModel, examples: Sequence[Example], max_tokens: i
     if not examples:
         raise InputError("there are 0 examples to evaluate on, at least 1 is needed.")
     require_whole("max_tokens", max_tokens, 1)
+    require_writer(model)
     examples = Examples.of(examples)
     require_positions(model, examples.lengths)
     room = max(max_tokens, 1 + int(examples.lengths.max()))
@@ -167,6 +169,8 @@ def perplexity(model: NextTokenModel, examples: Sequence[Example], max_tokens: i
     with evaluating(model):
         for group in batches_by_tokens(examples, room):
             batch = batch_of([examples[i] for i in group], device_of(model))
+            if model.begin is None and isinstance(batch, TextBatch):
+                batch = batch.without_ends()
             logits = model(*batch.inputs)
             exact = logits.to(torch.promote_types(logits.dtype, torch.float32))
             total += smoothed_cross_entropy(exact, batch.tgt_out).item()

@@ -33,5 +33,9 @@ def smoothed_cross_entropy(
     log_probs = logits.log_softmax(dim=-1)
     surprise = -log_probs.gather(-1, target.unsqueeze(-1)).squeeze(-1)
     if smoothing:
-        surprise = (1 - smoothing) * surprise - smoothing * log_probs.mean(dim=-1)
+        # What cannot be predicted, as padding in a loaded model, has no part in the uniform q.
+        possible = ~log_probs.isneginf()
+        mean = log_probs.where(possible, 0.0).mean(dim=-1)
+        mean = mean / possible.float().mean(dim=-1).to(mean)
+        surprise = (1 - smoothing) * surprise - smoothing * mean
     return surprise.masked_fill(target == PAD, 0.0).sum()

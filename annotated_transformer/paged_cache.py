@@ -14,8 +14,8 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_sizes, require_whole
 from annotated_transformer.language_model import LanguageModel, ReadState
 from annotated_transformer.multi_head_attention import KeyValues
-from annotated_transformer.tokens import BOS, EOS, PAD
-from annotated_transformer.translator import evaluating
+from annotated_transformer.tokens import PAD
+from annotated_transformer.translator import evaluating, require_writer
 
 
 class PagedCache:
@@ -35,6 +35,7 @@ class PagedCache:
                 keeps something other than keys and values.
         """
         require_sizes(pages=pages, page_size=page_size)
+        require_writer(model)
         self.page_size, self.free = page_size, list(range(pages, 0, -1))
         empty = model.empty(0)
         past = cast(tuple[KeyValues, ...], empty.past)
@@ -81,11 +82,11 @@ class PagedCache:
 
 @dataclass(eq=False)
 class Request:
-    """A source, and the answer to it as far as it is generated."""
+    """A source, and the answer to it as far as it is generated; or, without a source, a text."""
 
     src: list[int]
-    most: int  # number of tokens at which the answer ends, if not by ``EOS``
-    answer: list[int] = field(default_factory=lambda: [BOS])
+    most: int  # tokens after the first at which the answer ends, if not by ``EOS``
+    answer: list[int]  # it begins with what is read first, BOS or the first token of a prompt
     table: list[int] = field(default_factory=list)  # of its pages; empty while it waits
 
 
@@ -106,17 +107,21 @@ class Engine:
     def submit(self, src: Sequence[int], extra_length: int = 50) -> Request:
         """Let a source wait for its answer, which has the limits of :func:`greedy`.
 
+        To a model of texts without a source it is a prompt, which the answer begins with.
+
         Raises:
-            InputError: if it is too long for the model, or for all pages together, or there is a
-                source and the model was made for texts without one.
+            InputError: if it is too long for the model, or for all pages together.
         """
         require_whole("extra_length", extra_length, 0)
         row = self._rows([src])
-        most = int(Limits(self.model, row, extra_length, None).longest)
+        prompt: list[int] = []
+        if not self.model.config.has_source:
+            prompt, row = row[row != PAD].tolist(), row.new_full((1, 1), PAD)
+        limits = Limits(self.model, row, len(prompt) + extra_length, [prompt])
+        most = int(limits.longest)
         require_whole("the room for an answer", most, 1)
-        request = Request(row[row != PAD].tolist(), most)
-        if request.src and not self.model.config.has_source:
-            raise InputError("has_source is False: the model continues a text, without source.")
+        begun = [*limits.first.tolist(), *prompt[limits.given :]]
+        request = Request(row[row != PAD].tolist(), most - limits.given, begun)
         cells = (len(self.cache.tokens) - 1) * self.cache.page_size
         require_whole("the length of a request", len(request.src) + most, 1, cells)
         self.waiting.append(request)
@@ -140,7 +145,7 @@ class Engine:
 
     def _prefill(self, request: Request) -> None:
         state = self.model.start(self._rows([request.src]))
-        if read := request.answer[:-1]:  # before it was preempted
+        if read := request.answer[:-1]:  # a prompt, or before it was preempted
             _, state = self.model.extend(state, self._rows([read]))
         self.cache.write(self._rows([request.table]), state, state.tokens.size(1))
 
@@ -148,11 +153,11 @@ class Engine:
         tables = self._rows([request.table for request in self.running])
         newest = self._rows([request.answer[-1:] for request in self.running])
         logits, state = self.model.extend(self.cache.gather(tables), newest)
-        chosen = next_log_probs(logits[:, 0]).argmax(dim=-1)
+        chosen = next_log_probs(logits[:, 0], self.model.begin).argmax(dim=-1)
         self.cache.write(tables, state, 1)
         for request, token in zip(list(self.running), chosen.tolist(), strict=True):
             request.answer.append(token)
-            if token == EOS or len(request.answer) > request.most:
+            if token in self.model.ends or len(request.answer) > request.most:
                 self.cache.release(request.table)
                 self.running.remove(request)
 

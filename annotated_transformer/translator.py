@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from annotated_transformer.devices import device_of
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_ids, require_values
+from annotated_transformer.tokens import BOS, EOS
 
 S = TypeVar("S", bound="State")
 
@@ -54,6 +55,12 @@ class NextTokenModel(nn.Module):
 
     is_one_text = False
     """Whether source and target are one text, so that both together have ``max_length`` tokens."""
+
+    begin: int | None = BOS
+    """The token that every target begins with; ``None``: a text begins with its own first token."""
+
+    ends: tuple[int, ...] = (EOS,)
+    """The tokens that end a target."""
 
     def extend(
         self, state: Any, tokens: Int[Tensor, "batch tgt"]
@@ -123,6 +130,19 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = True
 
 
+def require_writer(model: Any) -> None:
+    """Refuse a model that does not write: an encoder alone, or anything but a model.
+
+    Raises:
+        InputError: if it is none.
+    """
+    if not hasattr(model, "extend"):
+        raise InputError(
+            f"the model is a {type(model).__name__}, it must predict next tokens, as a translator "
+            "or a language model does."
+        )
+
+
 def require_positions(
     model: NextTokenModel,
     lengths: Int[np.ndarray, "examples sides"],
@@ -137,6 +157,8 @@ def require_positions(
     """
     # With the end symbol of the longer side; as one text, with EOS and BOS between the two.
     longer = lengths.sum(axis=1) + 2 if model.is_one_text else lengths.max(axis=1, initial=0) + 1
+    if model.begin is None:  # nothing is added to a text
+        longer = lengths.max(axis=1, initial=0)
     if model.max_length is not None and (longer > model.max_length).any():
         number = int((longer > model.max_length).argmax())
         raise InputError(

@@ -71,14 +71,16 @@ def test_the_logits_from_pages_are_those_of_each_text_alone(changes):
     assert not cache.reserve(tables[0], 4 * 9)
 
 
-def test_a_text_without_a_source_begins_with_nothing():
+def test_a_prompt_of_a_text_without_a_source_is_continued():
     model = small_model("language", has_source=False)
-    engine, nothing = Engine(model, 2, 4), torch.tensor([[PAD]])
-    request = engine.submit([PAD], 8)
+    engine = Engine(model, 4, 2)
+    requests = [engine.submit(prompt, 5) for prompt in ([5, 6], [PAD], [])]
     while engine.waiting or engine.running:
         engine.step()
-    (alone,) = greedy(model, nothing, Search(extra_length=8))
-    assert without_end(request.answer[1:]) == alone.tokens
+    for request, prompt in zip(requests, ([5, 6], [], []), strict=True):
+        search = Search(extra_length=len(prompt) + 5)
+        [alone] = greedy(model, torch.zeros(1, 1).long(), search, [prompt])
+        assert without_end(request.answer[1:]) == alone.tokens
 
 
 def test_what_can_never_fit_is_refused():
@@ -90,7 +92,7 @@ def test_what_can_never_fit_is_refused():
         engine.submit([5, EOS], -1)
     with pytest.raises(InputError, match="the room for an answer is 0, it must be an integer, at"):
         Engine(small_model("language", max_length=3), 9, 4).submit([5, 6, EOS])
-    with pytest.raises(InputError, match="has_source is False"):
+    with pytest.raises(InputError, match=r"a prefix is \[5, 2\]"):
         Engine(small_model("language", has_source=False), 9, 4).submit([5, EOS])
     with pytest.raises(InputError, match="page_size is 0"):
         Engine(small_model("language"), 3, 0)

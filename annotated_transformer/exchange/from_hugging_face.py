@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import torch
 from jaxtyping import Shaped
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.bert import Bert
@@ -18,7 +18,7 @@ from annotated_transformer.exchange.model_files import read_config, read_tensors
 from annotated_transformer.inputs import StrPath, require_path
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.rotary import pairs_from_halves
-from annotated_transformer.settings import BRIEF, Size, VocabularySize, build, one_of
+from annotated_transformer.settings import BRIEF, Share, Size, VocabularySize, build, one_of
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import TransformerConfig
 
@@ -28,6 +28,7 @@ ACTIVATIONS = {"relu": "relu", "silu": "swish", "gelu": "gelu", "gelu_new": "gel
 Layers = Annotated[Size, Field(le=1000)]
 Positions = Annotated[Size, Field(le=10**5)]
 Epsilon = Annotated[float, Field(gt=0, lt=1)]
+Ends = int | list[int] | None
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class BertSettings:
     intermediate_size: Size
     max_position_embeddings: Positions
     hidden_act: Annotated[str, one_of(ACTIVATIONS)] = "gelu"
+    hidden_dropout_prob: Share = 0.1
     layer_norm_eps: Epsilon = 1e-12
     type_vocab_size: Size = 2
 
@@ -49,7 +51,8 @@ class BertSettings:
         config = TransformerConfig(
             self.vocab_size, self.vocab_size, self.hidden_size, self.num_hidden_layers,
             self.num_attention_heads, self.intermediate_size, ACTIVATIONS[self.hidden_act],
-            epsilon=self.layer_norm_eps, max_length=self.max_position_embeddings,
+            dropout=self.hidden_dropout_prob, epsilon=self.layer_norm_eps,
+            max_length=self.max_position_embeddings,
         )  # fmt: skip
         return Bert(config, self.type_vocab_size)
 
@@ -65,6 +68,8 @@ class GPT2Settings:
     n_positions: Positions
     n_inner: Size | None = None
     activation_function: Annotated[str, one_of(ACTIVATIONS)] = "gelu_new"
+    eos_token_id: Ends = 50256
+    resid_pdrop: Share = 0.1
     layer_norm_epsilon: Epsilon = 1e-5
     tie_word_embeddings: bool = True
 
@@ -73,10 +78,11 @@ class GPT2Settings:
         config = LanguageModelConfig(
             self.vocab_size + 1, self.vocab_size + 1, self.n_embd, self.n_layer, self.n_head,
             self.n_inner or 4 * self.n_embd, ACTIVATIONS[self.activation_function],
-            norm_position="pre", epsilon=self.layer_norm_epsilon, positions="learned",
-            max_length=self.n_positions, tie_output=self.tie_word_embeddings, has_source=False,
+            dropout=self.resid_pdrop, norm_position="pre", epsilon=self.layer_norm_epsilon,
+            positions="learned", max_length=self.n_positions, tie_output=self.tie_word_embeddings,
+            has_source=False,
         )  # fmt: skip
-        return language_model(config)
+        return language_model(config, self.eos_token_id)
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,7 @@ class LlamaSettings:
     num_key_value_heads: Size | None = None
     head_dim: Size | None = None
     hidden_act: Annotated[str, one_of(ACTIVATIONS)] = "silu"
+    eos_token_id: Ends = 2
     rms_norm_eps: Epsilon = 1e-6
     rope_theta: Annotated[float, Field(gt=1)] = 10000.0
     tie_word_embeddings: bool = False
@@ -101,21 +108,28 @@ class LlamaSettings:
         config = LanguageModelConfig(
             self.vocab_size + 1, self.vocab_size + 1, self.hidden_size, self.num_hidden_layers,
             self.num_attention_heads, self.intermediate_size, ACTIVATIONS[self.hidden_act],
-            gated=True, d_k=self.head_dim, d_v=self.head_dim, bias=False, norm="rms",
+            dropout=0.0, gated=True, d_k=self.head_dim, d_v=self.head_dim, bias=False, norm="rms",
             num_kv_heads=self.num_key_value_heads, epsilon=self.rms_norm_eps, norm_position="pre",
             positions="rotary", rotary_base=self.rope_theta, has_source=False,
             max_length=self.max_position_embeddings, tie_output=self.tie_word_embeddings,
         )  # fmt: skip
-        return language_model(config)
+        return language_model(config, self.eos_token_id)
 
 
-def language_model(config: LanguageModelConfig) -> LanguageModel:
-    """Build a model whose embeddings are not scaled, and whose padding has probability 0."""
+def language_model(config: LanguageModelConfig, ends: Ends) -> LanguageModel:
+    """Build a model whose embeddings are not scaled, and whose padding has probability 0.
+
+    What gives padding that probability is no parameter: no training or averaging changes it.
+    Nothing is added to a text, of which ``ends`` are the ids that end it, in their counting.
+    """
     model = LanguageModel(config)
-    model.tgt_embedding.scale = 1.0
-    bias = model.output.weight.new_zeros(config.tgt_vocab)
+    model.tgt_embedding.scale, model.begin = 1.0, None
+    listed = ends if isinstance(ends, list) else [] if ends is None else [ends]
+    model.ends = tuple(end + 1 for end in listed)
+    bias = model.output.weight.new_zeros(config.tgt_vocab).detach()
     bias[PAD] = -inf
-    model.output.bias = nn.Parameter(bias)
+    del model.output.bias
+    model.output.register_buffer("bias", bias)
     return model
 
 
@@ -214,6 +228,9 @@ def load_model(folder: StrPath) -> Bert | LanguageModel:
     theirs plus 1, since 0 is padding here. The model is in evaluation mode; its hidden states and
     logits are the same, up to rounding.
 
+    Its texts have no special tokens around them: :meth:`TextBatch.without_ends` makes batches to
+    train it on, and a search continues a prefix, until one of the tokens that end its texts.
+
     Raises:
         InputError: if a file is missing or damaged, it is a pickle or needs code of its own, our
             classes cannot compute such a model, or its tensors do not fit its settings.
@@ -252,8 +269,6 @@ def renamed(
     theirs = {name.removeprefix(layout.prefix): tensor for name, tensor in tensors.items()}
     weights, used = {}, set()
     for ours, parameter in model.named_parameters():
-        if ours == "output.bias":  # they have none
-            continue
         name, part = _their_name(ours, layout)
         if name not in theirs:
             raise InputError(f"there is no tensor {name}, the model needs it.")

@@ -55,8 +55,14 @@ def fast_twin(
     the vectors from which logits are made. ``linear`` makes the replacement of a linear layer.
 
     Raises:
-        InputError: if a module belongs to a subclass of one that is replaced.
+        InputError: if it is no Transformer, or a module belongs to a subclass of one that is
+            replaced.
     """
+    if not isinstance(model, Transformer):
+        raise InputError(
+            f"the model is a {type(model).__name__}, the fast engine has twins of a Transformer: "
+            "use the readable engine."
+        )
     for name, part in model.named_modules():
         if isinstance(part, REPLACED) and type(part) not in REPLACED:
             raise InputError(
