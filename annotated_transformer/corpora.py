@@ -1,6 +1,7 @@
 """Corpora: text of one or two languages from the toy grammar, Multi30k, or files."""
 
 import gzip
+import os
 import shlex
 import zlib
 from codecs import BOM_UTF8
@@ -148,7 +149,7 @@ def load_corpus(corpus: StrPath, languages: str | None = None) -> Corpus:
     if path.is_file():
         return read_tsv(path, languages)
     raise InputError(
-        f"there is no corpus {corpus!r}: give toy, multi30k, a folder or a TSV file that exists."
+        f"there is no corpus {os.fspath(corpus)!r}: give toy, multi30k, a folder or a TSV file that exists."
     )
 
 

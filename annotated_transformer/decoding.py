@@ -90,7 +90,8 @@ class Limits:
         """
         require_writer(model)
         require_ids("src", src, model.vocabulary_size("src"))
-        require_values("src", src.device)
+        require_values("model", next(model.parameters(), None))
+        require_values("src", src)
         require_whole("extra_length", extra_length, 0)
         tokens = (src != PAD).sum(dim=1)
         self.longest = tokens + extra_length
@@ -164,7 +165,11 @@ def draw(
 
     Source: top-k: Fan et al. 2018, section 5.4; top-p: Holtzman et al. 2020, section 3.1; min-p:
     Nguyen et al. 2024.
+
+    Raises:
+        InputError: if the search is no :class:`Search`.
     """
+    require_kind("search", search, Search)
     p, token = (log_probs / search.temperature).softmax(dim=-1).sort(dim=-1, descending=True)
     p[:, search.top_k or p.size(1) :] = 0.0
     p = p / p.sum(dim=-1, keepdim=True)
@@ -223,8 +228,11 @@ def next_log_probs(
     """Compute log-probabilities of the next token, with ``PAD`` and the beginning excluded.
 
     Raises:
+        InputError: if the beginning is not an id of the vocabulary.
         DivergedError: if a logit is nan, or plus infinity.
     """
+    if begin is not None:
+        require_whole("begin", begin, 0, logits.size(-1) - 1)
     allowed = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
     allowed[:, [PAD] if begin is None else [PAD, begin]] = -torch.inf
     log_probs = allowed.log_softmax(dim=-1)

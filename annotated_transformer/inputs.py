@@ -315,13 +315,13 @@ def require_ids(name: str, tokens: Any, size: int | None) -> None:
         )
 
 
-def require_values(name: str, device: torch.device) -> None:
-    """Refuse what is on the device meta, where tensors have shapes but no values.
+def require_values(name: str, tensor: Any) -> None:
+    """Refuse a tensor on the device meta, where they have shapes but no values.
 
     Raises:
         InputError: if it is there.
     """
-    if device.type == "meta":
+    if getattr(tensor, "is_meta", False):
         raise InputError(f"{name} is on the device meta, it must be where tensors have values.")
 
 

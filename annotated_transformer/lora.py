@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_number, require_sizes
-from annotated_transformer.settings import BRIEF
 
 
 class LoRALinear(nn.Module):
@@ -54,9 +53,8 @@ class LoRALinear(nn.Module):
 def _require_plain(name: str, layer: Any) -> None:
     plain = isinstance(layer, nn.Linear) and type(layer).forward is nn.Linear.forward
     if not plain or "weight" not in dict(layer.named_parameters()):  # it may be computed, too
-        raise InputError(
-            f"{name} is {BRIEF.repr(layer)}, it must be an nn.Linear that computes W x + b alone."
-        )
+        kind = type(layer).__name__
+        raise InputError(f"{name} is a {kind}, it must be an nn.Linear that computes W x + b alone.")
 
 
 def add_lora(module: nn.Module, rank: int, alpha: float | None = None) -> None:
@@ -67,11 +65,10 @@ def add_lora(module: nn.Module, rank: int, alpha: float | None = None) -> None:
             than W x + b, or a layer shares its weights, as those of the output may be shared with
             the embeddings: its change would not be theirs.
     """
-    require_sizes(rank=rank)
     uses = Counter(id(p) for _, p in module.named_parameters(remove_duplicate=False))
     layers = {n: layer for n, layer in module.named_modules() if isinstance(layer, nn.Linear)}
     if not layers:
-        raise InputError(f"module is {BRIEF.repr(module)}, it must have an nn.Linear in it.")
+        raise InputError(f"module is a {type(module).__name__}, it must have an nn.Linear in it.")
     for name, layer in layers.items():
         _require_plain(f"layer {name!r}", layer)
         if not name or uses[id(layer.weight)] > 1:
@@ -79,9 +76,10 @@ def add_lora(module: nn.Module, rank: int, alpha: float | None = None) -> None:
                 f"layer {name!r} gets no LoRA: it must be inside the module, with weights that "
                 "nothing else uses."
             )
+    changed = {name: LoRALinear(layer, rank, alpha) for name, layer in layers.items()}
     module.requires_grad_(False)
-    for name, layer in layers.items():
-        module.set_submodule(name, LoRALinear(layer, rank, alpha))
+    for name, lora in changed.items():
+        module.set_submodule(name, lora)
 
 
 def merge_lora(module: nn.Module) -> None:

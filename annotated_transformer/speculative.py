@@ -11,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.decoding import Limits, Search, next_log_probs, without_end
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_number, require_whole
+from annotated_transformer.inputs import require_ids, require_number, require_whole
 from annotated_transformer.multi_head_attention import KeyValues
 from annotated_transformer.tokens import BOS
 from annotated_transformer.translator import Translator, evaluating
@@ -82,6 +82,7 @@ def speculate(
     require_number("temperature", temperature)
     # Refuses what is out of range; a temperature of 0 is greedy search.
     Search(sample=True, temperature=temperature or 1.0, seed=seed, extra_length=extra_length)
+    require_ids("src", src, None)
     limits = [Limits(m, src, extra_length, [prefix] * len(src)) for m in (target, draft)]
     given = limits[0].given
     most = [int(limit.longest.min()) + 1 - given for limit in limits]  # with what is read first

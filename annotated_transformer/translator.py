@@ -10,7 +10,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.devices import device_of
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_ids, require_values
 from annotated_transformer.tokens import BOS, EOS
@@ -119,7 +118,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     Raises:
         InputError: if the model is on the device meta, where weights have no values.
     """
-    require_values("model", device_of(model))
+    require_values("model", next(model.parameters(), None))
     training = [module for module in model.modules() if module.training]
     model.eval()
     try:

@@ -297,12 +297,12 @@ class Run:
         Raises:
             InputError: if the run was trained on pairs, or its vocabulary does not know the prompt.
         """
+        require_kind("search", search, Search)
         if not isinstance(self.model, LanguageModel) or self.model.config.has_source:
             raise InputError(
                 f"{self.folder} was trained on pairs, it translates: to continue a text, train "
                 "with model 'language' and one language."
             )
-        require_kind("search", search, Search)
         ids = self.vocabularies.tgt.encode(prompt)
         require_known("the prompt", prompt, ids)
         search = replace(search, extra_length=len(ids) + length)
