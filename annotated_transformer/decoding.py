@@ -328,8 +328,7 @@ def beam_search(
         while len(sentence):
             length = tokens.size(1) + limits.given
             logits, state = model.extend(state, tokens[:, -1:])
-            rated = next_log_probs(logits[:, 0], model.begin)
-            rated = limits.force(rated, sentence, length - 1)
+            rated = limits.force(next_log_probs(logits[:, 0], model.begin), sentence, length - 1)
             per_row = min(beam, rated.size(1))
             more, row_tokens = rated.topk(per_row, dim=-1)
 

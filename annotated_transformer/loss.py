@@ -35,7 +35,7 @@ def smoothed_cross_entropy(
     if smoothing:
         # What cannot be predicted, as padding in a loaded model, has no part in the uniform q.
         possible = ~log_probs.isneginf()
-        mean = log_probs.where(possible, 0.0).mean(dim=-1)
-        mean = mean / possible.float().mean(dim=-1).to(mean)
-        surprise = (1 - smoothing) * surprise - smoothing * mean
+        share = possible.float().mean(dim=-1, keepdim=True).to(log_probs)
+        log_probs = log_probs.where(possible, 0.0) / share
+        surprise = (1 - smoothing) * surprise - smoothing * log_probs.mean(dim=-1)
     return surprise.masked_fill(target == PAD, 0.0).sum()

@@ -277,7 +277,7 @@ IN_PLACE = "it changes its arguments in place; return a new result."
 @pytest.mark.parametrize(
     ("module", "right", "wrong"),
     [
-        ("loss", "    log_probs =", "    logits[..., PAD] = -1e4\n    log_probs ="),
+        ("loss", "    log_probs = logits", "    logits[..., PAD] = -1e4\n    log_probs = logits"),
         ("batches", "    rows = [", "    sequences[-1].append(PAD)\n    rows = ["),
         ("decoding", "copy=True)", "copy=False)"),
     ],
@@ -370,7 +370,7 @@ def test_a_file_is_read_as_python_reads_it(mine: Path) -> None:
 PLACES = [
     (  # one mistake, told once, however much depends on it
         "decoding",
-        {"allowed[:, [PAD, BOS]]": "allowed[:, [PAD, BOS, 3]]"},
+        {"allowed[:, [PAD] if begin is None else [PAD, begin]]": "allowed[:, [PAD, BOS, 3]]"},
         ["decoding, next_log_probs: UNK can never be produced. "
          "(Also wrong because of it: greedy, beam_search, decode.)"],
     ),
