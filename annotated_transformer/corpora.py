@@ -149,7 +149,8 @@ def load_corpus(corpus: StrPath, languages: str | None = None) -> Corpus:
     if path.is_file():
         return read_tsv(path, languages)
     raise InputError(
-        f"there is no corpus {os.fspath(corpus)!r}: give toy, multi30k, a folder or a TSV file that exists."
+        f"there is no corpus {os.fspath(corpus)!r}: give toy, multi30k, a folder or a TSV file "
+        "that exists."
     )
 
 
@@ -217,14 +218,6 @@ class FileSplit:
 
     path: Path  # of the first language
 
-    def __post_init__(self) -> None:
-        """Take a text as a path.
-
-        Raises:
-            InputError: if it is neither.
-        """
-        object.__setattr__(self, "path", require_path("path", self.path))
-
     def __iter__(self) -> Iterator[Texts]:
         """Read the texts, as :meth:`numbered` does."""
         return (texts for _, texts in self.numbered())
@@ -249,7 +242,7 @@ class LinesOfFiles(FileSplit):
         Raises:
             InputError: if a file is not UTF-8 text, or one has more lines than the other.
         """
-        paths = (self.path, *map(Path, self.others))
+        paths = (self.path, *self.others)
         sides = (map(clean, _lines(path)) for path in paths)
         for number, texts in enumerate(zip_longest(*sides), start=1):
             if None in texts:

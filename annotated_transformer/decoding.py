@@ -186,12 +186,7 @@ def random_draws(
 
     Row i belongs to sentence i of ``src``, its number t to the token at position t, counted from 0.
     They depend only on the seed and on the sentence's ids, not on padding or ``length``.
-
-    Raises:
-        InputError: if seed or length is not an integer of at least 0.
     """
-    require_whole("seed", seed, 0)
-    require_whole("length", length, 0)
     rows = []
     for sentence in src.tolist():
         ids = [token for token in sentence if token != PAD]
@@ -228,11 +223,8 @@ def next_log_probs(
     """Compute log-probabilities of the next token, with ``PAD`` and the beginning excluded.
 
     Raises:
-        InputError: if the beginning is not an id of the vocabulary.
         DivergedError: if a logit is nan, or plus infinity.
     """
-    if begin is not None:
-        require_whole("begin", begin, 0, logits.size(-1) - 1)
     allowed = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
     allowed[:, [PAD] if begin is None else [PAD, begin]] = -torch.inf
     log_probs = allowed.log_softmax(dim=-1)

@@ -54,7 +54,7 @@ def _require_plain(name: str, layer: Any) -> None:
     plain = isinstance(layer, nn.Linear) and type(layer).forward is nn.Linear.forward
     if not plain or "weight" not in dict(layer.named_parameters()):  # it may be computed, too
         kind = type(layer).__name__
-        raise InputError(f"{name} is a {kind}, it must be an nn.Linear that computes W x + b alone.")
+        raise InputError(f"{name} is a {kind}, it must be an nn.Linear that computes W x + b only.")
 
 
 def add_lora(module: nn.Module, rank: int, alpha: float | None = None) -> None:

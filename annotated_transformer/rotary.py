@@ -57,13 +57,7 @@ def pairs_from_halves(
 
     The first are those of Hugging Face's Llama, the second those of the paper. The scores of both
     are the same, because queries and keys are permuted alike.
-
-    Raises:
-        InputError: if there are not two rows, or a multiple of two, for each head.
     """
-    require_sizes(num_heads=num_heads)
-    if len(rows) % (2 * num_heads):
-        raise InputError(f"num_heads is {num_heads}, {len(rows)} rows are not so many pairs.")
     return rows.view(num_heads, 2, -1, *rows.shape[1:]).transpose(1, 2).flatten(0, 2)
 
 
@@ -109,11 +103,10 @@ def ntk_aware(d_k: int, base: float, factor: float) -> Float[Tensor, " pair"]:
     Source: Peng et al. 2024 (YaRN), section 3.1.
 
     Raises:
-        InputError: if d_k is 2: a single pair is both the slowest and the fastest; or if a number
-            is out of its range.
+        InputError: if d_k is 2: a single pair is both the slowest and the fastest; or if another
+            number is out of its range.
     """
-    require_sizes(d_k=d_k)
-    require_number("base", base, above=1.0)
+    rotary_frequencies(d_k, base)  # refuses what is out of range
     require_number("factor", factor, above=0.0)
     if d_k == 2:
         raise InputError("d_k is 2, it must be at least 4: the fastest pair is not slowed down.")

@@ -29,12 +29,7 @@ class Speculation:
 def probabilities(
     logits: Float[Tensor, "time vocab"], t: float, begin: int | None = BOS
 ) -> Float[Tensor, "time vocab"]:
-    """Compute p^(1/t), scaled to sum to 1; at temperature t = 0 the most probable token has 1.
-
-    Raises:
-        InputError: if t is negative or not finite.
-    """
-    require_number("t", t)
+    """Compute p^(1/t), scaled to sum to 1; at temperature t = 0 the most probable token has 1."""
     log_p = next_log_probs(logits, begin)
     if t:
         return (log_p / t).softmax(dim=-1)

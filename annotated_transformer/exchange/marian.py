@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.inputs import require_sizes
 from annotated_transformer.transformer import TransformerConfig
 
 READERS = ("query", "key", "value", "inner", "tokens")
@@ -57,11 +56,7 @@ def halves(d_model: int) -> Int[Tensor, " d_model"]:
 
     >>> halves(6).tolist()
     [0, 2, 4, 1, 3, 5]
-
-    Raises:
-        InputError: if d_model is not an integer of at least 1.
     """
-    require_sizes(d_model=d_model)
     return torch.arange(d_model).view(-1, 2).T.flatten()
 
 

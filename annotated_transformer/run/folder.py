@@ -58,11 +58,7 @@ class Run:
     prepared: Prepared | None = None  # what was prepared when it was started, to train at once
 
     def __post_init__(self) -> None:
-        """Take a text as a folder.
-
-        Raises:
-            InputError: if it is neither.
-        """
+        """Take a text as a folder."""
         object.__setattr__(self, "folder", require_path("folder", self.folder))
 
     @classmethod
