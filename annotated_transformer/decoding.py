@@ -14,8 +14,8 @@ from torch import Tensor
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.inputs import (
     require_ids,
-    require_kind,
     require_number,
+    require_search,
     require_sentences,
     require_values,
     require_whole,
@@ -167,9 +167,9 @@ def draw(
     Nguyen et al. 2024.
 
     Raises:
-        InputError: if the search is no :class:`Search`.
+        InputError: if it is not the settings of a search.
     """
-    require_kind("search", search, Search)
+    require_search(search)
     p, token = (log_probs / search.temperature).softmax(dim=-1).sort(dim=-1, descending=True)
     p[:, search.top_k or p.size(1) :] = 0.0
     p = p / p.sum(dim=-1, keepdim=True)
@@ -249,7 +249,7 @@ def greedy(
         InputError: if a prefix, with which a translation has to begin, cannot be continued, or
             the search has a beam.
     """
-    require_kind("search", search, Search)
+    require_search(search)
     if search.beam > 1:
         raise InputError(f"beam is {search.beam}, greedy search needs beam 1: use decode.")
     limits = Limits(model, src, search.extra_length, prefixes)
@@ -304,7 +304,7 @@ def beam_search(
     Raises:
         InputError: if a prefix, with which a translation has to begin, cannot be continued.
     """
-    require_kind("search", search, Search)
+    require_search(search)
     limits = Limits(model, src, search.extra_length, prefixes)
     device, beam = src.device, search.beam
     finished: list[list[Hypothesis]] = [[] for _ in src]
@@ -368,7 +368,7 @@ def decode(
         InputError: if the sources are not ids of the model's vocabulary, or a prefix cannot be
             continued.
     """
-    require_kind("search", search, Search)
+    require_search(search)
     if search.beam > 1:
         return beam_search(model, src, search, prefixes)
     ways = [replace(search, seed=search.seed + i, best=1) for i in range(search.best)]

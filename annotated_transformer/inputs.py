@@ -214,15 +214,14 @@ def require_content(path: Path) -> bytes:
     return start
 
 
-def require_kind(name: str, value: Any, kind: type) -> None:
-    """Refuse an object of another class.
+def require_search(search: Any) -> None:
+    """Refuse anything that does not have the settings of a search, such as a dictionary.
 
     Raises:
-        InputError: if it is one.
+        InputError: if it does not.
     """
-    if not isinstance(value, kind):
-        wanted = kind.__name__
-        raise InputError(f"{name} is {BRIEF.repr(value)}, it must be a {wanted}.")
+    if not (hasattr(search, "beam") and hasattr(search, "extra_length")):
+        raise InputError(f"search is {BRIEF.repr(search)}, it must be a Search.")
 
 
 def require_whole(name: str, value: Any, least: int, most: int | None = None) -> None:

@@ -100,7 +100,7 @@ class Residual(nn.Module):
         """
         super().__init__()
         require_choice("norm_position", norm_position, NORM_POSITIONS)
-        require_number("dropout", dropout, below=1.0)
+        require_number("dropout", dropout)  # nn.Dropout refuses what is above 1
         self.is_pre = norm_position == "pre"
         self.norm = make_norm(norm, d_model, epsilon)
         self.dropout = nn.Dropout(dropout)

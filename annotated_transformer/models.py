@@ -11,7 +11,6 @@ from typing import Any
 
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.errors import InputError, require_choice
-from annotated_transformer.inputs import require_kind
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
@@ -61,5 +60,7 @@ def make_model(model: str, config: Any) -> Translator:
         InputError: if there is no such model, or the configuration is that of another.
     """
     require_choice("model", model, MODELS)
-    require_kind("config", config, MODELS[model][1])
+    if not isinstance(config, MODELS[model][1]):
+        wanted = MODELS[model][1].__name__
+        raise InputError(f"config is a {type(config).__name__}, {model} needs a {wanted}.")
     return MODELS[model][0](config)

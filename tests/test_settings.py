@@ -152,11 +152,7 @@ def test_a_model_is_made_by_its_name(model):
             "typo",
             "model is 'typo', it must be one of seq2seq, bahdanau, luong, transformer, language.",
         ),
-        (
-            "transformer",
-            "config is LuongConfig(src_vocab=9, tgt_vocab=8, d_model=64...im=128, "
-            "cell='gru', dropout=0.0, score='general'), it must be a TransformerConfig.",
-        ),
+        ("transformer", "config is a LuongConfig, transformer needs a TransformerConfig."),
     ],
 )
 def test_a_model_that_there_is_not_is_not_made(model, message):

@@ -16,7 +16,7 @@ from annotated_transformer.devices import move, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
 from annotated_transformer.examples import Examples
-from annotated_transformer.inputs import StrPath, require_kind, require_path
+from annotated_transformer.inputs import StrPath, require_path, require_search
 from annotated_transformer.language_model import LanguageModel
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
@@ -293,7 +293,7 @@ class Run:
         Raises:
             InputError: if the run was trained on pairs, or its vocabulary does not know the prompt.
         """
-        require_kind("search", search, Search)
+        require_search(search)
         if not isinstance(self.model, LanguageModel) or self.model.config.has_source:
             raise InputError(
                 f"{self.folder} was trained on pairs, it translates: to continue a text, train "

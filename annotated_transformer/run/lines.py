@@ -20,7 +20,7 @@ from annotated_transformer.decoding import Search
 from annotated_transformer.devices import CPU, computing_in
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast import fast_translator
-from annotated_transformer.inputs import require_kind
+from annotated_transformer.inputs import require_search
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.sentence_pieces import SentencePieces
 from annotated_transformer.run.sentences import LANGUAGE_CODE, sentence_splitter, text_of
@@ -98,7 +98,7 @@ class LineTranslator:
             InputError: if the vocabulary does not know all of the prefix, or lines are split into
                 sentences and have a prefix or more than one translation, or cannot be split.
         """
-        require_kind("search", self.search, Search)
+        require_search(self.search)
         prefix = self.prefix or ""
         require_known("prefix", prefix, self.run.vocabularies.tgt.encode(prefix))
         if self.split is not None:
