@@ -1,5 +1,8 @@
 """Cleaning: how every text is normalised before it is split into tokens."""
 
+import re
+import unicodedata
+
 from tokenizers import Regex, normalizers
 
 WHITE = (
@@ -27,12 +30,24 @@ CLEANING = normalizers.Sequence(
 """The cleaning as a part of every tokenizer, so that a saved tokenizer cleans the same way."""
 
 
+FILLERS = re.compile("[\u115f\u1160\u2800\U000e0000-\U000e0fff]")
+"""Characters that are no marks and show nothing: fillers, an empty pattern of Braille, tags."""
+
+
+NOTHING = ("Mn", "Mc", "Me", "Cf")
+"""The general categories of marks, which show at another character, and of invisible ones."""
+
+
 def clean(text: str) -> str:
     """Normalise a text to NFC, turn white space into single spaces, remove invisible characters.
+
+    A text is empty if nothing in it shows by itself: joiners, selectors, combining marks, fillers.
 
     Source: Unicode Standard Annex 15 (NFC); Unicode Standard, 5.21 (default ignorable characters).
 
     >>> clean("\\ufeff10\\u00a0km  weit\\t")
     '10 km weit'
     """
-    return CLEANING.normalize_str(text)
+    cleaned = CLEANING.normalize_str(text)
+    shown = (c for c in FILLERS.sub("", cleaned) if not c.isspace())
+    return cleaned if any(unicodedata.category(c) not in NOTHING for c in shown) else ""

@@ -23,17 +23,27 @@ from annotated_transformer.inputs import (
     with_short_words,
 )
 from annotated_transformer.multi30k import multi30k_folder
+from annotated_transformer.settings import BRIEF
 from annotated_transformer.toy import toy_corpus
 
 Links = frozenset[tuple[int, int]]
 """Alignment links (source position, target position), both counted from 0."""
 
 
+PAIRS = {"toy": "en-ko", "multi30k": "de-en"}
+"""The source and the target of the corpora that have no other."""
+
+UNNAMED = ("text", "src-tgt")
+"""The languages of a file, plain or TSV, for which none are given."""
+
 WANTED = (
     "it needs some: a twentieth of a TSV file, chosen by a hash of the source, is val, so that a "
     "short one may have none: make a folder of train.SRC, train.TGT, val.SRC and val.TGT"
 )
 """What a split without pairs needs."""
+
+WANTED_ALONE = "it needs some: three lines of a text file, or train.en and val.en in a folder"
+"""What a split of one language without sentences needs."""
 
 COMPRESSED = {b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"(\xb5/\xfd": "zstd",
               b"7z\xbc\xaf": "7z", b"\x1f\x8b": "gzip"}  # fmt: skip
@@ -74,7 +84,8 @@ class Corpus:
                 f"{self.name} has no split {name!r}; it has {', '.join(sorted(self.splits))}."
             )
         if next(iter(self.splits[name]), None) is None:
-            raise InputError(f"{self.name} has 0 pairs in its split {name!r}, {WANTED}.")
+            wanted = WANTED if self.kind == "pairs" else WANTED_ALONE
+            raise InputError(f"{self.name} has 0 {self.kind} in its split {name!r}, {wanted}.")
         return self.splits[name]
 
     def sides(self, name: str) -> tuple[list[str], ...]:
@@ -92,6 +103,17 @@ class Corpus:
             line, _ = next(islice(split.numbered(), index, None))
             return f"{split.path}, line {line:,}"
         return f"pair {index + 1:,} of {name}"
+
+    @property
+    def kind(self) -> str:
+        """Return what it has: pairs or sentences."""
+        return "pairs" if len(self.languages) == 2 else "sentences"
+
+    @property
+    def direction(self) -> str | None:
+        """Return its languages as in ``de-en`` or ``de``; ``None`` if they were not named."""
+        direction = "-".join(self.languages)
+        return None if direction in UNNAMED else direction
 
     @cached_property
     def checksum(self) -> str:
@@ -125,8 +147,9 @@ def load_corpus(corpus: StrPath, languages: str | None = None) -> Corpus:
 
     Args:
         corpus: ``toy`` (the embedded English–Korean grammar), ``multi30k`` (downloaded once), a
-            folder with ``train.SRC``, ``train.TGT``, ``val.SRC``, … (plain or ``.gz``), or a TSV
-            file of two columns.
+            folder with ``train.SRC``, ``train.TGT``, ``val.SRC``, … (plain or ``.gz``), a TSV
+            file of two columns, or a plain text file, whose last twentieth of lines is ``test``,
+            and the one before it ``val``.
         languages: source and target as in ``de-en``. By default the two languages of a folder
             are taken in alphabetical order. A TSV file
             has its source in the first column. With one language, as in ``de``, the corpus has
@@ -139,19 +162,29 @@ def load_corpus(corpus: StrPath, languages: str | None = None) -> Corpus:
     if languages is not None and not isinstance(languages, str):
         raise InputError(f"languages is {languages!r}, it must be a text such as 'de-en'.")
     if corpus == "toy":
-        return read_toy("en-ko" if languages is None else languages)
+        return read_toy(PAIRS[corpus] if languages is None else languages)
     if corpus == "multi30k":
-        return read_folder(
-            multi30k_folder(), "de-en" if languages is None else languages, "multi30k"
-        )
+        pair = PAIRS[corpus] if languages is None else languages
+        return read_folder(multi30k_folder(), pair, corpus)
     if corpus and path.is_dir():  # an empty text would be the current folder
         return read_folder(path, languages)
+    if path.is_file() and _is_plain(path, languages):
+        parts = {name: _Part(path, name=name) for name in ("train", "val", "test")}
+        return Corpus(str(path.resolve()), (languages or UNNAMED[0],), parts)
     if path.is_file():
         return read_tsv(path, languages)
     raise InputError(
-        f"there is no corpus {os.fspath(corpus)!r}: give toy, multi30k, a folder or a TSV file "
-        "that exists."
+        f"there is no corpus {os.fspath(corpus)!r}: give toy, multi30k, a folder or a file that "
+        "exists."
     )
+
+
+def _is_plain(path: Path, languages: str | None) -> bool:
+    """Tell whether a file has text of one language: its first line that is not blank has no tab."""
+    alone = languages is None or (languages != "" and "-" not in languages)
+    if not alone or path.name.removesuffix(".gz").endswith(".tsv"):
+        return False
+    return "\t" not in next(filter(clean, _lines(path)), "\t")
 
 
 def read_toy(languages: str) -> Corpus:
@@ -194,11 +227,15 @@ def read_folder(folder: StrPath, languages: str | None = None, name: str | None 
     ways = [("-".join(asked[:i]), "-".join(asked[i:])) for i in range(1, len(asked))]
     source, target = next((way for way in ways if {*way} <= set(found)), ("", ""))
     if (len(found) != 2 and languages is None) or not {source, target} <= set(found):
-        packed = next((path for path in sorted(folder.iterdir()) if path.suffix in PACKED), None)
-        hint = f" {packed.name} is compressed: decompress it." if packed else ""
+        endings = ((path, path.suffix.lower()) for path in sorted(folder.iterdir()))
+        packed = [
+            path.name for path, end in endings if end in PACKED or end == ".gz" != path.suffix
+        ]
+        hint = f" {packed[0]} is compressed: decompress it, or let it end in .gz." if packed else ""
         raise InputError(
             f"{folder} has training text in {', '.join(found) or 'no language'}: it needs "
-            f"train.SRC and train.TGT, and languages (here {languages!r}) as SRC-TGT.{hint}"
+            f"train.SRC and train.TGT, and languages (here {languages!r}) as SRC-TGT; or, for a "
+            f"model of one language, train.en and val.en, and --languages en.{hint}"
         )
     _require_two(source, target)
     return Corpus(name or str(folder.resolve()), (source, target), _splits(files, source, target))
@@ -243,16 +280,31 @@ class LinesOfFiles(FileSplit):
             InputError: if a file is not UTF-8 text, or one has more lines than the other.
         """
         paths = (self.path, *self.others)
-        sides = (map(clean, _lines(path)) for path in paths)
-        for number, texts in enumerate(zip_longest(*sides), start=1):
-            if None in texts:
-                shorter, longer = paths[:: 1 if texts[0] is None else -1]
+        for number, lines in enumerate(zip_longest(*map(_lines, paths)), start=1):
+            if None in lines:
+                shorter, longer = paths[:: 1 if lines[0] is None else -1]
                 raise InputError(
-                    f"{longer} has more lines than {shorter}, which has {number - 1}: "
-                    "line by line, one must be the translation of the other."
+                    f"{longer} has more lines than {shorter}, which has {number - 1}: line by "
+                    "line, one must be the translation of the other, and its next line is "
+                    f"{BRIEF.repr(lines[0] or lines[-1])}."
                 )
-            if all(texts):
+            if all(texts := tuple(map(clean, lines))):
                 yield number, texts
+
+
+@dataclass(frozen=True)
+class _Part(LinesOfFiles):
+    """The lines of one split of a plain text file: its last twentieth is test, then comes val."""
+
+    name: str = "train"
+
+    def numbered(self) -> Iterator[tuple[int, Texts]]:
+        """Read the lines with their numbers, from 1: ``train``, ``val``, ``test`` in this order."""
+        total = sum(1 for _ in super().numbered())
+        few = max(1, total // 20)
+        ends = {"train": (0, 2 * few), "val": (total - 2 * few, few), "test": (total - few, 0)}
+        first, after = ends[self.name]
+        return islice(super().numbered(), max(0, first), max(0, total - after))
 
 
 @dataclass(frozen=True)
@@ -343,7 +395,9 @@ def read_tsv(path: StrPath, languages: str | None = None) -> Corpus:
     path = require_path("path", path)
     source, _, target = ("src-tgt" if languages is None else languages).partition("-")
     if not (source and target):
-        raise InputError(f"languages is {languages!r}, it must be SRC-TGT, for example de-en.")
+        raise InputError(
+            f"languages is {languages!r}, it must be SRC-TGT for two columns, for example de-en."
+        )
     _require_two(source, target)
     splits = {name: TsvSplit(path, name) for name in ("train", "val", "test")}
     return Corpus(str(path.resolve()), (source, target), splits)

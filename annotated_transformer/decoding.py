@@ -20,7 +20,7 @@ from annotated_transformer.inputs import (
     require_values,
     require_whole,
 )
-from annotated_transformer.settings import Share, Size, check_settings
+from annotated_transformer.settings import BRIEF, Share, Size, check_settings
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
 from annotated_transformer.translator import Translator, evaluating, require_writer
 
@@ -106,11 +106,15 @@ class Limits:
         self.given, special = (1, PAD) if model.begin is None else (0, EOS)
         for prefix, limit in zip(prefixes, self.longest.tolist(), strict=True):
             most = limit - self.given
+            if limit < 0:
+                raise InputError(
+                    f"a source has {tokens.max()} tokens, the model takes {model.max_length}."
+                )
             if min(prefix, default=UNK) <= special or not self.given <= len(prefix) <= most:
                 least = "at least one and " * self.given
                 raise InputError(
-                    f"a prefix is {list(prefix)}: it must have {least}at most {most} tokens, "
-                    "none of them special."
+                    f"a prefix is {BRIEF.repr(list(prefix))}: it must have {least}at most {most} "
+                    "tokens, none of them special."
                 )
         width = max(map(len, prefixes))
         rows = [[*prefix, *[PAD] * (width - len(prefix))] for prefix in prefixes]

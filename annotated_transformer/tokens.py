@@ -116,8 +116,9 @@ class Vocabulary:
             _require_our_rules(described)
             if described["model"]["type"] == "WordLevel":  # learned before texts were cleaned
                 ids = described["model"]["vocab"]
-                for word in [word for word in ids if clean(word) not in ids]:
-                    ids[clean(word)] = ids.pop(word)
+                cleaned = {word: CLEANING.normalize_str(word) for word in ids}
+                for word in [word for word, new in cleaned.items() if new not in ids]:
+                    ids[cleaned[word]] = ids.pop(word)
             tokenizer = Tokenizer.from_str(json.dumps(described))
         except KeyboardInterrupt:
             raise

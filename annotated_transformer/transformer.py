@@ -26,7 +26,7 @@ from annotated_transformer.layers import (
 )
 from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
-from annotated_transformer.positional_encoding import ENCODINGS
+from annotated_transformer.positional_encoding import ENCODINGS, NoPositionalEncoding
 from annotated_transformer.rotary import RotaryAttention
 from annotated_transformer.settings import Share, Size, VocabularySize, check_settings, one_of
 from annotated_transformer.translator import State, Translator
@@ -59,7 +59,7 @@ class TransformerConfig:
     norm_position: Annotated[str, one_of(NORM_POSITIONS)] = "post"  # after the sum, as in the paper
     positions: Annotated[str, one_of(ENCODINGS)] = "sinusoidal"
     rotary_base: Annotated[float, Field(gt=1, lt=1e12)] = 10000.0  # of rotary positions
-    max_length: Annotated[Size, Field(le=10**5)] = 1024  # number of positions
+    max_length: Annotated[Size, Field(le=10**7)] = 1024  # number of positions
     share_embeddings: bool = False  # one matrix for source and target, of one vocabulary
     tie_output: bool = True  # the target embeddings are also the matrix before the softmax
 
@@ -67,10 +67,15 @@ class TransformerConfig:
         """Refuse settings that are out of range.
 
         Raises:
-            InputError: if there is one, or if one embedding would serve two vocabularies of
-                different sizes.
+            InputError: if there is one, if one embedding would serve two vocabularies of
+                different sizes, or if a table of so many positions would fill the memory.
         """
         check_settings(self)
+        if self.max_length > 10**5 and ENCODINGS[self.positions] is not NoPositionalEncoding:
+            raise InputError(
+                f"max_length is {self.max_length}, it can be at most 100,000 where positions are "
+                f"{self.positions}."
+            )
         if self.share_embeddings and self.src_vocab != self.tgt_vocab:
             raise InputError(
                 f"src_vocab={self.src_vocab} and tgt_vocab={self.tgt_vocab} differ: "

@@ -9,8 +9,11 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Examples
 from annotated_transformer.inputs import require_search, require_whole, unpadded
 from annotated_transformer.settings import BRIEF
-from annotated_transformer.tokens import EOS, PAD, UNK, Vocabularies
+from annotated_transformer.tokens import EOS, PAD, UNK, Vocabularies, Vocabulary
 from annotated_transformer.translator import Translator, require_positions
+
+MOST = 10
+"""The largest number of unknown words of a text that are listed."""
 
 
 def search_all(
@@ -50,16 +53,24 @@ def search_all(
     return found
 
 
-def require_known(name: str, text: str, ids: Sequence[int]) -> None:
-    """Refuse a text, given with its ids, if a token is unknown to the target vocabulary.
+def unknown_words(text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """List the words of a text that a vocabulary does not know completely, each once."""
+    return tuple(word for word in dict.fromkeys(text.split()) if UNK in vocabulary.encode(word))
+
+
+def require_known(name: str, text: str, vocabulary: Vocabulary) -> list[int]:
+    """Return the ids of a text; refuse it if a token is unknown to the vocabulary.
 
     Raises:
         InputError: if it has an unknown token; the message begins with ``name``.
     """
-    if UNK in ids:
+    if UNK in (ids := vocabulary.encode(text)):
+        words = ", ".join(map(BRIEF.repr, unknown_words(text, vocabulary)[:MOST])) or "all of it"
         raise InputError(
-            f"{name} is {BRIEF.repr(text)}, all its tokens must be in the target vocabulary."
+            f"{name} is {BRIEF.repr(text)}, the vocabulary must know all its tokens: it does not "
+            f"know {words}."
         )
+    return ids
 
 
 def translate_ids(
@@ -84,9 +95,9 @@ def translations(
             target vocabulary.
     """
     src, tgt = vocabularies
-    begun = None if prefixes is None else tgt.encode_all(prefixes)
-    for prefix, ids in zip(prefixes or (), begun or (), strict=True):
-        require_known("a prefix", prefix, ids)
+    begun = None
+    if prefixes is not None:
+        begun = [require_known("a prefix", prefix, tgt) for prefix in prefixes]
     found = search_all(model, src.encode_all(texts), search, begun, max_tokens)
     return [[tgt.decode(hypothesis.tokens) for hypothesis in best] for best in found]
 

@@ -93,12 +93,13 @@ ANYTHING = {
     "normalise": "any function that makes a module from a width",
     "optimizer": "any of torch.optim",
     "strict": "true or false",
+    "force": "true or false",
     "changes": "settings of the recipe, which are in the table by their own names",
 }
 """Parameters that need no row, and why."""
 OF_A_KIND = {"model", "config", "vocabularies", "search", "corpus", "recipe", "start"}
 """Objects of our classes: what is inside was checked when they were made."""
-NO_VALUES = {"--help", "--strict", "--sample", "--json"}
+NO_VALUES = {"--help", "--strict", "--force", "--sample", "--json"}
 CHECKED_ELSEWHERE = {"--package", "--prefix", "--workers"}
 
 

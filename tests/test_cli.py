@@ -66,7 +66,7 @@ def _small_and_cut_off(monkeypatch, tmp_path):
     def no_network(*args, **kwargs):
         raise OSError("Network is unreachable")
 
-    small = toy_corpus(pairs=20, max_length=8)
+    small = toy_corpus(pairs=40, max_length=8)
     monkeypatch.setattr(corpora, "toy_corpus", lambda: small)
     monkeypatch.setitem(presets.SIZES, "medium", TINY)
     monkeypatch.setattr(socket.socket, "connect", no_network)
@@ -335,7 +335,7 @@ def test_evaluate(trained, tsv, split):
     name = split or "test"
     heading, *lines = result.stdout.splitlines()
     number = len(corpus.sides(name)[0])
-    assert heading == f"{corpus.name} {name}: {number} sentences, beam 1, alpha 0.6"
+    assert heading == f"{corpus.name} {name}: {number} sentences, src-tgt, beam 1, alpha 0.6"
     assert lines == [str(s) for s in Run.open(trained).evaluate(corpus, name, Search())]
 
 
@@ -344,12 +344,17 @@ def test_evaluate_says_that_a_recipe_draws_samples(trained, tmp_path):
     run = Run.open(copy)
     run.with_recipe(replace(run.recipe, search=Search(sample=True, temperature=2.0, seed=5)))
     result = done("evaluate", copy)
-    assert "sentences, samples at temperature 2.0, seed 5" in result.stdout
+    assert "sentences, src-tgt, samples at temperature 2.0, seed 5" in result.stdout
 
 
 ERRORS = {
     "network": (["train", "--corpus", "multi30k"], "could not be downloaded"),
     "value": (["train", "--set", "steps=many"], "steps is 'many', it must be an integer"),
+    "two values": (["train", "--steps", "3", "--set", "steps=4"], "given as 3 and as 4"),
+    "two names": (
+        ["train", "--set", "d_model=8", "--set", "sizes.d_model=9"],
+        "d_model is given as 8 and as 9",
+    ),
     "no device": (["translate", "RUN", "a", "--device", "mps"], "but PyTorch finds none here"),
     "top p": (["translate", "RUN", "a", "--top-p", "0.5"], "are settings of sampling: set sample"),
     "prefix": (["translate", "RUN", "eins", "--prefix", "eins " * 99], "and the prefix has"),
@@ -362,7 +367,7 @@ ERRORS = {
     "schedule": (["resume", "WARM", "--steps", "10"], "warmup=10 must be below total=10"),
     "unknown prefix": (
         ["translate", "RUN", "eins", "--prefix", "eins neun"],
-        "prefix is 'eins neun', all its tokens must be in the target vocabulary.",
+        "prefix is 'eins neun', the vocabulary must know all its tokens: it does not know 'neun'.",
     ),
     "own modules": (
         ["translate", "RUN", "eins", "--package", "own", "--workers", "2"],

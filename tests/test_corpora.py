@@ -449,5 +449,5 @@ def test_a_compressed_file_is_named(tmp_path, pack):
         list(load_corpus(str(tmp_path / "pairs.tsv")).splits["train"])
     folder = write(tmp_path / "folder", {"train.de": "eins\n"})
     (folder / "train.en.xz").write_bytes(pack(b"one\n"))
-    with pytest.raises(InputError, match=r"as SRC-TGT\. train\.en\.xz is compressed: de"):
+    with pytest.raises(InputError, match=r"languages en\. train\.en\.xz is compressed: de"):
         load_corpus(str(folder))

@@ -3,12 +3,14 @@
 import io
 import json
 import shutil
+import warnings
 from pathlib import Path
 from unicodedata import normalize
 
 import pytest
 import sentencepiece
 import torch
+from safetensors.torch import save_file
 from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 from typer.testing import CliRunner
 
@@ -22,12 +24,16 @@ from annotated_transformer.exchange import (
     export_to_marian,
     import_marian,
 )
+from annotated_transformer.exchange.from_marian import TABLES, with_every_name
+from annotated_transformer.exchange.marian_files import read_settings
+from annotated_transformer.exchange.model_files import WITHOUT
 from annotated_transformer.run import LineTranslator, Recipe, Run, train
 from annotated_transformer.run.sentence_pieces import SentencePieces, vocabulary_of_json
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabularies, Vocabulary
 from annotated_transformer.toy import toy_corpus
 from oracles import assert_close, randomise
 from test_exchange import run_the_readme
+from test_real_weights import hostile, keys_of
 
 PAIRS = [
     (" ".join(pair.src), normalize("NFKC", " ".join(pair.tgt)))  # as SentencePiece writes Korean
@@ -144,6 +150,7 @@ def numbers_of(vocabulary: Vocabulary, listed: Path) -> list[int]:
         {"joint": False, "tie_word_embeddings": False, "activation_function": "relu"},
         {"joint": False, "binary": True, "scale_embedding": False},
         {"dtype": torch.float16},
+        {"activation_function": "gelu"},
     ],
 )
 def test_logits_are_those_of_hugging_face(tmp_path, texts_folder, settings):
@@ -164,6 +171,10 @@ def test_logits_are_those_of_hugging_face(tmp_path, texts_folder, settings):
         expected = theirs.float()(**batch, decoder_input_ids=begun).logits
         assert_close(run.model(ours, tgt_in)[..., tgt_numbers], expected)
     assert expected.std() > 0.1
+    if run.model.config.activation == "gelu":
+        with pytest.raises(InputError, match="activation is 'gelu', Marian can only have"):
+            export_to_marian(run, tmp_path / "again")
+        return
     export_to_marian(run, tmp_path / "again")
     again = MarianMTModel.from_pretrained(tmp_path / "again")
     with torch.inference_mode():
@@ -331,11 +342,15 @@ def test_what_is_no_model_of_pieces_is_refused(texts_folder):
 
 
 CONFIGS = [
-    ({"model_type": "bart"}, "model_type is 'bart', our Transformer can only have 'marian'."),
-    ({"normalize_before": True}, "normalize_before is True, our Transformer can only have Fal"),
-    ({"static_position_embeddings": False}, "our Transformer can only have True."),
-    ({"decoder_layers": 1}, "encoder_layers is 2 and decoder_layers is 1: they must be"),
-    ({"activation_function": "gelu"}, "activation_function is 'gelu', it must be one of relu"),
+    ({"model_type": "bart"}, "model_type is 'bart', our model can only have 'marian'."),
+    ({"normalize_before": True}, "normalize_before is True, our model can only have False"),
+    ({"static_position_embeddings": False}, "our model can only have True."),
+    ({"quantization_config": {"bits": 8}}, "has quantization_config, it must not: its weights are"),
+    ({"num_hidden_layers": 1}, "decoder_layers is 2 and num_hidden_layers is 1: they must be the"),
+    ({"vocab_size": 7}, r"vocab_size is 7, .*vocab\.json has \d+\.$"),
+    ({"decoder_vocab_size": 7}, r"decoder_vocab_size is 7, .*vocab\.json has \d+\.$"),
+    ({"decoder_layers": 1}, "decoder_layers is 1 and encoder_layers is 2: they must be"),
+    ({"activation_function": "mish"}, "activation_function is 'mish', it must be one of relu"),
     ({"encoder_layers": 1, "decoder_layers": 1}, r"layers\.1\..* does not belong to a model of"),
     (
         {"encoder_ffn_dim": 12, "decoder_ffn_dim": 12},
@@ -400,9 +415,10 @@ SHARED = "model.shared.weight"
 NORM = "model.decoder.layers.1.encoder_attn_layer_norm.weight"
 INNER = "model.encoder.layers.0.fc1.weight"
 WEIGHTS = [
-    ({SHARED: torch.ones(9, 16)}, r"shared\.weight has the shape \[9, 16\], it must be \[\d+, 16"),
+    ({SHARED: torch.ones(9, 16)}, r"shared\.weight and lm_head\.weight differ, they must be equal"),
     ({NORM: torch.ones(())}, r"norm\.weight has the shape \[\], it must be \[16\]\.$"),
     ({INNER: torch.ones(24, 16).int()}, "fc1.weight' in .* is of the type torch.int32, it must be"),
+    ({INNER: torch.ones(24, 16).to(torch.float8_e4m3fn)}, "float8_e4m3fn, .* not quantised"),
     ({INNER: torch.ones(24, 16).to_sparse()}, "of the type torch.float32, it must be a dense"),
     ({INNER: 5}, r"fc1\.weight' in .*pytorch_model\.bin is of the type int, it must be a dense"),
     ({INNER: torch.full((24, 16), 1e300, dtype=torch.float64)}, r"fc1\.weight contains nan or inf"),
@@ -428,6 +444,59 @@ def test_weights_of_another_kind_are_named(tmp_path, texts_folder):
         assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_matrix_that_is_tied_has_one_value(tmp_path, texts_folder, joint):
+    weights = dict(published(tmp_path / "opus", texts_folder, joint=joint).state_dict())
+    settings, path = read_settings(tmp_path / "opus"), tmp_path / "opus" / "model.safetensors"
+    tied = TABLES if joint else TABLES[2:]
+    table = weights.pop(tied[0]).clone()
+    others = {name: weight.clone() for name, weight in weights.items() if name not in tied}
+    for name in tied:  # stored under one of its names, it has all
+        found = with_every_name(others | {name: table}, settings)
+        assert all(torch.equal(found[other], table) for other in tied)
+        one, *_ = (other for other in tied if other != name)
+        save_file(others | {one: table.clone(), name: table + 1}, path)
+        with pytest.raises(InputError, match=f"({name} and {one}|{one} and {name}) differ, they"):
+            import_marian(tmp_path / "opus", tmp_path / "run")
+
+
+def test_each_setting_is_read_or_harmless_or_refused_by_its_name(tmp_path, texts_folder):
+    folder = tmp_path / "opus"
+    published(folder, texts_folder)
+    written, same = json.loads((folder / "config.json").read_text()), read_settings(folder)
+    keys = keys_of(MarianConfig)
+    text = {"input_ids": torch.tensor([[5, 6, 7, 0]]), "decoder_input_ids": torch.tensor([[9, 4]])}
+    with torch.inference_mode():
+        expected = MarianMTModel.from_pretrained(folder)(**text).logits
+    for key in dict.fromkeys([*keys, *WITHOUT]):
+        given = {key: hostile(key, written.get(key))}
+        (folder / "config.json").write_text(json.dumps(written | given))
+        try:
+            read = read_settings(folder)
+        except InputError as error:
+            said = str(error)
+        else:
+            said = key if read != same else ""
+        if said:  # read, and other tests say what becomes of it, or refused
+            assert key in said
+            continue
+        with warnings.catch_warnings(), torch.inference_mode():
+            warnings.simplefilter("ignore")
+            model = MarianMTModel.from_pretrained(folder, dtype=torch.float32)
+        assert_close(model(**text, return_dict=True).logits, expected)
+    assert len(keys) > 50
+
+
+def test_layers_that_are_not_there_are_not_built(tmp_path, texts_folder, monkeypatch):
+    published(tmp_path / "opus", texts_folder)
+    path = tmp_path / "opus" / "config.json"
+    more = dict.fromkeys(("encoder_layers", "decoder_layers", "num_hidden_layers"), 900)
+    path.write_text(json.dumps(json.loads(path.read_text()) | more))
+    monkeypatch.setattr("annotated_transformer.exchange.from_marian.Transformer", None)
+    with pytest.raises(InputError, match=r"there is no weight model.encoder.layers.2."):
+        import_marian(tmp_path / "opus", tmp_path / "run")
+
+
 def test_a_token_with_no_number_of_its_own_is_named(tmp_path, texts_folder):
     published(tmp_path / "opus", texts_folder)
     path = tmp_path / "opus" / "vocab.json"
@@ -442,6 +511,35 @@ def test_a_token_with_no_number_of_its_own_is_named(tmp_path, texts_folder):
         with pytest.raises(InputError, match=sentence):
             import_marian(tmp_path / "opus", tmp_path / "run")
         assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "given", "found"),
+    [
+        ("opus-mt-ko-en", None, None, "ko-en"),
+        ("opus", "Helsinki-NLP/opus-mt-tc-big-ko-en", None, "ko-en"),
+        ("opus", "/tmp/opus-mt-ko-en", "ko-en", "ko-en"),
+        ("opus-mt-gem-en", None, None, None),  # a group
+        ("opus-mt-en-jap", None, "en-ja", "en-ja"),
+        ("opus", None, "ko-en", "ko-en"),
+    ],
+)
+def test_an_imported_run_has_the_languages_in_its_name(
+    tmp_path, learning, name, config, given, found
+):
+    shutil.copytree(learning[0], tmp_path / name)
+    path = tmp_path / name / "config.json"
+    settings = json.loads(path.read_text()) | {"_name_or_path": config}
+    path.write_text(json.dumps(settings))
+    run = import_marian(tmp_path / name, tmp_path / "run", given)
+    assert Run.open(run.folder).recipe.languages == found
+    refused = {"en": "it must be SRC-TGT"}
+    if "ko-en" in f"{name} {config}":
+        refused["en-ko"] = "the model is named for 'ko-en'"
+    for languages, message in refused.items():
+        with pytest.raises(InputError, match=f"languages is '{languages}', {message}"):
+            import_marian(tmp_path / name, tmp_path / "other", languages)
+    assert not (tmp_path / "other").exists()
 
 
 def test_an_imported_run_translates_and_is_not_trained(tmp_path, learning):

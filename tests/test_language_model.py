@@ -167,7 +167,7 @@ def test_a_text_is_continued_as_the_model_predicts_it(trained):
             ids.append(int(logits.argmax()))
     said = ids[1:] if EOS not in ids else ids[1 : ids.index(EOS)]
     assert text == trained.vocabularies.tgt.decode(said)
-    with pytest.raises(InputError, match="the prompt is 'c z', all its tokens must be in"):
+    with pytest.raises(InputError, match=r"the prompt is 'c z', .* it does not know 'z'\."):
         trained.continue_text("c z", Search(), length=4)
 
 

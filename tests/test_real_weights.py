@@ -1,24 +1,40 @@
 """Real weights: a folder that Hugging Face's classes wrote computes the same in ours."""
 
+import inspect
 import json
+import re
+import warnings
+from dataclasses import fields
 from functools import partial
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from transformers import (
     BertConfig,
+    BertForMaskedLM,
+    BertForNextSentencePrediction,
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
     BertModel,
+    GenerationConfig,
     GPT2Config,
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
 )
+from transformers.activations import ACT2CLS, ACT2FN
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS, RotaryEmbeddingConfigMixin
 
 import write_small_bert
+from annotated_transformer import layers
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import load_model
+from annotated_transformer.exchange.from_hugging_face import LAYOUTS
+from annotated_transformer.exchange.model_files import ACTIVATIONS, WITHOUT
+from annotated_transformer.language_model import LanguageModelConfig
 from annotated_transformer.tokens import PAD
 from oracles import assert_close, randomise
 
@@ -88,7 +104,11 @@ def test_logits_are_those_of_gpt2(tmp_path, changes, shard):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"head_dim": 6, "tie_word_embeddings": True, "rms_norm_eps": 0.1, "rope_theta": 100}],
+    [
+        {},
+        {"head_dim": 6, "tie_word_embeddings": True, "rms_norm_eps": 0.1, "rope_theta": 100},
+        {"max_position_embeddings": 131_072, "hidden_act": "gelu_fast"},
+    ],
 )
 @torch.no_grad()
 def test_logits_are_those_of_llama(tmp_path, changes):
@@ -104,12 +124,13 @@ def test_logits_are_those_of_llama(tmp_path, changes):
         (bert, {"model_type": None}, "model_type is None, it must be one of bert, gpt2, llama"),
         (bert, {"hidden_act": "mish"}, "hidden_act is 'mish', it must be one of relu, silu"),
         (bert, {"is_decoder": True}, "is_decoder is True, our model can only have False"),
+        (bert, {"quantization_config": {"bits": 4}}, "quantization_config, it must not: its weigh"),
         (bert, {"pad_token_id": 1}, "pad_token_id is 1, our model can only have 0"),
         (bert, {"auto_map": {"A": "x.Y"}}, "has auto_map, it must not: code from a model's folder"),
         (bert, {"layer_norm_eps": 0}, "layer_norm_eps is 0, it must be a number, above 0 and bel"),
         (bert, {"num_attention_heads": 3}, "d_model=16 is not a multiple of num_heads=3"),
         (bert, {"vocab_size": 10**9}, r"weight has the shape \[30, 16\], it must be \[1000"),
-        (bert, {"num_hidden_layers": 3}, "there is no tensor encoder.layer.2.attention.self.quer"),
+        (bert, {"num_hidden_layers": 3}, "_layers is 3, and there is no tensor encoder.layer.2"),
         (bert, {"num_hidden_layers": 1}, "'encoder.layer.1.attention.output.LayerNorm.bias' is l"),
         (gpt2, {"n_embd": 20}, r"wte.weight has the shape \[30, 16\], it must be \[30, "),
         (
@@ -118,7 +139,13 @@ def test_logits_are_those_of_llama(tmp_path, changes):
             "scale_attn_by_inverse_layer_idx is True, our model can",
         ),
         (llama, {"rope_parameters": {"rope_type": "yarn"}}, "rope_type is 'yarn', our model can"),
-        (llama, {"rope_scaling": {"type": "linear"}}, "rope_scaling is {'type': 'linear'"),
+        (llama, {"rope_parameters": {"type": "linear"}}, "rope_parameters.type is 'linear', our"),
+        (llama, {"rope_scaling": {"type": "linear"}}, "g.type is 'linear' and rope_parameters.ro"),
+        (llama, {"rope_scaling": "linear"}, "rope_scaling is 'linear', our model can only have F"),
+        (llama, {"rope_parameters": {"full_attention": {}}}, "rope_parameters is {'full_attention"),
+        (llama, {"rope_theta": 5e5}, "rope_theta is 500000.0 and rope_parameters.rope_theta is"),
+        (gpt2, {"hidden_size": 20}, "n_embd is 16 and hidden_size is 20: they must be the same"),
+        (llama, {"max_position_embeddings": 10**8}, "is 100000000, it must be .* at most 10,000,0"),
         (llama, {"attention_bias": True}, "attention_bias is True, our model can only have False"),
     ],
 )
@@ -128,6 +155,233 @@ def test_settings_of_another_model_are_refused(tmp_path, write, changes, said):
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     with pytest.raises(InputError, match=said):
         load_model(tmp_path)
+
+
+# --- every setting, every spelling, every second value --------------------------------------------
+
+FOLDERS = {
+    "bert": (bert, BertModel, BertConfig),
+    "gpt2": (gpt2, GPT2LMHeadModel, GPT2Config),
+    "llama": (llama, LlamaForCausalLM, LlamaConfig),
+}
+SIZES = {"head_dim", "intermediate_size", "n_inner", "type_vocab_size", "tie_word_embeddings"}
+SIZES |= set(BERT) | set(GPT2) | set(LLAMA)
+"""What decides which tensors there are: a sentence on them names the tensor."""
+HOSTILE = {
+    "hidden_act": "mish", "activation_function": "mish", "dtype": "float16", "num_labels": 3,
+    "torch_dtype": "float16", "rope_scaling": {"type": "linear", "factor": 2.0},
+    "rope_parameters": {"rope_type": "linear", "factor": 2.0}, "rope_theta": 77.0,
+    "partial_rotary_factor": 0.5, "id2label": {"0": "a"}, "label2id": {"a": 0},
+    "per_layer_config": {"0": {"rms_norm_eps": 0.5, "layer_norm_eps": 0.5}},
+    "quantization_config": {"bits": 4}, "attn_implementation": "eager", "summary_type": "mean",
+    "summary_activation": "tanh",
+    "problem_type": "regression", "architectures": ["X"], "experts_implementation": "eager",
+    "transformers_version": "4", "name_or_path": "x",
+}  # fmt: skip
+
+
+def keys_of(config):
+    """All that a configuration class reads: its fields, their other names, and what it pops."""
+    bases = [kind for kind in config.__mro__ if "__post_init__" in vars(kind)]
+    code = "".join(inspect.getsource(kind.__post_init__) for kind in bases)
+    code += inspect.getsource(RotaryEmbeddingConfigMixin)
+    popped = re.findall(r"""kwargs\.(?:pop|get)\(\s*["'](\w+)""", code)
+    own = {field.name for field in fields(config)}
+    return sorted(own | {*popped, *config.attribute_map, "quantization_config"})
+
+
+def hostile(name, value):
+    """A value of that type that is another one."""
+    if name in HOSTILE:
+        return HOSTILE[name]
+    if isinstance(value, float):
+        return value / 2 + 0.2
+    return not value if isinstance(value, bool) else 3 * (value or 0) + 1
+
+
+def change(folder, given):
+    """Write changed settings into a folder."""
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | given))
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@torch.no_grad()
+def test_each_setting_is_read_or_harmless_or_refused_by_its_name(tmp_path, name):
+    write, model, config = FOLDERS[name]
+    write(tmp_path)
+    path = tmp_path / "config.json"
+    written, refused = json.loads(path.read_text()), []
+    text = torch.tensor([[5, 6, 7, 8, 5]])
+    keys = keys_of(config)
+    generation = GenerationConfig._get_default_generation_params().keys() - keys  # all at once
+    for key in [*dict.fromkeys([*keys, *WITHOUT]), None]:
+        given = {key: hostile(key, written.get(key))} if key else dict.fromkeys(generation, 3)
+        path.write_text(json.dumps(written | given))
+        try:
+            ours = load_model(tmp_path)
+        except InputError as error:
+            refused.append(key if key in str(error) else f"{key}, by the name of a tensor")
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = model.from_pretrained(tmp_path, dtype=torch.float32).eval()
+        expected = theirs(text, return_dict=True)[0]
+        found = ours(text) if name == "bert" else ours(text + 1)[..., 1:]
+        assert_close(found, expected, 1e-4)
+    assert {*WITHOUT} - {"rope_scaling", "rope_parameters"} <= {*refused}
+    assert {key.partition(", ")[0] for key in refused if "," in key} <= SIZES
+    assert len(keys) > 30
+
+
+@pytest.mark.parametrize("name", ROPE_INIT_FUNCTIONS)
+def test_positions_that_are_scaled_are_refused_in_each_spelling(tmp_path, name):
+    llama(tmp_path)
+    for group in ("rope_scaling", "rope_parameters"):
+        for key in ("type", "rope_type"):
+            change(tmp_path, {"rope_parameters": None, group: {key: name, "factor": 2.0}})
+            with pytest.raises(InputError, match=f"{group}.{key} is '{name}', our model can only"):
+                load_model(tmp_path)
+            change(tmp_path, {group: {key: "default"}})
+            load_model(tmp_path)
+            change(tmp_path, {group: None})
+
+
+def test_the_names_of_activations_are_all_those_that_our_layers_compute():
+    x = torch.linspace(-12, 12, 1001)
+    ours = {name: act(x) for name, act in layers.ACTIVATIONS.items()}
+    same = {
+        theirs: name
+        for theirs in sorted(ACT2CLS.keys() - {"xielu", "prelu"})  # with parameters
+        for name, y in ours.items()
+        if torch.allclose(ACT2FN[theirs](x), y, atol=1e-6)
+    }
+    assert same == ACTIVATIONS
+
+
+@pytest.mark.parametrize(
+    "kind", [BertForPreTraining, BertForMaskedLM, BertForNextSentencePrediction]
+)
+@torch.no_grad()
+def test_bert_as_it_is_published_is_its_encoder(tmp_path, kind):
+    theirs = written(kind, BertConfig, BERT, tmp_path).bert
+    path = tmp_path / "model.safetensors"
+    old = {
+        name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta"): tensor
+        for name, tensor in load_file(path).items()
+    }
+    for tensors in (load_file(path), old):
+        save_file(tensors, path)
+        found = load_model(tmp_path).double()(TOKENS[:1])
+        assert_close(found, theirs(TOKENS[:1]).last_hidden_state)
+
+
+@pytest.mark.parametrize("kind", [BertForSequenceClassification, BertForQuestionAnswering])
+def test_a_head_that_our_encoder_does_not_have_is_refused(tmp_path, kind):
+    theirs = written(kind, BertConfig, BERT, tmp_path)
+    with pytest.raises(InputError, match="is left over, it is of a head for a task, which our"):
+        load_model(tmp_path)
+    theirs.base_model.float().save_pretrained(tmp_path)
+    load_model(tmp_path)
+
+
+@pytest.mark.parametrize("write", [gpt2, llama])
+@torch.no_grad()
+def test_two_values_for_one_parameter_are_refused_if_they_differ(tmp_path, write):
+    write(tmp_path, "4KB", tie_word_embeddings=True)
+    index = json.loads((tmp_path / "model.safetensors.index.json").read_text())["weight_map"]
+    tensors = {}
+    for file in dict.fromkeys(index.values()):
+        tensors |= load_file(tmp_path / file)
+    table = next(name for name in tensors if re.search("wte|embed_tokens", name))
+    text = torch.tensor([[6, 7, 8, 9]])
+    expected = load_model(tmp_path)(text)[..., 1:]
+
+    def refused(said):
+        with pytest.raises(InputError, match=said):
+            load_model(tmp_path)
+
+    # A tensor in two shards.
+    first, last = list(dict.fromkeys(index.values()))[:: len(set(index.values())) - 1]
+    name, tensor = next(iter(load_file(tmp_path / first).items()))
+    before = load_file(tmp_path / last)
+    save_file(before | {name: tensor.clone()}, tmp_path / last)
+    assert_close(load_model(tmp_path)(text)[..., 1:], expected)
+    save_file(before | {name: tensor + 1}, tmp_path / last)
+    refused(f"{name} in {first} and in {last} differ, they must be equal")
+    # A matrix that is tied, and another one; names that become one.
+    path = tmp_path / "model.safetensors"
+    for more, said in (
+        ({"lm_head.weight": tensors[table].clone()}, None),
+        ({"lm_head.weight": 2 * tensors[table]}, "(wte|tokens).weight and lm_head.weight differ"),
+        *(
+            ({name.partition(".")[2]: tensor.clone()}, f"{name.partition('.')[2]}.* one tensor of")
+            for name, tensor in tensors.items()
+        ),
+    ):
+        save_file(tensors | more, path)
+        if said is None:
+            assert_close(load_model(tmp_path)(text)[..., 1:], expected)
+        else:
+            refused(said)
+    save_file(tensors, path)
+    config = tmp_path / "config.json"
+    config.write_text(config.read_text().replace("{", '{"vocab_size": 31, ', 1))
+    refused(r"config.json cannot be read \('vocab_size' has two values\)")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda x: x.to(torch.float8_e4m3fn), "float8_e4m3fn, it must be .* not quantised"),
+        (lambda x: x.to(torch.int8), "torch.int8, it must be a dense tensor .* not quantised"),
+        (lambda x: x * torch.nan, "contains nan or inf, all numbers must be finite"),
+        (lambda x: x.double() * 1e300, "contains nan or inf, all numbers must be finite"),
+    ],
+)
+@pytest.mark.parametrize("write", [bert, gpt2, llama])
+def test_every_tensor_has_finite_numbers_that_are_not_quantised(tmp_path, write, change, said):
+    write(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    for name, tensor in tensors.items():
+        if "pooler" in name:
+            continue
+        save_file(tensors | {name: change(tensor)}, tmp_path / "model.safetensors")
+        with pytest.raises(InputError, match=said):
+            load_model(tmp_path)
+    tensors["layers.0.mlp.qweight"] = torch.zeros(2).int()  # as GPTQ, under another name
+    save_file(tensors, tmp_path / "model.safetensors")
+    with pytest.raises(InputError, match=r"qweight is of the type torch.int32, .* not quantised"):
+        load_model(tmp_path)
+
+
+@pytest.mark.parametrize("write", [bert, gpt2, llama])
+def test_layers_that_are_not_there_are_not_built(tmp_path, write, monkeypatch):
+    write(tmp_path)
+    change(tmp_path, {"n_layer" if write is gpt2 else "num_hidden_layers": 900})
+    for layout in LAYOUTS.values():
+        monkeypatch.setattr(layout.settings, "build", None)
+    with pytest.raises(InputError, match=r"is 900, and there is no tensor .*\.899\."):
+        load_model(tmp_path)
+
+
+@torch.no_grad()
+def test_dropout_is_theirs(tmp_path):
+    theirs, ours = llama(tmp_path), load_model(tmp_path).double()
+    text = torch.tensor([[0, 5, 29, 0]])
+    assert_close(ours.train()(text + 1)[..., 1:], theirs.train()(text).logits, 1e-5)
+    gpt2(tmp_path, resid_pdrop=0.3)
+    assert load_model(tmp_path).config.dropout == 0.3
+    bert(tmp_path, hidden_dropout_prob=0.0)
+    assert load_model(tmp_path).config.dropout == 0.0
+
+
+def test_only_positions_in_a_table_are_few():
+    for name in ("sinusoidal", "learned"):
+        with pytest.raises(InputError, match=f"100001, it can be at most 100,000 .* {name}"):
+            LanguageModelConfig(9, 9, max_length=100_001, positions=name)
+    for name in ("rotary", "none"):
+        assert LanguageModelConfig(9, 9, max_length=10**7, positions=name).max_length == 10**7
 
 
 def test_files_that_are_missing_damaged_or_pickled_are_refused(tmp_path):

@@ -23,7 +23,7 @@ from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import toy_corpus
 
 PAIRS = [("a b c", "x y"), ("b c", "y"), ("c a", "y x z")]
-CORPUS = Corpus("letters", ("a", "b"), {"train": PAIRS, "val": PAIRS})
+CORPUS = Corpus("letters", ("en", "ko"), {"train": PAIRS, "val": PAIRS})
 RECURRENT = {"d_model": 8, "hidden_dim": 6}
 TRANSFORMER = {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8}
 SIZES = dict.fromkeys(MODELS, RECURRENT) | dict.fromkeys(("transformer", "language"), TRANSFORMER)

@@ -29,6 +29,8 @@ def main() -> None:
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # what was begun is ended in order
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         with one_sentence():
             require_text(*sys.argv[1:])

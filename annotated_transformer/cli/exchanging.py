@@ -1,12 +1,13 @@
 """The commands that exchange models with other programs: export, import."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from annotated_transformer.cli.options import RunArgument, app, one_sentence
+from annotated_transformer.cli.options import RunArgument, app, one_sentence, proposed
 from annotated_transformer.errors import require_choice
 from annotated_transformer.exchange import (
     export_to_ctranslate2,
@@ -17,7 +18,7 @@ from annotated_transformer.run import Run, export_to_web
 from annotated_transformer.run.files import quoted
 
 EXPORTS: dict[str, tuple[Callable[[Run, Path], object], str]] = {
-    "run": (Run.export, 'Try: annotated-transformer translate {folder} "…"'),
+    "run": (Run.export, "{proposed}"),
     "web": (export_to_web, "Open {folder} in the laboratory."),
     "ctranslate2": (export_to_ctranslate2, "{folder}/README.md says how to translate with it."),
     "marian": (export_to_marian, "{folder}/README.md says how to translate with it."),
@@ -42,8 +43,10 @@ def export(
     with one_sentence():
         require_choice("to", to, EXPORTS)
         write, then = EXPORTS[to]
-        write(Run.open(run), folder)
-        typer.echo(f"Exported. {then.format(folder=quoted(folder))}")
+        opened = Run.open(run)
+        write(opened, folder)
+        told = proposed(replace(opened, folder=folder))
+        typer.echo(f"Exported. {then.format(folder=quoted(folder), proposed=told)}")
 
 
 @app.command("import")
@@ -56,8 +59,13 @@ def take(
         ),
     ],
     folder: Annotated[Path, typer.Argument(help="A new folder for the run.")],
+    languages: Annotated[
+        str | None,
+        typer.Option(help="Source and target as SRC-TGT; those in the model's name, if not given."),
+    ] = None,
 ) -> None:
     """Make a run from a published translation model, to translate with."""
     with one_sentence():
-        run = import_marian(source, folder)
-        typer.echo(f'Imported. Try: annotated-transformer translate {quoted(run.folder)} "…"')
+        run = import_marian(source, folder, languages)
+        pair = run.recipe.languages
+        typer.echo(f"Imported{f', {pair}' if pair else ''}. {proposed(run)}")

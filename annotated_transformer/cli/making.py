@@ -11,6 +11,7 @@ import typer
 from annotated_transformer.cli.options import (
     CorpusOption,
     DeviceOption,
+    ForceOption,
     LanguagesOption,
     PackageOption,
     RunArgument,
@@ -18,7 +19,10 @@ from annotated_transformer.cli.options import (
     handed_over,
     one_sentence,
     parsed,
+    proposed,
+    read_corpus,
     require_text,
+    tell_overlap,
 )
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.devices import choose_device
@@ -34,6 +38,7 @@ from annotated_transformer.run import (
 )
 from annotated_transformer.run import train as train_run
 from annotated_transformer.run.files import FolderTakenError, quoted
+from annotated_transformer.run.screen import SCREEN
 
 
 @app.command()
@@ -88,6 +93,7 @@ def train(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse training pairs that are too long.")
     ] = False,
+    force: ForceOption = False,
     out: Annotated[
         Path | None,
         typer.Option(help="A new folder for the run; runs/MODEL-CORPUS-NUMBER if not given."),
@@ -103,11 +109,14 @@ def train(
     with one_sentence(), joined(device) as processes:
         require_text(start, corpus, languages, recipe, out, *(settings or ()))
         given: dict[str, Any] = {
-            "seed": seed, "languages": languages, "precision": precision, "engine": engine,
+            "model": model, "corpus": corpus, "languages": languages, "steps": steps, "seed": seed,
+            "precision": precision, "engine": engine,
         }  # fmt: skip
         changes = {name: value for name, value in given.items() if value is not None}
-        changes |= dict(map(parsed, settings or ()))
-        model, corpus = changes.pop("model", model), changes.pop("corpus", corpus)
+        for name, value in map(parsed, settings or ()):
+            if (other := changes.setdefault(name, value)) != value:
+                raise InputError(f"{name} is given as {other!r} and as {value!r}: give one value.")
+        model, corpus = changes.pop("model", None), changes.pop("corpus", None)
         if model is not None:
             require_choice("model", model, MODELS)  # JSON may contain anything
         first = None if start is None else Run.open(start)
@@ -120,16 +129,20 @@ def train(
         made = recipe_of(recipe, model, corpus)
         if steps is not None:
             shorter = min(made.warmup, max(steps, 0) // 4)
-            changes = {"warmup": shorter} | changes | {"steps": steps}
+            changes = {"warmup": shorter} | changes
         made = made.changed(changes)
+        made = made if first is None else made.for_model_of(first.recipe)
         processes.require_engine(made.engine)
         processes.share_of(made.accumulate)  # checked before a folder is made
         data = load_corpus(made.corpus, made.languages)
         require_text(data.name)  # a path may contain more than the argument
         made = replace(made, corpus=data.name)
         where = choose_device(device)
-        begun = cache(lambda: begin(out, made, data, start=first, strict=strict, device=where))
+        options = {"start": first, "strict": strict, "force": force, "device": where}
+        begun = cache(lambda: begin(out, made, data, **options))
         folder = processes.first(lambda: begun().folder)
+        if processes.is_main:
+            tell_overlap(data, *sorted(data.splits.keys() - {"train"}))
         report(begun() if processes.is_main else Run.open(folder, where), data, processes)
 
 
@@ -174,9 +187,7 @@ def resume(
         opened = Run.open(run, choose_device(device))
         opened.require_trainable()
         changes: dict[str, Any] = {} if steps is None else {"steps": steps}
-        data = load_corpus(
-            opened.recipe.corpus if corpus is None else corpus, opened.recipe.languages
-        )
+        data = read_corpus(opened, corpus)
         if corpus is not None:
             opened.require_corpus(data)
             changes["corpus"] = data.name
@@ -187,12 +198,12 @@ def resume(
 
 def report(run: Run, corpus: Corpus, processes: Processes) -> None:
     """Train a run to its end and print what to do next."""
-    stopped = train_run(run, corpus, processes)
-    folder = quoted(run.folder)
-    use = "translate" if len(corpus.languages) == 2 else "generate"
-    done = f'Trained. Try: annotated-transformer {use} {folder} "…"'
-    saved = f"Saved. Resume with: {processes.command} resume {folder}"
     if processes.is_main:
-        typer.echo(done if stopped is None else saved)
+        languages, steps = "-".join(corpus.languages), run.recipe.steps
+        typer.echo(f"{corpus.name} train: {languages}, up to step {steps:,}", file=SCREEN)
+    stopped = train_run(run, corpus, processes)
+    saved = f"Saved. Resume with: {processes.command} resume {quoted(run.folder)}"
+    if processes.is_main:
+        typer.echo(f"Trained. {proposed(run)}" if stopped is None else saved)
     if stopped is not None:
         raise typer.Exit(128 + stopped)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +12,13 @@ from typer.core import TyperGroup
 
 from annotated_transformer import __version__
 from annotated_transformer.cli.workbook import OF_THE_WORKBOOK, launcher, missing
+from annotated_transformer.corpora import PAIRS, Corpus, load_corpus
 from annotated_transformer.devices import DEVICES
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.inputs import is_utf8
+from annotated_transformer.run import Run
+from annotated_transformer.run.files import quoted
+from annotated_transformer.run.screen import SCREEN
 from annotated_transformer.settings import BRIEF
 
 
@@ -68,12 +72,21 @@ CorpusOption = Annotated[
     str | None,
     typer.Option(
         help="toy (embedded English–Korean), multi30k (German–English, downloaded once), a folder "
-        "with train.SRC, train.TGT, val.SRC, … (plain or .gz), or a two-column TSV file; the "
-        "recipe's, or toy, if not given."
+        "with train.SRC, train.TGT, val.SRC, … (plain or .gz), a two-column TSV file, or, for "
+        "--model language, a plain text file (its last twentieth of lines is test, the one before "
+        "it val); the recipe's, or toy, if not given."
     ),
 ]
 LanguagesOption = Annotated[
-    str | None, typer.Option(help="Source and target as SRC-TGT, for example de-en.")
+    str | None,
+    typer.Option(
+        help="Source and target as SRC-TGT, for example de-en, or one language, for example en, to "
+        "train a model of text alone; those of the run, if it has some."
+    ),
+]
+ForceOption = Annotated[
+    bool,
+    typer.Option("--force", help="Use text of which the vocabulary does not know half the tokens."),
 ]
 DeviceOption = Annotated[
     str,
@@ -116,6 +129,45 @@ PackageOption = Annotated[
         "the course's modules otherwise.",
     ),
 ]
+
+
+def proposed(run: Run) -> str:
+    """Make the sentence that says how to use a run."""
+    use = "translate" if run.recipe.sizes.get("has_source", True) else "generate"
+    return f'Try: annotated-transformer {use} {quoted(run.folder)} "…"'
+
+
+def read_corpus(run: Run, corpus: str | None, languages: str | None = None) -> Corpus:
+    """Load the corpus of a run, or another, in the languages of the run.
+
+    Raises:
+        InputError: if it cannot be loaded, or is no longer where the run found it.
+    """
+    known = run.recipe.corpus
+    if corpus is None and known not in PAIRS and not Path(known).exists():
+        raise InputError(
+            f"there is no corpus {known!r}, which {run.folder} has: give with --corpus where its "
+            "text is now."
+        )
+    pair = run.recipe.direction if languages is None else languages
+    return load_corpus(known if corpus is None else corpus, pair)
+
+
+def tell_overlap(corpus: Corpus, *names: str) -> None:
+    """Report how many pairs of some splits are also in the training split, and thus not unseen."""
+    others, seen = dict[str, set[Any]](), dict[str, set[Any]]()
+    for name in names:
+        with suppress(InputError):  # an unreadable split does not prevent what is to come
+            others[name], seen[name] = set(corpus.split(name)), set()
+    with suppress(InputError):
+        for texts in corpus.split("train"):
+            for name in others:
+                if texts in others[name]:
+                    seen[name].add(texts)
+    for name, both in seen.items():
+        if both:
+            told = f"{len(both):,} of {len(others[name]):,} different {corpus.kind} in {name}"
+            typer.echo(f"{told} are also in train.", file=SCREEN)
 
 
 @contextmanager

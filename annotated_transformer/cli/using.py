@@ -1,10 +1,11 @@
 """The commands that use a trained model: translate, generate, evaluate."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,8 @@ from annotated_transformer.cli.options import (
     BeamOption,
     BestOption,
     DeviceOption,
+    ForceOption,
+    LanguagesOption,
     MinPOption,
     PackageOption,
     PrecisionOption,
@@ -28,20 +31,21 @@ from annotated_transformer.cli.options import (
     app,
     handed_over,
     one_sentence,
+    read_corpus,
     require_text,
+    tell_overlap,
 )
-from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import choose_device, computing_in
 from annotated_transformer.errors import InputError
-from annotated_transformer.run import LineTranslator, Run, lines_of
+from annotated_transformer.run import Line, LineTranslator, Run, lines_of
+from annotated_transformer.run.lines import damage_of
 from annotated_transformer.run.screen import SCREEN
+from annotated_transformer.run.sentences import text_of
+from annotated_transformer.translation import MOST
 
 LONGEST_NAME = 256
 """Bytes: a longer text is not a file name."""
-
-MOST = 10
-"""The largest number of unknown words of a line that are listed."""
 
 
 @app.command()
@@ -112,25 +116,47 @@ def translate(
         search = searching(opened.recipe.search, locals())
         translator = LineTranslator(opened, search, prefix, precision, split_sentences)
         if text is None:
-            if getattr(sys.stdin, "name", None) == os.devnull:  # `main` has replaced it
+            if is_closed():
                 raise InputError("standard input is closed: give a text, or a file with <.")
             translate_stream(translator, lines_of(sys.stdin.buffer.readline), workers)
             return
-        text = text.strip() or text
-        if "\n" in text:
-            raise InputError(
-                f"the text has {len(text.splitlines())} lines, it must be one sentence: several "
-                "come from standard input, one a line."
-            )
+        text = one_line("text", text)
         if len(text.encode()) < LONGEST_NAME and Path(text).is_file():
             typer.echo(f"{text} is a file; its name was translated, not its lines.", file=SCREEN)
         [line] = translator([text.encode()])
         if line.fault:
             raise InputError(f"the text {line.fault}.")
-        if line.unknown:
-            typer.echo(f"Unknown to the vocabulary: {listed(line.unknown)}.", file=SCREEN)
+        for remark in remarks(line):
+            typer.echo(remark[0].upper() + remark[1:], file=SCREEN)
         for translation in line.translations:
             typer.echo(translation)
+
+
+def is_closed() -> bool:
+    """Tell whether standard input was closed when the program began: `main` has replaced it."""
+    return getattr(sys.stdin, "name", None) == os.devnull
+
+
+def one_line(name: str, text: str) -> str:
+    """Return a text without white space around it.
+
+    Raises:
+        InputError: if it has several lines.
+    """
+    if "\n" in text.strip():
+        raise InputError(
+            f"the {name} has {len(text.strip().splitlines())} lines, it must be one sentence: "
+            "several come from standard input, one a line."
+        )
+    return text.strip() or text
+
+
+def remarks(line: Line) -> list[str]:
+    """Say what is unknown in a line, and in its translations."""
+    told = [f"unknown to the vocabulary: {listed(line.unknown)}."] if line.unknown else []
+    if any(text and not re.sub(r"<unk>|⁇|\s", "", text) for text in line.translations):
+        told.append("the translation is only <unk>, the token of unknown words.")
+    return told
 
 
 def translate_stream(
@@ -141,12 +167,12 @@ def translate_stream(
     hidden, number = True if sys.stdout.isatty() else None, 0
     with tqdm(unit=" lines", disable=hidden, dynamic_ncols=True, file=SCREEN) as bar:
         for number, line in enumerate(translator.translate(lines, workers), 1):
-            told = f"Line {number} {line.fault}; its translation is empty." if line.fault else ""
-            if line.unknown:
-                told = f"Line {number}: unknown to the vocabulary: {listed(line.unknown)}."
-            if told:
+            told = [f"Line {number}: {remark}" for remark in remarks(line)]
+            if line.fault:
+                told = [f"Line {number} {line.fault}; its translation is empty."]
+            for each in told:
                 with bar.external_write_mode(file=SCREEN):
-                    typer.echo(told, file=SCREEN)
+                    typer.echo(each, file=SCREEN)
             for translation in line.translations:
                 typer.echo(translation)
             bar.update()
@@ -172,7 +198,12 @@ def searching(search: Search, given: Mapping[str, Any]) -> Search:
 @app.command()
 def generate(
     run: RunArgument,
-    prompt: Annotated[str, typer.Argument(help="The beginning of the text; it may be empty.")] = "",
+    prompt: Annotated[
+        str | None,
+        typer.Argument(
+            help="The beginning of the text; it may be empty. Default: each line of standard input."
+        ),
+    ] = None,
     length: Annotated[
         int, typer.Option(min=1, max=10_000, help="Most tokens that are added to the prompt.")
     ] = 50,
@@ -189,7 +220,11 @@ def generate(
     precision: PrecisionOption = "float32",
     package: PackageOption = None,
 ) -> None:
-    """Continue a text with a language model, by the weights of the best validation."""
+    """Continue a text with a language model, by the weights of the best validation.
+
+    Without a prompt, each line of a file or a pipe is one; where there is none, one text is written
+    from nothing. A line that cannot be continued does not affect the others, as in 'translate'.
+    """
     if handed_over(package, generate, locals()):
         return
     with one_sentence():
@@ -197,8 +232,21 @@ def generate(
         opened = Run.open(run, choose_device(device))
         search = searching(opened.recipe.search, locals())
         with computing_in(precision, opened.device):
-            for text in opened.continue_text(prompt, search, length):
-                typer.echo(text)
+            if prompt is not None or is_closed() or sys.stdin.isatty():
+                for text in opened.continue_text(one_line("prompt", prompt or ""), search, length):
+                    typer.echo(text)
+                return
+            lines = lines_of(sys.stdin.buffer.readline)
+            for number, line in enumerate(chain([next(lines, b"")], lines), 1):
+                texts = [""] * search.best
+                try:
+                    if damage := damage_of(line):
+                        raise InputError(f"it {damage}.")
+                    texts = opened.continue_text(text_of(line) or "", search, length)
+                except InputError as error:
+                    typer.echo(f"Line {number}: {error} Its text is empty.", file=SCREEN)
+                for text in texts:
+                    typer.echo(text)
 
 
 @app.command()
@@ -207,44 +255,38 @@ def evaluate(
     corpus: Annotated[
         str | None, typer.Option(help="The corpus; default: the one of the training.")
     ] = None,
+    languages: LanguagesOption = None,
     split: Annotated[
         str | None, typer.Option(help="The split; default: the corpus's first test split.")
     ] = None,
+    force: ForceOption = False,
     beam: BeamOption = None,
     alpha: AlphaOption = None,
     device: DeviceOption = "auto",
     precision: PrecisionOption = "float32",
     package: PackageOption = None,
 ) -> None:
-    """Score the translations of a split by the weights of the best validation."""
+    """Score the translations of a split by the weights of the best validation.
+
+    Of a language model of text alone it is the perplexity.
+    """
     if handed_over(package, evaluate, locals()):
         return
     with one_sentence():
         opened = Run.open(run, choose_device(device))
         search = searching(opened.recipe.search, locals())
-        data = load_corpus(
-            opened.recipe.corpus if corpus is None else corpus, opened.recipe.languages
-        )
+        data = read_corpus(opened, corpus, languages)
         require_text(data.name)  # a path may contain more than the argument
         name = data.test_split if split is None else split
         if name != "train" and "train" in data.splits:
             tell_overlap(data, name)
         with computing_in(precision, opened.device):
-            scores = opened.evaluate(data, name, search)
+            scores = opened.evaluate(data, name, search, force)
         number = len(data.sides(name)[0])
-        searched = f"beam {search.beam}, alpha {search.alpha}"
+        searched = f", beam {search.beam}, alpha {search.alpha}"
         if search.sample:
-            searched = f"samples at temperature {search.temperature}, seed {search.seed}"
-        typer.echo(f"{data.name} {name}: {number} sentences, {searched}")
+            searched = f", samples at temperature {search.temperature}, seed {search.seed}"
+        searched *= len(data.languages) == 2  # a text alone is read, nothing is searched for
+        typer.echo(f"{data.name} {name}: {number} sentences, {'-'.join(data.languages)}{searched}")
         for score in scores:
             typer.echo(str(score))
-
-
-def tell_overlap(corpus: Corpus, name: str) -> None:
-    """Report how many pairs of a split are also in the training split, and thus not unseen."""
-    pairs, seen = set(corpus.split(name)), 0
-    with suppress(InputError):  # an unreadable training split does not prevent the evaluation
-        seen = len(pairs.intersection(corpus.split("train")))
-    if seen:
-        told = f"{seen:,} of {len(pairs):,} different pairs in {name} are also in train."
-        typer.echo(told, file=SCREEN)

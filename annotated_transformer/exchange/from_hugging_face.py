@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Any, NamedTuple
 
@@ -14,19 +14,23 @@ from torch.nn import functional as F
 
 from annotated_transformer.bert import Bert
 from annotated_transformer.errors import InputError, require_choice
-from annotated_transformer.exchange.model_files import read_config, read_tensors
+from annotated_transformer.exchange.model_files import (
+    ACTIVATIONS,
+    read_config,
+    read_tensors,
+    require_equal,
+    require_numbers,
+    settings_of,
+)
 from annotated_transformer.inputs import StrPath, require_path
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.rotary import pairs_from_halves
-from annotated_transformer.settings import BRIEF, Share, Size, VocabularySize, build, one_of
+from annotated_transformer.settings import BRIEF, Share, Size, VocabularySize, one_of
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import TransformerConfig
 
-ACTIVATIONS = {"relu": "relu", "silu": "swish", "gelu": "gelu", "gelu_new": "gelu_tanh"}
-"""Their names of activations, and ours."""
-
 Layers = Annotated[Size, Field(le=1000)]
-Positions = Annotated[Size, Field(le=10**5)]
+Positions = Annotated[Size, Field(le=10**5)]  # of a table
 Epsilon = Annotated[float, Field(gt=0, lt=1)]
 Ends = int | list[int] | None
 
@@ -42,17 +46,17 @@ class BertSettings:
     intermediate_size: Size
     max_position_embeddings: Positions
     hidden_act: Annotated[str, one_of(ACTIVATIONS)] = "gelu"
-    hidden_dropout_prob: Share = 0.1
     layer_norm_eps: Epsilon = 1e-12
     type_vocab_size: Size = 2
+    hidden_dropout_prob: Share = 0.1
 
     def build(self) -> Bert:
         """Build the model, with random weights."""
         config = TransformerConfig(
             self.vocab_size, self.vocab_size, self.hidden_size, self.num_hidden_layers,
             self.num_attention_heads, self.intermediate_size, ACTIVATIONS[self.hidden_act],
-            dropout=self.hidden_dropout_prob, epsilon=self.layer_norm_eps,
-            max_length=self.max_position_embeddings,
+            epsilon=self.layer_norm_eps, max_length=self.max_position_embeddings,
+            dropout=self.hidden_dropout_prob,
         )  # fmt: skip
         return Bert(config, self.type_vocab_size)
 
@@ -69,18 +73,18 @@ class GPT2Settings:
     n_inner: Size | None = None
     activation_function: Annotated[str, one_of(ACTIVATIONS)] = "gelu_new"
     eos_token_id: Ends = 50256
-    resid_pdrop: Share = 0.1
     layer_norm_epsilon: Epsilon = 1e-5
     tie_word_embeddings: bool = True
+    resid_pdrop: Share = 0.1
 
     def build(self) -> LanguageModel:
         """Build the model, with random weights; GPT-2 does not scale its embeddings."""
         config = LanguageModelConfig(
             self.vocab_size + 1, self.vocab_size + 1, self.n_embd, self.n_layer, self.n_head,
             self.n_inner or 4 * self.n_embd, ACTIVATIONS[self.activation_function],
-            dropout=self.resid_pdrop, norm_position="pre", epsilon=self.layer_norm_epsilon,
-            positions="learned", max_length=self.n_positions, tie_output=self.tie_word_embeddings,
-            has_source=False,
+            norm_position="pre", epsilon=self.layer_norm_epsilon, positions="learned",
+            max_length=self.n_positions, tie_output=self.tie_word_embeddings, has_source=False,
+            dropout=self.resid_pdrop,
         )  # fmt: skip
         return language_model(config, self.eos_token_id)
 
@@ -94,7 +98,7 @@ class LlamaSettings:
     num_hidden_layers: Layers
     num_attention_heads: Size
     intermediate_size: Size
-    max_position_embeddings: Positions
+    max_position_embeddings: Annotated[Size, Field(le=10**7)]
     num_key_value_heads: Size | None = None
     head_dim: Size | None = None
     hidden_act: Annotated[str, one_of(ACTIVATIONS)] = "silu"
@@ -108,10 +112,11 @@ class LlamaSettings:
         config = LanguageModelConfig(
             self.vocab_size + 1, self.vocab_size + 1, self.hidden_size, self.num_hidden_layers,
             self.num_attention_heads, self.intermediate_size, ACTIVATIONS[self.hidden_act],
-            dropout=0.0, gated=True, d_k=self.head_dim, d_v=self.head_dim, bias=False, norm="rms",
+            gated=True, d_k=self.head_dim, d_v=self.head_dim, bias=False, norm="rms",
             num_kv_heads=self.num_key_value_heads, epsilon=self.rms_norm_eps, norm_position="pre",
             positions="rotary", rotary_base=self.rope_theta, has_source=False,
             max_length=self.max_position_embeddings, tie_output=self.tie_word_embeddings,
+            dropout=0.0,
         )  # fmt: skip
         return language_model(config, self.eos_token_id)
 
@@ -137,7 +142,9 @@ class Layout(NamedTuple):
     """How Hugging Face stores a kind of model."""
 
     settings: type[BertSettings | GPT2Settings | LlamaSettings]
-    required: Mapping[str, Any]  # values of other settings, if they are given
+    required: dict[str, Any]  # values of other settings, if they are given
+    other_names: dict[str, str]  # of the settings
+    depth: str  # the setting that is the number of layers
     prefix: str  # before all names, in the file of a larger model
     ignored: str  # a pattern of names that this kind of model does not compute with
     names: Mapping[str, str]  # our modules, and theirs; /0, /1, /2: a third of a fused one
@@ -147,8 +154,10 @@ class Layout(NamedTuple):
 BERT = Layout(
     BertSettings,
     {"position_embedding_type": "absolute", "is_decoder": False, "pad_token_id": PAD},
+    {},
+    "num_hidden_layers",
     "bert.",
-    r"embeddings\.position_ids|pooler\..*",
+    r"embeddings\.position_ids|pooler\..*|cls\.(predictions|seq_relationship)\..*",
     {
         "tokens": "embeddings.word_embeddings",
         "segments": "embeddings.token_type_embeddings",
@@ -167,7 +176,14 @@ BERT = Layout(
 
 GPT2 = Layout(
     GPT2Settings,
-    {"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False},
+    {"scale_attn_weights": True},
+    {
+        "hidden_size": "n_embd",
+        "num_hidden_layers": "n_layer",
+        "num_attention_heads": "n_head",
+        "max_position_embeddings": "n_positions",
+    },
+    "n_layer",
     "transformer.",
     r"h\.\d+\.attn\.(masked_)?bias",  # the causal mask
     {
@@ -189,13 +205,9 @@ GPT2 = Layout(
 
 LLAMA = Layout(
     LlamaSettings,
-    {
-        "attention_bias": False,
-        "mlp_bias": False,
-        "rope_scaling": None,
-        "rope_type": "default",
-        "sliding_window": None,
-    },
+    {"rope_type": "default"},
+    {"type": "rope_type"},
+    "num_hidden_layers",
     "model.",
     r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq",
     {
@@ -226,7 +238,8 @@ def load_model(folder: StrPath) -> Bert | LanguageModel:
 
     A BERT becomes a :class:`Bert`, a GPT-2 or a Llama a :class:`LanguageModel`, whose ids are
     theirs plus 1, since 0 is padding here. The model is in evaluation mode; its hidden states and
-    logits are the same, up to rounding.
+    logits are the same, up to rounding. In training, it drops what they drop, but no attention
+    weights: our classes have no such dropout.
 
     Its texts have no special tokens around them: :meth:`TextBatch.without_ends` makes batches to
     train it on, and a search continues a prefix, until one of the tokens that end its texts.
@@ -239,14 +252,14 @@ def load_model(folder: StrPath) -> Bert | LanguageModel:
     given = read_config(folder)
     require_choice("model_type", given.get("model_type"), LAYOUTS)
     layout = LAYOUTS[given["model_type"]]
-    rope = given.get("rope_parameters")  # newer folders have the settings of rotary positions there
-    given |= rope if isinstance(rope, dict) else {}
-    for name, value in layout.required.items():
-        if (found := given.get(name, value)) != value:
-            raise InputError(f"{name} is {BRIEF.repr(found)}, our model can only have {value!r}.")
-    known = {field.name for field in fields(layout.settings)}
-    settings = build(layout.settings, {name: given[name] for name in known & given.keys()})
+    settings = settings_of(layout.settings, given, layout.required, layout.other_names)
     tensors = read_tensors(folder)
+    # Before they are built, which takes seconds where there are hundreds of layers.
+    depth = getattr(settings, layout.depth)
+    last = next(name for name in layout.names.values() if "*" in name).partition("*")[0]
+    last += f"{depth - 1}."
+    if not any(name.removeprefix(layout.prefix).startswith(last) for name in tensors):
+        raise InputError(f"{layout.depth} is {depth}, and there is no tensor {last}… of the last.")
     with torch.device("meta"):  # a wrong size is found before it fills the memory
         sizes = settings.build()
     weights = renamed(tensors, sizes, layout)
@@ -264,22 +277,36 @@ def renamed(
     """Rename their tensors to the parameters of our model; cut and transpose where they differ.
 
     Raises:
-        InputError: if one is missing or left over, or has another shape or no real numbers.
+        InputError: if one is missing, left over or there twice, has another shape, or anything but
+            finite real numbers.
     """
-    theirs = {name.removeprefix(layout.prefix): tensor for name, tensor in tensors.items()}
-    weights, used = {}, set()
-    for ours, parameter in model.named_parameters():
-        name, part = _their_name(ours, layout)
+    stored: dict[str, str] = {}
+    for full in tensors:
+        name = full.removeprefix(layout.prefix)
+        for old, new in (("gamma", "weight"), ("beta", "bias")):  # of BERT, as first published
+            name = name.replace(f"LayerNorm.{old}", f"LayerNorm.{new}")
+        if name in stored:
+            raise InputError(f"{stored[name]} and {full} are one tensor of the model: keep one.")
+        if not re.fullmatch(layout.ignored, name):
+            stored[name] = full
+            require_numbers(name, tensors[full])
+    theirs = {name: tensors[full] for name, full in stored.items()}
+    names = {ours: _their_name(ours, layout) for ours, _ in model.named_parameters()}
+    tied = "output" in layout.names and "output.weight" not in names
+    for name in sorted(theirs.keys() - {name for name, _ in names.values()}):
+        if not tied or name != "lm_head.weight":
+            why = "a model of these settings has no such tensor"
+            if stored[name] == name and any(full.startswith(layout.prefix) for full in tensors):
+                why = "it is of a head for a task, which our model does not have: save it without"
+            raise InputError(f"{BRIEF.repr(name)} is left over, {why}.")
+    weights = {}
+    for ours, (name, part) in names.items():
         if name not in theirs:
             raise InputError(f"there is no tensor {name}, the model needs it.")
-        tensor, wanted = theirs[name], [*parameter.shape]
+        tensor, wanted = theirs[name], [*model.get_parameter(ours).shape]
         wanted[0] = (wanted[0] - (ours in WITH_PADDING)) * (3 if part else 1)
-        turned = layout.transposed and ours.startswith("decoder.") and parameter.dim() == 2
-        wanted = wanted[::-1] if turned else wanted
-        if [*tensor.shape] != wanted:
-            raise InputError(f"{name} has the shape {[*tensor.shape]}, it must be {wanted}.")
-        if not tensor.is_floating_point():
-            raise InputError(f"{name} is of the type {tensor.dtype}, it must be of real numbers.")
+        turned = layout.transposed and ours.startswith("decoder.") and len(wanted) == 2
+        require_numbers(name, tensor, wanted[::-1] if turned else wanted)
         tensor = tensor.T if turned else tensor
         tensor = tensor.chunk(3)[int(part)] if part else tensor
         if layout is LLAMA and (turned_by := re.search(r"\.(query|key)\.", ours)):
@@ -287,13 +314,9 @@ def renamed(
             heads = c.num_heads if turned_by[1] == "query" else c.num_kv_heads or c.num_heads
             tensor = pairs_from_halves(tensor, heads)
         weights[ours] = F.pad(tensor, (0, 0, 1, 0)) if ours in WITH_PADDING else tensor
-        used.add(name)
-    tied = {"lm_head.weight"} if "output.weight" not in weights else set()
-    for name in sorted(theirs.keys() - used - tied):
-        if not re.fullmatch(layout.ignored, name):
-            raise InputError(
-                f"{BRIEF.repr(name)} is left over, a model of these settings has no such tensor."
-            )
+    if tied and "lm_head.weight" in theirs:
+        table = f"{layout.names['tgt_embedding.tokens']}.weight"
+        require_equal(table, theirs[table], "lm_head.weight", theirs["lm_head.weight"])
     return weights
 
 

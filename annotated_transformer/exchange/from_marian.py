@@ -1,6 +1,8 @@
 """From Marian: import a published model of Hugging Face's Marian classes as a run."""
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,12 +13,17 @@ from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange.marian import halves, marian_names, reordered
 from annotated_transformer.exchange.marian_files import (
-    ACTIVATIONS,
     MarianSettings,
     Side,
     read_settings,
     read_side,
     read_weights,
+)
+from annotated_transformer.exchange.model_files import (
+    ACTIVATIONS,
+    read_json,
+    require_equal,
+    require_numbers,
 )
 from annotated_transformer.inputs import StrPath, require_path
 from annotated_transformer.positional_encoding import sinusoidal_encoding
@@ -26,37 +33,41 @@ from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.transformer import Transformer, TransformerConfig
 
-OTHER_NAMES = {
-    "model.encoder.embed_tokens.weight": ["model.shared.weight"],
-    "model.decoder.embed_tokens.weight": ["model.shared.weight", "lm_head.weight"],
-    "lm_head.weight": ["model.decoder.embed_tokens.weight", "model.shared.weight"],
-}
-"""The other names under which a shared matrix may be stored."""
+TABLES = (
+    "model.shared.weight",
+    "model.encoder.embed_tokens.weight",
+    "model.decoder.embed_tokens.weight",
+    "lm_head.weight",
+)
+"""The names under which the matrices of tokens are stored, all or some of which may be one."""
 
 
-def import_marian(source: StrPath, folder: StrPath) -> Run:
+def import_marian(source: StrPath, folder: StrPath, languages: str | None = None) -> Run:
     """Make a run, in an empty folder, from a model in the layout of OPUS-MT.
 
     That is a folder with ``config.json``, ``model.safetensors`` or ``pytorch_model.bin``,
     ``source.spm``, ``target.spm``, ``vocab.json``, and ``target_vocab.json`` where each language
     has its own vocabulary. The logits are the same, up to rounding. The run translates; its
-    training cannot be resumed.
+    training cannot be resumed. Its languages are those in the model's name, as in
+    ``opus-mt-de-en``, unless others are given.
 
     Raises:
         InputError: if the folder is not empty, a file is missing or damaged, our
-            Transformer cannot compute such a model, or sentencepiece is not installed.
+            Transformer cannot compute such a model, the languages are not SRC-TGT or not those of
+            the model's name, or sentencepiece is not installed.
     """
     require_empty(folder)
     source = require_path("source", source)
+    languages = _languages(source, languages)
     settings = read_settings(source)
-    src = read_side(source, "source.spm", "vocab.json", settings)
+    src = read_side(source, "source.spm", "vocab.json", settings, "vocab_size")
     separate = (source / "target_vocab.json").exists()
-    tgt = read_side(
-        source, "target.spm", "target_vocab.json" if separate else "vocab.json", settings
-    )
+    listed = "target_vocab.json" if separate else "vocab.json"
+    tgt = read_side(source, "target.spm", listed, settings, "decoder_vocab_size")
     recipe = Recipe(
         "transformer",
         source.resolve().name,
+        languages,
         subwords=len(tgt.vocabulary),
         search=Search(beam=settings.num_beams or 1),
         sizes=_sizes(settings, torch.equal(src.numbers, tgt.numbers)),
@@ -64,8 +75,21 @@ def import_marian(source: StrPath, folder: StrPath) -> Run:
     vocabularies = Vocabularies(src.vocabulary, tgt.vocabulary)
     config = recipe.make_config(*map(len, vocabularies))
     scale = 1.0 if settings.scale_embedding else config.d_model**-0.5
-    weights = _weights(read_weights(source), config, {"src": src, "tgt": tgt}, scale)
+    theirs = with_every_name(read_weights(source), settings)
+    weights = _weights(theirs, config, {"src": src, "tgt": tgt}, scale)
     return Run.from_weights(folder, recipe, vocabularies, weights)
+
+
+def _languages(source: Path, given: str | None) -> str | None:
+    """Return the languages given, or else those in the name of a model of two languages."""
+    if given is not None and not re.fullmatch("[^-]+-[^-]+", given):
+        raise InputError(f"languages is {given!r}, it must be SRC-TGT, for example de-en.")
+    names = f"{read_json(source / 'config.json').get('_name_or_path')} {source.resolve().name} "
+    # A code of three letters, or in capitals, may be that of a group of languages.
+    found = re.search(r"opus-mt-(?:[^/ ]*-)?([a-z]{2}-[a-z]{2}) ", names)
+    if given and found and given != found[1]:
+        raise InputError(f"languages is {given!r}, the model is named for {found[1]!r}.")
+    return given or (found[1] if found else None)
 
 
 def _sizes(settings: MarianSettings, one_numbering: bool) -> dict[str, Any]:
@@ -93,8 +117,6 @@ def _weights(
     embedding_scale: float,
 ) -> dict[str, Float[Tensor, "..."]]:
     """Rename their weights, and reorder dimensions and tokens, for our model."""
-    with torch.device("meta"):
-        wanted = {name: list(p.shape) for name, p in Transformer(config).named_parameters()}
     names, found, weights = marian_names(config), {}, {}
     numbers = {
         our: sides["src" if our.startswith("src") else "tgt"].numbers
@@ -106,17 +128,19 @@ def _weights(
             raise InputError(
                 f"{BRIEF.repr(name)} does not belong to a model of the sizes in config.json."
             )
+    for their in names.values():
+        if their not in theirs:
+            raise InputError(f"there is no weight {their}.")
+    with torch.device("meta"):  # which takes seconds, if there are hundreds of layers
+        wanted = {name: list(p.shape) for name, p in Transformer(config).named_parameters()}
     for our, their in names.items():
-        weight = _find(theirs, their)
+        weight = theirs[their]
         if our == "output.bias":
             weight = weight.flatten()
         if our in numbers:
             wanted[our][0] = int(numbers[our].max()) + 1
-        if list(weight.shape) != wanted[our]:
-            raise InputError(f"{their} has the shape {[*weight.shape]}, it must be {wanted[our]}.")
+        require_numbers(their, weight, wanted[our])
         found[our] = weight.float()
-        if not found[our].isfinite().all():
-            raise InputError(f"{their} contains nan or inf, all numbers must be finite.")
     order = halves(config.d_model)
     _require_sinusoids(theirs, sinusoidal_encoding(config.max_length, config.d_model)[:, order])
     for our, weight in found.items():
@@ -128,12 +152,19 @@ def _weights(
     return weights
 
 
-def _find(theirs: Mapping[str, Tensor], name: str) -> Tensor:
-    """Find a weight by its name, or by that of the matrix that it shares."""
-    for other in (name, *OTHER_NAMES.get(name, ())):
-        if other in theirs:
-            return theirs[other]
-    raise InputError(f"there is no weight {name}.")
+def with_every_name(theirs: Mapping[str, Tensor], settings: MarianSettings) -> Mapping[str, Tensor]:
+    """Give the matrix that is tied all its names.
+
+    Raises:
+        InputError: if it is stored under two of them with different numbers.
+    """
+    if not settings.tie_word_embeddings:
+        return theirs
+    tied = TABLES if settings.share_encoder_decoder_embeddings else TABLES[2:]
+    first, *others = [name for name in tied if name in theirs] or tied[:1]
+    for other in others:
+        require_equal(first, theirs[first], other, theirs[other])
+    return {**theirs, **{name: theirs[first] for name in tied if first in theirs}}
 
 
 def _require_sinusoids(

@@ -1,10 +1,9 @@
 """Marian's files: the settings, vocabularies and weights of a published model, unchanged."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -14,23 +13,30 @@ from torch import Tensor
 
 from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
+from annotated_transformer.exchange.model_files import (
+    ACTIVATIONS,
+    read_config,
+    read_json,
+    require_numbers,
+    settings_of,
+)
 from annotated_transformer.inputs import is_utf8, require_content
 from annotated_transformer.run.sentence_pieces import SentencePieces
-from annotated_transformer.settings import BRIEF, Share, Size, build, one_of
+from annotated_transformer.settings import BRIEF, Share, Size, one_of
 from annotated_transformer.tokens import SPECIALS
 
-ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish"}
-REQUIRED = {
-    "model_type": "marian",
-    "normalize_before": False,
-    "normalize_embedding": False,
-    "add_final_layer_norm": False,
-    "static_position_embeddings": True,
-}
+REQUIRED = {"model_type": "marian", "static_position_embeddings": True}
 """The required values of settings, if they are given: there are Marian models of other kinds."""
 
-ALIKE = ("layers", "attention_heads", "ffn_dim")
-"""The settings in which encoder and decoder must agree."""
+OTHER_NAMES = {
+    "decoder_layers": "encoder_layers",
+    "decoder_attention_heads": "encoder_attention_heads",
+    "decoder_ffn_dim": "encoder_ffn_dim",
+    "hidden_size": "d_model",
+    "num_hidden_layers": "encoder_layers",
+    "num_attention_heads": "encoder_attention_heads",
+}
+"""Other names of settings, and those of the decoder: ours has two stacks of the same sizes."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,8 @@ class MarianSettings:
     scale_embedding: bool = False
     share_encoder_decoder_embeddings: bool = True
     tie_word_embeddings: bool = True
+    vocab_size: Size | None = None
+    decoder_vocab_size: Size | None = None
 
 
 class Side(NamedTuple):
@@ -67,52 +75,26 @@ def read_settings(source: Path) -> MarianSettings:
     Raises:
         InputError: if it is missing or damaged, or our Transformer cannot compute such a model.
     """
-    given = read_json(source / "config.json")
-    for name, value in REQUIRED.items():
-        if (found := given.get(name, value)) != value:
-            raise InputError(
-                f"{name} is {BRIEF.repr(found)}, our Transformer can only have {value!r}."
-            )
-    for name in ALIKE:
-        ours, theirs = (given.get(f"{stack}_{name}") for stack in ("encoder", "decoder"))
-        if ours != theirs:
-            raise InputError(
-                f"encoder_{name} is {BRIEF.repr(ours)} and decoder_{name} is "
-                f"{BRIEF.repr(theirs)}: they must be the same in our Transformer."
-            )
-    known = {field.name for field in fields(MarianSettings)}
-    return build(MarianSettings, {name: given[name] for name in known & given.keys()})
+    return settings_of(MarianSettings, read_config(source), REQUIRED, OTHER_NAMES)
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
-
-    Raises:
-        InputError: if there is no such file, or it contains anything else.
-    """
-    require_content(path)
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} cannot be read ({error}).") from error
-    if not isinstance(read, dict):
-        raise InputError(f"{path} holds a {type(read).__name__}, it must be values by name.")
-    return read
-
-
-def read_side(source: Path, model: str, listed: str, settings: MarianSettings) -> Side:
+def read_side(source: Path, model: str, listed: str, settings: MarianSettings, size: str) -> Side:
     """Read a vocabulary; its special tokens get our ids, the others follow in order.
 
-    ``BOS`` is the token with which their decoder starts.
+    ``BOS`` is the token with which their decoder starts; ``size`` the setting that counts all.
 
     Raises:
         InputError: if a file is missing or damaged, or contradicts the settings.
     """
     numbers = _read_numbers(source / listed)
     names = {number: token for token, number in numbers.items()}
-    for name, token in (("pad_token_id", "<pad>"), ("eos_token_id", "</s>")):
-        if (given := getattr(settings, name)) != numbers[token]:
-            raise InputError(f"{name} is {given}, {source / listed} has {numbers[token]}.")
+    for name, wanted in (
+        ("pad_token_id", numbers["<pad>"]),
+        ("eos_token_id", numbers["</s>"]),
+        (size, len(numbers)),
+    ):
+        if (given := getattr(settings, name)) not in (wanted, None):
+            raise InputError(f"{name} is {given}, {source / listed} has {wanted:,}.")
     start = settings.decoder_start_token_id
     if start not in names:
         raise InputError(f"decoder_start_token_id is {start}, {source / listed} has no such token.")
@@ -174,20 +156,5 @@ def read_weights(source: Path) -> dict[str, Float[Tensor, "..."]]:
     for name, weight in found.items():
         if not isinstance(name, str):
             raise InputError(f"{path} has the name {BRIEF.repr(name)}, it must be a text.")
-        if not _is_plain(weight):
-            kind = getattr(weight, "dtype", type(weight).__name__)
-            raise InputError(
-                f"{BRIEF.repr(name)} in {path} is of the type {kind}, it must be a dense tensor of "
-                "floating-point numbers."
-            )
+        require_numbers(f"{BRIEF.repr(name)} in {path}", weight)
     return dict(found)
-
-
-def _is_plain(weight: object) -> bool:
-    """Tell whether it is a dense tensor of floating-point numbers."""
-    return (
-        isinstance(weight, Tensor)
-        and weight.is_floating_point()
-        and weight.layout == torch.strided
-        and not weight.is_meta
-    )

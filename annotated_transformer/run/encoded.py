@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable
 from hashlib import file_digest, sha256
 from pathlib import Path
 
+import numpy as np
 from filelock import FileLock
+from jaxtyping import Int
 from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus
@@ -25,7 +27,7 @@ from annotated_transformer.multi30k import kept_in
 from annotated_transformer.run.files import discard, fill_folder
 from annotated_transformer.run.screen import SCREEN
 from annotated_transformer.run.sentence_pieces import vocabulary_of_json
-from annotated_transformer.tokens import Vocabularies, Vocabulary
+from annotated_transformer.tokens import UNK, Vocabularies, Vocabulary
 
 CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"
 FILES = ("vocabulary.src.json", "vocabulary.tgt.json")
@@ -33,6 +35,8 @@ SUMS = "sha256"
 """The file in a folder of the cache with the checksum of the others."""
 
 PATIENCE = 5  # seconds before a progress bar is shown
+ALMOST_NONE = 0.005  # the share of unknown tokens below which nothing is said
+PART = 2**20  # tokens that are counted at once
 
 
 def learned_vocabularies(corpus: Corpus, subwords: int) -> Vocabularies:
@@ -70,6 +74,30 @@ def training_pairs(
     everything = read_examples(_made_once(name, files_of(sides), encode), sides)
     kept = everything.within(longest)
     return kept, len(everything) - len(kept)
+
+
+def told_unknown(split: str, examples: Examples, most: float = 1.0) -> str:
+    """Say what share of each side of a split is unknown to the vocabulary; nothing if hardly any.
+
+    Raises:
+        InputError: if that is more than ``most`` of a side.
+    """
+    shares = [_unknown(side.ids) for side in examples.sides]
+    names = (" of the source's", " of the target's") if len(shares) == 2 else (" of the",)
+    told = " and ".join(f"{share:.0%}{name}" for share, name in zip(shares, names, strict=True))
+    told = f"{told} tokens in {split} are unknown to the vocabulary"
+    if max(shares) > most:
+        raise InputError(
+            f"{told}, at most {most:.0%} may be: use text in the languages, and written as that, "
+            "of the model, or --force."
+        )
+    return f"{told}." if max(shares) >= ALMOST_NONE else ""
+
+
+def _unknown(ids: Int[np.ndarray, " tokens"]) -> float:
+    """Compute the share of unknown tokens; few of the tokens are in memory."""
+    parts = (ids[start : start + PART] for start in range(0, len(ids), PART))
+    return sum(int((part == UNK).sum()) for part in parts) / max(1, len(ids))
 
 
 def write_vocabularies(vocabularies: Vocabularies, folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import Search, decode
@@ -30,10 +31,11 @@ from annotated_transformer.run.description import (
     write_description,
     write_recipe,
 )
-from annotated_transformer.run.encoded import learned_vocabularies
+from annotated_transformer.run.encoded import learned_vocabularies, told_unknown
 from annotated_transformer.run.files import fill_folder, locked, quoted, require_empty
 from annotated_transformer.run.preparation import Prepared, prepare
 from annotated_transformer.run.recipe import Recipe
+from annotated_transformer.run.screen import SCREEN
 from annotated_transformer.tokens import PAD, Vocabularies
 from annotated_transformer.training import load_tensors, tensors_of
 from annotated_transformer.translation import require_known, translate
@@ -70,6 +72,7 @@ class Run:
         *,
         start: "Run | None" = None,
         strict: bool = False,
+        force: bool = False,
         device: torch.device | None = None,
     ) -> "Run":
         """Learn the vocabularies from the training split and start a run in an empty folder.
@@ -80,8 +83,9 @@ class Run:
 
         Raises:
             InputError: if the folder is not empty, it is in that of ``start``, the
-                recipe is for another model, the corpus has only one language and the model is
-                a translator, or as for :func:`prepare`, to which ``strict`` is passed.
+                recipe is for another model or other languages, the corpus has only one language
+                and the model is a translator, most of its tokens are unknown and ``force`` is not
+                set, or as for :func:`prepare`, to which ``strict`` is passed.
         """
         folder = require_path("folder", folder)
         if start and Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(start.folder)):
@@ -91,8 +95,9 @@ class Run:
         if len(corpus.languages) != 2:
             if recipe.model != "language":
                 raise InputError(
-                    f"{corpus.name} is read in {corpus.languages[0]} alone: a translator needs a "
-                    "source and a target, languages as SRC-TGT; text alone needs model 'language'."
+                    f"{corpus.name} is read in {corpus.direction or 'one language'} alone: a "
+                    "translator needs a source and a target, languages as SRC-TGT, or two columns "
+                    "with a tab between; text alone needs model 'language'."
                 )
             recipe = replace(recipe, sizes=recipe.sizes | {"has_source": False})
         weights = b""
@@ -108,8 +113,12 @@ class Run:
             )
         else:
             vocabularies = learned_vocabularies(corpus, recipe.subwords)
+        recipe = replace(recipe, languages=recipe.languages or corpus.direction)
+        recipe.require_languages(corpus)
         run = cls(folder, recipe, corpus.checksum, vocabularies, device)
         prepared = prepare(recipe, corpus, vocabularies, device, strict)
+        for name, examples in (("train", prepared.train), ("val", prepared.val)):
+            told_unknown(name, examples, 1.0 if force else 0.5)
 
         def write(path: Path) -> None:
             write_description(path, recipe, run.checksum, vocabularies)
@@ -291,7 +300,8 @@ class Run:
         """Continue a text by at most ``length`` tokens; return the whole texts, the best first.
 
         Raises:
-            InputError: if the run was trained on pairs, or its vocabulary does not know the prompt.
+            InputError: if the run was trained on pairs, or its vocabulary does not know the prompt,
+                or the prompt is longer than the model can read.
         """
         require_search(search)
         if not isinstance(self.model, LanguageModel) or self.model.config.has_source:
@@ -299,24 +309,31 @@ class Run:
                 f"{self.folder} was trained on pairs, it translates: to continue a text, train "
                 "with model 'language' and one language."
             )
-        ids = self.vocabularies.tgt.encode(prompt)
-        require_known("the prompt", prompt, ids)
+        ids = require_known("the prompt", prompt, self.vocabularies.tgt)
+        if len(ids) > (most := self.model.config.max_length):
+            raise InputError(f"the prompt has {len(ids):,} tokens, the model takes {most:,}.")
         search = replace(search, extra_length=len(ids) + length)
         no_source = torch.full((1, 1), PAD, device=self.device)
         [found] = decode(self.model, no_source, search, [ids])
         return [self.vocabularies.tgt.decode(hypothesis.tokens) for hypothesis in found]
 
-    def evaluate(self, corpus: Corpus, split: str, search: Search | None = None) -> list[Score]:
+    def evaluate(
+        self, corpus: Corpus, split: str, search: Search | None = None, force: bool = False
+    ) -> list[Score]:
         """Score the trained model on a split, and its attention where alignments are known.
 
         Raises:
-            InputError: if there is no such split, or a sentence in it is too long for the model.
+            InputError: if there is no such split, it is in other languages, a sentence in it is
+                too long for the model, or most tokens are unknown and ``force`` is not set.
         """
+        self.recipe.require_languages(corpus)
         # Alignments link words: those of subwords are unknown.
         gold = None if self.recipe.subwords else corpus.alignments.get(split)
         pairs = list(corpus.split(split))
-        lengths = Examples.of(self.vocabularies.encode(pairs)).lengths
-        require_positions(self.model, lengths, partial(corpus.place, split))
+        examples = Examples.of(self.vocabularies.encode(pairs))
+        require_positions(self.model, examples.lengths, partial(corpus.place, split))
+        if told := told_unknown(split, examples, 1.0 if force else 0.5):
+            tqdm.write(told, file=SCREEN)
         return evaluate(self.model, self.vocabularies, pairs, search or self.recipe.search, gold)
 
     def export(self, folder: StrPath) -> "Run":

@@ -13,17 +13,23 @@ COLUMNS = ("step", "seconds", "rate", "train_loss", "gradient_norm", "val_perple
 
 
 def is_row(fields: Sequence[str]) -> bool:
-    """Tell whether these are the fields of a row: a number in each column, the first a step."""
+    """Tell whether these are the fields of a row: a number in each column, the first a step.
+
+    At step 0, before the training, what only a training has is empty.
+    """
     step, *numbers = fields or [""]
     try:
-        finite = all(map(isfinite, map(float, numbers)))
+        finite = all(isfinite(float(n)) for n in numbers if n or step != "0")
     except ValueError:
         finite = False
     return finite and len(fields) == len(COLUMNS) and re.fullmatch("[0-9]{1,18}", step) is not None
 
 
 class LearningCurve:
-    """One row for each validation, in ``learning_curve.csv``."""
+    """One row for each validation, in ``learning_curve.csv``.
+
+    That of step 0 is of the weights from which a training started, if they are of another run.
+    """
 
     def __init__(self, path: Path, steps: int) -> None:
         """Keep the rows up to ``steps``; those after the last checkpoint will be made again.
@@ -46,9 +52,15 @@ class LearningCurve:
         self._write()
 
     def append(self, row: Mapping[str, int | float]) -> None:
-        """Append one row, which is written whole or not at all."""
-        self.lines.append(",".join(str(row[column]) for column in COLUMNS))
+        """Append one row, which is written whole or not at all; what it has not is empty."""
+        self.lines.append(",".join(str(row.get(column, "")) for column in COLUMNS))
         self._write()
+
+    @property
+    def at_first(self) -> float | None:
+        """Return the perplexity at step 0, if it was measured."""
+        first = self.lines[1] if len(self.lines) > 1 else ""
+        return float(first.rpartition(",")[2]) if first.startswith("0,") else None
 
     def _write(self) -> None:
         write_atomically(self.path, "\n".join(self.lines) + "\n")

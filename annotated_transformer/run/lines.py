@@ -16,17 +16,19 @@ from typing import cast
 
 import torch
 
+from annotated_transformer.cleaning import clean
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import CPU, computing_in
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast import fast_translator
 from annotated_transformer.inputs import require_search
+from annotated_transformer.run.files import quoted
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.sentence_pieces import SentencePieces
 from annotated_transformer.run.sentences import LANGUAGE_CODE, sentence_splitter, text_of
 from annotated_transformer.tokens import UNK
 from annotated_transformer.transformer import Transformer
-from annotated_transformer.translation import require_known, search_all
+from annotated_transformer.translation import require_known, search_all, unknown_words
 from annotated_transformer.translator import Translator
 
 LONGEST = 100_000
@@ -95,12 +97,18 @@ class LineTranslator:
         """Refuse a prefix with unknown words, and settings that do not allow splitting.
 
         Raises:
-            InputError: if the vocabulary does not know all of the prefix, or lines are split into
-                sentences and have a prefix or more than one translation, or cannot be split.
+            InputError: if the model continues texts, the vocabulary does not know all of the
+                prefix, or lines are split into sentences and have a prefix or more than one
+                translation, or cannot be split.
         """
         require_search(self.search)
+        if not self.run.recipe.sizes.get("has_source", True):
+            raise InputError(
+                f"{self.run.folder} continues a text, it does not translate: "
+                f"`annotated-transformer generate {quoted(self.run.folder)}` does that."
+            )
         prefix = self.prefix or ""
-        require_known("prefix", prefix, self.run.vocabularies.tgt.encode(prefix))
+        require_known("prefix", prefix, self.run.vocabularies.tgt)
         if self.split is not None:
             sentence_splitter(self.split)
             if prefix or self.search.best > 1:
@@ -133,7 +141,7 @@ class LineTranslator:
         room = min(len(ids) + 1 + self.search.extra_length, longest)
         if damage := damage_of(line):
             return damage
-        if line and not ids:
+        if line and not (ids and clean(text_of(line) or "")):
             return "has only white space"
         code = LANGUAGE_CODE.match(text_of(line) or "")
         src = self.run.vocabularies.src
@@ -175,15 +183,10 @@ class LineTranslator:
             Line(
                 [tgt.decode(hypothesis.tokens) for hypothesis in best],
                 fault,
-                self.unknown(text_of(line) or "") if UNK in each and not fault else (),
+                unknown_words(text_of(line) or "", src) if UNK in each and not fault else (),
             )
             for line, each, best, fault in zip(lines, ids, found, faults, strict=True)
         ]
-
-    def unknown(self, text: str) -> tuple[str, ...]:
-        """List the words of a text that the vocabulary does not know completely, each once."""
-        encode = self.run.vocabularies.src.encode
-        return tuple(word for word in dict.fromkeys(text.split()) if UNK in encode(word))
 
     def translate(self, lines: Iterable[bytes], workers: int | None = None) -> Iterator[Line]:
         """Translate any number of lines, in order; few of them are in memory.

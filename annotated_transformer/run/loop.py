@@ -21,6 +21,7 @@ from annotated_transformer.run.checkpoint import (
     require_finite,
     save_checkpoint,
 )
+from annotated_transformer.run.encoded import told_unknown
 from annotated_transformer.run.files import locked
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.interruption import asked_to_stop
@@ -80,6 +81,8 @@ def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) 
             disable=not processes.is_main, file=SCREEN,
         )  # fmt: skip
         with bar, asked_to_stop() as wish:
+            if recipe.start and not run.checkpoint.exists():
+                session.validate()  # the start: weights must be better to be kept
             while trainer.steps < recipe.steps and session.patient and not stop:
                 batches = [next(session.batches) for _ in range(parts)]
                 loss, norm = trainer.update(batches)
@@ -93,6 +96,12 @@ def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) 
                 stop = processes.largest(wish.signal or 0)  # all stop after the same step
             if progress.losses:
                 session.save()
+        if processes.is_main and not stop and session.start_is_best:
+            tqdm.write(
+                f"No validation was better than the start, of perplexity {progress.best:.4g}: the "
+                f"weights of {run.folder} are those of the start.",
+                file=SCREEN,
+            )
     return Signals(stop) if stop and trainer.steps < recipe.steps else None
 
 
@@ -119,13 +128,16 @@ class Session:
                 f"out: they have more than {recipe.longest:,} tokens on a side.",
                 file=SCREEN,
             )
+        for name, examples in (("train", text.train), ("val", text.val)):
+            if processes.is_main and (told := told_unknown(name, examples)):
+                tqdm.write(told, file=SCREEN)
         self.val = text.val
         self.trainer, self.progress = new_trainer(run), Progress.at_first(processes.number)
         self.average: Translator = deepcopy(cast(Translator, self.trainer.model))
         self.started, self.is_best = time.monotonic(), False  # whether it has to be saved
         if processes.number > 1:
             self.trainer = SharedTrainer(self.trainer, processes)
-        if run.checkpoint.exists():
+        if resumed := run.checkpoint.exists():
             tensors, stored = load_checkpoint(run.checkpoint)
             try:
                 self.progress = build(Progress, stored)
@@ -138,6 +150,11 @@ class Session:
                 )
             load_state(tensors, self.trainer, self.progress.steps, run.checkpoint)
             self.started -= self.progress.seconds
+        done = self.trainer.steps
+        if processes.is_main:
+            # A training that began without saving begins again, with the row of its start.
+            self.curve = LearningCurve(run.learning_curve, done if resumed else -1)
+        if resumed:
             if processes.first(lambda: not run.weights.exists()):
                 self.replace_weights()
             if not self.patient and self.progress.steps < recipe.steps:
@@ -146,9 +163,6 @@ class Session:
                     f"{recipe.patience} validations for a better one; to continue, raise patience "
                     "in its recipe.json."
                 )
-        done = self.trainer.steps
-        if processes.is_main:
-            self.curve = LearningCurve(run.learning_curve, done)
         first = done * recipe.accumulate + processes.rank
         self.batches = endless_batches(
             text.train, recipe.batch_tokens, recipe.seed, first, run.device, processes.number
@@ -159,12 +173,18 @@ class Session:
         """Tell whether validation improved recently, or the recipe sets no patience."""
         return self.run.recipe.patience is None or self.progress.waited < self.run.recipe.patience
 
+    @property
+    def start_is_best(self) -> bool:
+        """Tell whether no validation was better than that of the weights from another run."""
+        return self.curve.at_first is not None and self.curve.at_first == self.progress.best
+
     def replace_weights(self) -> None:
         """Write missing weights to translate with: those of the best validation.
 
         If the training has continued since then, the current ones replace them.
         """
-        if self.progress.losses or self.progress.waited:
+        lost = self.processes.first(lambda: not self.start_is_best)
+        if lost and (self.progress.losses or self.progress.waited):
             self.progress.best = None
             if self.processes.is_main:
                 told = f"{self.run.weights} is gone: step {self.trainer.steps} replaces it."
@@ -174,7 +194,8 @@ class Session:
     def validate(self) -> dict[str, int | float]:
         """Validate the averaged weights, and note if they are the best; return a row of the curve.
 
-        Its seconds are the time until the step, without its validation.
+        Its seconds are the time until the step, without its validation. Before the first step it
+        has neither a rate nor losses, and the best weights are in the file of the start.
 
         Raises:
             DivergedError: if the weights are broken.
@@ -186,15 +207,12 @@ class Session:
         progress.waited += 1
         if progress.best is None or value < progress.best:
             progress.best, progress.waited = value, 0
-            self.is_best = True
-        row = {
-            "step": trainer.steps,
-            "seconds": round(seconds, 1),
-            "rate": trainer.schedule(trainer.steps),
-            "train_loss": sum(progress.losses) / len(progress.losses),
-            "gradient_norm": sum(progress.norms) / len(progress.norms),
-            "val_perplexity": value,
-        }
+            self.is_best = trainer.steps > 0
+        row = {"step": trainer.steps, "seconds": round(seconds, 1), "val_perplexity": value}
+        if progress.losses:
+            row["rate"] = trainer.schedule(trainer.steps)
+            row["train_loss"] = sum(progress.losses) / len(progress.losses)
+            row["gradient_norm"] = sum(progress.norms) / len(progress.norms)
         if self.processes.is_main:
             self.curve.append(row)
         progress.losses.clear()
@@ -219,7 +237,9 @@ class Session:
         is_first = not run.checkpoint.exists()
         if is_first:
             checkpoint(asdict(self.progress))
-        if self.is_best or not run.weights.exists():
+        if self.start_is_best and not run.weights.exists():
+            save_checkpoint(run.weights, run.read(run.start))
+        elif self.is_best or not run.weights.exists():
             save_checkpoint(run.weights, self.trainer.average.weights)
         if not is_first:
             checkpoint(asdict(self.progress))

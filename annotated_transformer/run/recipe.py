@@ -10,6 +10,7 @@ from pydantic import Field
 from torch import nn
 
 from annotated_transformer import __version__
+from annotated_transformer.corpora import PAIRS, Corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import PRECISIONS, same_randomness
 from annotated_transformer.errors import InputError
@@ -208,20 +209,46 @@ class Recipe:
         """Return the recipe to fine-tune a model of another recipe; dropout may differ.
 
         Raises:
-            InputError: if this one is of another kind of model, vocabulary, or shape.
+            InputError: if this one is of another kind of model, vocabulary, or shape, or for other
+                languages.
         """
         refused = "{} is {!r}, it must be that of the run to start from, {!r}, to fit its weights."
         if self.model != other.model:
             raise InputError(refused.format("model", self.model, other.model))
         sizes, subwords = other.sizes | self.sizes, self.subwords or other.subwords
-        made = replace(self, sizes=sizes, subwords=subwords)
+        pair = other.direction if self.languages is None else self.languages
+        made = replace(self, languages=pair, sizes=sizes, subwords=subwords)
         ours, theirs = (
-            {"subwords": one.subwords} | asdict(one.make_config(9, 9)) for one in (made, other)
+            {"languages": one.direction or made.direction, "subwords": one.subwords}
+            | asdict(one.make_config(9, 9))
+            for one in (made, other)
         )
         for name, value in theirs.items():
             if name != "dropout" and ours[name] != value:
                 raise InputError(refused.format(name, ours[name], value))
         return made
+
+    @property
+    def direction(self) -> str | None:
+        """Return the languages of its text, as in ``de-en`` or ``de``; ``None`` if unknown."""
+        return self.languages or PAIRS.get(self.corpus)
+
+    def require_languages(self, corpus: Corpus) -> None:
+        """Refuse a corpus that is not in the languages of this recipe.
+
+        Raises:
+            InputError: if it has others, or the same in the other direction; or pairs where the
+                model continues texts, or the other way round.
+        """
+        has_source, wanted = self.sizes.get("has_source", True), self.direction
+        if has_source != (len(corpus.languages) == 2):
+            wanted = "a source and a target" if has_source else "one language"
+        elif wanted in (None, corpus.direction) or corpus.direction is None:
+            return
+        raise InputError(
+            f"{corpus.name} is read in {'-'.join(corpus.languages)}, the model needs {wanted}: "
+            "choose other languages, or another corpus."
+        )
 
     @property
     def longest(self) -> int:
@@ -273,11 +300,14 @@ class Recipe:
             - {"src_vocab", "tgt_vocab"},
             "search.": {field.name for field in fields(Search)},
         }
+        taken: dict[tuple[str, str], Any] = {}
         for name, value in changes.items():
             for part, names in parts.items():
-                if name.removeprefix(part) in names:
+                if (bare := name.removeprefix(part)) in names:
+                    if (other := taken.setdefault((part, bare), value)) != value:
+                        raise InputError(f"{bare} is given as {other!r} and as {value!r}.")
                     where = settings[part[:-1]] if part else settings
-                    where[name.removeprefix(part)] = value
+                    where[bare] = value
                     break
             else:
                 if name in settings:
