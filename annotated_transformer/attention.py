@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from annotated_transformer.inputs import require_sizes
 from annotated_transformer.soft_lookup import SoftLookup
 
 
@@ -51,6 +52,7 @@ class SelfAttention(nn.Module):
     """
 
     def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        require_sizes(d_model=d_model, d_k=d_k, d_v=d_v)
         super().__init__()
         self.query = nn.Linear(d_model, d_k, bias=False)
         self.key = nn.Linear(d_model, d_k, bias=False)

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.inputs import require_sizes
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.recurrent import RecurrentLayer, make_cell
 from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator
@@ -24,6 +25,7 @@ class AdditiveAttention(SoftLookup):
     """
 
     def __init__(self, query_dim: int, memory_dim: int, hidden_dim: int) -> None:
+        require_sizes(query_dim=query_dim, memory_dim=memory_dim, hidden_dim=hidden_dim)
         super().__init__()
         self.query = nn.Linear(query_dim, hidden_dim, bias=False)
         self.key = nn.Linear(memory_dim, hidden_dim, bias=False)

@@ -1,6 +1,7 @@
 """Corpora: text of one or two languages from the toy grammar, Multi30k, or files."""
 
 import gzip
+import os
 import shlex
 import zlib
 from codecs import BOM_UTF8
@@ -14,7 +15,13 @@ from typing import Any
 
 from annotated_transformer.cleaning import clean
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import LONGEST_WORD, require_path, with_short_words
+from annotated_transformer.inputs import (
+    LONGEST_WORD,
+    StrPath,
+    require_content,
+    require_path,
+    with_short_words,
+)
 from annotated_transformer.multi30k import multi30k_folder
 from annotated_transformer.settings import BRIEF
 from annotated_transformer.toy import toy_corpus
@@ -135,7 +142,7 @@ class Corpus:
         raise InputError(f"{self.name} has no test split; it has {', '.join(self.splits)}.")
 
 
-def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
+def load_corpus(corpus: StrPath, languages: str | None = None) -> Corpus:
     """Load the corpus of that name, or the one in that folder or file.
 
     Args:
@@ -167,7 +174,8 @@ def load_corpus(corpus: str, languages: str | None = None) -> Corpus:
     if path.is_file():
         return read_tsv(path, languages)
     raise InputError(
-        f"there is no corpus {corpus!r}: give toy, multi30k, a folder or a file that exists."
+        f"there is no corpus {os.fspath(corpus)!r}: give toy, multi30k, a folder or a file that "
+        "exists."
     )
 
 
@@ -196,13 +204,13 @@ def read_toy(languages: str) -> Corpus:
     return Corpus("toy", wanted, splits, gold if len(wanted) == 2 else {})
 
 
-def read_folder(folder: Path, languages: str | None = None, name: str | None = None) -> Corpus:
+def read_folder(folder: StrPath, languages: str | None = None, name: str | None = None) -> Corpus:
     """Read ``SPLIT.LANGUAGE`` files (plain or ``.gz``), one sentence a line, UTF-8.
 
     Raises:
         InputError: if the files do not pair up, or there is no ``train`` split.
     """
-    files: dict[str, dict[str, Path]] = {}
+    folder, files = require_path("folder", folder), dict[str, dict[str, Path]]()
     for path in sorted(folder.iterdir()):
         split, _, language = path.name.removesuffix(".gz").rpartition(".")
         if split and path.is_file():
@@ -345,8 +353,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _require_plain(path: Path) -> None:
-    with path.open("rb") as file:
-        start = file.read(8)
+    start = require_content(path)
     kind = next((kind for mark, kind in COMPRESSED.items() if start.startswith(mark)), None)
     if kind and not (kind == "gzip" and path.suffix == ".gz"):
         raise InputError(f"{path} is compressed ({kind}): decompress it; gzip may end in .gz.")
@@ -376,7 +383,7 @@ def _require_two(source: str, target: str) -> None:
         raise InputError(f"languages is '{source}-{target}', source and target must be different.")
 
 
-def read_tsv(path: Path, languages: str | None = None) -> Corpus:
+def read_tsv(path: StrPath, languages: str | None = None) -> Corpus:
     """Read a two-column, tab-separated UTF-8 file; blank lines are left out.
 
     A twentieth of the pairs, chosen by a hash of the source sentence, becomes ``val``, another
@@ -385,6 +392,7 @@ def read_tsv(path: Path, languages: str | None = None) -> Corpus:
     Raises:
         InputError: if the languages are not two different ones.
     """
+    path = require_path("path", path)
     source, _, target = ("src-tgt" if languages is None else languages).partition("-")
     if not (source and target):
         raise InputError(

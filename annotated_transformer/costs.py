@@ -47,7 +47,11 @@ def cache_bytes(config: LanguageModelConfig, itemsize: int = 4) -> int:
 
     >>> cache_bytes(LanguageModelConfig(9, 9, d_model=32, num_layers=1, num_heads=4))
     256
+
+    Raises:
+        InputError: if ``itemsize`` is not an integer of at least 1.
     """
+    require_sizes(itemsize=itemsize)
     d_k, d_v, kv_heads = _heads(config)
     return config.num_layers * kv_heads * (d_k + d_v) * itemsize
 

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Annotated
 
 import torch
@@ -11,7 +12,14 @@ from pydantic import Field
 from torch import Tensor
 
 from annotated_transformer.errors import DivergedError, InputError
-from annotated_transformer.inputs import require_ids, require_sentences, require_whole
+from annotated_transformer.inputs import (
+    require_ids,
+    require_number,
+    require_search,
+    require_sentences,
+    require_values,
+    require_whole,
+)
 from annotated_transformer.settings import BRIEF, Share, Size, check_settings
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
 from annotated_transformer.translator import Translator, evaluating, require_writer
@@ -82,6 +90,9 @@ class Limits:
         """
         require_writer(model)
         require_ids("src", src, model.vocabulary_size("src"))
+        require_values("model", next(model.parameters(), None))
+        require_values("src", src)
+        require_whole("extra_length", extra_length, 0)
         tokens = (src != PAD).sum(dim=1)
         self.longest = tokens + extra_length
         if model.max_length is not None:
@@ -158,7 +169,11 @@ def draw(
 
     Source: top-k: Fan et al. 2018, section 5.4; top-p: Holtzman et al. 2020, section 3.1; min-p:
     Nguyen et al. 2024.
+
+    Raises:
+        InputError: if it is not the settings of a search.
     """
+    require_search(search)
     p, token = (log_probs / search.temperature).softmax(dim=-1).sort(dim=-1, descending=True)
     p[:, search.top_k or p.size(1) :] = 0.0
     p = p / p.sum(dim=-1, keepdim=True)
@@ -199,9 +214,10 @@ def length_penalty(length: int, alpha: float) -> float:
     Source: Wu et al. 2016, section 7; α = 0.6 in Vaswani et al. 2017, section 6.1.
 
     Raises:
-        InputError: if the length is not an integer of at least 0.
+        InputError: if the length is not an integer of at least 0, or α not finite.
     """
     require_whole("length", length, 0)
+    require_number("alpha", alpha, -inf)
     return float(((5 + int(length)) / 6) ** alpha)
 
 
@@ -237,6 +253,7 @@ def greedy(
         InputError: if a prefix, with which a translation has to begin, cannot be continued, or
             the search has a beam.
     """
+    require_search(search)
     if search.beam > 1:
         raise InputError(f"beam is {search.beam}, greedy search needs beam 1: use decode.")
     limits = Limits(model, src, search.extra_length, prefixes)
@@ -291,6 +308,7 @@ def beam_search(
     Raises:
         InputError: if a prefix, with which a translation has to begin, cannot be continued.
     """
+    require_search(search)
     limits = Limits(model, src, search.extra_length, prefixes)
     device, beam = src.device, search.beam
     finished: list[list[Hypothesis]] = [[] for _ in src]
@@ -354,6 +372,7 @@ def decode(
         InputError: if the sources are not ids of the model's vocabulary, or a prefix cannot be
             continued.
     """
+    require_search(search)
     if search.beam > 1:
         return beam_search(model, src, search, prefixes)
     ways = [replace(search, seed=search.seed + i, best=1) for i in range(search.best)]

@@ -21,7 +21,7 @@ from annotated_transformer.decoding import Search
 from annotated_transformer.devices import device_of
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.examples import Example, Examples
-from annotated_transformer.inputs import each_example, each_text, require_whole
+from annotated_transformer.inputs import each_example, each_text, require_values, require_whole
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.tokens import TextPair, Vocabularies
 from annotated_transformer.translation import translate
@@ -42,6 +42,7 @@ def forced_attention(
     ``tgt_in`` begins with ``BOS``, so row t of a cross-attention is the attention when
     target token t was *predicted*, not when it was read.
     """
+    require_values("src", src)
     with evaluating(model), capture_attention(model) as captured:
         model(src, tgt_in)
     return {name: [join_calls(calls)] for name, calls in captured.items()}

@@ -4,14 +4,19 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from typing import SupportsIndex, overload
 
 import numpy as np
 from jaxtyping import Int
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import LARGEST_ID, each_example, require_sentences
+from annotated_transformer.inputs import (
+    LARGEST_ID,
+    StrPath,
+    each_example,
+    require_path,
+    require_sentences,
+)
 
 Example = tuple[list[int], ...]
 """The ids of a source sentence and of its translation; or, without a source, of one sentence.
@@ -120,10 +125,10 @@ class Examples(Sequence[Example]):
 
 
 def write_examples(
-    folder: Path, chunks: Iterable[Sequence[Example]], sides: Sequence[str] = SIDES
+    folder: StrPath, chunks: Iterable[Sequence[Example]], sides: Sequence[str] = SIDES
 ) -> None:
     """Write examples into a folder, side by side; together they need not fit into memory."""
-    totals = dict.fromkeys(sides, 0)
+    folder, totals = require_path("folder", folder), dict.fromkeys(sides, 0)
     with ExitStack() as stack:
         ids, starts = (
             {name: stack.enter_context((folder / f"{name}.{kind}").open("wb")) for name in sides}
@@ -139,12 +144,13 @@ def write_examples(
                 totals[name] += len(side.ids)
 
 
-def read_examples(folder: Path, sides: Sequence[str] = SIDES) -> Examples:
+def read_examples(folder: StrPath, sides: Sequence[str] = SIDES) -> Examples:
     """Map what :func:`write_examples` wrote into memory: only what is accessed is read.
 
     Raises:
         InputError: if the files are missing, or do not fit together.
     """
+    folder = require_path("folder", folder)
     try:
         read = tuple(
             Side(

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_number, require_sizes, require_whole
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,20 @@ class Router(nn.Module):
     """
 
     def __init__(self, d_model: int, num_experts: int, k: int, capacity: float | None) -> None:
+        require_sizes(d_model=d_model, num_experts=num_experts)
+        require_whole("k", k, 1, num_experts)
+        if capacity is not None:
+            require_number("capacity", capacity, above=0.0)
         super().__init__()
         self.logits, self.k, self.capacity = nn.Linear(d_model, num_experts, False), k, capacity
         self.bias = nn.Buffer(torch.zeros(num_experts))
+
+    def _apply(self, fn: Any, recurse: bool = True) -> "Router":
+        bias = self.bias
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if self.bias.dtype.itemsize < 4:  # in 16 bits, small steps would soon change nothing
+            self.bias.data = bias.to(self.bias.device)
+        return self
 
     def forward(self, tokens: Float[Tensor, "token d_model"]) -> Routing:
         """Choose the experts of each token."""
@@ -70,6 +82,10 @@ class Router(nn.Module):
 class Experts(nn.Module):
     """y = S(x) + Σᵢ gᵢ Eᵢ(x) over the k chosen experts: takes the place of a feed-forward network.
 
+    Without a capacity a token's output depends on this token alone. With one, tokens compete for
+    places: later tokens, other sentences and padding change the output of a token, and reading a
+    text token by token gives another one than reading it at once.
+
     Source: Shazeer et al. 2017, section 2; the shared expert S: Dai et al. 2024, section 3.2.
     """
 
@@ -80,11 +96,9 @@ class Experts(nn.Module):
         """Make the router of these feed-forward networks, of whichever class.
 
         Raises:
-            InputError: if there are not k experts, or k is below 1.
+            InputError: if there are not k experts, k is below 1, or the capacity not above 0.
         """
         super().__init__()
-        if not 1 <= k <= len(experts):
-            raise InputError(f"k is {k}, it must be at least 1 and at most {len(experts)}.")
         self.router = Router(d_model, len(experts), k, capacity)
         self.experts, self.shared = nn.ModuleList(experts), shared
 

@@ -3,7 +3,10 @@
 Each check is made once, where a tensor or a list comes in; the code inside does not repeat it.
 """
 
+import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 from numbers import Real
 from operator import index
 from pathlib import Path
@@ -15,6 +18,9 @@ from torch import Tensor
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.settings import BRIEF
+
+StrPath = str | os.PathLike[str]
+"""What is taken as a path."""
 
 LARGEST_ID = 2**31 - 1
 
@@ -34,15 +40,19 @@ def is_utf8(text: str) -> bool:
     return True
 
 
+def _each(name: str, given: Any) -> Any:
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise InputError(f"{name} is {BRIEF.repr(given)}, it must be a list of {name}.")
+    return given
+
+
 def each_text(texts: Iterable[str]) -> Iterator[str]:
     """Iterate over texts; a single text is refused, since its characters would pass as texts.
 
     Raises:
         InputError: if it is a text, not a list, or contains anything but texts in UTF-8.
     """
-    if isinstance(texts, str) or not hasattr(texts, "__iter__"):
-        raise InputError(f"texts is {BRIEF.repr(texts)}, it must be a list of texts.")
-    for text in texts:
+    for text in _each("texts", texts):
         if not isinstance(text, str):
             raise InputError(f"a text is {BRIEF.repr(text)}, it must be a str.")
         if not is_utf8(text):
@@ -65,9 +75,9 @@ def each_pair(pairs: Iterable[Any]) -> Iterator[Any]:
     """Iterate over pairs; a text of two characters is refused.
 
     Raises:
-        InputError: if one does not have exactly two sides.
+        InputError: if it is not a list, or one does not have exactly two sides.
     """
-    for pair in pairs:
+    for pair in _each("pairs", pairs):
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise InputError(f"a pair is {BRIEF.repr(pair)}, it must be a source and a target.")
         yield pair
@@ -77,10 +87,10 @@ def each_example(examples: Iterable[Any]) -> Iterator[Any]:
     """Iterate over examples: pairs of source and target, or single sentences, all of one kind.
 
     Raises:
-        InputError: if one has another number of sides than the first.
+        InputError: if it is not a list, or one has another number of sides than the first.
     """
     sides = 0
-    for example in examples:
+    for example in _each("examples", examples):
         number = 0 if isinstance(example, str) or not hasattr(example, "__len__") else len(example)
         if number not in (1, 2) or number != (sides or number):
             raise InputError(
@@ -144,9 +154,9 @@ def unpadded(examples: Iterable[Any], padding: int) -> list[Any]:
     Raises:
         InputError: if one is not a sentence, or contains it.
     """
-    kept = list(examples)
+    kept = list(_each("examples", examples))
     for example in kept:
-        for side in example:
+        for side in _each("sentences", example):
             _require_list(side)
         if any(padding in side for side in example):
             raise InputError(
@@ -173,14 +183,45 @@ def each_id(ids: Any) -> Iterator[int]:
 
 
 def require_path(name: str, given: Any) -> Path:
-    """Return a path, which may be given as a text.
+    """Return a path, which may be given as a text, or as an object that has one.
 
     Raises:
-        InputError: if it is neither.
+        InputError: if it is none of them.
     """
-    if not isinstance(given, str | Path):
+    text = given.__fspath__() if isinstance(given, os.PathLike) else given
+    if not isinstance(text, str):
         raise InputError(f"{name} is {BRIEF.repr(given)}, it must be a path.")
-    return Path(given)
+    return Path(text)
+
+
+def require_content(path: Path) -> bytes:
+    """Return the first bytes of a file; refuse one that only stands for what was not fetched.
+
+    Raises:
+        InputError: if it cannot be read, is empty, a pointer of Git LFS, or a web page.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(100)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error}).") from error
+    if not start:
+        raise InputError(f"{path} is empty (0 bytes): fetch it again.")
+    if start.startswith(b"version https://git-lfs"):
+        raise InputError(f"{path} is only a pointer of Git LFS: `git lfs pull` fetches the file.")
+    if re.match(rb"(\xef\xbb\xbf)?\s*<(!doctype|html)\b", start, re.IGNORECASE):
+        raise InputError(f"{path} is a web page: fetch the file itself, not the page about it.")
+    return start
+
+
+def require_search(search: Any) -> None:
+    """Refuse anything that does not have the settings of a search, such as a dictionary.
+
+    Raises:
+        InputError: if it does not.
+    """
+    if not (hasattr(search, "beam") and hasattr(search, "extra_length")):
+        raise InputError(f"search is {BRIEF.repr(search)}, it must be a Search.")
 
 
 def require_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
@@ -221,14 +262,32 @@ def require_span(start: Any, length: Any) -> None:
     require_whole("start", start, 0, most=length)
 
 
+def require_number(
+    name: str, value: Any, least: float = 0.0, below: float = inf, *, above: float | None = None
+) -> None:
+    """Refuse anything but a number of at least ``least``, or above another, and below ``below``.
+
+    >>> require_number("smoothing", 1.0, below=1.0)
+    Traceback (most recent call last):
+    annotated_transformer.errors.InputError: smoothing is 1.0, it must be at least 0 and below 1.
+
+    Raises:
+        InputError: if it is anything else, such as nan.
+    """
+    low = f"at least {least:g}" if above is None else f"above {above:g}"
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (number and (value >= least if above is None else value > above) and value < below):
+        high = "finite" if below == inf else f"below {below:g}"
+        raise InputError(f"{name} is {BRIEF.repr(value)}, it must be {low} and {high}.")
+
+
 def require_rate(peak: float) -> None:
     """Refuse a peak learning rate that no training can use.
 
     Raises:
         InputError: if it is negative, infinite, or nan.
     """
-    if not isinstance(peak, Real) or not 0 <= peak < float("inf"):
-        raise InputError(f"peak is {peak!r}, it must be at least 0 and finite.")
+    require_number("peak", peak)
 
 
 def require_ids(name: str, tokens: Any, size: int | None) -> None:
@@ -253,6 +312,16 @@ def require_ids(name: str, tokens: Any, size: int | None) -> None:
             f"{name} contains id {min(low, 0) or high}, it must be at least 0"
             + ("." if size is None else f" and below {size}, the size of the vocabulary.")
         )
+
+
+def require_values(name: str, tensor: Any) -> None:
+    """Refuse a tensor on the device meta, where they have shapes but no values.
+
+    Raises:
+        InputError: if it is there.
+    """
+    if getattr(tensor, "is_meta", False):
+        raise InputError(f"{name} is on the device meta, it must be where tensors have values.")
 
 
 def require_rows(name: str, tokens: Any) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.inputs import require_number, require_sizes
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.translator import State
 
@@ -36,8 +37,9 @@ class FeedForward(nn.Module):
         """Make the two layers.
 
         Raises:
-            InputError: if the activation is unknown.
+            InputError: if a size is not an integer of at least 1, or the activation is unknown.
         """
+        require_sizes(d_model=d_model, d_ff=d_ff)
         super().__init__()
         require_choice("activation", activation, ACTIVATIONS)
         self.inner = nn.Linear(d_model, d_ff)
@@ -64,9 +66,11 @@ def make_norm(name: str, d_model: int, epsilon: float = 1e-5) -> nn.Module:
     Source: Ba et al. 2016; Zhang and Sennrich 2019, equation 4.
 
     Raises:
-        InputError: if the name is not one of ``NORMS``.
+        InputError: if the name is not one of ``NORMS``, or a number is out of its range.
     """
     require_choice("norm", name, NORMS)
+    require_sizes(d_model=d_model)
+    require_number("epsilon", epsilon)
     return NORMS[name](d_model, eps=epsilon)
 
 
@@ -91,10 +95,12 @@ class Residual(nn.Module):
         """Make the connection.
 
         Raises:
-            InputError: if the kind of normalisation or its position is unknown.
+            InputError: if the kind of normalisation or its position is unknown, or a number is out
+                of its range.
         """
         super().__init__()
         require_choice("norm_position", norm_position, NORM_POSITIONS)
+        require_number("dropout", dropout)  # nn.Dropout refuses what is above 1
         self.is_pre = norm_position == "pre"
         self.norm = make_norm(norm, d_model, epsilon)
         self.dropout = nn.Dropout(dropout)

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_targets
+from annotated_transformer.inputs import require_number, require_targets
 from annotated_transformer.tokens import PAD
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -30,8 +29,7 @@ def smoothed_cross_entropy(
             vocabulary for each row of the logits.
     """
     require_targets(logits, target)
-    if not 0 <= smoothing < 1:
-        raise InputError(f"smoothing is {smoothing}, it must be at least 0 and below 1.")
+    require_number("smoothing", smoothing, below=1.0)
     log_probs = logits.log_softmax(dim=-1)
     surprise = -log_probs.gather(-1, target.unsqueeze(-1)).squeeze(-1)
     if smoothing:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.bahdanau import AdditiveAttention, AttentionState
 from annotated_transformer.errors import require_choice
+from annotated_transformer.inputs import require_sizes
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.recurrent import RecurrentLayer
 from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator
@@ -45,6 +46,7 @@ class GeneralAttention(DotAttention):
     """
 
     def __init__(self, query_dim: int, memory_dim: int) -> None:
+        require_sizes(query_dim=query_dim, memory_dim=memory_dim)
         super().__init__()
         self.key = nn.Linear(memory_dim, query_dim, bias=False)
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_number
 
 
 def orthogonalise(matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows columns"]:
@@ -35,7 +36,7 @@ class Muon(Optimizer):
     Source: Jordan et al. 2024, with Nesterov's momentum.
 
     Raises:
-        InputError: if a parameter is not a matrix.
+        InputError: if a parameter is not a matrix, or a number is out of its range.
     """
 
     def __init__(self, matrices: Iterable[nn.Parameter], lr: float, momentum: float = 0.95) -> None:
@@ -44,7 +45,10 @@ class Muon(Optimizer):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add matrices, with settings of their own."""
         super().add_param_group(param_group)
-        for matrix in self.param_groups[-1]["params"]:
+        group = self.param_groups[-1]
+        require_number("lr", group["lr"])
+        require_number("momentum", group["momentum"], below=1.0)
+        for matrix in group["params"]:
             if matrix.dim() != 2:
                 raise InputError(f"a parameter has {matrix.dim()} axes, Muon takes matrices: two.")
 

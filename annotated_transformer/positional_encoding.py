@@ -81,6 +81,7 @@ class LearnedPositionalEncoding(PositionalEncoding):
     """
 
     def __init__(self, max_length: int, d_model: int) -> None:
+        require_sizes(max_length=max_length, d_model=d_model)
         super().__init__()
         self.table = nn.Parameter(torch.randn(max_length, d_model))
 
@@ -89,6 +90,7 @@ class NoPositionalEncoding(PositionalEncoding):
     """Adds nothing: positions are encoded in queries and keys, or nowhere."""
 
     def __init__(self, max_length: int, d_model: int) -> None:
+        require_sizes(max_length=max_length, d_model=d_model)
         super().__init__()
         self.register_buffer("table", torch.zeros(max_length, 1), persistent=False)
 

@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from annotated_transformer.errors import require_choice
+from annotated_transformer.inputs import require_sizes
 
 
 class RNNCell(nn.Module):
@@ -20,6 +21,7 @@ class RNNCell(nn.Module):
     states = 1  # vectors in the state
 
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
+        require_sizes(input_dim=input_dim, hidden_dim=hidden_dim)
         super().__init__()
         self.hidden_dim = hidden_dim
         self.read = nn.Linear(input_dim, self.gates * hidden_dim)

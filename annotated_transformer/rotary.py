@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.inputs import require_number, require_sizes
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 
 
@@ -21,9 +21,10 @@ def rotary_frequencies(d_k: int, base: float = 10000.0) -> Float[Tensor, " pair"
     tensor([1.0000, 0.0100], dtype=torch.float64)
 
     Raises:
-        InputError: if d_k is not an even integer of at least 2.
+        InputError: if d_k is not an even integer of at least 2, or the base not above 1.
     """
     require_sizes(d_k=d_k)
+    require_number("base", base, above=1.0)
     if d_k % 2:
         raise InputError(f"d_k is {d_k}, it must be even: columns are turned in pairs.")
     return base ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
@@ -88,7 +89,11 @@ def interpolated(frequencies: Float[Tensor, " pair"], factor: float) -> Float[Te
     """Divide all frequencies, so that a text longer by the factor turns no further than before.
 
     Source: position interpolation, Chen et al. 2023, equation 4.
+
+    Raises:
+        InputError: if the factor is not above 0 and finite.
     """
+    require_number("factor", factor, above=0.0)
     return frequencies / factor
 
 
@@ -98,8 +103,11 @@ def ntk_aware(d_k: int, base: float, factor: float) -> Float[Tensor, " pair"]:
     Source: Peng et al. 2024 (YaRN), section 3.1.
 
     Raises:
-        InputError: if d_k is 2: a single pair is both the slowest and the fastest.
+        InputError: if d_k is 2: a single pair is both the slowest and the fastest; or if another
+            number is out of its range.
     """
+    rotary_frequencies(d_k, base)  # refuses what is out of range
+    require_number("factor", factor, above=0.0)
     if d_k == 2:
         raise InputError("d_k is 2, it must be at least 4: the fastest pair is not slowed down.")
     return rotary_frequencies(d_k, base * factor ** (d_k / (d_k - 2)))
@@ -118,7 +126,12 @@ def yarn(
     the paper it grows linearly in the turns). See :func:`yarn_amplitude` for its second part.
 
     Source: Peng et al. 2024, sections 3.2 and 3.3.
+
+    Raises:
+        InputError: if a number is out of its range.
     """
+    require_sizes(length=length)
+    require_number("base", base, above=1.0)
     d_k = 2 * len(frequencies)
     slow, fast = (
         d_k * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (1, 32)
@@ -133,5 +146,9 @@ def yarn_amplitude(factor: float) -> float:
     """Compute 0.1 ln(factor) + 1, by which YaRN multiplies queries and keys after their turn.
 
     Source: Peng et al. 2024, section 3.4.
+
+    Raises:
+        InputError: if the factor is not above 0 and finite.
     """
+    require_number("factor", factor, above=0.0)
     return 0.1 * math.log(factor) + 1

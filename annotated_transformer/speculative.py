@@ -11,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.decoding import Limits, Search, next_log_probs, without_end
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_whole
+from annotated_transformer.inputs import require_ids, require_number, require_whole
 from annotated_transformer.multi_head_attention import KeyValues
 from annotated_transformer.tokens import BOS
 from annotated_transformer.translator import Translator, evaluating
@@ -74,9 +74,10 @@ def speculate(
             differ, or the prefix cannot be continued.
     """
     require_whole("k", k, 1)
-    if temperature and not 1e-3 <= temperature <= 1000:
-        raise InputError(f"temperature is {temperature}, it must be 0, or from 0.001 to 1,000.")
-    Search(seed=seed, extra_length=extra_length)  # refuses what is out of range
+    require_number("temperature", temperature)
+    # Refuses what is out of range; a temperature of 0 is greedy search.
+    Search(sample=True, temperature=temperature or 1.0, seed=seed, extra_length=extra_length)
+    require_ids("src", src, None)
     limits = [Limits(m, src, extra_length, [prefix] * len(src)) for m in (target, draft)]
     given = limits[0].given
     most = [int(limit.longest.min()) + 1 - given for limit in limits]  # with what is read first

@@ -227,6 +227,7 @@ class Vocabularies(NamedTuple):
                 f"pairs is a {type(pairs).__name__}, it must be a list, or another iterable that "
                 "can be read more than once."
             )
+        require_whole("subwords", subwords, 0)
         if subwords:
             joint = Vocabulary.subwords(chain.from_iterable(each_example(pairs)), subwords)
             return cls(joint, joint)

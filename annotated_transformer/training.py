@@ -12,7 +12,7 @@ from annotated_transformer.batches import AnyBatch, batch_of, batches_by_tokens
 from annotated_transformer.devices import PRECISIONS, computing_in, device_of
 from annotated_transformer.errors import DivergedError, InputError, require_choice
 from annotated_transformer.examples import Example, Examples
-from annotated_transformer.inputs import require_rate, require_sizes, require_whole
+from annotated_transformer.inputs import require_number, require_rate, require_sizes, require_whole
 from annotated_transformer.loss import Loss
 
 Schedule = Callable[[int], float]
@@ -53,9 +53,10 @@ def paper_schedule(d_model: int, warmup: int = 4000, factor: float = 1.0) -> Sch
     '1.75e-07 6.99e-04 3.49e-04'
 
     Raises:
-        InputError: if d_model or warmup is not positive.
+        InputError: if d_model or warmup is not positive, or the factor negative or not finite.
     """
     require_sizes(d_model=d_model, warmup=warmup)
+    require_number("factor", factor)
     return inverse_sqrt_schedule(factor / (d_model * warmup) ** 0.5, warmup)
 
 
@@ -136,8 +137,7 @@ class WeightAverage:
         Raises:
             InputError: if the decay is outside [0, 1).
         """
-        if not 0 <= decay < 1:
-            raise InputError(f"decay is {decay}, it must be at least 0 and below 1.")
+        require_number("decay", decay, below=1.0)
         self.decay = decay
         self.weights = {name: tensor.clone() for name, tensor in tensors_of(model).items()}
         self.buffers = list(buffers_of(model))
@@ -186,7 +186,11 @@ def paper_adam(model: nn.Module, eps: float = 1e-9) -> torch.optim.Optimizer:
     """Make Adam with the paper's β₁ and β₂, and its ε by default; the schedule sets the rate.
 
     Source: Vaswani et al. 2017, section 5.3; Kingma and Ba 2015.
+
+    Raises:
+        InputError: if ε is negative or not finite.
     """
+    require_number("eps", eps)
     return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=eps, fused=True)
 
 
@@ -228,11 +232,17 @@ class Trainer:
         """Start at step 0, with the current weights.
 
         Raises:
-            InputError: if there is no such precision, or clip or average_decay is out of its range.
+            InputError: if there is no such precision, clip or average_decay is out of its range, or
+                the model has nothing to train.
         """
         require_choice("precision", precision, PRECISIONS)
-        if clip is not None and not clip > 0:
-            raise InputError(f"clip is {clip}, it must be above 0, or None.")
+        if clip is not None and clip != float("inf"):
+            require_number("clip", clip, above=0.0)
+        if not any(parameter.requires_grad for parameter in model.parameters()):
+            raise InputError(
+                f"model has {len(list(model.parameters()))} parameters and none is trained: "
+                "`model.requires_grad_()` lets them train."
+            )
         self.model, self.loss, self.schedule, self.clip = model, loss, schedule, clip
         self.optimizer = optimizer or paper_adam(model)
         self.precision = precision

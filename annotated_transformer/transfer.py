@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_number
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 
 
@@ -49,7 +50,11 @@ def width_groups(
     - lr: all others, which are vectors.
 
     Source: Yang et al. 2022, table 8, rewritten as for :func:`scale_logits`.
+
+    Raises:
+        InputError: as for :func:`times_as_wide`, or if lr is negative or not finite.
     """
+    require_number("lr", lr)
     m = times_as_wide(model, base)
     embeddings = (model.src_embedding.tokens.weight, model.tgt_embedding.tokens.weight)
     ends = (*embeddings, model.output.weight, *model.decoder_norm.parameters())

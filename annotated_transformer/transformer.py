@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from annotated_transformer.cross_attention import CrossAttention
 from annotated_transformer.errors import InputError
 from annotated_transformer.gated_feed_forward import GatedFeedForward
+from annotated_transformer.inputs import require_sizes
 from annotated_transformer.layers import (
     ACTIVATIONS,
     NORM_POSITIONS,
@@ -147,6 +148,7 @@ class Embedding(nn.Module):
     """
 
     def __init__(self, vocab: int, config: TransformerConfig) -> None:
+        require_sizes(vocab=vocab)
         super().__init__()
         self.tokens = nn.Embedding(vocab, config.d_model)
         nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)

@@ -7,7 +7,7 @@ from annotated_transformer.decoding import GREEDY, Hypothesis, Search, decode
 from annotated_transformer.devices import device_of
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Examples
-from annotated_transformer.inputs import require_whole, unpadded
+from annotated_transformer.inputs import require_search, require_whole, unpadded
 from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import EOS, PAD, UNK, Vocabularies, Vocabulary
 from annotated_transformer.translator import Translator, require_positions
@@ -34,6 +34,7 @@ def search_all(
         InputError: if a source is longer than the model can read, or there are not as many
             prefixes as sources.
     """
+    require_search(search)
     require_whole("max_tokens", max_tokens, 1)
     if prefixes is not None and len(prefixes) != len(sources):
         raise InputError(f"there are {len(prefixes)} prefixes for {len(sources)} sentences.")

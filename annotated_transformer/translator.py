@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_ids
+from annotated_transformer.inputs import require_ids, require_values
 from annotated_transformer.tokens import BOS, EOS
 
 S = TypeVar("S", bound="State")
@@ -113,7 +113,12 @@ class Translator(NextTokenModel):
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Disable dropout and gradients inside the block; restore training mode afterwards."""
+    """Disable dropout and gradients inside the block; restore training mode afterwards.
+
+    Raises:
+        InputError: if the model is on the device meta, where weights have no values.
+    """
+    require_values("model", next(model.parameters(), None))
     training = [module for module in model.modules() if module.training]
     model.eval()
     try:

@@ -152,7 +152,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
     with pytest.raises(InputError, match=r"pairs\.tsv, line 2 cannot be read as UTF-8 text"):
         list(read_tsv(tmp_path / "pairs.tsv").split("train"))
     (tmp_path / "val.de").unlink()
-    with pytest.raises(InputError, match=r"val\.de cannot be read as UTF-8 text \(.*No such file"):
+    with pytest.raises(InputError, match=r"val\.de cannot be read \(.*No such file"):
         list(corpus.split("val"))
 
 

@@ -124,8 +124,22 @@ def test_under_autocast_the_output_has_the_type_of_the_input():
 
 @pytest.mark.parametrize("k", [0, 5])
 def test_there_are_at_least_k_experts(k):
-    with pytest.raises(InputError, match=f"k is {k}, it must be at least 1 and at most 4"):
+    with pytest.raises(
+        InputError, match=f"k is {k}, it must be an integer, at least 1 and at most 4"
+    ):
         layer(k)
+
+
+def test_the_bias_keeps_32_bits_in_which_small_steps_count():
+    router = Router(D, NUMBER, 1, None).to(torch.bfloat16)
+    p = torch.eye(NUMBER, dtype=torch.bfloat16)[[0, 0, 1, 1]]  # two experts have no token
+    routing = Routing(p, p.argmax(dim=1, keepdim=True), p[:, :1])
+    for _ in range(1000):
+        router.balance(routing, 0.001)
+    assert_close(router.bias, torch.tensor([-1.0, -1.0, 1.0, 1.0]), 1e-4)
+    assert router.to("meta").bias.is_meta
+    assert router.double().bias.dtype == torch.float64
+    assert "bias" in router.state_dict()
 
 
 def one_of_two_processes(rank, path):

@@ -1,5 +1,7 @@
 """LoRA against an explicit sum in float64, and merged."""
 
+from copy import deepcopy
+
 import pytest
 import torch
 from torch import nn
@@ -7,6 +9,8 @@ from torch import nn
 from annotated_transformer.errors import InputError
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.lora import LoRALinear, add_lora, merge_lora
+from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.training import Trainer, linear_schedule
 
 
 @pytest.mark.parametrize(("rank", "alpha"), [(3, None), (2, 8.0)])
@@ -60,3 +64,57 @@ def test_shared_weights_are_refused_before_anything_changes():
         add_lora(nn.Linear(2, 2), rank=1)
     with pytest.raises(InputError, match="rank is 0"):
         LoRALinear(nn.Linear(2, 2), 0)
+
+
+X = torch.randn(2, 3, 6)
+WITH_TORCH = {
+    "attention": (nn.MultiheadAttention(6, 2, batch_first=True), (X, X, X)),
+    "encoder": (nn.TransformerEncoderLayer(6, 2, 8, dropout=0.0, batch_first=True), (X,)),
+    "decoder": (nn.TransformerDecoderLayer(6, 2, 8, dropout=0.0, batch_first=True), (X, X)),
+}
+
+
+@pytest.mark.parametrize("name", WITH_TORCH)
+def test_layers_of_pytorch_take_it_in_training_and_on_their_fast_path(name):
+    module, given = deepcopy(WITH_TORCH[name][0]), WITH_TORCH[name][1]
+    add_lora(module, rank=2, alpha=3.0)
+    merged = deepcopy(module)
+    for part, same in zip(module.modules(), merged.modules(), strict=True):
+        if isinstance(part, LoRALinear):
+            nn.init.normal_(part.B)
+            same.B.data = part.B.data
+    merge_lora(merged)
+    assert not any(isinstance(part, LoRALinear) for part in merged.modules())
+    for mode in (True, False):
+        with torch.set_grad_enabled(mode):  # without gradients PyTorch has a path of its own
+            outputs = [both.train(mode)(*given) for both in (module, merged)]
+            first, second = (y[0] if isinstance(y, tuple) else y for y in outputs)
+        torch.testing.assert_close(first, second)
+        if mode:
+            first.sum().square().backward()
+    trained = {name for name, p in module.named_parameters() if p.grad is not None}
+    assert {name.rpartition(".")[2] for name in trained} == {"A", "B"}
+
+
+def test_what_is_not_plain_is_refused_and_nothing_trains_after_merging():
+    class Doubled(nn.Linear):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    computed = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+    for layer in (Doubled(2, 2), computed):
+        module = nn.Sequential(nn.Linear(2, 2), layer)
+        with pytest.raises(InputError, match=r"layer '1' is a \w+, it must be an nn.Linear that"):
+            add_lora(module, rank=1)
+        assert all(p.requires_grad for p in module.parameters())
+    with pytest.raises(InputError, match=r"module is a ReLU, it must have an nn.Linear in it"):
+        add_lora(nn.ReLU(), rank=1)
+    with pytest.raises(InputError, match="alpha is nan, it must be above 0"):
+        add_lora(module := nn.Sequential(nn.Linear(2, 2)), 1, float("nan"))
+    assert all(p.requires_grad for p in module.parameters())
+    with pytest.raises(InputError, match="module is a LoRALinear, it must be the module around"):
+        merge_lora(LoRALinear(nn.Linear(2, 2), 1))
+    add_lora(module := nn.Sequential(nn.Linear(2, 2)), rank=1)
+    merge_lora(module)
+    with pytest.raises(InputError, match="model has 2 parameters and none is trained"):
+        Trainer(module, smoothed_cross_entropy, linear_schedule(0.1, 9))

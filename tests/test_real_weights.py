@@ -391,7 +391,7 @@ def test_files_that_are_missing_damaged_or_pickled_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"model-00002-of-00009.safetensors cannot be read"):
         load_model(tmp_path)
     shard.unlink()
-    with pytest.raises(InputError, match=r"model-00002-of-00009.safetensors cannot be read \(No"):
+    with pytest.raises(InputError, match=r"model-00002-of-00009.safetensors cannot be read \(.*No"):
         load_model(tmp_path)
     index = tmp_path / "model.safetensors.index.json"
     index.write_text('{"weight_map": {"wte.weight": "../x.safetensors"}}')
@@ -403,7 +403,7 @@ def test_files_that_are_missing_damaged_or_pickled_are_refused(tmp_path):
     with pytest.raises(InputError, match="has no weight_map, it must list the file of"):
         load_model(tmp_path)
     index.unlink()
-    with pytest.raises(InputError, match=r"model.safetensors cannot be read \(No such file"):
+    with pytest.raises(InputError, match=r"model.safetensors cannot be read \(.*No such file"):
         load_model(tmp_path)
     torch.save({}, tmp_path / "pytorch_model.bin")
     with pytest.raises(InputError, match=r"pytorch_model.bin is a pickle, which could run any"):

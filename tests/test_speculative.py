@@ -123,7 +123,7 @@ def test_samples_have_the_distribution_of_the_target(k, temperature):
     ("changes", "says"),
     [
         ({"k": 0}, "k is 0, it must be an integer, at least 1."),
-        ({"temperature": math.nan}, "temperature is nan, it must be 0, or from 0.001 to 1,000."),
+        ({"temperature": math.nan}, "temperature is nan, it must be at least 0 and finite."),
         ({"src": torch.tensor([[5, EOS], [6, EOS]])}, "there are 2 sentences, there must be one."),
         ({"seed": -1}, "seed is -1, it must be an integer, at least 0"),
         ({"extra_length": 2.5}, "extra_length is 2.5, it must be an integer, at least 0"),

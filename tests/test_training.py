@@ -349,9 +349,9 @@ def test_gradients_are_clipped_at_one_and_weights_not_averaged_if_nothing_is_sai
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"clip": 0.0}, "clip is 0.0, it must be above 0, or None"),
-        ({"clip": -0.5}, "clip is -0.5, it must be above 0, or None"),
-        ({"clip": float("nan")}, "clip is nan, it must be above 0, or None"),
+        ({"clip": 0.0}, "clip is 0.0, it must be above 0 and finite"),
+        ({"clip": -0.5}, "clip is -0.5, it must be above 0 and finite"),
+        ({"clip": float("nan")}, "clip is nan, it must be above 0 and finite"),
         ({"average_decay": 1.0}, "decay is 1.0, it must be at least 0 and below 1"),
         ({"precision": "float8"}, "precision is 'float8', it must be one of float32, bfloat16"),
     ],

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import torch
@@ -23,6 +22,7 @@ from annotated_transformer.exchange.model_files import (
     require_numbers,
     settings_of,
 )
+from annotated_transformer.inputs import StrPath, require_path
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.rotary import pairs_from_halves
 from annotated_transformer.settings import BRIEF, Share, Size, VocabularySize, one_of
@@ -233,7 +233,7 @@ LAYOUTS = {"bert": BERT, "gpt2": GPT2, "llama": LLAMA}
 """Every layout by its ``model_type``."""
 
 
-def load_model(folder: Path) -> Bert | LanguageModel:
+def load_model(folder: StrPath) -> Bert | LanguageModel:
     """Load a model from a folder of ``config.json`` and ``model.safetensors``, or its shards.
 
     A BERT becomes a :class:`Bert`, a GPT-2 or a Llama a :class:`LanguageModel`, whose ids are
@@ -248,6 +248,7 @@ def load_model(folder: Path) -> Bert | LanguageModel:
         InputError: if a file is missing or damaged, it is a pickle or needs code of its own, our
             classes cannot compute such a model, or its tensors do not fit its settings.
     """
+    folder = require_path("folder", folder)
     given = read_config(folder)
     require_choice("model_type", given.get("model_type"), LAYOUTS)
     layout = LAYOUTS[given["model_type"]]

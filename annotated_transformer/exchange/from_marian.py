@@ -25,6 +25,7 @@ from annotated_transformer.exchange.model_files import (
     require_equal,
     require_numbers,
 )
+from annotated_transformer.inputs import StrPath, require_path
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.files import require_empty
@@ -41,7 +42,7 @@ TABLES = (
 """The names under which the matrices of tokens are stored, all or some of which may be one."""
 
 
-def import_marian(source: Path, folder: Path, languages: str | None = None) -> Run:
+def import_marian(source: StrPath, folder: StrPath, languages: str | None = None) -> Run:
     """Make a run, in an empty folder, from a model in the layout of OPUS-MT.
 
     That is a folder with ``config.json``, ``model.safetensors`` or ``pytorch_model.bin``,
@@ -56,6 +57,7 @@ def import_marian(source: Path, folder: Path, languages: str | None = None) -> R
             the model's name, or sentencepiece is not installed.
     """
     require_empty(folder)
+    source = require_path("source", source)
     languages = _languages(source, languages)
     settings = read_settings(source)
     src = read_side(source, "source.spm", "vocab.json", settings, "vocab_size")

@@ -7,6 +7,7 @@ from hashlib import file_digest
 from pathlib import Path
 
 from annotated_transformer.errors import InputError, require_library
+from annotated_transformer.inputs import StrPath, require_content, require_path
 
 
 @dataclass(frozen=True)
@@ -52,19 +53,18 @@ class PublishedModel:
             ) from error
         return self.verify(Path(paths[0]).parent)
 
-    def verify(self, folder: Path) -> Path:
+    def verify(self, folder: StrPath) -> Path:
         """Return a folder if it contains the files of this model, unchanged.
 
         Raises:
             InputError: if one is missing or has another checksum.
         """
+        folder = require_path("folder", folder)
         for name, checksum in self.checksums.items():
             path = folder / name
-            try:
-                with path.open("rb") as file:
-                    found = file_digest(file, "sha256").hexdigest()
-            except OSError as error:
-                raise InputError(f"{path} cannot be read ({error}).") from error
+            require_content(path)
+            with path.open("rb") as file:
+                found = file_digest(file, "sha256").hexdigest()
             if found != checksum:
                 raise InputError(
                     f"{path} is damaged (its SHA-256 is {found[:8]}…, it must be "

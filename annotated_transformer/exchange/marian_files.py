@@ -20,7 +20,7 @@ from annotated_transformer.exchange.model_files import (
     require_numbers,
     settings_of,
 )
-from annotated_transformer.inputs import is_utf8
+from annotated_transformer.inputs import is_utf8, require_content
 from annotated_transformer.run.sentence_pieces import SentencePieces
 from annotated_transformer.settings import BRIEF, Share, Size, one_of
 from annotated_transformer.tokens import SPECIALS
@@ -100,12 +100,10 @@ def read_side(source: Path, model: str, listed: str, settings: MarianSettings, s
         raise InputError(f"decoder_start_token_id is {start}, {source / listed} has no such token.")
     first = [numbers["<pad>"], start, numbers["</s>"], numbers["<unk>"]]
     others = [number for number in sorted(names) if number not in (first[0], *first[2:])]
+    require_content(source / model)
     try:
-        proto = (source / model).read_bytes()
-    except OSError as error:
-        raise InputError(f"{source / model} cannot be read ({error}).") from error
-    try:
-        vocabulary = SentencePieces(proto, [*SPECIALS, *(names[number] for number in others)])
+        tokens = [*SPECIALS, *(names[number] for number in others)]
+        vocabulary = SentencePieces((source / model).read_bytes(), tokens)
     except InputError as error:
         raise InputError(f"{source / model}: {error}") from error
     known = sum(piece in numbers for piece in vocabulary.pieces)
@@ -142,6 +140,7 @@ def read_weights(source: Path) -> dict[str, Float[Tensor, "..."]]:
     """
     stored, pickled = source / "model.safetensors", source / "pytorch_model.bin"
     path = stored if stored.exists() else pickled
+    require_content(path)
     try:
         found: object = (
             load_file(stored)
@@ -149,8 +148,9 @@ def read_weights(source: Path) -> dict[str, Float[Tensor, "..."]]:
             else torch.load(pickled, map_location=CPU, weights_only=True)
         )
     except Exception as error:  # a damaged pickle may raise any exception
-        told = str(error).partition("\n")[0]
-        raise InputError(f"the weights in {source} cannot be read ({told}).") from error
+        # Of a pickle PyTorch advises to run whatever code is in it.
+        told = str(error).partition("\n")[0] if path is stored else "damaged, or not only tensors"
+        raise InputError(f"{path} cannot be read ({told}).") from error
     if not isinstance(found, Mapping):
         raise InputError(f"{path} holds a {type(found).__name__}, it must be tensors by name.")
     for name, weight in found.items():

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_content
 from annotated_transformer.settings import BRIEF, Settings, build
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -92,9 +93,10 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises:
         InputError: if there is no such file, it contains anything else, or a name has two values.
     """
+    require_content(path)
     try:
         read = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_by_name)
-    except (OSError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read ({error}).") from error
     if not isinstance(read, dict):
         raise InputError(f"{path} holds a {type(read).__name__}, it must be values by name.")
@@ -127,6 +129,7 @@ def read_tensors(folder: Path) -> dict[str, Shaped[Tensor, "..."]]:
     tensors: dict[str, Tensor] = {}
     places: dict[str, str] = {}
     for name in names:
+        require_content(folder / name)
         try:
             found = load_file(folder / name)
         except Exception as error:  # safetensors has its own exceptions, for each kind of damage

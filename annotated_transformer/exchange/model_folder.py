@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import StrPath
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.sentence_pieces import SentencePieces
@@ -13,7 +14,7 @@ from annotated_transformer.transformer import Transformer
 
 
 def write_model_folder(
-    run: Run, folder: Path, write: Callable[[Path, Transformer], None], readme: str
+    run: Run, folder: StrPath, write: Callable[[Path, Transformer], None], readme: str
 ) -> None:
     """Fill an empty folder with the files of ``write``, both tokenizers and a ``README.md``.
 

@@ -8,6 +8,7 @@ from torch import nn
 
 from annotated_transformer.errors import require_library
 from annotated_transformer.exchange.model_folder import require_settings, write_model_folder
+from annotated_transformer.inputs import StrPath
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import write_atomically
@@ -86,7 +87,7 @@ for result, length in zip(found, lengths):
 '''
 
 
-def export_to_ctranslate2(run: Run, folder: Path) -> None:
+def export_to_ctranslate2(run: Run, folder: StrPath) -> None:
     """Write the files of ``ctranslate2.Translator``, and ``translate.py``, into an empty folder.
 
     Greedy translations are the same unless rounding decides between two tokens.

@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange.marian import halves, marian_names, reordered
 from annotated_transformer.exchange.model_folder import require_settings, write_model_folder
+from annotated_transformer.inputs import StrPath
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import replacing, write_atomically
 from annotated_transformer.run.sentence_pieces import SentencePieces
@@ -49,7 +50,7 @@ found = model.generate(**tokens, num_beams=1, max_new_tokens=longest)
 print(tokenizer.batch_decode(found, skip_special_tokens=True)[0])"""
 
 
-def export_to_marian(run: Run, folder: Path) -> None:
+def export_to_marian(run: Run, folder: StrPath) -> None:
     """Write the files of ``MarianMTModel.from_pretrained`` into an empty folder.
 
     The logits are the same, up to rounding. ``README.md`` there shows how to translate a text. A

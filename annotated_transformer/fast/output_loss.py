@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast.products import linear, transposed_product
-from annotated_transformer.inputs import require_ids
+from annotated_transformer.inputs import require_ids, require_number
 from annotated_transformer.tokens import PAD
 
 CHUNK, LARGE_CHUNK = 512, 4096
@@ -120,8 +120,7 @@ def output_loss(
     Raises:
         InputError: if the smoothing is outside [0, 1), or the targets are not ids of that shape.
     """
-    if not 0 <= smoothing < 1:
-        raise InputError(f"smoothing is {smoothing}, it must be at least 0 and below 1.")
+    require_number("smoothing", smoothing, below=1.0)
     if target.shape != hidden.shape[:2]:
         raise InputError(
             f"target has the shape {[*target.shape]}, it must be {[*hidden.shape[:2]]}."

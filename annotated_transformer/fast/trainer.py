@@ -9,6 +9,7 @@ from annotated_transformer.batches import AnyBatch
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast.output_loss import output_loss
 from annotated_transformer.fast.twin import fast_twin, format_of
+from annotated_transformer.inputs import require_number
 from annotated_transformer.training import Schedule, Trainer, buffers_of
 from annotated_transformer.transformer import Transformer
 
@@ -48,10 +49,11 @@ class FastTrainer(Trainer):
         """Make the trainer and the twin; ``settings`` are those of :class:`Trainer`.
 
         Raises:
-            InputError: if the precision is unknown, or the model has an auxiliary loss or saved
-                buffers, which the twin does not support.
+            InputError: if the precision is unknown, the smoothing outside [0, 1), or the model has
+                an auxiliary loss or saved buffers, which the twin does not support.
         """
         require_fast(model)
+        require_number("smoothing", smoothing, below=1.0)
         dtype = format_of(model, precision)
         loss = partial(output_loss, model.output, smoothing=smoothing)
         super().__init__(model, loss, schedule, precision=precision, **settings)

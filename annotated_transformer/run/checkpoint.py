@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.inputs import require_content
 from annotated_transformer.run.description import run_of
 from annotated_transformer.run.files import replacing
 from annotated_transformer.training import Trainer, buffers_of, tensors_of
@@ -187,6 +188,7 @@ def _progress(file: Any) -> dict[str, Any]:
 def _opened(path: Path) -> Iterator[Any]:
     if not path.is_file():
         raise InputError(f"there is no {path}: the run has not saved it yet.")
+    require_content(path)
     try:
         with safe_open(path, framework="pt") as file:
             yield file

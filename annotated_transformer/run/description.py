@@ -8,6 +8,7 @@ from typing import Any
 
 from annotated_transformer import __version__
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_content
 from annotated_transformer.run.encoded import FILES, read_vocabularies, write_vocabularies
 from annotated_transformer.run.files import write_atomically
 from annotated_transformer.run.recipe import FORMAT, SUMS, Recipe
@@ -61,6 +62,8 @@ def read_description(folder: Path) -> tuple[Recipe, str, Vocabularies]:
     path = folder / "recipe.json"
     if not path.is_file():
         raise InputError(f"{folder} holds no run: there is no recipe.json in it.")
+    for name in (path.name, *FILES):
+        require_content(folder / name)
     try:
         described = json.loads(path.read_text(encoding="utf-8"))
         recipe, checksum = _read_recipe(described)
@@ -68,7 +71,7 @@ def read_description(folder: Path) -> tuple[Recipe, str, Vocabularies]:
         if (wanted := described.get("vocabulary_checksum")) not in (None, _checksum(folder)):
             raise InputError(f"a vocabulary was changed: recipe.json has their SHA-256, {wanted}")
         recipe.make_config(*map(len, vocabularies))
-    except (OSError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{folder} holds a damaged run ({error}).") from error
     return recipe, checksum, vocabularies
 

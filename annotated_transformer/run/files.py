@@ -11,6 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import StrPath, require_path
 
 ON_WINDOWS = os.name == "nt"
 
@@ -59,20 +60,21 @@ def write_atomically(path: Path, text: str) -> None:
         new.write_text(text, encoding="utf-8")
 
 
-def require_empty(folder: Path, otherwise: str = "") -> None:
+def require_empty(folder: StrPath, otherwise: str = "") -> None:
     """Refuse a folder that exists and is not empty.
 
     Raises:
         FolderTakenError: if it contains something, is a file, or is the current folder, which a
             new one cannot replace.
     """
+    folder = require_path("folder", folder)
     if folder.exists() and folder.samefile(os.curdir):
         raise FolderTakenError(f"{folder} is the current folder: name a new one.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FolderTakenError(f"{folder} is not empty: choose another place{otherwise}.")
 
 
-def fill_folder(folder: Path, write: Callable[[Path], None]) -> None:
+def fill_folder(folder: StrPath, write: Callable[[Path], None]) -> None:
     """Let ``write`` fill a temporary folder, which replaces ``folder`` when it is complete.
 
     What a process left there that was killed meanwhile is deleted.

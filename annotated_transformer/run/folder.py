@@ -17,7 +17,7 @@ from annotated_transformer.devices import move, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
 from annotated_transformer.examples import Examples
-from annotated_transformer.inputs import require_path
+from annotated_transformer.inputs import StrPath, require_path, require_search
 from annotated_transformer.language_model import LanguageModel
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
@@ -59,10 +59,14 @@ class Run:
     device: torch.device = field(default_factory=torch.get_default_device)
     prepared: Prepared | None = None  # what was prepared when it was started, to train at once
 
+    def __post_init__(self) -> None:
+        """Take a text as a folder."""
+        object.__setattr__(self, "folder", require_path("folder", self.folder))
+
     @classmethod
     def create(
         cls,
-        folder: Path | str,
+        folder: StrPath,
         recipe: Recipe,
         corpus: Corpus,
         *,
@@ -126,7 +130,11 @@ class Run:
 
     @classmethod
     def from_weights(
-        cls, folder: Path, recipe: Recipe, vocabularies: Vocabularies, weights: Mapping[str, Tensor]
+        cls,
+        folder: StrPath,
+        recipe: Recipe,
+        vocabularies: Vocabularies,
+        weights: Mapping[str, Tensor],
     ) -> "Run":
         """Start a run in an empty folder from the weights of a model that was trained elsewhere.
 
@@ -137,7 +145,7 @@ class Run:
                 of the recipe's model.
         """
         require_empty(folder)
-        run = cls(folder, recipe, "", vocabularies)
+        run = cls(Path(folder), recipe, "", vocabularies)
         sketch = recipe.model_without_weights(vocabularies)
         wanted = {name: tuple(tensor.shape) for name, tensor in tensors_of(sketch).items()}
         given = {name: tuple(weight.shape) for name, weight in weights.items()}
@@ -155,7 +163,7 @@ class Run:
         return run
 
     @classmethod
-    def open(cls, folder: Path | str, device: torch.device | None = None) -> "Run":
+    def open(cls, folder: StrPath, device: torch.device | None = None) -> "Run":
         """Open an existing run.
 
         Raises:
@@ -272,12 +280,13 @@ class Run:
                 raise InputError(f"{self.start} is not the file from which {self.folder} started.")
         return move(model, self.device)
 
-    def read(self, path: Path) -> dict[str, Tensor]:
+    def read(self, path: StrPath) -> dict[str, Tensor]:
         """Read the weights of the model from a file.
 
         Raises:
             InputError: if there is no such file, or it does not fit the recipe.
         """
+        path = require_path("path", path)
         weights, _ = load_checkpoint(path, of_run=path != self.start)
         # A recipe may have any sizes: only what the file contains is allocated.
         require_fit(weights, self.recipe.model_without_weights(self.vocabularies), path)
@@ -294,6 +303,7 @@ class Run:
             InputError: if the run was trained on pairs, or its vocabulary does not know the prompt,
                 or the prompt is longer than the model can read.
         """
+        require_search(search)
         if not isinstance(self.model, LanguageModel) or self.model.config.has_source:
             raise InputError(
                 f"{self.folder} was trained on pairs, it translates: to continue a text, train "
@@ -326,7 +336,7 @@ class Run:
             tqdm.write(told, file=SCREEN)
         return evaluate(self.model, self.vocabularies, pairs, search or self.recipe.search, gold)
 
-    def export(self, folder: Path) -> "Run":
+    def export(self, folder: StrPath) -> "Run":
         """Write the files needed to translate into an empty folder, without training state.
 
         The weights are those that translate, in half precision (16 bits instead of 32).
@@ -336,7 +346,7 @@ class Run:
         """
         require_empty(folder)
         model = self.model
-        exported = replace(self, folder=folder)
+        exported = replace(self, folder=Path(folder))
 
         def write(path: Path) -> None:
             write_description(path, self.recipe, self.checksum, self.vocabularies)

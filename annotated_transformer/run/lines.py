@@ -21,6 +21,7 @@ from annotated_transformer.decoding import Search
 from annotated_transformer.devices import CPU, computing_in
 from annotated_transformer.errors import InputError
 from annotated_transformer.fast import fast_translator
+from annotated_transformer.inputs import require_search
 from annotated_transformer.run.files import quoted
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.sentence_pieces import SentencePieces
@@ -100,6 +101,7 @@ class LineTranslator:
                 prefix, or lines are split into sentences and have a prefix or more than one
                 translation, or cannot be split.
         """
+        require_search(self.search)
         if not self.run.recipe.sizes.get("has_source", True):
             raise InputError(
                 f"{self.run.folder} continues a text, it does not translate: "

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.inputs import require_content
 from annotated_transformer.models import MODELS
 from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.settings import BRIEF
@@ -123,6 +124,7 @@ def recipe_of(name: str | None, model: str | None, corpus: str | None) -> Recipe
             f"there is no file {BRIEF.repr(name)}: a recipe is one of {', '.join(PRESETS)}, or a "
             "file of settings."
         )
+    require_content(Path(name))
     try:
         settings = json.loads(Path(name).read_bytes())  # reads UTF-16 as well
     except (ValueError, RecursionError) as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 from annotated_transformer import __version__
 from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.inputs import StrPath
 from annotated_transformer.run.checkpoint import save_halved
 from annotated_transformer.run.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.folder import Run
@@ -73,7 +74,7 @@ SEARCH = ("beam", "alpha", "extra_length")
 """The settings of a search that the page takes over; how it samples is chosen there."""
 
 
-def export_to_web(run: Run, folder: Path) -> None:
+def export_to_web(run: Run, folder: StrPath) -> None:
     """Write ``model.safetensors`` and ``model.json`` into an empty folder.
 
     The weights are those that translate, in half precision (16 bits instead of 32). The

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from random import Random
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import require_whole
 from annotated_transformer.toy.clauses import (
     action,
     fused,
@@ -121,11 +122,11 @@ def toy_corpus(
     """
     for name, value, low, high in (
         ("pairs", pairs, 20, 1_000_000),
+        ("seed", seed, 0, None),
         ("max_length", max_length, 4, 32),
         ("max_depth", max_depth, 0, 3),
     ):
-        if not low <= value <= high:
-            raise InputError(f"{name} is {value}; it must be from {low} to {high}.")
+        require_whole(name, value, low, high)
     few = pairs // 20
     shallow, deep = range(max_depth + 1), range(max_depth + 1, max_depth + 3)
 

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.inputs import StrPath, require_path
 from transformer_workbook.notebook.intervals import (
     Interval,
     difference,
@@ -104,13 +105,13 @@ class Comparison:
         return compare(self.runs(first), self.runs(second), len(self.claims))
 
 
-def comparisons(folder: Path | None = None) -> dict[str, Comparison]:
+def comparisons(folder: StrPath | None = None) -> dict[str, Comparison]:
     """Read all comparisons of a folder of records, by name.
 
     Raises:
         InputError: if a claim has another relation than ``>``, ``<`` and ``~``.
     """
-    folder = folder or course_file("records")
+    folder = require_path("folder", folder or course_file("records"))
     found = tomllib.loads((folder / "comparisons.toml").read_text("utf-8"))
     for comparison in found.values():
         for _, relation, _ in comparison["claims"]:

@@ -17,6 +17,7 @@ from typing import Any
 from uuid import uuid4
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import StrPath, require_path
 from transformer_workbook.own.judging import Finding, judged, loaded, subjects_of
 from transformer_workbook.own.loading import file_of, stand_in
 from transformer_workbook.own.placing import placed
@@ -33,7 +34,7 @@ LONGEST = 10**6
 """Bytes of a line from the other process: a longer one is not ours."""
 
 
-def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -> list[Finding]:
+def findings(folder: StrPath, modules: Sequence[str], patience: float = PATIENCE) -> list[Finding]:
     """Judge every subject of these modules, in their order.
 
     The reader's code runs in another process: it may end that process, print
@@ -42,6 +43,7 @@ def findings(folder: Path, modules: Sequence[str], patience: float = PATIENCE) -
     Raises:
         InputError: if the folder is not that of a reader's package.
     """
+    folder = require_path("folder", folder)
     for module in modules:
         file_of(folder, module)
     left = [(module, subject) for module in modules for subject in subjects_of(module)]

@@ -8,6 +8,7 @@ from types import CodeType, MappingProxyType, ModuleType
 from typing import Any
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import StrPath, require_path
 from transformer_workbook.own.teaching import PACKAGE, WRITTEN
 
 OURS = "annotated_transformer"
@@ -37,10 +38,11 @@ def stand_in(folder: Path) -> None:
         _is_now(PACKAGE, module, import_module(f"{OURS}.{module}"))
 
 
-def alone(folder: str | Path, module: str) -> ModuleType:
+def alone(folder: StrPath, module: str) -> ModuleType:
     """Load a module of the reader's, with ours in place of all others."""
-    file = file_of(Path(folder), module)
-    stand_in(Path(folder))
+    folder = require_path("folder", folder)
+    file = file_of(folder, module)
+    stand_in(folder)
     return run_source(file.read_bytes(), PACKAGE, module, str(file))
 
 

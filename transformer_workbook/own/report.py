@@ -1,9 +1,9 @@
 """Report: all findings, as a table with sentences, and as data."""
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
+from annotated_transformer.inputs import StrPath
 from transformer_workbook.chapters import chapter_of
 from transformer_workbook.judge.sentences import said
 from transformer_workbook.own.bench import findings
@@ -119,7 +119,7 @@ def _told(module: str, place: str, group: list[Finding]) -> str:
     return f"{told} " + said("(Also wrong because of it: {subjects}.)", subjects=", ".join(others))
 
 
-def check_package(folder: str | Path, what: str | int | None = None) -> Report:
+def check_package(folder: StrPath, what: str | int | None = None) -> Report:
     """Check a reader's package: all of it, a chapter by its number, or a module by its name.
 
     Shown in a notebook, the report is what ``annotated-transformer check`` prints.
@@ -128,4 +128,4 @@ def check_package(folder: str | Path, what: str | int | None = None) -> Report:
         InputError: if there is no such package, chapter or module.
     """
     chosen = asked_for(None if what is None else str(what))
-    return Report(tuple(findings(Path(folder), chosen)))
+    return Report(tuple(findings(folder, chosen)))

@@ -15,6 +15,7 @@ from typing import Any
 from torch import Tensor
 
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import StrPath, require_path
 from transformer_workbook.own.bench import findings
 from transformer_workbook.own.checks import Check
 from transformer_workbook.own.definitions import ours
@@ -39,7 +40,7 @@ m = alone({folder!r}, {module!r})
 """
 
 
-def question(folder: str | Path, name: str, what: str | int | None = None) -> str:
+def question(folder: StrPath, name: str, what: str | int | None = None) -> str:
     """Make a program of the question behind a finding about a function or class.
 
     It is the first question that is answered wrong, or the first of all.
@@ -50,13 +51,13 @@ def question(folder: str | Path, name: str, what: str | int | None = None) -> st
     asked = {m: subjects_of(m) for m in asked_for(None if what is None else str(what))}
     chosen = [m for m in asked if name in (f"{m}.py", *asked[m], *ours(m))]
     names = {name, name.partition(".")[0]}
-    about = [f for f in findings(Path(folder), chosen) if names & {f.place, f.subject}]
+    about = [f for f in findings(folder, chosen) if names & {f.place, f.subject}]
     if not about:
         near = get_close_matches(name, [*chain(*asked.values())], n=1, cutoff=0.0)
         raise InputError(f"nothing is asked about {name!r}: did you mean {near[0]}?")
     first = min(about, key=lambda f: (f.state != "wrong", f.place != name, f.depends))
     check = checks_of(first.module, first.subject)[first.question]
-    return program(Path(folder), first.module, check)
+    return program(require_path("folder", folder), first.module, check)
 
 
 def program(folder: Path, module: str, check: Check) -> str:

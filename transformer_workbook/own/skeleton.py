@@ -10,6 +10,7 @@ from pathlib import Path
 import annotated_transformer
 from annotated_transformer import __version__
 from annotated_transformer.errors import InputError
+from annotated_transformer.inputs import StrPath, require_path
 from annotated_transformer.run.files import fill_folder, write_atomically
 from transformer_workbook.chapters import chapter_of
 from transformer_workbook.own.definitions import source_of
@@ -179,12 +180,13 @@ pip install --editable .
 """
 
 
-def start(folder: Path) -> None:
+def start(folder: StrPath) -> None:
     """Write a package of empty functions into a new folder: all of it, or nothing.
 
     Raises:
         InputError: if there is a folder or a file of that name.
     """
+    folder = require_path("folder", folder)
     if folder.exists():
         raise InputError(f"{folder} exists already: choose a new folder.")
     fill_folder(folder, _write)

@@ -7,11 +7,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from annotated_transformer.inputs import StrPath, require_path
 from transformer_workbook.own.loading import take_in
 from transformer_workbook.own.report import check_package
 
 
-def with_package(folder: Path, program: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+def with_package(folder: StrPath, program: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     """Run a function of ours with the complete modules of a reader's package; print which.
 
     The rest is ours. Our whole package is imported again for it, so this is the last thing a
@@ -21,6 +22,7 @@ def with_package(folder: Path, program: Callable[..., Any], given: Mapping[str, 
         InputError: if there is no such package.
         SystemExit: if the reader's code raises another exception; one line says where.
     """
+    folder = require_path("folder", folder)
     theirs = check_package(folder)
     print(theirs.used, file=sys.stderr)
     try:
