@@ -34,8 +34,7 @@ def smoothed_cross_entropy(
     surprise = -log_probs.gather(-1, target.unsqueeze(-1)).squeeze(-1)
     if smoothing:
         # What cannot be predicted, as padding in a loaded model, has no part in the uniform q.
-        possible = ~log_probs.isneginf()
-        share = possible.float().mean(dim=-1, keepdim=True).to(log_probs)
-        log_probs = log_probs.where(possible, 0.0) / share
-        surprise = (1 - smoothing) * surprise - smoothing * log_probs.mean(dim=-1)
+        share = log_probs.isfinite().float().mean(dim=-1).to(log_probs)
+        log_probs = log_probs.nan_to_num(neginf=0.0)
+        surprise = (1 - smoothing) * surprise - smoothing * log_probs.mean(dim=-1) / share
     return surprise.masked_fill(target == PAD, 0.0).sum()

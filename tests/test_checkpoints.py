@@ -191,9 +191,9 @@ def test_a_checkpoint_without_a_checksum_is_refused(path):
         load_checkpoint(path)
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "text", "no progress", "[3]", "[" * 100_000])
+@pytest.mark.parametrize("damage", ["cut", "text", "no progress", "[3]", "[" * 100_000])
 def test_a_damaged_checkpoint(path, damage):
-    content = {"cut": path.read_bytes()[:-40], "empty": b"", "text": b"no tensors, only words"}
+    content = {"cut": path.read_bytes()[:-40], "text": b"no tensors, only words"}
     if damage in content:
         path.write_bytes(content[damage])
     else:
