@@ -533,9 +533,11 @@ def test_an_imported_run_has_the_languages_in_its_name(
     path.write_text(json.dumps(settings))
     run = import_marian(tmp_path / name, tmp_path / "run", given)
     assert Run.open(run.folder).recipe.languages == found
+    export_to_marian(run, tmp_path / "again")
+    assert import_marian(tmp_path / "again", tmp_path / "second").recipe.languages == found
     refused = {"en": "it must be SRC-TGT"}
     if "ko-en" in f"{name} {config}":
-        refused["en-ko"] = "the model is named for 'ko-en'"
+        refused["en-ko"] = "the model is for 'ko-en'"
     for languages, message in refused.items():
         with pytest.raises(InputError, match=f"languages is '{languages}', {message}"):
             import_marian(tmp_path / name, tmp_path / "other", languages)

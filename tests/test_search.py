@@ -18,7 +18,7 @@ QUERIES = {
     "05_self_attention": ["self-attention", "셀프어텐션은", "why divide by sqrt d_k"],
     "06_multi_head_attention": ["multi-head attention", "MultiHeadAttention"],
     "07_positional_encoding": ["positional encoding", "postional encoding", "위치 인코딩"],
-    "08_masking": ["mask", "masks", "마스킹"],
+    "08_masking": ["mask", "masks", "마스킹", "마스킹하기", "마스킹했다"],
     "11_layers": ["residual", "feed-forward", "잔차 연결"],
     "14_decoding": ["beam serach", "빔 서치"],
     "15_translation": ["BLEU"],
@@ -53,8 +53,9 @@ def test_the_page_that_one_means_is_first(search: Page, page: str, query: str) -
         assert not found.fragment or f'id="{found.fragment}"' in html
 
 
-def test_a_word_that_is_nowhere_is_not_found(search: Page) -> None:
-    search.fill("article input", "가나다라마바사")
+@pytest.mark.parametrize("query", ["가나다라마바사", "(", "√", "?"])
+def test_a_word_that_is_nowhere_or_a_sign_is_not_found(search: Page, query: str) -> None:
+    search.fill("article input", query)
     expect(search.get_by_role("status")).to_have_text("Pages found: 0")
 
 

@@ -81,15 +81,19 @@ def import_marian(source: StrPath, folder: StrPath, languages: str | None = None
 
 
 def _languages(source: Path, given: str | None) -> str | None:
-    """Return the languages given, or else those in the name of a model of two languages."""
-    if given is not None and not re.fullmatch("[^-]+-[^-]+", given):
+    """Return the languages given, or those that our export wrote, or those in the model's name."""
+    config, pair = read_json(source / "config.json"), re.compile("[^-]+-[^-]+")
+    if given is not None and not pair.fullmatch(given):
         raise InputError(f"languages is {given!r}, it must be SRC-TGT, for example de-en.")
-    names = f"{read_json(source / 'config.json').get('_name_or_path')} {source.resolve().name} "
+    names = f"{config.get('_name_or_path')} {source.resolve().name} "
     # A code of three letters, or in capitals, may be that of a group of languages.
-    found = re.search(r"opus-mt-(?:[^/ ]*-)?([a-z]{2}-[a-z]{2}) ", names)
-    if given and found and given != found[1]:
-        raise InputError(f"languages is {given!r}, the model is named for {found[1]!r}.")
-    return given or (found[1] if found else None)
+    named = re.search(r"opus-mt-(?:[^/ ]*-)?([a-z]{2}-[a-z]{2}) ", names)
+    found = config.get("languages") or (named and named[1])
+    if not (isinstance(found, str) and pair.fullmatch(found)):
+        return given
+    if given not in (None, found):
+        raise InputError(f"languages is {given!r}, the model is for {found!r}.")
+    return found
 
 
 def _sizes(settings: MarianSettings, one_numbering: bool) -> dict[str, Any]:

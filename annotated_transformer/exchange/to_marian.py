@@ -72,7 +72,7 @@ def export_to_marian(run: Run, folder: StrPath) -> None:
     if isinstance(run.vocabularies.tgt, SentencePieces):
         libraries, code = " sentencepiece", PIECES
     readme = README.format(libraries=libraries, code=code.format(**limits))
-    write_model_folder(run, folder, partial(_write, run.vocabularies), readme)
+    write_model_folder(run, folder, partial(_write, run), readme)
 
 
 def _order(vocabularies: Vocabularies) -> list[list[int]]:
@@ -100,15 +100,16 @@ def _listed(vocabularies: Vocabularies, order: list[list[int]]) -> dict[str, dic
     return files if src == tgt else files | {"target_vocab": tgt}
 
 
-def _write(vocabularies: Vocabularies, folder: Path, model: Transformer) -> None:
-    config, order = model.config, _order(vocabularies)
+def _write(run: Run, folder: Path, model: Transformer) -> None:
+    config, vocabularies = model.config, run.vocabularies
+    order = _order(vocabularies)
     src, tgt = order
     begin, end = tgt.index(BOS), tgt.index(EOS)
     pad = tgt.index(PAD) if PAD in tgt else begin
     starts = {"decoder_start_token_id": begin, "eos_token_id": end, "pad_token_id": pad}
     sizes = replace(config, src_vocab=len(src), tgt_vocab=len(tgt))
     files: dict[str, dict[str, Any]] = {
-        "config": marian_settings(sizes) | starts,
+        "config": marian_settings(sizes) | starts | {"languages": run.recipe.direction},
         "generation_config": starts | {"suppress_tokens": sorted({pad, begin})},
     }
     if isinstance(vocabularies.tgt, SentencePieces):

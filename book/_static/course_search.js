@@ -8,7 +8,9 @@
   const plain = (text) => text.normalize("NFKD").toLowerCase().replace(/[\u0300-\u036f]/g, "");
   const wordsOf = (text) => plain(text).match(/[\p{L}\p{N}]+/gu) ?? [];
   const particles = plain("은|는|이|가|을|를|의|에|에서|에게|으로|로|와|과|도|만|란|이란|부터|까지");
-  const ending = new RegExp(`(?<=^...+)(e?s|e?d|ings?|(${particles})+)$`);
+  // A verb that is made of a noun: 번역했다, 학습시키기, 마스킹하는.
+  const verb = plain("하|해|되|돼|시키|시켜");
+  const ending = new RegExp(`(?<=^...+)(e?s|e?d|ings?|(${particles})+|(${verb})\\p{L}*)$`, "u");
   const stem = (word) => word.replace(ending, "");
 
   // How well a word answers what was asked: it is the same, but for an ending, or begins so.
@@ -67,6 +69,7 @@
   function find({ pages, postings, names }, query) {
     const found = pages.map(([, , , places]) => ({ score: 0, named: 0, places: places.map(() => 0) }));
     const whole = wordsOf(query).join("");
+    if (!whole) return []; // signs alone
     for (const asked of new Set([...wordsOf(query), whole])) {
       let words = [...postings.keys()].filter((word) => fit(word, asked));
       if (!words.length) words = [...postings.keys()].filter((word) => isNear(word, asked));
