@@ -231,7 +231,7 @@ def test_the_switch_leads_to_the_same_block(site: Path, korean: Path, browser: B
 def test_the_laboratory_and_the_explorer_speak_korean(korean: Path, tab: Page) -> None:
     """What is said of models and of numbers; their tokens and the English read back remain.
 
-    And a search finds a term with its particle.
+    And a search finds a term with its particle, and the noun of a verb.
     """
     tab.goto((korean / "book" / "laboratory.html").as_uri())
     tab.wait_for_selector(".picture .stage")
@@ -246,3 +246,6 @@ def test_the_laboratory_and_the_explorer_speak_korean(korean: Path, tab: Page) -
     tab.goto((korean / "search.html").as_uri() + "?q=셀프 어텐션은")
     tab.wait_for_selector("article .found li")
     assert tab.locator("article .found li a").first.inner_text().startswith("셀프 어텐션")
+    for verb in ("번역했다", "학습시키기", "마스킹하기", "토큰화하기", "인코딩하는"):
+        tab.fill("article input", verb)
+        expect(tab.locator("article .found li").first).to_be_visible()
