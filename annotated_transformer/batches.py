@@ -119,9 +119,14 @@ class TextBatch:
 
         Of a text y₁ … yₘ it reads y₁ … yₘ₋₁, and must predict y₂ … yₘ.
 
+        Raises:
+            InputError: if no text has two tokens.
+
         >>> TextBatch.of([([5, 6, 7],), ([8, 9],)]).without_ends()
         TextBatch(tgt_in=tensor([[5, 6], [8, 9]]), tgt_out=tensor([[6, 7], [9, 0]]))
         """
+        if self.tgt_in.size(1) < 3:
+            raise InputError("no text has two tokens, one needs them: the first predicts the next.")
         return TextBatch(self.tgt_in[:, 1:-1], self.tgt_in[:, 2:])
 
     @property

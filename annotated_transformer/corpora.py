@@ -184,7 +184,7 @@ def _is_plain(path: Path, languages: str | None) -> bool:
     alone = languages is None or (languages != "" and "-" not in languages)
     if not alone or path.name.removesuffix(".gz").endswith(".tsv"):
         return False
-    return "\t" not in next(filter(clean, _lines(path)), "\t")
+    return "\t" not in next(filter(clean, _lines(path)), "")
 
 
 def read_toy(languages: str) -> Corpus:

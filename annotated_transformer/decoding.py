@@ -105,7 +105,9 @@ class Limits:
         # Of an unmarked text the first token is read, not predicted; any of its own may be in it.
         self.given, special = (1, PAD) if model.begin is None else (0, EOS)
         for prefix, limit in zip(prefixes, self.longest.tolist(), strict=True):
-            most = limit - self.given
+            most, largest = limit - self.given, max(prefix, default=PAD)
+            if largest >= (size := model.vocabulary_size("tgt") or largest + 1):
+                raise InputError(f"a prefix contains id {largest}, it must be below {size}.")
             if limit < 0:
                 raise InputError(
                     f"a source has {tokens.max()} tokens, the model takes {model.max_length}."

@@ -163,6 +163,10 @@ def perplexity(model: NextTokenModel, examples: Sequence[Example], max_tokens: i
         raise InputError("there are 0 examples to evaluate on, at least 1 is needed.")
     require_whole("max_tokens", max_tokens, 1)
     require_writer(model)
+    if model.begin is None:  # nothing is predicted of a text of one token
+        examples = [example for example in examples if len(example[-1]) > 1]
+        if not examples:
+            raise InputError("there are 0 texts of two tokens or more, at least 1 is needed.")
     examples = Examples.of(examples)
     require_positions(model, examples.lengths)
     room = max(max_tokens, 1 + int(examples.lengths.max()))

@@ -14,6 +14,7 @@ from annotated_transformer.errors import DivergedError, InputError, require_choi
 from annotated_transformer.examples import Example, Examples
 from annotated_transformer.inputs import require_number, require_rate, require_sizes, require_whole
 from annotated_transformer.loss import Loss
+from annotated_transformer.tokens import BOS, EOS, PAD
 
 Schedule = Callable[[int], float]
 """Maps the step, counted from 1, to the learning rate."""
@@ -182,6 +183,21 @@ def endless_batches(
         yield batch_of([examples[i] for i in group], device)
 
 
+def require_unmarked(part: AnyBatch) -> None:
+    """Refuse a batch with special tokens around its texts, for a model whose texts have none.
+
+    Raises:
+        InputError: if every text has them.
+    """
+    last = (part.tgt_out != PAD).sum(dim=1, keepdim=True).clamp(min=1) - 1
+    ended = (part.tgt_out.gather(1, last) == EOS).all()
+    if ended and (part.tgt_in[:, 0] == BOS).all():
+        raise InputError(
+            f"every text of the batch begins with {BOS} and ends with {EOS}, which are tokens like "
+            "others to a loaded model: take batch.without_ends()."
+        )
+
+
 def paper_adam(model: nn.Module, eps: float = 1e-9) -> torch.optim.Optimizer:
     """Make Adam with the paper's β₁ and β₂, and its ε by default; the schedule sets the rate.
 
@@ -284,6 +300,8 @@ class Trainer:
         self.model.zero_grad()
         losses = []
         for part in parts:
+            if getattr(self.model, "begin", BOS) is None:
+                require_unmarked(part)
             loss = self.loss(self.logits(part), part.tgt_out) / num_tokens
             (loss + self.auxiliary(part) / num_tokens).backward()
             losses.append(loss.detach())

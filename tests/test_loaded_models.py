@@ -1,6 +1,7 @@
 """A loaded model is used as our own are: trained, scored, decoded, served, as transformers does."""
 
 import inspect
+import json
 import math
 from copy import deepcopy
 from functools import partial
@@ -34,7 +35,7 @@ from oracles import assert_close
 from test_real_weights import bert, gpt2, llama
 
 WRITERS = {
-    "gpt2": partial(gpt2, n_positions=64, resid_pdrop=0.0),
+    "gpt2": partial(gpt2, n_positions=64, resid_pdrop=0.0, embd_pdrop=0.0),
     "llama": partial(llama, vocab_size=25, max_position_embeddings=64),
 }
 TEXTS = [[0, 5, 7, 1, 2, 9], [0, 1, 2], [17, 3, 3, 8, 0]]
@@ -178,6 +179,40 @@ def test_a_text_of_a_loaded_model_needs_a_beginning(both):
     _, ours = both
     with pytest.raises(InputError, match=r"a prefix is \[\]: it must have at least one and at mo"):
         greedy(ours, no_source([[]]))
+
+
+def test_what_a_loaded_model_would_misread_is_refused(both):
+    _, ours = both
+    trainer = Trainer(ours, smoothed_cross_entropy, linear_schedule(1e-2, 9))
+    marked = TextBatch.of([(text,) for text in plus_1(TEXTS)])
+    with pytest.raises(InputError, match=r"begins with 1 and ends with 2, .* batch.without_ends"):
+        trainer.update([marked])
+    trainer.update([marked.without_ends()])
+    size = ours.config.tgt_vocab
+    for use in (
+        lambda prefix: greedy(ours, no_source([[]]), Search(), [prefix]),
+        lambda prefix: beam_search(ours, no_source([[]]), Search(beam=2), [prefix]),
+        lambda prefix: speculate(ours, ours, no_source([[]]), prefix=prefix),
+        lambda prefix: Engine(ours, 9, 2).submit(prefix),
+    ):
+        for prefix in ([size], [5, size]):
+            with pytest.raises(InputError, match=f"contains id {size}, it must be below {size}"):
+                use(prefix)
+    assert evaluation.perplexity(ours, [([5],), ([6, 7],)]) == (
+        evaluation.perplexity(ours, [([6, 7],)])
+    )
+    with pytest.raises(InputError, match="0 texts of two tokens or more"):
+        evaluation.perplexity(ours, [([5],)])
+    with pytest.raises(InputError, match="no text has two tokens"):
+        TextBatch.of([([5],)]).without_ends()
+
+
+def test_the_ends_of_texts_are_those_of_generate(tmp_path):
+    for ends, expected in (([29, 3], (30, 4)), (7, (8,)), (None, (3,)), (-1, ())):
+        gpt2(tmp_path)
+        path = tmp_path / "generation_config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"eos_token_id": ends}))
+        assert load_model(tmp_path).ends == expected
 
 
 def test_lora_learns_and_merges(both):

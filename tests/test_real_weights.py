@@ -370,8 +370,9 @@ def test_dropout_is_theirs(tmp_path):
     theirs, ours = llama(tmp_path), load_model(tmp_path).double()
     text = torch.tensor([[0, 5, 29, 0]])
     assert_close(ours.train()(text + 1)[..., 1:], theirs.train()(text).logits, 1e-5)
-    gpt2(tmp_path, resid_pdrop=0.3)
+    gpt2(tmp_path, resid_pdrop=0.3, embd_pdrop=0.2)
     assert load_model(tmp_path).config.dropout == 0.3
+    assert load_model(tmp_path).tgt_embedding.dropout.p == 0.2
     bert(tmp_path, hidden_dropout_prob=0.0)
     assert load_model(tmp_path).config.dropout == 0.0
 

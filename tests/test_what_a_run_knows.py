@@ -58,6 +58,31 @@ def place(tmp_path_factory):
 
 # --- languages ------------------------------------------------------------------------------------
 
+
+def test_where_nothing_says_the_direction_it_is_asked_for(place, tmp_path):
+    tsv = tmp_path / "pairs.tsv"
+    tsv.write_text("".join(f"{ko}\t{en}\n" for en, ko in PAIRS), encoding="utf-8")
+    run = tmp_path / "run"
+    given = ["--recipe", "tiny", "--steps", 1, *SMALL]
+    assert call("train", "--corpus", tsv, "--out", run, *given).exit_code == 0
+    said = "does not know its languages, and .*texts has en and ko: give --languages SRC-TGT"
+    for command in (["train", "--from"], ["evaluate"]):
+        asked = [*command, run, "--corpus", place / "texts"]
+        refused = call(*asked, *(["--out", tmp_path / "no"] if command[0] == "train" else []))
+        assert (refused.exit_code, bool(re.search(said, refused.output))) == (2, True)
+    found = call("evaluate", run, "--corpus", place / "texts", "--languages", "ko-en", "--force")
+    assert found.exit_code == 0, found.output
+    assert "sentences, ko-en" in found.stdout
+
+
+def test_a_fine_tuning_goes_on_with_the_text_of_its_start(place, tmp_path):
+    for start in ("run", "alone"):
+        made = call("train", "--from", place / start, "--steps", 1, "--out", tmp_path / start)
+        assert made.exit_code == 0, made.output
+        before, after = (Run.open(where / start).recipe for where in (place, tmp_path))
+        assert (after.corpus, after.languages) == (before.corpus, before.languages)
+
+
 OPENING = {
     "train": ("--from", "RUN", "--out", "OUT", "--steps", "1"),
     "resume": ("RUN", "--steps", "3"),

@@ -21,6 +21,7 @@ from annotated_transformer.cli.options import (
     parsed,
     proposed,
     read_corpus,
+    require_direction,
     require_text,
     tell_overlap,
 )
@@ -122,6 +123,8 @@ def train(
         first = None if start is None else Run.open(start)
         if first is not None:
             recipe, model = recipe or "finetune", model or first.recipe.model
+            if corpus is None and recipe in PRESETS:
+                corpus = first.recipe.corpus
         elif recipe == "finetune":
             raise InputError(
                 "recipe is 'finetune', it needs a trained model: give one with --from RUN."
@@ -135,6 +138,8 @@ def train(
         processes.require_engine(made.engine)
         processes.share_of(made.accumulate)  # checked before a folder is made
         data = load_corpus(made.corpus, made.languages)
+        if first is not None:
+            require_direction(first, data, made.languages)
         require_text(data.name)  # a path may contain more than the argument
         made = replace(made, corpus=data.name)
         where = choose_device(device)

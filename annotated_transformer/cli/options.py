@@ -74,7 +74,7 @@ CorpusOption = Annotated[
         help="toy (embedded English–Korean), multi30k (German–English, downloaded once), a folder "
         "with train.SRC, train.TGT, val.SRC, … (plain or .gz), a two-column TSV file, or, for "
         "--model language, a plain text file (its last twentieth of lines is test, the one before "
-        "it val); the recipe's, or toy, if not given."
+        "it val); the recipe's, that of --from RUN, or toy, if not given."
     ),
 ]
 LanguagesOption = Annotated[
@@ -151,6 +151,22 @@ def read_corpus(run: Run, corpus: str | None, languages: str | None = None) -> C
         )
     pair = run.recipe.direction if languages is None else languages
     return load_corpus(known if corpus is None else corpus, pair)
+
+
+def require_direction(run: Run, corpus: Corpus, languages: str | None) -> None:
+    """Refuse to guess in which direction a run translates, where nothing says it.
+
+    Raises:
+        InputError: if another corpus than its own has two languages in the order of the alphabet.
+    """
+    recipe = run.recipe
+    is_guessed = languages is None and recipe.direction is None and corpus.direction
+    both = recipe.sizes.get("has_source", True) and len(corpus.languages) == 2
+    if is_guessed and both and corpus.name != recipe.corpus:
+        raise InputError(
+            f"{run.folder} does not know its languages, and {corpus.name} has "
+            f"{' and '.join(corpus.languages)}: give --languages SRC-TGT."
+        )
 
 
 def tell_overlap(corpus: Corpus, *names: str) -> None:

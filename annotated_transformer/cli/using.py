@@ -32,6 +32,7 @@ from annotated_transformer.cli.options import (
     handed_over,
     one_sentence,
     read_corpus,
+    require_direction,
     require_text,
     tell_overlap,
 )
@@ -276,6 +277,7 @@ def evaluate(
         opened = Run.open(run, choose_device(device))
         search = searching(opened.recipe.search, locals())
         data = read_corpus(opened, corpus, languages)
+        require_direction(opened, data, languages)
         require_text(data.name)  # a path may contain more than the argument
         name = data.test_split if split is None else split
         if name != "train" and "train" in data.splits:

@@ -17,6 +17,7 @@ from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.exchange.model_files import (
     ACTIVATIONS,
     read_config,
+    read_json,
     read_tensors,
     require_equal,
     require_numbers,
@@ -73,6 +74,7 @@ class GPT2Settings:
     n_inner: Size | None = None
     activation_function: Annotated[str, one_of(ACTIVATIONS)] = "gelu_new"
     eos_token_id: Ends = 50256
+    embd_pdrop: Share = 0.1
     layer_norm_epsilon: Epsilon = 1e-5
     tie_word_embeddings: bool = True
     resid_pdrop: Share = 0.1
@@ -86,7 +88,9 @@ class GPT2Settings:
             max_length=self.n_positions, tie_output=self.tie_word_embeddings, has_source=False,
             dropout=self.resid_pdrop,
         )  # fmt: skip
-        return language_model(config, self.eos_token_id)
+        model = language_model(config, self.eos_token_id)
+        model.tgt_embedding.dropout.p = self.embd_pdrop
+        return model
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ def language_model(config: LanguageModelConfig, ends: Ends) -> LanguageModel:
     model = LanguageModel(config)
     model.tgt_embedding.scale, model.begin = 1.0, None
     listed = ends if isinstance(ends, list) else [] if ends is None else [ends]
-    model.ends = tuple(end + 1 for end in listed)
+    model.ends = tuple(end + 1 for end in listed if end >= 0)
     bias = model.output.weight.new_zeros(config.tgt_vocab).detach()
     bias[PAD] = -inf
     del model.output.bias
@@ -252,6 +256,9 @@ def load_model(folder: StrPath) -> Bert | LanguageModel:
     given = read_config(folder)
     require_choice("model_type", given.get("model_type"), LAYOUTS)
     layout = LAYOUTS[given["model_type"]]
+    if (path := folder / "generation_config.json").exists():  # its ends are those of `generate`
+        end = read_json(path).get("eos_token_id")
+        given |= {} if end is None else {"eos_token_id": end}
     settings = settings_of(layout.settings, given, layout.required, layout.other_names)
     tensors = read_tensors(folder)
     # Before they are built, which takes seconds where there are hundreds of layers.
