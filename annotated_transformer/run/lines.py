@@ -183,10 +183,14 @@ class LineTranslator:
             Line(
                 [tgt.decode(hypothesis.tokens) for hypothesis in best],
                 fault,
-                unknown_words(text_of(line) or "", src) if UNK in each and not fault else (),
+                self.unknown(text_of(line) or "") if UNK in each and not fault else (),
             )
             for line, each, best, fault in zip(lines, ids, found, faults, strict=True)
         ]
+
+    def unknown(self, text: str) -> tuple[str, ...]:
+        """List the words of a text that the vocabulary does not know completely, each once."""
+        return unknown_words(text, self.run.vocabularies.src)
 
     def translate(self, lines: Iterable[bytes], workers: int | None = None) -> Iterator[Line]:
         """Translate any number of lines, in order; few of them are in memory.
