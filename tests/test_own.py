@@ -478,7 +478,8 @@ def test_the_command_prints_the_question_behind_a_finding(mine: Path, tmp_path: 
 def test_whatever_the_code_does_the_next_module_is_judged(mine: Path) -> None:
     ends = "    import os\n    os._exit(3)\n    return (tokens"
     write(mine, "masking", changed(OURS["masking"], {"    return (tokens": ends}))
-    write(mine, "loss", OURS["loss"].replace("    if not 0 <=", "    input()\n    if not 0 <="))
+    asks = "    input()\n    log_probs = logits"
+    write(mine, "loss", changed(OURS["loss"], {"    log_probs = logits": asks}))
     write(mine, "batches", "import sys\nsys.stdout.write('{}')\nraise KeyboardInterrupt\n")
     write(mine, "attention", "print('noise')\n" + OURS["attention"])
     found = Report(tuple(findings(mine, ("masking", "loss", "batches", "attention"))))
