@@ -82,9 +82,10 @@ def import_marian(source: StrPath, folder: StrPath, languages: str | None = None
 
 def _languages(source: Path, given: str | None) -> str | None:
     """Return the languages given, or those that our export wrote, or those in the model's name."""
-    config, pair = read_json(source / "config.json"), re.compile("[^-]+-[^-]+")
+    pair = re.compile("[^-]+-[^-]+")
     if given is not None and not pair.fullmatch(given):
         raise InputError(f"languages is {given!r}, it must be SRC-TGT, for example de-en.")
+    config = read_json(source / "config.json")
     names = f"{config.get('_name_or_path')} {source.resolve().name} "
     # A code of three letters, or in capitals, may be that of a group of languages.
     named = re.search(r"opus-mt-(?:[^/ ]*-)?([a-z]{2}-[a-z]{2}) ", names)
