@@ -11,7 +11,7 @@ import pytest
 from nbclient import NotebookClient
 
 from annotated_transformer.errors import InputError
-from comparing_pages import code, files_of, imported, name_of, notebooks
+from comparing_pages import code, drawn, files_of, imported, name_of, notebooks
 from transformer_workbook import places
 from transformer_workbook.places import course_file
 
@@ -81,7 +81,11 @@ def test_where_there_is_none_one_sentence_says_so(tmp_path, monkeypatch) -> None
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("path", READERS, ids=name_of)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=() if p in drawn() else pytest.mark.nightly) for p in READERS],
+    ids=name_of,
+)
 def test_a_copy_of_a_lesson_runs_elsewhere(path: Path, tmp_path: Path) -> None:
     copy = shutil.copy(path, tmp_path)
     notebook = nbformat.read(copy, as_version=4)
