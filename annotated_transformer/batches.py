@@ -117,7 +117,7 @@ class TextBatch:
     def without_ends(self) -> "TextBatch":
         """Leave out the special tokens, for a model whose texts have none, as a loaded one.
 
-        Of a text y₁ … yₘ it reads y₁ … yₘ₋₁, and must predict y₂ … yₘ.
+        It reads all tokens of a text but the last, and must predict all but the first.
 
         Raises:
             InputError: if no text has two tokens.

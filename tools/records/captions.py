@@ -90,7 +90,7 @@ def train_run(
         RuntimeError: if a signal stopped the training.
     """
     run = Run.open(folder) if folder.exists() else Run.create(folder, recipe, corpus())
-    if run.recipe != recipe:
+    if replace(run.recipe, languages=recipe.languages) != recipe:  # the run knows its own
         raise InputError(f"{folder} was started with another recipe: delete it first.")
     if signal := train(replace(run, vocabularies=cut(run.vocabularies)), corpus()):
         raise RuntimeError(f"{folder}: {signal.name} came before the last step; start again.")
