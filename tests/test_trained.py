@@ -222,7 +222,7 @@ print("silent:", silent)
 """
 
 
-@pytest.mark.verify
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [name for name in trainings() if name[0].isdigit()])
 def test_every_number_of_a_cell_that_trains_counts(name: str) -> None:
     notebook = nbformat.read(BOOK / name, as_version=4)
