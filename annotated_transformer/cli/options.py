@@ -133,7 +133,7 @@ PackageOption = Annotated[
 
 def proposed(run: Run) -> str:
     """Make the sentence that says how to use a run."""
-    use = "translate" if run.recipe.sizes.get("has_source", True) else "generate"
+    use = "translate" if run.recipe.has_source else "generate"
     return f'Try: annotated-transformer {use} {quoted(run.folder)} "…"'
 
 
@@ -161,7 +161,7 @@ def require_direction(run: Run, corpus: Corpus, languages: str | None) -> None:
     """
     recipe = run.recipe
     is_guessed = languages is None and recipe.direction is None and corpus.direction
-    both = recipe.sizes.get("has_source", True) and len(corpus.languages) == 2
+    both = recipe.has_source and len(corpus.languages) == 2
     if is_guessed and both and corpus.name != recipe.corpus:
         raise InputError(
             f"{run.folder} does not know its languages, and {corpus.name} has "

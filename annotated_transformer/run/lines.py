@@ -102,7 +102,7 @@ class LineTranslator:
                 translation, or cannot be split.
         """
         require_search(self.search)
-        if not self.run.recipe.sizes.get("has_source", True):
+        if not self.run.recipe.has_source:
             raise InputError(
                 f"{self.run.folder} continues a text, it does not translate: "
                 f"`annotated-transformer generate {quoted(self.run.folder)}` does that."

@@ -233,6 +233,11 @@ class Recipe:
         """Return the languages of its text, as in ``de-en`` or ``de``; ``None`` if unknown."""
         return self.languages or PAIRS.get(self.corpus)
 
+    @property
+    def has_source(self) -> bool:
+        """Tell whether the model translates; a language model of text alone continues it."""
+        return bool(self.sizes.get("has_source", True))
+
     def require_languages(self, corpus: Corpus) -> None:
         """Refuse a corpus that is not in the languages of this recipe.
 
@@ -240,9 +245,9 @@ class Recipe:
             InputError: if it has others, or the same in the other direction; or pairs where the
                 model continues texts, or the other way round.
         """
-        has_source, wanted = self.sizes.get("has_source", True), self.direction
-        if has_source != (len(corpus.languages) == 2):
-            wanted = "a source and a target" if has_source else "one language"
+        wanted = self.direction
+        if self.has_source != (len(corpus.languages) == 2):
+            wanted = "a source and a target" if self.has_source else "one language"
         elif wanted in (None, corpus.direction) or corpus.direction is None:
             return
         raise InputError(
