@@ -5,13 +5,13 @@ import os
 import shlex
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from annotated_transformer.cleaning import clean
 from annotated_transformer.errors import InputError
@@ -29,9 +29,6 @@ from annotated_transformer.toy import toy_corpus
 Links = frozenset[tuple[int, int]]
 """Alignment links (source position, target position), both counted from 0."""
 
-
-PAIRS = {"toy": "en-ko", "multi30k": "de-en"}
-"""The source and the target of the corpora that have no other."""
 
 UNNAMED = ("text", "src-tgt")
 """The languages of a file, plain or TSV, for which none are given."""
@@ -161,11 +158,8 @@ def load_corpus(corpus: StrPath, languages: str | None = None) -> Corpus:
     path = require_path("corpus", corpus)
     if languages is not None and not isinstance(languages, str):
         raise InputError(f"languages is {languages!r}, it must be a text such as 'de-en'.")
-    if corpus == "toy":
-        return read_toy(PAIRS[corpus] if languages is None else languages)
-    if corpus == "multi30k":
-        pair = PAIRS[corpus] if languages is None else languages
-        return read_folder(multi30k_folder(), pair, corpus)
+    if named := CORPORA.get(os.fspath(corpus)):
+        return named.read(named.languages if languages is None else languages)
     if corpus and path.is_dir():  # an empty text would be the current folder
         return read_folder(path, languages)
     if path.is_file() and _is_plain(path, languages):
@@ -174,8 +168,8 @@ def load_corpus(corpus: StrPath, languages: str | None = None) -> Corpus:
     if path.is_file():
         return read_tsv(path, languages)
     raise InputError(
-        f"there is no corpus {os.fspath(corpus)!r}: give toy, multi30k, a folder or a file that "
-        "exists."
+        f"there is no corpus {os.fspath(corpus)!r}: give {', '.join(CORPORA)}, a folder or a file "
+        "that exists."
     )
 
 
@@ -401,3 +395,20 @@ def read_tsv(path: StrPath, languages: str | None = None) -> Corpus:
     _require_two(source, target)
     splits = {name: TsvSplit(path, name) for name in ("train", "val", "test")}
     return Corpus(str(path.resolve()), (source, target), splits)
+
+
+class NamedCorpus(NamedTuple):
+    """A corpus that is known by its name: its languages, its reader, the recipe made for it."""
+
+    languages: str
+    read: Callable[[str], Corpus]
+    recipe: str = "medium"
+
+
+CORPORA = {
+    "toy": NamedCorpus("en-ko", read_toy, "tiny"),
+    "multi30k": NamedCorpus(
+        "de-en", lambda languages: read_folder(multi30k_folder(), languages, "multi30k")
+    ),
+}
+"""The corpora that have a name; others are a folder or a file."""

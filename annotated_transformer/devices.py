@@ -12,7 +12,8 @@ from annotated_transformer.errors import InputError, require_choice
 
 CPU = "cpu"
 DEVICES = ("auto", CPU, "cuda", "mps")
-PRECISIONS = ("float32", "bfloat16")
+PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16}
+"""The number format of matrix products, by name; ``None``: that of the weights."""
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -65,10 +66,10 @@ def computing_in(precision: str, device: torch.device) -> Iterator[None]:
         InputError: if the precision is not one of ``PRECISIONS``.
     """
     require_choice("precision", precision, PRECISIONS)
-    if precision == "float32":
+    if (dtype := PRECISIONS[precision]) is None:
         yield
         return
     # The fused kernel of attention is slow in bfloat16 on a CPU, above all in the backward pass.
     kernel = sdpa_kernel(SDPBackend.MATH) if device.type == CPU else nullcontext()
-    with torch.autocast(device.type, torch.bfloat16), kernel:
+    with torch.autocast(device.type, dtype), kernel:
         yield

@@ -3,12 +3,13 @@
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
 import torch
 from jaxtyping import Float, Int
+from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from torch import Tensor
@@ -226,6 +227,14 @@ def bleu_tokenizer(texts: Sequence[str]) -> str:
     return found if found != "ja-mecab" or all(map(find_spec, ("MeCab", "ipadic"))) else "char"
 
 
+METRICS: dict[str, Callable[[str], Metric]] = {
+    "BLEU": lambda tokenizer: BLEU(tokenize=tokenizer),
+    "BLEU, lower-cased": lambda tokenizer: BLEU(lowercase=True, tokenize=tokenizer),
+    "chrF": lambda tokenizer: CHRF(),
+}
+"""The metrics of translations by name, each made for a tokenizer of sacreBLEU."""
+
+
 def score_translations(translations: Sequence[str], references: Sequence[str]) -> list[Score]:
     """Compute BLEU (cased and lower-cased) and chrF by sacreBLEU, and exact matches in %.
 
@@ -244,11 +253,8 @@ def score_translations(translations: Sequence[str], references: Sequence[str]) -
             "there must be one for each, and at least one."
         )
     scores, tokenizer = [], bleu_tokenizer(references)
-    for title, metric in (
-        ("BLEU", BLEU(tokenize=tokenizer)),
-        ("BLEU, lower-cased", BLEU(lowercase=True, tokenize=tokenizer)),
-        ("chrF", CHRF()),
-    ):
+    for title, metric_for in METRICS.items():
+        metric = metric_for(tokenizer)
         value = metric.corpus_score(translations, [references]).score
         scores.append(Score(title, value, str(metric.get_signature())))
     exact = sum(t == r for t, r in zip(translations, references, strict=True))

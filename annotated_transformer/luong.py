@@ -1,5 +1,6 @@
 """Luong attention: attend to the source after the recurrent step, and predict from both."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -16,15 +17,6 @@ from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator
 from annotated_transformer.settings import one_of
 from annotated_transformer.soft_lookup import SoftLookup
 from annotated_transformer.tokens import PAD
-
-SCORES = ("dot", "general", "concat")
-
-
-@dataclass(frozen=True)
-class LuongConfig(RecurrentConfig):
-    """The sizes of a Luong model, and its score."""
-
-    score: Annotated[str, one_of(SCORES)] = "general"
 
 
 class DotAttention(SoftLookup):
@@ -55,6 +47,14 @@ class GeneralAttention(DotAttention):
         return self.key(memory)
 
 
+SCORES: dict[str, Callable[[int], SoftLookup]] = {
+    "dot": lambda hidden: DotAttention(),
+    "general": lambda hidden: GeneralAttention(hidden, hidden),
+    "concat": lambda hidden: AdditiveAttention(hidden, hidden, hidden),
+}
+"""The attentions by the name of their score, made from the size of the hidden states."""
+
+
 def make_score(name: str, hidden_dim: int) -> SoftLookup:
     """Make the attention with that score; ``concat`` is the additive score of Bahdanau.
 
@@ -62,13 +62,14 @@ def make_score(name: str, hidden_dim: int) -> SoftLookup:
         InputError: if the name is not one of ``SCORES``.
     """
     require_choice("score", name, SCORES)
-    match name:
-        case "dot":
-            return DotAttention()
-        case "general":
-            return GeneralAttention(hidden_dim, hidden_dim)
-        case _:
-            return AdditiveAttention(hidden_dim, hidden_dim, hidden_dim)
+    return SCORES[name](hidden_dim)
+
+
+@dataclass(frozen=True)
+class LuongConfig(RecurrentConfig):
+    """The sizes of a Luong model, and its score."""
+
+    score: Annotated[str, one_of(SCORES)] = "general"
 
 
 class Luong(RecurrentTranslator):

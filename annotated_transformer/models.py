@@ -7,7 +7,7 @@ the command line need no change.
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.errors import InputError, require_choice
@@ -18,14 +18,74 @@ from annotated_transformer.settings import build, unknown
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translator import Translator
 
-MODELS: dict[str, tuple[type[Translator], type]] = {
-    "seq2seq": (Seq2Seq, RecurrentConfig),
-    "bahdanau": (Bahdanau, RecurrentConfig),
-    "luong": (Luong, LuongConfig),
-    "transformer": (Transformer, TransformerConfig),
-    "language": (LanguageModel, LanguageModelConfig),
+Sizes = dict[str, dict[str, Any]]
+
+DEFAULTS: Sizes = {"tiny": {}, "medium": {}, "finetune": {}}
+"""The sizes that a model has of itself, in the recipes that every model has."""
+
+SMALL_RECURRENT = {"d_model": 64, "hidden_dim": 128}
+MEDIUM_RECURRENT = {"d_model": 256, "hidden_dim": 512, "dropout": 0.2}
+SMALL_TRANSFORMER = {
+    "d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 256, "dropout": 0.0,
+    "norm_position": "pre",
+}  # fmt: skip
+MEDIUM_TRANSFORMER = {
+    "d_model": 256, "num_layers": 3, "num_heads": 8, "d_ff": 512, "dropout": 0.2,
+    "norm_position": "pre", "share_embeddings": True,
+}  # fmt: skip
+SMALL_LANGUAGE_MODEL = SMALL_TRANSFORMER | {"num_layers": 4, "d_ff": 320}
+MEDIUM_LANGUAGE_MODEL = MEDIUM_TRANSFORMER | {"num_layers": 6, "d_ff": 768}
+"""With about as many parameters as the Transformers above."""
+
+MODERN = {
+    "norm": "rms", "norm_position": "pre", "activation": "swish", "gated": True, "bias": False,
+    "positions": "rotary", "num_kv_heads": 2, "qk_norm": True,
+}  # fmt: skip
+"""What has changed in the block since 2017, as in Qwen3."""
+
+BIG_TRANSFORMER = {
+    "d_model": 1024, "num_heads": 16, "d_ff": 4096, "dropout": 0.3, "share_embeddings": True,
+}  # fmt: skip
+
+RECURRENT = DEFAULTS | {"tiny": SMALL_RECURRENT, "medium": MEDIUM_RECURRENT}
+
+
+class ModelKind(NamedTuple):
+    """The class of a model, that of its configuration, and its sizes in each recipe."""
+
+    model: type[Translator]
+    config: type
+    sizes: Sizes = DEFAULTS
+
+
+MODELS = {
+    "seq2seq": ModelKind(Seq2Seq, RecurrentConfig, RECURRENT),
+    "bahdanau": ModelKind(Bahdanau, RecurrentConfig, RECURRENT),
+    "luong": ModelKind(Luong, LuongConfig, RECURRENT),
+    "transformer": ModelKind(
+        Transformer,
+        TransformerConfig,
+        {
+            "tiny": SMALL_TRANSFORMER,
+            "modern": SMALL_TRANSFORMER | MODERN | {"d_ff": 176},  # a gate is a third matrix
+            "medium": MEDIUM_TRANSFORMER,
+            "finetune": {},
+            "base": {"share_embeddings": True},
+            "big": BIG_TRANSFORMER,
+        },
+    ),
+    "language": ModelKind(
+        LanguageModel,
+        LanguageModelConfig,
+        {
+            "tiny": SMALL_LANGUAGE_MODEL,
+            "modern": SMALL_LANGUAGE_MODEL | MODERN | {"d_ff": 216},
+            "medium": MEDIUM_LANGUAGE_MODEL,
+            "finetune": {},
+        },
+    ),
 }
-"""The class of a model, and the class of its configuration."""
+"""All models, by name. A recipe whose name is not among a model's sizes is not for this model."""
 
 
 def make_config(model: str, src_vocab: int, tgt_vocab: int, sizes: Mapping[str, Any]) -> Any:
@@ -42,15 +102,15 @@ def make_config(model: str, src_vocab: int, tgt_vocab: int, sizes: Mapping[str, 
     if given := sorted(vocabularies.keys() & sizes.keys()):
         raise InputError(f"{given[0]} is given, it must be left out: the text determines it.")
     known = {
-        name: [field.name for field in fields(kind) if field.name not in vocabularies]
-        for name, (_, kind) in MODELS.items()
+        name: [field.name for field in fields(kind.config) if field.name not in vocabularies]
+        for name, kind in MODELS.items()
     }
     for name in sizes:
         others = [other for other in MODELS if name in known[other]]
         if model not in others:
             said = f"{name} is a setting of {', '.join(others)}, not of {model}."
             raise InputError(said if others else unknown(name, known[model]))
-    return build(MODELS[model][1], {**vocabularies, **sizes})
+    return build(MODELS[model].config, {**vocabularies, **sizes})
 
 
 def make_model(model: str, config: Any) -> Translator:
@@ -60,7 +120,7 @@ def make_model(model: str, config: Any) -> Translator:
         InputError: if there is no such model, or the configuration is that of another.
     """
     require_choice("model", model, MODELS)
-    if not isinstance(config, MODELS[model][1]):
-        wanted = MODELS[model][1].__name__
+    if not isinstance(config, MODELS[model].config):
+        wanted = MODELS[model].config.__name__
         raise InputError(f"config is a {type(config).__name__}, {model} needs a {wanted}.")
-    return MODELS[model][0](config)
+    return MODELS[model].model(config)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.optim import Optimizer
+from torch.optim import AdamW, Optimizer
 
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_number
@@ -62,3 +62,42 @@ class Muon(Optimizer):
                 update = orthogonalise(matrix.grad.lerp(mean, group["momentum"]))
                 rate = group["lr"] * max(1, len(matrix) / matrix.size(1)) ** 0.5
                 matrix.sub_(update, alpha=rate)
+
+
+class MuonAndAdamW(Optimizer):
+    """Muon for the matrices of a model's layers, AdamW for its other parameters.
+
+    The others are embeddings, the matrix before the softmax, biases and norms. Both follow the same
+    schedule.
+
+    Source: Jordan et al. 2024.
+
+    Raises:
+        InputError: if the momentum is out of its range.
+    """
+
+    def __init__(self, model: nn.Module, momentum: float = 0.95, **adamw: Any) -> None:
+        """Divide the parameters; ``adamw`` are settings of ``torch.optim.AdamW``."""
+        super().__init__(model.parameters(), {"lr": 0.0})
+        embedded = {
+            id(weight)
+            for name, weight in model.named_parameters(remove_duplicate=False)
+            if "embedding" in name or name.startswith("output.")
+        }
+        by_muon: list[nn.Parameter] = []
+        by_adamw: list[nn.Parameter] = []
+        for weight in model.parameters():
+            is_inner = weight.dim() == 2 and id(weight) not in embedded
+            (by_muon if is_inner else by_adamw).append(weight)
+        self.parts = [
+            *([Muon(by_muon, 0.0, momentum)] if by_muon else []),
+            *([AdamW(by_adamw, 0.0, **adamw)] if by_adamw else []),
+        ]
+        for part in self.parts:
+            part.state = self.state
+        self.param_groups = [group for part in self.parts for group in part.param_groups]
+
+    def step(self) -> None:  # type: ignore[override]
+        """Take one step."""
+        for part in self.parts:
+            part.step()

@@ -98,7 +98,6 @@ class NoPositionalEncoding(PositionalEncoding):
 ENCODINGS: dict[str, type[PositionalEncoding]] = {
     "sinusoidal": SinusoidalPositionalEncoding,
     "learned": LearnedPositionalEncoding,
-    "rotary": NoPositionalEncoding,
     "none": NoPositionalEncoding,
 }
 """What is added to the embeddings, by name, made from the number of positions and d_model."""

@@ -1,9 +1,9 @@
 """The Transformer: embeddings, a stack of encoder layers, a stack of decoder layers, logits."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -26,10 +26,33 @@ from annotated_transformer.layers import (
 )
 from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
-from annotated_transformer.positional_encoding import ENCODINGS, NoPositionalEncoding
+from annotated_transformer.positional_encoding import (
+    ENCODINGS,
+    NoPositionalEncoding,
+    PositionalEncoding,
+)
 from annotated_transformer.rotary import RotaryAttention
 from annotated_transformer.settings import Share, Size, VocabularySize, check_settings, one_of
 from annotated_transformer.translator import State, Translator
+
+
+class Positions(NamedTuple):
+    """Where positions are encoded: in what is added to the embeddings, or in self-attention."""
+
+    added: type[PositionalEncoding]
+    attention: Callable[["TransformerConfig"], MultiHeadAttention]
+
+
+POSITIONS = {
+    name: Positions(added, lambda config: MultiHeadAttention(*config.heads))
+    for name, added in ENCODINGS.items()
+} | {
+    "rotary": Positions(
+        NoPositionalEncoding,
+        lambda config: RotaryAttention(*config.heads, base=config.rotary_base),
+    )
+}
+"""The ways to encode positions, by name."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +69,7 @@ class TransformerConfig:
     num_layers: Annotated[Size, Field(le=1000)] = 6  # N, in the encoder and again in the decoder
     num_heads: Size = 8  # h
     d_ff: Size = 2048  # the width inside the feed-forward network
-    activation: Annotated[str, one_of(ACTIVATIONS)] = "relu"  # relu, as in the paper, or swish
+    activation: Annotated[str, one_of(ACTIVATIONS)] = "relu"  # relu, as in the paper
     gated: bool = False  # a gate in the feed-forward network: with swish, SwiGLU
     d_k: Size | None = None  # the width of a query and a key; None: d_model / num_heads
     d_v: Size | None = None  # the width of a value; None: d_model / num_heads
@@ -57,7 +80,7 @@ class TransformerConfig:
     norm: Annotated[str, one_of(NORMS)] = "layer"  # LayerNorm, as in the paper, or RMSNorm
     epsilon: Annotated[float, Field(gt=0, lt=1)] = 1e-5  # below the root of every normalisation
     norm_position: Annotated[str, one_of(NORM_POSITIONS)] = "post"  # after the sum, as in the paper
-    positions: Annotated[str, one_of(ENCODINGS)] = "sinusoidal"
+    positions: Annotated[str, one_of(POSITIONS)] = "sinusoidal"
     rotary_base: Annotated[float, Field(gt=1, lt=1e12)] = 10000.0  # of rotary positions
     max_length: Annotated[Size, Field(le=10**7)] = 1024  # number of positions
     share_embeddings: bool = False  # one matrix for source and target, of one vocabulary
@@ -71,7 +94,7 @@ class TransformerConfig:
                 different sizes, or if a table of so many positions would fill the memory.
         """
         check_settings(self)
-        if self.max_length > 10**5 and ENCODINGS[self.positions] is not NoPositionalEncoding:
+        if self.max_length > 10**5 and POSITIONS[self.positions].added is not NoPositionalEncoding:
             raise InputError(
                 f"max_length is {self.max_length}, it can be at most 100,000 where positions are "
                 f"{self.positions}."
@@ -106,10 +129,8 @@ class TransformerConfig:
         return *sizes, self.normalisation if self.qk_norm else nn.Identity
 
     def self_attention(self) -> MultiHeadAttention:
-        """Make a self-attention, which turns queries and keys if positions are rotary."""
-        if self.positions == "rotary":
-            return RotaryAttention(*self.heads, base=self.rotary_base)
-        return MultiHeadAttention(*self.heads)
+        """Make a self-attention, which encodes positions if the embeddings do not."""
+        return POSITIONS[self.positions].attention(self)
 
     def feed_forward(self) -> FeedForward:
         """Make a feed-forward network."""
@@ -152,7 +173,7 @@ class Embedding(nn.Module):
         super().__init__()
         self.tokens = nn.Embedding(vocab, config.d_model)
         nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)
-        self.positions = ENCODINGS[config.positions](config.max_length, config.d_model)
+        self.positions = POSITIONS[config.positions].added(config.max_length, config.d_model)
         self.dropout = nn.Dropout(config.dropout)
         self.scale = math.sqrt(config.d_model)
 

@@ -1,11 +1,14 @@
 """Models and examples that are small enough to be checked by slow, obvious means."""
 
-from dataclasses import fields
+from collections.abc import Iterator
+from dataclasses import Field, fields
 from random import Random
+from typing import Any, get_type_hints
 
 import torch
+from pydantic import TypeAdapter
 
-from annotated_transformer.models import make_config, make_model
+from annotated_transformer.models import MODELS, make_config, make_model
 from annotated_transformer.translator import State
 
 VOCAB = 11
@@ -16,6 +19,24 @@ TRANSFORMERS = [
     {"positions": "rotary", "gated": True, "bias": False, "norm": "rms", "qk_norm": True},
 ]
 """Settings of Transformers that between them have every part."""
+
+
+def choices_of(kind: Any) -> Iterator[tuple[Field[Any], list[str]]]:
+    """The settings of a dataclass that are chosen from a table, with the names in it."""
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        if names := TypeAdapter(hints[field.name]).json_schema().get("enum"):
+            yield field, names
+
+
+CHOICES: dict[str, tuple[str, dict[str, Any]]] = {model: (model, {}) for model in MODELS} | {
+    f"{model} {name}": (model, {field.name: name})
+    for model, kind in MODELS.items()
+    for field, names in choices_of(kind.config)
+    for name in names
+    if name != field.default
+}
+"""Every model as it is, and with every other name in the tables that its configuration has."""
 
 
 def small_model(name, vocab=VOCAB, **changes):

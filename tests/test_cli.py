@@ -32,9 +32,9 @@ from annotated_transformer.run import (
     LineTranslator,
     Recipe,
     Run,
+    engines,
     lines,
     preset,
-    presets,
 )
 from annotated_transformer.run.checkpoint import load_checkpoint, load_progress, save_checkpoint
 from annotated_transformer.toy import toy_corpus
@@ -59,6 +59,11 @@ def done(*arguments, stdin=None):
     return result
 
 
+def make_medium_small(patch):
+    for model, kind in MODELS.items():
+        patch.setitem(MODELS, model, kind._replace(sizes=kind.sizes | {"medium": TINY[model]}))
+
+
 @pytest.fixture(autouse=True)
 def _small_and_cut_off(monkeypatch, tmp_path):
     """Tiny models, a tiny toy corpus, an empty folder to work in, and no network."""
@@ -68,7 +73,7 @@ def _small_and_cut_off(monkeypatch, tmp_path):
 
     small = toy_corpus(pairs=40, max_length=8)
     monkeypatch.setattr(corpora, "toy_corpus", lambda: small)
-    monkeypatch.setitem(presets.SIZES, "medium", TINY)
+    make_medium_small(monkeypatch)
     monkeypatch.setattr(socket.socket, "connect", no_network)
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     monkeypatch.setattr(
@@ -92,7 +97,7 @@ def trained(tsv, tmp_path_factory):
     """A run that nobody may change."""
     out = tmp_path_factory.mktemp("runs") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(presets.SIZES, "medium", TINY)
+        make_medium_small(patch)
         done("train", "--corpus", tsv, "--steps", 3, "--out", out, "--seed", 5)
     return out
 
@@ -132,7 +137,7 @@ def test_a_run_translates_with_its_engine_unless_another_is_named(monkeypatch):
         made.append(precision)
         return fast_translator(model, precision)
 
-    monkeypatch.setattr(lines, "fast_translator", fast)
+    monkeypatch.setattr(engines, "fast_translator", fast)
     translate = ["translate", "run", "I am", "--beam", 1]
     said = [call(*translate, *engine) for engine in ([], ["--engine", "readable"])]
     assert [each.exit_code for each in said] == [0, 0]

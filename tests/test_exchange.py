@@ -25,7 +25,7 @@ from annotated_transformer.multi30k import DATA_VARIABLE
 from annotated_transformer.run import Recipe, Run, export_to_web
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import EOS, PAD, UNK
-from annotated_transformer.transformer import Transformer, TransformerConfig
+from annotated_transformer.transformer import TransformerConfig
 from oracles import assert_close, randomise
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -170,7 +170,8 @@ class Windowed(TransformerConfig):
 
 @pytest.mark.parametrize(("reader", "export"), EXPORTS.items())
 def test_a_setting_that_a_format_does_not_know_is_refused(tmp_path, monkeypatch, export, reader):
-    monkeypatch.setitem(MODELS, "transformer", (Transformer, Windowed))
+    windowed = MODELS["transformer"]._replace(config=Windowed)
+    monkeypatch.setitem(MODELS, "transformer", windowed)
     export(made(tmp_path / "usual", **SIZES), tmp_path / "written")
     run = made(tmp_path / "run", **SIZES, window=3)
     with pytest.raises(InputError, match=f"^window is 3, {reader} can only have None\\.$"):

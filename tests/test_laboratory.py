@@ -22,11 +22,13 @@ from annotated_transformer.capture import capture_attention
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import Search, beam_search, draw, greedy, next_log_probs
 from annotated_transformer.evaluation import alignment_error_rate, strongest_links
+from annotated_transformer.luong import SCORES
+from annotated_transformer.models import MODERN
 from annotated_transformer.positional_encoding import PositionalEncoding
+from annotated_transformer.recurrent import CELLS
 from annotated_transformer.rotary import RotaryAttention
 from annotated_transformer.run import Recipe, Run, export_to_web, web
 from annotated_transformer.run.checkpoint import save_checkpoint
-from annotated_transformer.run.presets import MODERN
 from annotated_transformer.run.web import tokens_and_merges
 from annotated_transformer.soft_lookup import SoftLookup, masked_softmax
 from annotated_transformer.tokens import BOS, EOS, UNK, Vocabularies, Vocabulary
@@ -80,9 +82,9 @@ MODELS |= {  # source and target have the positions of one text
 MODELS |= {
     f"{kind}, {cell}": (kind, RECURRENT | {"cell": cell})
     for kind in ("seq2seq", "bahdanau", "luong")
-    for cell in ("rnn", "gru", "lstm")
+    for cell in CELLS
 }
-MODELS |= {f"luong, {s}": ("luong", RECURRENT | {"score": s}) for s in ("dot", "general", "concat")}
+MODELS |= {f"luong, {s}": ("luong", RECURRENT | {"score": s}) for s in SCORES}
 
 HEADS_OFF = ["encoder.0.self_attention.1", "decoder.1.self_attention.0"]
 CHANGES = {

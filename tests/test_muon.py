@@ -6,8 +6,9 @@ from torch import nn
 from torch.optim import _muon
 
 from annotated_transformer.errors import InputError
-from annotated_transformer.muon import Muon, orthogonalise
+from annotated_transformer.muon import Muon, MuonAndAdamW, orthogonalise
 from oracles import assert_close
+from small_models import TRANSFORMERS, small_model
 
 SHAPES = [(6, 6), (4, 9), (9, 4)]
 
@@ -44,3 +45,24 @@ def test_only_matrices_are_moved_and_those_without_a_gradient_stay():
     assert (torch.stack([still, zero]) == 1).all()
     with pytest.raises(InputError, match="a parameter has 1 axes, Muon takes matrices: two"):
         muon.add_param_group({"params": vector})
+
+
+@pytest.mark.parametrize("sizes", TRANSFORMERS)
+def test_matrices_of_the_layers_are_moved_by_muon_and_the_rest_by_adamw(sizes):
+    model, other = (small_model("transformer", **sizes) for _ in range(2))
+    other.load_state_dict(model.state_dict())
+    stacks = [*other.encoder.parameters(), *other.decoder.parameters()]
+    matrices = [weight for weight in stacks if weight.dim() == 2]
+    rest = [w for w in other.parameters() if all(w is not matrix for matrix in matrices)]
+    parts = [Muon(matrices, 0.1, 0.9), torch.optim.AdamW(rest, 0.1, weight_decay=0.2)]
+    both = MuonAndAdamW(model, momentum=0.9, weight_decay=0.2)
+    for _ in range(3):
+        for ours, theirs in zip(model.parameters(), other.parameters(), strict=True):
+            ours.grad = torch.randn_like(ours)
+            theirs.grad = ours.grad.clone()
+        for group in both.param_groups:
+            group["lr"] = 0.1
+        for optimiser in (both, *parts):
+            optimiser.step()
+    for ours, theirs in zip(model.parameters(), other.parameters(), strict=True):
+        assert torch.equal(ours, theirs)

@@ -7,20 +7,20 @@ import torch
 from annotated_transformer.decoding import Search
 from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS
-from annotated_transformer.run import MEANINGS, PRESETS, Recipe, preset, presets
+from annotated_transformer.run import PRESETS, Recipe, preset
 from annotated_transformer.run.footprint import needed_memory, require_memory
 from annotated_transformer.transformer import TransformerConfig
 
 
 @pytest.mark.parametrize(
-    ("model", "name"), [(model, name) for name, models in presets.SIZES.items() for model in models]
+    ("model", "name"), [(model, name) for model, kind in MODELS.items() for name in kind.sizes]
 )
 def test_a_preset_is_a_recipe_that_survives_its_file(model, name):
     recipe = preset(model, "toy", name, seed=7)
     assert (recipe.model, recipe.corpus, recipe.seed) == (model, "toy", 7)
     assert Recipe.of_settings(json.loads(json.dumps(recipe.to_settings()))) == recipe
     config = recipe.make_config(50, 50)
-    assert type(config) is MODELS[model][1]
+    assert type(config) is MODELS[model].config
     assert (config.src_vocab, config.tgt_vocab) == (50, 50)
     assert {size: getattr(config, size) for size in recipe.sizes} == recipe.sizes
     rate = recipe.make_schedule()
@@ -29,8 +29,8 @@ def test_a_preset_is_a_recipe_that_survives_its_file(model, name):
     assert 1 + rates.index(max(rates)) == recipe.warmup < recipe.steps
 
 
-def test_every_preset_has_a_meaning():
-    assert list(PRESETS) == list(MEANINGS)
+def test_every_preset_is_for_some_model():
+    assert PRESETS.keys() == {name for kind in MODELS.values() for name in kind.sizes}
 
 
 def test_the_toy_corpus_gets_the_tiny_recipe_and_others_the_medium_one():

@@ -34,6 +34,7 @@ from annotated_transformer.training import Trainer
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import translate
 from screens import BrokenScreen
+from small_models import choices_of
 
 LETTERS = "abcdefgh"
 PAIRS = [
@@ -246,8 +247,13 @@ def test_the_fast_engine_makes_the_same_run(tmp_path):
         ("seq2seq", 2, {"optimizer": "AdamW", "optimizer_settings": {"weight_decay": 0.1}}),
         ("seq2seq", 5, {"optimizer": "SGD", "optimizer_settings": {"momentum": 0.9}}),
         ("seq2seq", 12, {}),
+        *(
+            ("transformer", 7, {field.name: name})
+            for field, names in choices_of(Recipe)
+            for name in names
+            if field.name != "model" and name != field.default
+        ),
         ("transformer", 7, {"accumulate": 2}),
-        ("transformer", 7, {"engine": "fast"}),
         ("transformer", 7, {"engine": "fast", "precision": "bfloat16"}),
     ],
 )

@@ -136,7 +136,7 @@ def test_sizes_that_a_model_cannot_have_are_told(model, sizes, message):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_is_made_by_its_name(model):
-    kind, config_kind = MODELS[model]
+    kind, config_kind, _ = MODELS[model]
     config = make_config(model, 9, 8, {"d_model": 16})
     assert type(config) is config_kind
     assert config == config_kind(9, 8, d_model=16)

@@ -17,7 +17,6 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import PRESETS, Recipe, Run, checkpoint, export_to_web, preset, web
 from annotated_transformer.run.checkpoint import save_checkpoint
-from annotated_transformer.run.presets import SIZES as SIZES_OF
 from annotated_transformer.run.web import KNOWN, tokens_and_merges
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import toy_corpus
@@ -69,12 +68,12 @@ def test_the_folder_has_weights_and_their_description(tmp_path, model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_setting_of_every_model_is_supported(model):
-    assert {field.name for field in fields(MODELS[model][1])} == KNOWN[model].keys()
+    assert {field.name for field in fields(MODELS[model].config)} == KNOWN[model].keys()
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_recipe_is_exported_whose_model_is_not_too_large(name):
-    for model in SIZES_OF[name]:
+    for model in [key for key, kind in MODELS.items() if name in kind.sizes]:
         recipe = preset(model, "toy" if name in ("tiny", "modern") else "letters", name)
         found = web.resolved(model, recipe.make_config(9, 9))
         assert None not in found.values()

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from annotated_transformer import __version__
 from annotated_transformer.cli.workbook import OF_THE_WORKBOOK, launcher, missing
-from annotated_transformer.corpora import PAIRS, Corpus, load_corpus
+from annotated_transformer.corpora import CORPORA, Corpus, load_corpus
 from annotated_transformer.devices import DEVICES
 from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.inputs import is_utf8
@@ -144,7 +144,7 @@ def read_corpus(run: Run, corpus: str | None, languages: str | None = None) -> C
         InputError: if it cannot be loaded, or is no longer where the run found it.
     """
     known = run.recipe.corpus
-    if corpus is None and known not in PAIRS and not Path(known).exists():
+    if corpus is None and known not in CORPORA and not Path(known).exists():
         raise InputError(
             f"there is no corpus {known!r}, which {run.folder} has: give with --corpus where its "
             "text is now."

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from annotated_transformer.cli.options import app, one_sentence
+from annotated_transformer.corpora import CORPORA
 from annotated_transformer.models import MODELS
-from annotated_transformer.run import MEANINGS, preset
+from annotated_transformer.run import PRESETS, preset
 
 
 @app.command()
@@ -18,8 +19,8 @@ def recipes(
     """List the recipes, or print one as JSON, to be edited and used with 'train --recipe'."""
     with one_sentence():
         if name is None:
-            for each, meaning in MEANINGS.items():
-                typer.echo(f"{each:8} {meaning}")
+            for each, known in PRESETS.items():
+                typer.echo(f"{each:8} {known.meaning}")
         else:
-            settings = preset(model, "toy" if name == "tiny" else "multi30k", name).to_settings()
-            typer.echo(json.dumps(settings, indent=2))
+            corpus = next((key for key, each in CORPORA.items() if each.recipe == name), "multi30k")
+            typer.echo(json.dumps(preset(model, corpus, name).to_settings(), indent=2))

@@ -25,7 +25,7 @@ def format_of(model: Transformer, precision: str) -> torch.dtype:
         InputError: if the precision is unknown.
     """
     require_choice("precision", precision, PRECISIONS)
-    return torch.bfloat16 if precision == "bfloat16" else next(model.parameters()).dtype
+    return PRECISIONS[precision] or next(model.parameters()).dtype
 
 
 def fast_translator(model: Transformer, precision: str = "float32") -> Transformer:

@@ -11,13 +11,12 @@ Import from here. Each module uses only those before it: ``files`` (never half-w
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.lines import Line, LineTranslator, lines_of
 from annotated_transformer.run.loop import new_trainer, train
-from annotated_transformer.run.presets import MEANINGS, PRESETS, preset, recipe_of
+from annotated_transformer.run.presets import PRESETS, preset, recipe_of
 from annotated_transformer.run.processes import Processes, joined
 from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.run.web import export_to_web
 
 __all__ = [
-    "MEANINGS",
     "PRESETS",
     "Line",
     "LineTranslator",

@@ -6,30 +6,26 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
 from threading import Thread
-from typing import cast
 
 import torch
 
 from annotated_transformer.cleaning import clean
 from annotated_transformer.decoding import Search
-from annotated_transformer.devices import CPU, computing_in
+from annotated_transformer.devices import CPU
 from annotated_transformer.errors import InputError
-from annotated_transformer.fast import fast_translator
 from annotated_transformer.inputs import require_search
+from annotated_transformer.run.engines import ENGINES, Translating
 from annotated_transformer.run.files import quoted
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.sentence_pieces import SentencePieces
 from annotated_transformer.run.sentences import LANGUAGE_CODE, sentence_splitter, text_of
 from annotated_transformer.tokens import UNK
-from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import require_known, search_all, unknown_words
-from annotated_transformer.translator import Translator
 
 LONGEST = 100_000
 """Bytes of a line: a longer one is not a sentence."""
@@ -118,18 +114,9 @@ class LineTranslator:
                 )
 
     @cached_property
-    def fast(self) -> Transformer:
-        """Make the model's fast twin, once."""
-        return fast_translator(cast(Transformer, self.run.model), self.precision)
-
-    @contextmanager
-    def translating(self) -> Iterator[Translator]:
-        """Yield the model that translates inside the block."""
-        if self.run.recipe.engine == "fast":
-            yield self.fast
-        else:
-            with computing_in(self.precision, self.run.device):
-                yield self.run.model
+    def translating(self) -> Translating:
+        """What yields the model that translates inside a block."""
+        return ENGINES[self.run.recipe.engine].translating(self.run.model, self.precision)
 
     def fault(self, line: bytes, ids: Sequence[int], prefix: Sequence[int]) -> str | None:
         """Say what is wrong with a line, as the end of a sentence; an empty line is valid.

@@ -13,8 +13,6 @@ from tqdm import tqdm
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
-from annotated_transformer.fast import FastTrainer
-from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
     load_state,
@@ -22,6 +20,7 @@ from annotated_transformer.run.checkpoint import (
     save_checkpoint,
 )
 from annotated_transformer.run.encoded import told_unknown
+from annotated_transformer.run.engines import ENGINES
 from annotated_transformer.run.files import locked
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.interruption import asked_to_stop
@@ -32,7 +31,6 @@ from annotated_transformer.run.progress import Progress
 from annotated_transformer.run.screen import SCREEN
 from annotated_transformer.settings import build
 from annotated_transformer.training import Trainer, endless_batches, load_tensors
-from annotated_transformer.transformer import Transformer
 from annotated_transformer.translator import Translator
 
 
@@ -46,10 +44,7 @@ def new_trainer(run: Run) -> Trainer:
         "average_decay": recipe.average_decay,
         "precision": recipe.precision,
     }
-    if recipe.engine == "fast":
-        return FastTrainer(cast(Transformer, model), recipe.smoothing, schedule, **settings)
-    loss = partial(smoothed_cross_entropy, smoothing=recipe.smoothing)
-    return Trainer(model, loss, schedule, **settings)
+    return ENGINES[recipe.engine].trainer(model, recipe.smoothing, schedule, **settings)
 
 
 def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) -> Signals | None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
 
 import numpy as np
 import torch
@@ -10,12 +9,11 @@ import torch
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.errors import InputError
 from annotated_transformer.examples import Examples
-from annotated_transformer.fast import require_fast
 from annotated_transformer.run.encoded import training_pairs
+from annotated_transformer.run.engines import ENGINES
 from annotated_transformer.run.footprint import require_memory
 from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.tokens import Vocabularies
-from annotated_transformer.transformer import Transformer
 from annotated_transformer.translator import require_positions
 
 
@@ -46,8 +44,7 @@ def prepare(
     recipe.require_optimizer()
     model = recipe.model_without_weights(vocabularies)
     require_memory(model, recipe.batch_tokens, len(vocabularies.tgt), device)
-    if recipe.engine == "fast":
-        require_fast(cast(Transformer, model))
+    ENGINES[recipe.engine].require(model)
     val = Examples.of(vocabularies.encode(corpus.split("val")))
     require_positions(model, val.lengths, partial(corpus.place, "val"))
     train, left_out = training_pairs(corpus, vocabularies, recipe.longest)

@@ -17,6 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 from annotated_transformer.batches import AnyBatch
 from annotated_transformer.devices import CPU, choose_device, computing_in, device_of
 from annotated_transformer.errors import DivergedError, InputError, require_choice
+from annotated_transformer.run.engines import ENGINES
 from annotated_transformer.training import (
     Trainer,
     buffers_of,
@@ -76,9 +77,10 @@ class Processes:
         Raises:
             InputError: if it is the fast one, which has the output layer's gradients first.
         """
-        if self.number > 1 and engine != "readable":
+        if self.number > 1 and not ENGINES[engine].is_shared:
+            shared = " or ".join(name for name, each in ENGINES.items() if each.is_shared)
             raise InputError(
-                f"engine is {engine!r}, it must be readable for {self.number} processes."
+                f"engine is {engine!r}, it must be {shared} for {self.number} processes."
             )
 
     def first(self, make: Callable[[], T]) -> T:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from math import isfinite
 from typing import Annotated, Any
 
@@ -10,12 +11,14 @@ from pydantic import Field
 from torch import nn
 
 from annotated_transformer import __version__
-from annotated_transformer.corpora import PAIRS, Corpus
+from annotated_transformer.corpora import CORPORA, Corpus
 from annotated_transformer.decoding import Search
 from annotated_transformer.devices import PRECISIONS, same_randomness
 from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import require_readable
 from annotated_transformer.models import MODELS, make_config, make_model
+from annotated_transformer.muon import MuonAndAdamW
+from annotated_transformer.run.engines import ENGINES
 from annotated_transformer.settings import (
     BRIEF,
     Share,
@@ -40,19 +43,34 @@ FORMAT = 1
 SUMS = ("corpus_checksum", "vocabulary_checksum", "run")
 """The entries of ``recipe.json`` that are not settings."""
 
-ENGINES = ("readable", "fast")
+
+def of_torch(
+    kind: Callable[..., torch.optim.Optimizer], model: nn.Module, **settings: Any
+) -> torch.optim.Optimizer:
+    """Make an optimiser of PyTorch's for the parameters of a model."""
+    return kind(model.parameters(), lr=0.0, **settings)
+
+
 SCHEDULES: dict[str, Callable[["Recipe"], Schedule]] = {
     "inverse_sqrt": lambda recipe: inverse_sqrt_schedule(recipe.peak_rate, max(1, recipe.warmup)),
     "linear": lambda recipe: linear_schedule(recipe.peak_rate, recipe.steps, recipe.warmup),
 }
-OPTIMIZERS = tuple(
-    name
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    name: partial(of_torch, kind)
     for name, kind in vars(torch.optim).items()
     if isinstance(kind, type)
     and issubclass(kind, torch.optim.Optimizer)
-    # The last three need closures, accept only matrices, or need sparse gradients.
-    and name not in ("Optimizer", "LBFGS", "Muon", "SparseAdam")
-)
+    # The last two need closures, or sparse gradients; Muon is ours, and needs AdamW beside it.
+    and name not in ("Optimizer", "Muon", "LBFGS", "SparseAdam")
+} | {
+    "Adam": lambda model, **given: (
+        of_torch(torch.optim.Adam, model, **given) if given else paper_adam(model)
+    ),
+    "Muon": MuonAndAdamW,
+}
+"""The optimisers by name, made from a model and their settings; the schedule sets the rate."""
+
+
 Positive = Annotated[float, Field(gt=0, le=10**9)]
 
 
@@ -68,7 +86,7 @@ class Recipe:
     subwords: Annotated[int, Field(ge=0, le=10**7)] = 0  # size of a joint BPE vocabulary; 0: words
     batch_tokens: Annotated[Size, Field(ge=2)] = 1024  # target or source positions in a batch
     accumulate: Size = 1  # batches whose gradients make one step
-    optimizer: Annotated[str, one_of(OPTIMIZERS)] = "Adam"  # any of torch.optim
+    optimizer: Annotated[str, one_of(OPTIMIZERS)] = "Adam"  # most of torch.optim, and Muon
     optimizer_settings: dict[str, Any] = field(default_factory=dict)  # empty: Adam as in the paper
     schedule: Annotated[str, one_of(SCHEDULES)] = "inverse_sqrt"  # after warm-up: 1/√step, or to 0
     peak_rate: Positive = 3e-3
@@ -108,10 +126,7 @@ class Recipe:
                 "share_embeddings is set and subwords is 0: one embedding for both sides needs "
                 "a joint vocabulary of subwords."
             )
-        if self.engine == "fast" and self.model != "transformer":
-            raise InputError(
-                f"engine is 'fast' and model is {self.model!r}, it must be a transformer."
-            )
+        ENGINES[self.engine].require_kind(self.engine, self.model, MODELS[self.model].model)
 
     def make_schedule(self) -> Schedule:
         """Make the learning-rate schedule.
@@ -127,16 +142,10 @@ class Recipe:
         Raises:
             InputError: if it does not accept these settings.
         """
-        if self.optimizer == "Adam" and not self.optimizer_settings:
-            return paper_adam(model)
-        kind = getattr(torch.optim, self.optimizer)
         try:
-            made: torch.optim.Optimizer = kind(
-                model.parameters(), lr=0.0, **self.optimizer_settings
-            )
+            return OPTIMIZERS[self.optimizer](model, **self.optimizer_settings)
         except Exception as error:  # optimisers raise different exceptions for bad settings
             raise InputError(self.not_taken(error)) from error
-        return made
 
     def require_optimizer(self) -> None:
         """Let the optimiser take one step, since some settings fail only then.
@@ -231,7 +240,8 @@ class Recipe:
     @property
     def direction(self) -> str | None:
         """Return the languages of its text, as in ``de-en`` or ``de``; ``None`` if unknown."""
-        return self.languages or PAIRS.get(self.corpus)
+        named = CORPORA.get(self.corpus)
+        return self.languages or (named and named.languages)
 
     @property
     def has_source(self) -> bool:
@@ -301,7 +311,7 @@ class Recipe:
         parts = {
             "": {field.name for field in fields(self)}
             - {"model", "corpus", "sizes", "search", "start"},
-            "sizes.": {field.name for _, kind in MODELS.values() for field in fields(kind)}
+            "sizes.": {field.name for kind in MODELS.values() for field in fields(kind.config)}
             - {"src_vocab", "tgt_vocab"},
             "search.": {field.name for field in fields(Search)},
         }
