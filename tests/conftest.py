@@ -38,6 +38,8 @@ BEFORE = pytest.StashKey[dict[Path, str]]()
 # What is encoded once for all runs is encoded once for all tests, and gone afterwards.
 CACHE = TemporaryDirectory()
 os.environ["ANNOTATED_TRANSFORMER_CACHE"] = CACHE.name
+# IPython warns where a home cannot be written to, and a warning is a failure here.
+os.environ["IPYTHONDIR"] = CACHE.name
 
 
 @pytest.hookimpl(tryfirst=True)

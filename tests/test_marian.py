@@ -109,11 +109,16 @@ def half_trained():
 
 
 def with_twin(model, eos_bias=None):
-    """The model in float64, and the library's with the same weights."""
+    """The model in float64, and the library's with the same weights.
+
+    Padding and the beginning are hardly likely: the library leaves them out of the choice, but their
+    probability is not shared out among the others.
+    """
     ours, theirs = both_models(torch.float64)
     ours.load_state_dict(model.state_dict())
-    if eos_bias is not None:
-        with torch.no_grad():
+    with torch.no_grad():
+        ours.output.bias[[PAD, BOS]] = -1e6
+        if eos_bias is not None:
             ours.output.bias[EOS] = eos_bias
     to_theirs(marian_pairs(ours, theirs))
     return ours, theirs.eval()
