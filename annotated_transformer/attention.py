@@ -6,7 +6,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.ground.inputs import require_sizes
 from annotated_transformer.soft_lookup import SoftLookup
 
 

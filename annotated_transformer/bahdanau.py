@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.ground.inputs import require_sizes
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.recurrent import RecurrentLayer, make_cell
 from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator

@@ -9,15 +9,15 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Example, Examples
-from annotated_transformer.inputs import (
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import (
     each_example,
     each_pair,
     require_sentences,
     require_whole,
     unpadded,
 )
+from annotated_transformer.text.examples import Example, Examples
 from annotated_transformer.tokens import BOS, EOS, PAD
 
 

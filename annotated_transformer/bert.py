@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.inputs import require_ids, require_sizes
+from annotated_transformer.ground.inputs import require_ids, require_sizes
 from annotated_transformer.layers import EncoderLayer
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.positional_encoding import LearnedPositionalEncoding

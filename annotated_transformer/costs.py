@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from annotated_transformer.inputs import require_sizes, require_whole
+from annotated_transformer.ground.inputs import require_sizes, require_whole
 from annotated_transformer.language_model import LanguageModelConfig
 
 

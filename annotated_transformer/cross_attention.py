@@ -1,4 +1,4 @@
-"""Cross-attention for beam search: rows with the same source share its keys and values."""
+"""Cross-attention: queries of the target, keys and values of the source, which a beam shares."""
 
 from dataclasses import dataclass, replace
 

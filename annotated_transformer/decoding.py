@@ -11,8 +11,8 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field
 from torch import Tensor
 
-from annotated_transformer.errors import DivergedError, InputError
-from annotated_transformer.inputs import (
+from annotated_transformer.ground.errors import DivergedError, InputError
+from annotated_transformer.ground.inputs import (
     require_ids,
     require_number,
     require_search,
@@ -20,7 +20,7 @@ from annotated_transformer.inputs import (
     require_values,
     require_whole,
 )
-from annotated_transformer.settings import BRIEF, Share, Size, check_settings
+from annotated_transformer.ground.settings import BRIEF, Share, Size, check_settings
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
 from annotated_transformer.translator import Translator, evaluating, require_writer
 

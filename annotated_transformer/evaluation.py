@@ -16,14 +16,19 @@ from torch import Tensor
 
 from annotated_transformer.batches import Batch, TextBatch, batch_of, batches_by_tokens
 from annotated_transformer.capture import Captured, capture_attention, join_calls
-from annotated_transformer.cleaning import clean
 from annotated_transformer.corpora import Links
 from annotated_transformer.decoding import Search
-from annotated_transformer.devices import device_of
-from annotated_transformer.errors import DivergedError, InputError
-from annotated_transformer.examples import Example, Examples
-from annotated_transformer.inputs import each_example, each_text, require_values, require_whole
+from annotated_transformer.ground.devices import device_of
+from annotated_transformer.ground.errors import DivergedError, InputError
+from annotated_transformer.ground.inputs import (
+    each_example,
+    each_text,
+    require_values,
+    require_whole,
+)
 from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.text.cleaning import clean
+from annotated_transformer.text.examples import Example, Examples
 from annotated_transformer.tokens import TextPair, Vocabularies
 from annotated_transformer.translation import translate
 from annotated_transformer.translator import (

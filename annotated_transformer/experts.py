@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.inputs import require_number, require_sizes, require_whole
+from annotated_transformer.ground.inputs import require_number, require_sizes, require_whole
 
 
 @dataclass(frozen=True)

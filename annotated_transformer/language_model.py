@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_ids
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_ids
 from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.tokens import PAD

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_mask, require_sizes
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_mask, require_sizes
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.rotary import rotary_frequencies, rotate
 

@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.errors import InputError, require_choice
-from annotated_transformer.inputs import require_number, require_sizes
+from annotated_transformer.ground.errors import InputError, require_choice
+from annotated_transformer.ground.inputs import require_number, require_sizes
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.translator import State
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_number, require_sizes
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_number, require_sizes
 
 
 class LoRALinear(nn.Module):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.inputs import require_number, require_targets
+from annotated_transformer.ground.inputs import require_number, require_targets
 from annotated_transformer.tokens import PAD
 
 Loss = Callable[[Tensor, Tensor], Tensor]

@@ -9,12 +9,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.bahdanau import AdditiveAttention, AttentionState
-from annotated_transformer.errors import require_choice
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.ground.errors import require_choice
+from annotated_transformer.ground.inputs import require_sizes
+from annotated_transformer.ground.settings import one_of
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.recurrent import RecurrentLayer
 from annotated_transformer.seq2seq import RecurrentConfig, RecurrentTranslator
-from annotated_transformer.settings import one_of
 from annotated_transformer.soft_lookup import SoftLookup
 from annotated_transformer.tokens import PAD
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from annotated_transformer.inputs import require_rows, require_span
+from annotated_transformer.ground.inputs import require_rows, require_span
 from annotated_transformer.tokens import PAD
 
 

@@ -10,11 +10,11 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from annotated_transformer.bahdanau import Bahdanau
-from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.ground.errors import InputError, require_choice
+from annotated_transformer.ground.settings import build, unknown
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
-from annotated_transformer.settings import build, unknown
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translator import Translator
 

@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.attention import ScaledDotProductAttention
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_sizes
 from annotated_transformer.translator import State
 
 

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_number
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_number
 
 
 def orthogonalise(matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows columns"]:

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from annotated_transformer.batches import pad
 from annotated_transformer.decoding import Limits, next_log_probs
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_sizes, require_whole
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_sizes, require_whole
 from annotated_transformer.language_model import LanguageModel, ReadState
 from annotated_transformer.multi_head_attention import KeyValues
 from annotated_transformer.tokens import PAD

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_sizes
 from annotated_transformer.multi_head_attention import first_positions
 
 

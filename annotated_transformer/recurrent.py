@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.errors import require_choice
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.ground.errors import require_choice
+from annotated_transformer.ground.inputs import require_sizes
 
 
 class RNNCell(nn.Module):

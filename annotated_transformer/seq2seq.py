@@ -7,8 +7,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.ground.settings import (
+    Share,
+    Size,
+    VocabularySize,
+    check_settings,
+    one_of,
+)
 from annotated_transformer.recurrent import CELLS, RecurrentLayer
-from annotated_transformer.settings import Share, Size, VocabularySize, check_settings, one_of
 from annotated_transformer.tokens import PAD
 from annotated_transformer.translator import State, Translator
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.inputs import require_lookup, require_scores
+from annotated_transformer.ground.inputs import require_lookup, require_scores
 
 
 def masked_softmax(

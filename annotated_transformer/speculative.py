@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.decoding import Limits, Search, next_log_probs, without_end
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_ids, require_number, require_whole
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_ids, require_number, require_whole
 from annotated_transformer.multi_head_attention import KeyValues
 from annotated_transformer.tokens import BOS
 from annotated_transformer.translator import Translator, evaluating

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from annotated_transformer.cleaning import CLEANING, clean
-from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Example
-from annotated_transformer.inputs import (
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import (
     each_example,
     each_id,
     each_text,
     require_whole,
     with_short_words,
 )
+from annotated_transformer.text.cleaning import CLEANING, clean
+from annotated_transformer.text.examples import Example
 
 TextPair = tuple[str, str]
 """A sentence and its translation."""

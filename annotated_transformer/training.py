@@ -9,11 +9,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.batches import AnyBatch, batch_of, batches_by_tokens
-from annotated_transformer.devices import PRECISIONS, computing_in, device_of
-from annotated_transformer.errors import DivergedError, InputError, require_choice
-from annotated_transformer.examples import Example, Examples
-from annotated_transformer.inputs import require_number, require_rate, require_sizes, require_whole
+from annotated_transformer.ground.devices import PRECISIONS, computing_in, device_of
+from annotated_transformer.ground.errors import DivergedError, InputError, require_choice
+from annotated_transformer.ground.inputs import (
+    require_number,
+    require_rate,
+    require_sizes,
+    require_whole,
+)
 from annotated_transformer.loss import Loss
+from annotated_transformer.text.examples import Example, Examples
 from annotated_transformer.tokens import BOS, EOS, PAD
 
 Schedule = Callable[[int], float]

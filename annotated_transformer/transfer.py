@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_number
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_number
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 
 

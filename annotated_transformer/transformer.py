@@ -11,9 +11,16 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from annotated_transformer.cross_attention import CrossAttention
-from annotated_transformer.errors import InputError
 from annotated_transformer.gated_feed_forward import GatedFeedForward
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_sizes
+from annotated_transformer.ground.settings import (
+    Share,
+    Size,
+    VocabularySize,
+    check_settings,
+    one_of,
+)
 from annotated_transformer.layers import (
     ACTIVATIONS,
     NORM_POSITIONS,
@@ -32,7 +39,6 @@ from annotated_transformer.positional_encoding import (
     PositionalEncoding,
 )
 from annotated_transformer.rotary import RotaryAttention
-from annotated_transformer.settings import Share, Size, VocabularySize, check_settings, one_of
 from annotated_transformer.translator import State, Translator
 
 

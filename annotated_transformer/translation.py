@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from annotated_transformer.batches import batches_by_tokens, pad
 from annotated_transformer.decoding import GREEDY, Hypothesis, Search, decode
-from annotated_transformer.devices import device_of
-from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Examples
-from annotated_transformer.inputs import require_search, require_whole, unpadded
-from annotated_transformer.settings import BRIEF
+from annotated_transformer.ground.devices import device_of
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_search, require_whole, unpadded
+from annotated_transformer.ground.settings import BRIEF
+from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import EOS, PAD, UNK, Vocabularies, Vocabulary
 from annotated_transformer.translator import Translator, require_positions
 

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_ids, require_values
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_ids, require_values
 from annotated_transformer.tokens import BOS, EOS
 
 S = TypeVar("S", bound="State")

@@ -13,8 +13,8 @@ from itertools import islice
 import torch
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.devices import move
 from annotated_transformer.fast import PackedTrainer, pack, packed_batches
+from annotated_transformer.ground.devices import move
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.training import Trainer
 from small_models import random_examples, small_model

@@ -13,9 +13,9 @@ from torch.utils import backend_registration
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.decoding import Search
-from annotated_transformer.devices import PRECISIONS, choose_device, device_of, move
 from annotated_transformer.evaluation import alignment_errors, perplexity
 from annotated_transformer.fast import FastTrainer
+from annotated_transformer.ground.devices import PRECISIONS, choose_device, device_of, move
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
 from annotated_transformer.training import Trainer

@@ -14,9 +14,9 @@ from torch import distributed as dist
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.decoding import Search
-from annotated_transformer.devices import choose_device, device_of, move
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.fast import FastTrainer
+from annotated_transformer.ground.devices import choose_device, device_of, move
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
 from annotated_transformer.run.processes import BACKENDS, Processes, SharedTrainer

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from annotated_transformer.attention import ScaledDotProductAttention, SelfAttention
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.soft_lookup import SoftLookup
 from oracles import BOTH_DTYPES, assert_close, randomise, weigh

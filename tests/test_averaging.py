@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.training import WeightAverage
 
 

@@ -17,8 +17,6 @@ from annotated_transformer.bert import Bert
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import Search, beam_search, decode, greedy, length_penalty
-from annotated_transformer.devices import choose_device
-from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import (
     alignment_error_rate,
     alignment_errors,
@@ -28,8 +26,9 @@ from annotated_transformer.evaluation import (
     score_translations,
     strongest_links,
 )
-from annotated_transformer.examples import Examples
 from annotated_transformer.exchange import load_model
+from annotated_transformer.ground.devices import choose_device
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import LuongConfig
 from annotated_transformer.masking import causal_mask, padding_mask, target_mask
@@ -40,6 +39,7 @@ from annotated_transformer.run import Recipe, Run, preset
 from annotated_transformer.run.presets import recipe_of
 from annotated_transformer.seq2seq import RecurrentConfig
 from annotated_transformer.soft_lookup import masked_softmax
+from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import Vocabularies, Vocabulary
 from annotated_transformer.training import (
     Trainer,

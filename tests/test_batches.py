@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from annotated_transformer.batches import Batch, batches_by_tokens, pad
-from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Examples
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.masking import padding_mask
+from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import BOS, EOS, PAD
 from small_models import random_examples
 

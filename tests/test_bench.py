@@ -11,8 +11,8 @@ from torch.nn import functional as F
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import export_to_ctranslate2
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.transformer import Transformer, TransformerConfig

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import load_corpus
+from annotated_transformer.corpora.multi30k import DATA_VARIABLE
 from annotated_transformer.decoding import Search
-from annotated_transformer.errors import InputError
-from annotated_transformer.multi30k import DATA_VARIABLE
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run import Recipe, Run, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint
 from annotated_transformer.run.encoded import CACHE_VARIABLE

@@ -9,7 +9,7 @@ import torch
 from filelock import FileLock
 from safetensors.torch import save_file
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run import checkpoint as checkpoints
 from annotated_transformer.run import files
 from annotated_transformer.run.checkpoint import (

@@ -7,8 +7,8 @@ import pytest
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.cli.exchanging import EXPORTS
 from annotated_transformer.corpora import CORPORA, Corpus
-from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import METRICS
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.models import MODELS, ModelKind
 from annotated_transformer.run import PRESETS, Recipe, Run, preset, train
 from annotated_transformer.run.checkpoint import save_checkpoint

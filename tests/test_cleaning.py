@@ -5,10 +5,10 @@ import unicodedata
 
 import pytest
 
-from annotated_transformer.cleaning import clean
 from annotated_transformer.corpora import load_corpus
-from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import score_translations
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.text.cleaning import clean
 from annotated_transformer.tokens import Vocabulary
 
 SPACES = [chr(i) for i in range(0x110000) if chr(i).isspace()]

@@ -21,11 +21,11 @@ from typer.testing import CliRunner
 from annotated_transformer import __version__, corpora
 from annotated_transformer.cli import app, using
 from annotated_transformer.cli.using import translate_stream
+from annotated_transformer.corpora.multi30k import DATA_VARIABLE
 from annotated_transformer.decoding import Search
-from annotated_transformer.errors import InputError
 from annotated_transformer.fast import fast_translator
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.models import MODELS
-from annotated_transformer.multi30k import DATA_VARIABLE
 from annotated_transformer.run import (
     PRESETS,
     Line,
@@ -77,7 +77,7 @@ def _small_and_cut_off(monkeypatch, tmp_path):
     monkeypatch.setattr(socket.socket, "connect", no_network)
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     monkeypatch.setattr(
-        "annotated_transformer.multi30k.user_cache_dir", lambda name: tmp_path / "cache"
+        "annotated_transformer.corpora.cache.user_cache_dir", lambda name: tmp_path / "cache"
     )
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)

@@ -11,18 +11,19 @@ from threading import Thread
 
 import pytest
 
-from annotated_transformer import corpora, multi30k
+from annotated_transformer import corpora
 from annotated_transformer.corpora import (
     Corpus,
     load_corpus,
+    multi30k,
     read_folder,
     read_tsv,
 )
-from annotated_transformer.errors import InputError
-from annotated_transformer.multi30k import (
+from annotated_transformer.corpora.multi30k import (
     DATA_VARIABLE,
     multi30k_folder,
 )
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.toy import EXAMPLES, toy_corpus
 
 TEXT = {

@@ -3,7 +3,7 @@
 import pytest
 
 from annotated_transformer.costs import cost_of_pass
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.language_model import LanguageModelConfig
 from transformer_workbook.proofs import what_a_token_costs as proofs
 

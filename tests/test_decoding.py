@@ -22,7 +22,7 @@ from annotated_transformer.decoding import (
     random_draws,
     without_end,
 )
-from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.ground.errors import DivergedError, InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.translator import State, Translator, evaluating

@@ -15,12 +15,12 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 import annotated_transformer
-from annotated_transformer import devices
 from annotated_transformer.batches import Batch
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import Search, decode
-from annotated_transformer.devices import choose_device, computing_in, device_of, move
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground import devices
+from annotated_transformer.ground.devices import choose_device, computing_in, device_of, move
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import Recipe, Run, train
 from small_models import random_examples, small_model

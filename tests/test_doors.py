@@ -18,18 +18,19 @@ from torch import nn
 
 import annotated_transformer
 import transformer_workbook
-from annotated_transformer import corpora, examples, exchange
+from annotated_transformer import corpora, exchange
 from annotated_transformer.batches import Batch, TextBatch, batch_of
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.decoding import Search, beam_search, decode, greedy
-from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import evaluate, forced_attention, perplexity
-from annotated_transformer.examples import Examples
-from annotated_transformer.exchange import PublishedModel
+from annotated_transformer.exchange import PublishedModel, export_to_web
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.layers import FeedForward
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.run import Recipe, Run, export_to_web
+from annotated_transformer.run import Recipe, Run
 from annotated_transformer.speculative import speculate
+from annotated_transformer.text import examples
+from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import Vocabularies, Vocabulary
 from annotated_transformer.training import Trainer, linear_schedule, tensors_of
 from annotated_transformer.translation import translate_ids
@@ -227,7 +228,7 @@ PATHS: dict[str, Callable[[Any], Any]] = {
     "run.Run.from_weights": lambda path: Run.from_weights(path, RECIPE, WORDS, WEIGHTS),
     "run.Run.open": Run.open,
     "run.Run.read": lambda path: RUN.read(path),
-    "run.export_to_web": lambda path: export_to_web(RUN, path),
+    "exchange.export_to_web": lambda path: export_to_web(RUN, path),
     "notebook.comparisons": comparisons,
     "own.alone": lambda path: own.alone(path, "tokens"),
     "own.check_package": own.check_package,

@@ -7,7 +7,6 @@ import torch
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.decoding import GREEDY, Search
-from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.evaluation import (
     Score,
     alignment_errors,
@@ -15,6 +14,7 @@ from annotated_transformer.evaluation import (
     perplexity,
     score_translations,
 )
+from annotated_transformer.ground.errors import DivergedError, InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
 from annotated_transformer.tokens import BOS, EOS, Vocabularies, Vocabulary

@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 from annotated_transformer.batches import Batch
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus, load_corpus
+from annotated_transformer.corpora.multi30k import DATA_VARIABLE
 from annotated_transformer.decoding import GREEDY, next_log_probs
-from annotated_transformer.errors import InputError
-from annotated_transformer.exchange import export_to_ctranslate2, export_to_marian
+from annotated_transformer.exchange import export_to_ctranslate2, export_to_marian, export_to_web
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.models import MODELS
-from annotated_transformer.multi30k import DATA_VARIABLE
-from annotated_transformer.run import Recipe, Run, export_to_web
+from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import EOS, PAD, UNK
 from annotated_transformer.transformer import TransformerConfig

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.toy import EXAMPLES

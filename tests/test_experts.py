@@ -12,9 +12,9 @@ from torch.nn import functional as F
 from transformers import MixtralConfig
 from transformers.models.mixtral import modeling_mixtral as mixtral
 
-from annotated_transformer.errors import InputError
 from annotated_transformer.experts import Experts, Router, Routing
 from annotated_transformer.gated_feed_forward import GatedFeedForward
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.layers import FeedForward
 from oracles import BOTH_DTYPES, assert_close, randomise, weigh
 

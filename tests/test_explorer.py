@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from playwright.sync_api import Browser, Locator, Page
 
 from annotated_transformer import toy
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from browser import VIEWS, inaccessible, problems, serve
 from every_page import EVERY_VIEW
 from transformer_workbook.notebook.explorer import attention_explorer

@@ -11,7 +11,6 @@ from torch.nn import functional as F
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import Batch
 from annotated_transformer.decoding import Search
-from annotated_transformer.errors import InputError
 from annotated_transformer.fast import (
     FastTrainer,
     attention,
@@ -23,6 +22,7 @@ from annotated_transformer.fast.attention import FastAttention, WrittenOut
 from annotated_transformer.fast.dropout import FastDropout, random_mask
 from annotated_transformer.fast.products import FastLinear, RoundedLinear
 from annotated_transformer.fast.twin import fast_twin
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.lora import LoRALinear, add_lora
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.training import Trainer, paper_schedule

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from annotated_transformer.batches import pad
-from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Examples, read_examples, write_examples
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.text.examples import Examples, read_examples, write_examples
 from small_models import random_examples
 
 EXAMPLES = [*random_examples(60, longest=9, vocab=2**31 - 1), ([], [7]), ([8], []), ([], [])]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from annotated_transformer.corpora import load_corpus
-from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import import_marian, load_model
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run import Run, recipe_of, train
 from test_doors import CORPUS, RECIPE
 from test_import import published, texts_folder

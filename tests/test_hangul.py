@@ -2,7 +2,7 @@ import unicodedata
 
 import pytest
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.toy.hangul import attach, final, syllable
 from annotated_transformer.toy.morphology import (
     ADJECTIVE,

@@ -11,15 +11,15 @@ from threading import Thread
 
 import pytest
 
-from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import MINILM, PublishedModel
+from annotated_transformer.ground.errors import InputError
 
 COMMIT = "0123456789" * 4
 FILES = {"config.json": b'{"model_type": "bert"}', "model.safetensors": b"weights"}
 CHECKSUMS = {name: sha256(content).hexdigest() for name, content in FILES.items()}
 PROGRAM = f"""
 import sys
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.exchange import PublishedModel
 for name in sys.argv[1:]:
     try:

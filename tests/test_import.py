@@ -18,7 +18,6 @@ from annotated_transformer.batches import pad
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import GREEDY
-from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import (
     export_to_ctranslate2,
     export_to_marian,
@@ -27,6 +26,7 @@ from annotated_transformer.exchange import (
 from annotated_transformer.exchange.from_marian import TABLES, with_every_name
 from annotated_transformer.exchange.marian_files import read_settings
 from annotated_transformer.exchange.model_files import WITHOUT
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run import LineTranslator, Recipe, Run, train
 from annotated_transformer.run.sentence_pieces import SentencePieces, vocabulary_of_json
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabularies, Vocabulary

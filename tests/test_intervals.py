@@ -5,7 +5,7 @@ from statistics import fmean
 import pytest
 from scipy import stats
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from transformer_workbook.notebook import (
     Interval,
     difference,

@@ -22,14 +22,15 @@ from annotated_transformer.capture import capture_attention
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import Search, beam_search, draw, greedy, next_log_probs
 from annotated_transformer.evaluation import alignment_error_rate, strongest_links
+from annotated_transformer.exchange import export_to_web, to_web
+from annotated_transformer.exchange.to_web import tokens_and_merges
 from annotated_transformer.luong import SCORES
 from annotated_transformer.models import MODERN
 from annotated_transformer.positional_encoding import PositionalEncoding
 from annotated_transformer.recurrent import CELLS
 from annotated_transformer.rotary import RotaryAttention
-from annotated_transformer.run import Recipe, Run, export_to_web, web
+from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import save_checkpoint
-from annotated_transformer.run.web import tokens_and_merges
 from annotated_transformer.soft_lookup import SoftLookup, masked_softmax
 from annotated_transformer.tokens import BOS, EOS, UNK, Vocabularies, Vocabulary
 from annotated_transformer.toy import toy_corpus
@@ -341,7 +342,7 @@ def test_log_probabilities_are_those_of_pytorch(runs, page, name, change):
 def test_log_probabilities_of_the_committed_models_are_those_of_pytorch(
     page, name, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(web, "toy_corpus", lambda: toy_corpus(300))
+    monkeypatch.setattr(to_web, "toy_corpus", lambda: toy_corpus(300))
     run = Run.open(ROOT / "checkpoints" / name)
     for parameter in run.model.parameters():
         parameter.data = parameter.data.half().float()  # as the page has them
@@ -750,7 +751,7 @@ BACK = {
 
 
 def test_all_of_the_toy_corpus_is_translated_back_and_no_other_sentence(page):
-    grammar = web.toy_sentences()["grammar"]
+    grammar = to_web.toy_sentences()["grammar"]
 
     def back(all_tokens):
         script = "([all, grammar]) => all.map((tokens) => backTranslation(tokens, grammar))"

@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Error, Page, Route, expect
 
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import GREEDY
-from annotated_transformer.run import Run, export_to_web, preset
+from annotated_transformer.exchange import export_to_web
+from annotated_transformer.run import Run, preset
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import SPECIALS
 from annotated_transformer.toy import toy_corpus
@@ -106,7 +107,7 @@ def drop(page: Page, x: float, y: float, **data: list[object]) -> None:
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A reader's own model, exported."""
-    monkeypatch.setattr("annotated_transformer.run.web.toy_corpus", lambda: toy_corpus(300))
+    monkeypatch.setattr("annotated_transformer.exchange.to_web.toy_corpus", lambda: toy_corpus(300))
     export_to_web(Run.open(CHECKPOINTS / "toy-bahdanau"), tmp_path / "mine")
     return tmp_path / "mine"
 

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import Search, decode, draw, greedy
-from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.exchange import load_model
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.linear_attention import LinearAttention
 from annotated_transformer.paged_cache import PagedCache

@@ -7,7 +7,7 @@ from transformers.models.deepseek_v3.modeling_deepseek_v3 import (
     DeepseekV3RotaryEmbedding,
 )
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.latent_attention import LatentAttention
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.transformer import remove_biases

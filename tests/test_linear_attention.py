@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 from transformers.models.qwen3_next import modeling_qwen3_next as qwen
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.linear_attention import (
     LinearAttention,
     PositiveFeatures,

@@ -19,11 +19,11 @@ import annotated_transformer
 from annotated_transformer import evaluation, translation
 from annotated_transformer.batches import TextBatch
 from annotated_transformer.decoding import Search, beam_search, draw, greedy, random_draws
-from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import load_model
 from annotated_transformer.fast import FastTrainer, fast_translator
 from annotated_transformer.fast.packed_trainer import PackedTrainer
 from annotated_transformer.fast.twin import fast_twin
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.lora import add_lora, merge_lora
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.paged_cache import Engine, PagedCache

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.lora import LoRALinear, add_lora, merge_lora
 from annotated_transformer.loss import smoothed_cross_entropy

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.tokens import PAD
 

@@ -111,8 +111,8 @@ def half_trained():
 def with_twin(model, eos_bias=None):
     """The model in float64, and the library's with the same weights.
 
-    Padding and the beginning are hardly likely: the library leaves them out of the choice, but their
-    probability is not shared out among the others.
+    Padding and the beginning are hardly likely: the library leaves them out of the choice, but
+    does not share out their probability among the others.
     """
     ours, theirs = both_models(torch.float64)
     ours.load_state_dict(model.state_dict())

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from small_models import random_examples
 from transformer_workbook.exercises.find_the_bug_naming import (
     LETTERS,

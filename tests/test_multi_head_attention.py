@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.masking import causal_mask, padding_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from oracles import (

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.optim import _muon
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.muon import Muon, MuonAndAdamW, orthogonalise
 from oracles import assert_close
 from small_models import TRANSFORMERS, small_model

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from transformer_workbook.notebook.setting_up import THREADS, set_up_notebook
 
 

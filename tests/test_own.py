@@ -20,7 +20,7 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner, Result
 
 from annotated_transformer.cli import app
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from transformer_workbook.chapters import CHAPTERS, chapter_of
 from transformer_workbook.exercises import CHAPTERS as EXERCISES
 from transformer_workbook.judge.catalogue import changed, table

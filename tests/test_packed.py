@@ -13,10 +13,10 @@ import pytest
 import torch
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.fast import FastTrainer, PackedTrainer, output_loss, pack, packed_batches
 from annotated_transformer.fast.packed_hidden import packed_hidden
 from annotated_transformer.fast.rows import rows_of
+from annotated_transformer.ground.errors import DivergedError, InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.tokens import BOS, EOS
 from annotated_transformer.training import Trainer, paper_schedule

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from annotated_transformer.decoding import Search, greedy, without_end
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.paged_cache import Engine, PagedCache
 from annotated_transformer.run import Run
 from annotated_transformer.tokens import EOS, PAD

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from comparing_pages import code, drawn, files_of, imported, name_of, notebooks
 from transformer_workbook import places
 from transformer_workbook.places import course_file

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.positional_encoding import (
     LearnedPositionalEncoding,
     NoPositionalEncoding,

@@ -12,7 +12,7 @@ import psutil
 import pytest
 import torch
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run import Processes, Run, joined, processes
 from annotated_transformer.run.checkpoint import (
     load_progress,

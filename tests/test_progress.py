@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from run_notebooks import run
 from transformer_workbook import exercises
 from transformer_workbook.judge.progress import FILE, note_progress, read_progress

@@ -30,10 +30,10 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS, RotaryEmbeddin
 
 import write_small_bert
 from annotated_transformer import layers
-from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import load_model
 from annotated_transformer.exchange.from_hugging_face import LAYOUTS
 from annotated_transformer.exchange.model_files import ACTIVATIONS, WITHOUT
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.language_model import LanguageModelConfig
 from annotated_transformer.tokens import PAD
 from oracles import assert_close, randomise

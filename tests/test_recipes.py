@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from annotated_transformer.decoding import Search
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import PRESETS, Recipe, preset
 from annotated_transformer.run.footprint import needed_memory, require_memory

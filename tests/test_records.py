@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import records
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.luong import DotAttention
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translator import evaluating

@@ -7,7 +7,7 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
 
 from annotated_transformer.cross_attention import CrossAttention
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.rotary import (

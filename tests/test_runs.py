@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.decoding import Search
-from annotated_transformer.errors import DivergedError, InputError
 from annotated_transformer.evaluation import evaluate, perplexity
+from annotated_transformer.ground.errors import DivergedError, InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import Recipe, Run, checkpoint, files, interruption, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint, load_progress, save_checkpoint

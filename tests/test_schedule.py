@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.training import inverse_sqrt_schedule, linear_schedule, paper_schedule
 
 

@@ -7,9 +7,8 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.models import MODELS, make_config, make_model
-from annotated_transformer.settings import (
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.settings import (
     Share,
     Size,
     build,
@@ -18,6 +17,7 @@ from annotated_transformer.settings import (
     one_of,
     unknown,
 )
+from annotated_transformer.models import MODELS, make_config, make_model
 
 FLOURS = ("wheat", "rye")
 

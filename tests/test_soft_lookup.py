@@ -6,7 +6,7 @@ import torch
 from annotated_transformer.attention import ScaledDotProductAttention, SelfAttention
 from annotated_transformer.bahdanau import AdditiveAttention
 from annotated_transformer.cross_attention import CrossAttention
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.luong import make_score
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.soft_lookup import SoftLookup, masked_softmax

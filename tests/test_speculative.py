@@ -11,7 +11,7 @@ from scipy import stats
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.decoding import Search, greedy
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import Run
 from annotated_transformer.speculative import speculate

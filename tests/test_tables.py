@@ -6,7 +6,7 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from transformer_workbook.notebook import table
 
 

@@ -7,12 +7,12 @@ import torch
 
 from annotated_transformer.batches import TextBatch, batch_of, batches_by_tokens
 from annotated_transformer.corpora import load_corpus
-from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
-from annotated_transformer.examples import Examples
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.run import Run
 from annotated_transformer.run.recipe import Recipe
+from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import BOS, EOS, PAD, Vocabulary
 from annotated_transformer.training import Trainer, endless_batches
 from oracles import assert_close, randomise

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from tokenizers import Tokenizer, models
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabularies, Vocabulary
 
 TEXTS = [

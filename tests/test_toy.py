@@ -11,7 +11,7 @@ from statistics import mean
 import pytest
 from jaxtyping import config
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.toy import (
     EXAMPLES,
     LONGEST,

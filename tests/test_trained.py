@@ -14,7 +14,7 @@ import torch
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run.checkpoint import load_progress
 from transformer_workbook import places
 

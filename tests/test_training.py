@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.batches import Batch, batches_by_tokens
 from annotated_transformer.decoding import greedy
-from annotated_transformer.errors import DivergedError, InputError
+from annotated_transformer.ground.errors import DivergedError, InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.models import MODELS
 from annotated_transformer.run.checkpoint import load_checkpoint, require_finite, save_checkpoint

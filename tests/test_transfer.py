@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.transfer import scale_logits, width_groups
 from oracles import assert_close

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.transformer import Embedding, Transformer, TransformerConfig
 from oracles import (

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.decoding import GREEDY, Hypothesis, Search, decode
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.tokens import EOS, Vocabularies
 from annotated_transformer.translation import search_all, translate, translate_ids, translations
 from annotated_transformer.translator import State, Translator

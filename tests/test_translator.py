@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.decoding import Search, beam_search, decode, greedy
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.multi_head_attention import KeyValues
 from annotated_transformer.translator import State, Translator, evaluating, require_positions

@@ -13,11 +13,12 @@ from typer.testing import CliRunner
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.decoding import Search
-from annotated_transformer.errors import InputError
+from annotated_transformer.exchange import export_to_web, to_web
+from annotated_transformer.exchange.to_web import KNOWN, tokens_and_merges
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.models import MODELS
-from annotated_transformer.run import PRESETS, Recipe, Run, checkpoint, export_to_web, preset, web
+from annotated_transformer.run import PRESETS, Recipe, Run, checkpoint, preset
 from annotated_transformer.run.checkpoint import save_checkpoint
-from annotated_transformer.run.web import KNOWN, tokens_and_merges
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import toy_corpus
 
@@ -75,7 +76,7 @@ def test_every_setting_of_every_model_is_supported(model):
 def test_every_recipe_is_exported_whose_model_is_not_too_large(name):
     for model in [key for key, kind in MODELS.items() if name in kind.sizes]:
         recipe = preset(model, "toy" if name in ("tiny", "modern") else "letters", name)
-        found = web.resolved(model, recipe.make_config(9, 9))
+        found = to_web.resolved(model, recipe.make_config(9, 9))
         assert None not in found.values()
 
 
@@ -87,7 +88,7 @@ def test_how_a_run_samples_is_left_to_the_page(tmp_path):
 
 def test_a_run_of_one_language_has_no_pairs_to_draw(tmp_path):
     recipe = preset("language", "toy", languages="ko", sizes=TRANSFORMER)
-    found = web.describe(Run.create(tmp_path / "run", recipe, load_corpus("toy", "ko")))
+    found = to_web.describe(Run.create(tmp_path / "run", recipe, load_corpus("toy", "ko")))
     assert found["config"]["has_source"] is False
     assert "sentences" not in found
 
@@ -113,15 +114,15 @@ def test_a_joint_vocabulary_is_written_once(tmp_path):
 
 def test_subwords_have_no_glosses_and_no_links(tmp_path):
     run = Run.create(tmp_path / "run", preset("luong", "toy", subwords=300), load_corpus("toy"))
-    assert "sentences" not in web.describe(run)
+    assert "sentences" not in to_web.describe(run)
 
 
 def test_the_toy_corpus_brings_glosses_and_gold_alignments(tmp_path, monkeypatch):
     splits = toy_corpus(2000)
-    monkeypatch.setattr(web, "toy_corpus", lambda: splits)
+    monkeypatch.setattr(to_web, "toy_corpus", lambda: splits)
     export_to_web(made(tmp_path / "run", corpus="toy"), tmp_path / "web")
     found = described(tmp_path / "web")
-    assert len(found["sentences"]) == web.SENTENCES
+    assert len(found["sentences"]) == to_web.SENTENCES
     for mine, pair in zip(found["sentences"], splits["test"], strict=True):
         assert (mine["src"], mine["tgt"]) == (list(pair.src), list(pair.tgt))
         assert {tuple(link) for link in mine["links"]} == pair.alignment

@@ -11,12 +11,12 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from annotated_transformer.cleaning import clean
 from annotated_transformer.cli import app
 from annotated_transformer.corpora import load_corpus
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run import Run, recipe_of
 from annotated_transformer.run.checkpoint import load_checkpoint
+from annotated_transformer.text.cleaning import clean
 from annotated_transformer.tokens import UNK
 
 SMALL = [part for size in ("d_model=8", "num_layers=1", "num_heads=2", "d_ff=8", "max_length=24")

@@ -10,8 +10,8 @@ import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import MINILM
+from annotated_transformer.ground.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".weights" / "all-MiniLM-L6-v2"

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run import Recipe, Run, train
 from annotated_transformer.run.checkpoint import load_checkpoint
 from annotated_transformer.run.encoded import CACHE_VARIABLE

@@ -1,7 +1,15 @@
 """The chapters of the book in order, and the modules of the package that each teaches."""
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
-    "tokens_and_batches": ("toy", "examples", "cleaning", "tokens", "corpora", "batches", "loss"),
+    "tokens_and_batches": (
+        "toy",
+        "text.examples",
+        "text.cleaning",
+        "tokens",
+        "corpora",
+        "batches",
+        "loss",
+    ),
     "seq2seq": ("translator", "recurrent", "seq2seq"),
     "bahdanau": ("soft_lookup", "bahdanau"),
     "luong": ("luong",),
@@ -9,12 +17,12 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "multi_head_attention": ("multi_head_attention",),
     "positional_encoding": ("positional_encoding",),
     "masking": ("masking",),
-    "cross_attention": (),
+    "cross_attention": ("cross_attention",),
     "why_attention": (),
     "layers": ("layers",),
     "transformer": ("transformer", "capture"),
-    "training": ("devices", "training"),
-    "decoding": ("cross_attention", "decoding"),
+    "training": ("ground.devices", "training"),
+    "decoding": ("decoding",),
     "translation": ("models", "translation", "evaluation", "run", "exchange", "cli"),
     "what_heads_do": (),
     "find_the_bug": (),

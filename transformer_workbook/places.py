@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
 """The folder of the repository, if this package runs from one."""

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from annotated_transformer.cli.options import RunArgument, app, one_sentence, proposed
-from annotated_transformer.errors import require_choice
 from annotated_transformer.exchange import (
     export_to_ctranslate2,
     export_to_marian,
+    export_to_web,
     import_marian,
 )
-from annotated_transformer.run import Run, export_to_web
+from annotated_transformer.ground.errors import require_choice
+from annotated_transformer.run import Run
 from annotated_transformer.run.files import quoted
 
 EXPORTS: dict[str, tuple[Callable[[Run, Path], object], str]] = {

@@ -26,8 +26,8 @@ from annotated_transformer.cli.options import (
     tell_overlap,
 )
 from annotated_transformer.corpora import Corpus, load_corpus
-from annotated_transformer.devices import choose_device
-from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.ground.devices import choose_device
+from annotated_transformer.ground.errors import InputError, require_choice
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import (
     PRESETS,

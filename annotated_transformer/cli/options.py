@@ -13,13 +13,13 @@ from typer.core import TyperGroup
 from annotated_transformer import __version__
 from annotated_transformer.cli.workbook import OF_THE_WORKBOOK, launcher, missing
 from annotated_transformer.corpora import CORPORA, Corpus, load_corpus
-from annotated_transformer.devices import DEVICES
-from annotated_transformer.errors import DivergedError, InputError
-from annotated_transformer.inputs import is_utf8
+from annotated_transformer.ground.devices import DEVICES
+from annotated_transformer.ground.errors import DivergedError, InputError
+from annotated_transformer.ground.inputs import is_utf8
+from annotated_transformer.ground.settings import BRIEF
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import quoted
 from annotated_transformer.run.screen import SCREEN
-from annotated_transformer.settings import BRIEF
 
 
 class Program(TyperGroup):

@@ -37,8 +37,8 @@ from annotated_transformer.cli.options import (
     tell_overlap,
 )
 from annotated_transformer.decoding import Search
-from annotated_transformer.devices import choose_device, computing_in
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.devices import choose_device, computing_in
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run import Line, LineTranslator, Run, lines_of
 from annotated_transformer.run.lines import damage_of
 from annotated_transformer.run.screen import SCREEN

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 
 COMMANDS, LAUNCHERS = "annotated_transformer.commands", "annotated_transformer.launchers"
 OF_THE_WORKBOOK = "start", "check"

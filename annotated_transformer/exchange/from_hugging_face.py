@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.bert import Bert
-from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.exchange.model_files import (
     ACTIVATIONS,
     read_config,
@@ -23,10 +22,11 @@ from annotated_transformer.exchange.model_files import (
     require_numbers,
     settings_of,
 )
-from annotated_transformer.inputs import StrPath, require_path
+from annotated_transformer.ground.errors import InputError, require_choice
+from annotated_transformer.ground.inputs import StrPath, require_path
+from annotated_transformer.ground.settings import BRIEF, Share, Size, VocabularySize, one_of
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.rotary import pairs_from_halves
-from annotated_transformer.settings import BRIEF, Share, Size, VocabularySize, one_of
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import TransformerConfig
 

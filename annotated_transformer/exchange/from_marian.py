@@ -10,7 +10,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from annotated_transformer.decoding import Search
-from annotated_transformer.errors import InputError
 from annotated_transformer.exchange.marian import halves, marian_names, reordered
 from annotated_transformer.exchange.marian_files import (
     MarianSettings,
@@ -25,11 +24,12 @@ from annotated_transformer.exchange.model_files import (
     require_equal,
     require_numbers,
 )
-from annotated_transformer.inputs import StrPath, require_path
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import StrPath, require_path
+from annotated_transformer.ground.settings import BRIEF
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.files import require_empty
-from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.transformer import Transformer, TransformerConfig
 

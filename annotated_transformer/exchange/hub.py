@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 
-from annotated_transformer.errors import InputError, require_library
-from annotated_transformer.inputs import StrPath, require_content, require_path
+from annotated_transformer.ground.errors import InputError, require_library
+from annotated_transformer.ground.inputs import StrPath, require_content, require_path
 
 
 @dataclass(frozen=True)

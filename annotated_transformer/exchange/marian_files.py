@@ -11,8 +11,6 @@ from pydantic import Field
 from safetensors.torch import load_file
 from torch import Tensor
 
-from annotated_transformer.devices import CPU
-from annotated_transformer.errors import InputError
 from annotated_transformer.exchange.model_files import (
     ACTIVATIONS,
     read_config,
@@ -20,9 +18,11 @@ from annotated_transformer.exchange.model_files import (
     require_numbers,
     settings_of,
 )
-from annotated_transformer.inputs import is_utf8, require_content
+from annotated_transformer.ground.devices import CPU
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import is_utf8, require_content
+from annotated_transformer.ground.settings import BRIEF, Share, Size, one_of
 from annotated_transformer.run.sentence_pieces import SentencePieces
-from annotated_transformer.settings import BRIEF, Share, Size, one_of
 from annotated_transformer.tokens import SPECIALS
 
 REQUIRED = {"model_type": "marian", "static_position_embeddings": True}

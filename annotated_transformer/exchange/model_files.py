@@ -10,9 +10,9 @@ from jaxtyping import Shaped
 from safetensors.torch import load_file
 from torch import Tensor
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_content
-from annotated_transformer.settings import BRIEF, Settings, build
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_content
+from annotated_transformer.ground.settings import BRIEF, Settings, build
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 REAL = (torch.float16, torch.bfloat16, torch.float32, torch.float64)

@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, cast
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import StrPath
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import StrPath
+from annotated_transformer.ground.settings import require_known
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.sentence_pieces import SentencePieces
-from annotated_transformer.settings import require_known
 from annotated_transformer.transformer import Transformer
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from annotated_transformer.errors import require_library
 from annotated_transformer.exchange.model_folder import require_settings, write_model_folder
-from annotated_transformer.inputs import StrPath
+from annotated_transformer.ground.errors import require_library
+from annotated_transformer.ground.inputs import StrPath
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import write_atomically

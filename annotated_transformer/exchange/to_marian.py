@@ -8,10 +8,10 @@ from typing import Any
 
 from safetensors.torch import save_file
 
-from annotated_transformer.errors import InputError
 from annotated_transformer.exchange.marian import halves, marian_names, reordered
 from annotated_transformer.exchange.model_folder import require_settings, write_model_folder
-from annotated_transformer.inputs import StrPath
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import StrPath
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import replacing, write_atomically
 from annotated_transformer.run.sentence_pieces import SentencePieces

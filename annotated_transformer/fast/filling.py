@@ -6,11 +6,11 @@ from itertools import count, islice
 import numpy as np
 import torch
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Example, Examples
 from annotated_transformer.fast.packing import PackedBatch, pack
 from annotated_transformer.fast.rows import rows_of
-from annotated_transformer.inputs import require_sizes, require_whole
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_sizes, require_whole
+from annotated_transformer.text.examples import Example, Examples
 
 
 def packed_batches(

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from annotated_transformer.devices import CPU
+from annotated_transformer.ground.devices import CPU
 
 
 class Late:

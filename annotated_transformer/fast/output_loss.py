@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from annotated_transformer.devices import CPU
-from annotated_transformer.errors import InputError
 from annotated_transformer.fast.products import linear, transposed_product
-from annotated_transformer.inputs import require_ids, require_number
+from annotated_transformer.ground.devices import CPU
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_ids, require_number
 from annotated_transformer.tokens import PAD
 
 CHUNK, LARGE_CHUNK = 512, 4096

@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.errors import InputError
 from annotated_transformer.fast.late import Late
 from annotated_transformer.fast.output_loss import token_loss
 from annotated_transformer.fast.packed_hidden import packed_hidden
 from annotated_transformer.fast.trainer import FastTrainer
 from annotated_transformer.fast.twin import format_of
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.training import Schedule, require_converging
 from annotated_transformer.transformer import Transformer
 

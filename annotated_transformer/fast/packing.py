@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from annotated_transformer.devices import CPU
-from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Example, Examples
 from annotated_transformer.fast.rows import places
-from annotated_transformer.inputs import require_sizes
+from annotated_transformer.ground.devices import CPU
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_sizes
+from annotated_transformer.text.examples import Example, Examples
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import TransformerConfig
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.devices import CPU
+from annotated_transformer.ground.devices import CPU
 
 PACKED_FOR = 64
 """The rows of a product for which weights are packed; they suit eight or 400 rows as well."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Int
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 
 OPEN_ROWS = 16
 """Rows that are filled at the same time: more leave less padding, and take longer."""

@@ -6,10 +6,10 @@ from typing import Any
 from torch import Tensor
 
 from annotated_transformer.batches import AnyBatch
-from annotated_transformer.errors import InputError
 from annotated_transformer.fast.output_loss import output_loss
 from annotated_transformer.fast.twin import fast_twin, format_of
-from annotated_transformer.inputs import require_number
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_number
 from annotated_transformer.training import Schedule, Trainer, buffers_of
 from annotated_transformer.transformer import Transformer
 

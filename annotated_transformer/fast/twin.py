@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.attention import ScaledDotProductAttention
-from annotated_transformer.devices import CPU, PRECISIONS
-from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.fast.attention import FastAttention
 from annotated_transformer.fast.dropout import FastDropout
 from annotated_transformer.fast.products import FastLinear, RoundedLinear
+from annotated_transformer.ground.devices import CPU, PRECISIONS
+from annotated_transformer.ground.errors import InputError, require_choice
 from annotated_transformer.lora import merge_lora
 from annotated_transformer.transformer import Transformer
 

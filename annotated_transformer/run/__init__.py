@@ -4,7 +4,7 @@ Import from here. Each module uses only those before it: ``files`` (never half-w
 ``sentences`` (of a line), ``sentence_pieces`` (vocabularies of SentencePiece), ``footprint``
 (memory), ``recipe``, ``presets``, ``encoded`` (text as ids), ``description`` (of a run),
 ``checkpoint``, ``learning_curve``, ``interruption``, ``preparation`` (of a training), ``folder``
-(the run), ``lines`` (translation line by line), ``web`` (a run for a web page), ``processes``
+(the run), ``lines`` (translation line by line), ``processes``
 (several that train one run), ``loop`` (its training).
 """
 
@@ -14,7 +14,6 @@ from annotated_transformer.run.loop import new_trainer, train
 from annotated_transformer.run.presets import PRESETS, preset, recipe_of
 from annotated_transformer.run.processes import Processes, joined
 from annotated_transformer.run.recipe import Recipe
-from annotated_transformer.run.web import export_to_web
 
 __all__ = [
     "PRESETS",
@@ -23,7 +22,6 @@ __all__ = [
     "Processes",
     "Recipe",
     "Run",
-    "export_to_web",
     "joined",
     "lines_of",
     "new_trainer",

@@ -13,8 +13,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from annotated_transformer.errors import DivergedError, InputError
-from annotated_transformer.inputs import require_content
+from annotated_transformer.ground.errors import DivergedError, InputError
+from annotated_transformer.ground.inputs import require_content
 from annotated_transformer.run.description import run_of
 from annotated_transformer.run.files import replacing
 from annotated_transformer.training import Trainer, buffers_of, tensors_of

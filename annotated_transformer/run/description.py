@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer import __version__
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_content
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_content
+from annotated_transformer.ground.settings import BRIEF
 from annotated_transformer.run.encoded import FILES, read_vocabularies, write_vocabularies
 from annotated_transformer.run.files import write_atomically
 from annotated_transformer.run.recipe import FORMAT, SUMS, Recipe
-from annotated_transformer.settings import BRIEF
 from annotated_transformer.tokens import Vocabularies
 
 

@@ -14,8 +14,12 @@ from jaxtyping import Int
 from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.errors import InputError
-from annotated_transformer.examples import (
+from annotated_transformer.corpora.cache import kept_in
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.run.files import discard, fill_folder
+from annotated_transformer.run.screen import SCREEN
+from annotated_transformer.run.sentence_pieces import vocabulary_of_json
+from annotated_transformer.text.examples import (
     SIDES,
     Example,
     Examples,
@@ -23,10 +27,6 @@ from annotated_transformer.examples import (
     read_examples,
     write_examples,
 )
-from annotated_transformer.multi30k import kept_in
-from annotated_transformer.run.files import discard, fill_folder
-from annotated_transformer.run.screen import SCREEN
-from annotated_transformer.run.sentence_pieces import vocabulary_of_json
 from annotated_transformer.tokens import UNK, Vocabularies, Vocabulary
 
 CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"

@@ -5,9 +5,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
-from annotated_transformer.devices import computing_in, device_of
-from annotated_transformer.errors import InputError
 from annotated_transformer.fast import FastTrainer, fast_translator, require_fast
+from annotated_transformer.ground.devices import computing_in, device_of
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.training import Schedule, Trainer
 from annotated_transformer.transformer import Transformer

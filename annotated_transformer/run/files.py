@@ -10,8 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import StrPath, require_path
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import StrPath, require_path
 
 ON_WINDOWS = os.name == "nt"
 

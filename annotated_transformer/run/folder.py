@@ -13,11 +13,10 @@ from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import Search, decode
-from annotated_transformer.devices import move, same_randomness
-from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, evaluate
-from annotated_transformer.examples import Examples
-from annotated_transformer.inputs import StrPath, require_path, require_search
+from annotated_transformer.ground.devices import move, same_randomness
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import StrPath, require_path, require_search
 from annotated_transformer.language_model import LanguageModel
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
@@ -36,6 +35,7 @@ from annotated_transformer.run.files import fill_folder, locked, quoted, require
 from annotated_transformer.run.preparation import Prepared, prepare
 from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.run.screen import SCREEN
+from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import PAD, Vocabularies
 from annotated_transformer.training import load_tensors, tensors_of
 from annotated_transformer.translation import require_known, translate

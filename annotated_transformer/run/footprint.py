@@ -4,7 +4,7 @@ import psutil
 import torch
 from torch import nn
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 
 COPIES = 5
 """Copies of every weight: itself, its gradient, two moments of Adam, the running average."""

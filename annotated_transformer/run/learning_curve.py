@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run.files import write_atomically
 
 COLUMNS = ("step", "seconds", "rate", "train_loss", "gradient_norm", "val_perplexity")

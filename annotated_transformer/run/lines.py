@@ -14,16 +14,16 @@ from threading import Thread
 
 import torch
 
-from annotated_transformer.cleaning import clean
 from annotated_transformer.decoding import Search
-from annotated_transformer.devices import CPU
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_search
+from annotated_transformer.ground.devices import CPU
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_search
 from annotated_transformer.run.engines import ENGINES, Translating
 from annotated_transformer.run.files import quoted
 from annotated_transformer.run.folder import Run
 from annotated_transformer.run.sentence_pieces import SentencePieces
 from annotated_transformer.run.sentences import LANGUAGE_CODE, sentence_splitter, text_of
+from annotated_transformer.text.cleaning import clean
 from annotated_transformer.tokens import UNK
 from annotated_transformer.translation import require_known, search_all, unknown_words
 

@@ -11,8 +11,9 @@ from typing import Any, cast
 from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus, load_corpus
-from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import perplexity
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.settings import build
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
     load_state,
@@ -29,7 +30,6 @@ from annotated_transformer.run.preparation import prepare
 from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
 from annotated_transformer.run.progress import Progress
 from annotated_transformer.run.screen import SCREEN
-from annotated_transformer.settings import build
 from annotated_transformer.training import Trainer, endless_batches, load_tensors
 from annotated_transformer.translator import Translator
 

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Examples
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run.encoded import training_pairs
 from annotated_transformer.run.engines import ENGINES
 from annotated_transformer.run.footprint import require_memory
 from annotated_transformer.run.recipe import Recipe
+from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.translator import require_positions
 

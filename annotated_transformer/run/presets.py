@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from annotated_transformer.corpora import CORPORA
-from annotated_transformer.errors import InputError, require_choice
-from annotated_transformer.inputs import require_content
+from annotated_transformer.ground.errors import InputError, require_choice
+from annotated_transformer.ground.inputs import require_content
+from annotated_transformer.ground.settings import BRIEF
 from annotated_transformer.models import MODELS
 from annotated_transformer.run.recipe import Recipe
-from annotated_transformer.settings import BRIEF
 
 PAPER: dict[str, Any] = {
     "subwords": 37_000,

@@ -15,8 +15,8 @@ from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
 from annotated_transformer.batches import AnyBatch
-from annotated_transformer.devices import CPU, choose_device, computing_in, device_of
-from annotated_transformer.errors import DivergedError, InputError, require_choice
+from annotated_transformer.ground.devices import CPU, choose_device, computing_in, device_of
+from annotated_transformer.ground.errors import DivergedError, InputError, require_choice
 from annotated_transformer.run.engines import ENGINES
 from annotated_transformer.training import (
     Trainer,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from annotated_transformer.settings import Size
+from annotated_transformer.ground.settings import Size
 
 Finite = Annotated[float, Field(ge=-sys.float_info.max, le=sys.float_info.max)]
 

@@ -13,13 +13,10 @@ from torch import nn
 from annotated_transformer import __version__
 from annotated_transformer.corpora import CORPORA, Corpus
 from annotated_transformer.decoding import Search
-from annotated_transformer.devices import PRECISIONS, same_randomness
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_readable
-from annotated_transformer.models import MODELS, make_config, make_model
-from annotated_transformer.muon import MuonAndAdamW
-from annotated_transformer.run.engines import ENGINES
-from annotated_transformer.settings import (
+from annotated_transformer.ground.devices import PRECISIONS, same_randomness
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_readable
+from annotated_transformer.ground.settings import (
     BRIEF,
     Share,
     Size,
@@ -28,6 +25,9 @@ from annotated_transformer.settings import (
     one_of,
     unknown,
 )
+from annotated_transformer.models import MODELS, make_config, make_model
+from annotated_transformer.muon import MuonAndAdamW
+from annotated_transformer.run.engines import ENGINES
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.training import (
     Schedule,

@@ -5,8 +5,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from typing import Any
 
-from annotated_transformer.errors import InputError, require_library
-from annotated_transformer.inputs import each_id, each_text
+from annotated_transformer.ground.errors import InputError, require_library
+from annotated_transformer.ground.inputs import each_id, each_text
 from annotated_transformer.run.sentences import LANGUAGE_CODE
 from annotated_transformer.tokens import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 

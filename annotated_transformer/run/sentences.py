@@ -4,7 +4,7 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Callable
 
-from annotated_transformer.errors import InputError, require_library
+from annotated_transformer.ground.errors import InputError, require_library
 
 LANGUAGE_CODE = re.compile(r">>[^<>\s]+<<")
 """The prefix of a text that tells some models the language to translate into."""

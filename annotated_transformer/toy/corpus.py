@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import require_whole
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import require_whole
 from annotated_transformer.toy.clauses import (
     action,
     fused,

@@ -12,7 +12,7 @@ but 나 는), and how a verb joins its ending (보 + ㄴ다 is written 본다, �
 
 from typing import NamedTuple
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 
 FIRST, LAST = "가", "힣"
 VOWELS = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"

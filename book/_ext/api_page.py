@@ -3,9 +3,12 @@
 import importlib
 import pkgutil
 import re
+from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from contents import write_pages
@@ -18,17 +21,35 @@ from sphinx.util.docutils import SphinxDirective
 import annotated_transformer
 from transformer_workbook.chapters import CHAPTERS
 
+EARLIER = {
+    "run": {
+        "LineTranslator.fast": "is LineTranslator.translating",
+        "export_to_web": "is in exchange",
+    },
+}
+"""By page: names that it had, the first with those inside it, and what is used in their place."""
+
 
 def modules() -> list[str]:
     """Return the modules that are imported by name: first those of chapters, in their order.
 
     >>> modules()[:2]
-    ['annotated_transformer.toy', 'annotated_transformer.examples']
+    ['annotated_transformer.toy', 'annotated_transformer.text.examples']
     """
-    inside = sorted(m.name for m in pkgutil.iter_modules(annotated_transformer.__path__))
     built = chain.from_iterable(CHAPTERS.values())
-    names = dict.fromkeys([*built, *(name for name in inside if name != "__main__")])
+    names = dict.fromkeys([*built, *inside(annotated_transformer)])
     return [*(f"annotated_transformer.{name}" for name in names), "transformer_workbook.own"]
+
+
+def inside(package: ModuleType) -> Iterator[str]:
+    """Iterate over the modules of a package, and over those in a folder that exports none."""
+    for module in sorted(pkgutil.iter_modules(package.__path__), key=attrgetter("name")):
+        if module.name == "__main__":
+            continue
+        yield module.name
+        room = importlib.import_module(f"{package.__name__}.{module.name}")
+        if module.ispkg and not hasattr(room, "__all__"):
+            yield from (f"{module.name}.{name}" for name in inside(room))
 
 
 def write_modules(app: Sphinx, _: Config) -> None:
@@ -88,6 +109,15 @@ def lead_to_modules(app: Sphinx, document: nodes.document) -> None:
     next(document.findall(nodes.section)).append(line)
 
 
+def say_earlier_names(app: Sphinx, document: nodes.document) -> None:
+    """Say at the end of a module's page what took the place of what it had; keep the anchors."""
+    folder, _, page = app.env.docname.rpartition("/")
+    for names, now in EARLIER.get(page, {}).items() if folder == "book/api" else ():
+        ids = [f"annotated_transformer.{page}.{name}" for name in names.split()]
+        text = f"[{names.split()[0]}] {now}"
+        next(document.findall(nodes.section)).append(nodes.paragraph("", text, ids=ids))
+
+
 def shorten(
     _app: Sphinx, what: str, _name: str, thing: Any, _options: object, *_: str | None
 ) -> tuple[str, None] | None:
@@ -116,5 +146,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", write_modules)
     app.connect("doctree-read", lead_to_modules)
     app.connect("doctree-read", drop_ranges)
+    app.connect("doctree-read", say_earlier_names)
     app.connect("autodoc-process-signature", shorten)
     return {"parallel_read_safe": True}

@@ -19,7 +19,8 @@ from sphinx.locale import _
 from sphinx.util.docutils import ReferenceRole, SphinxDirective
 from sphinx.util.osutil import relative_uri
 
-from annotated_transformer.run import Run, export_to_web
+from annotated_transformer.exchange import export_to_web
+from annotated_transformer.run import Run
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"

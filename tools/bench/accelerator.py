@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.devices import choose_device, computing_in, device_of
-from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Example, Examples
 from annotated_transformer.fast import PackedTrainer, pack
 from annotated_transformer.fast.rows import rows_of
+from annotated_transformer.ground.devices import choose_device, computing_in, device_of
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.text.examples import Example, Examples
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.training import Trainer
 from annotated_transformer.transformer import Transformer

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from safetensors.torch import load_file
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from bench.task import ROOT
 
 COMMIT = "58a4a6ffccfbbe28f088e4ed8366296cb610370f"

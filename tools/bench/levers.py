@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import ScaledDotProductAttention
-from annotated_transformer.devices import PRECISIONS
 from annotated_transformer.fast import output_loss, products, twin
 from annotated_transformer.fast.products import FastLinear
+from annotated_transformer.ground.devices import PRECISIONS
 from annotated_transformer.loss import smoothed_cross_entropy
 from bench.task import Contestant
 from bench.training import SMOOTHING, OursFast, judge, prepare

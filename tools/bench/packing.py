@@ -17,12 +17,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.batches import Batch, batches_by_tokens
 from annotated_transformer.corpora import load_corpus
-from annotated_transformer.examples import Examples
 from annotated_transformer.fast import FastTrainer, PackedTrainer, attention, output_loss, pack
 from annotated_transformer.fast.late import Late
 from annotated_transformer.fast.rows import rows_of
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.run.encoded import learned_vocabularies
+from annotated_transformer.text.examples import Examples
 from annotated_transformer.training import Trainer
 from annotated_transformer.transformer import Transformer, TransformerConfig
 

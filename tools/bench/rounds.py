@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from bench.task import ROOT, environment, load_contest
 
 PYTHON = "BENCH_PYTHON"

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import torch
 
-from annotated_transformer.errors import InputError, require_choice
 from annotated_transformer.fast.products import onednn_multiplies
+from annotated_transformer.ground.errors import InputError, require_choice
 
 ROOT = Path(__file__).resolve().parents[2]
 

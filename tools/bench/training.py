@@ -19,8 +19,8 @@ from torch.nn import functional as F
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.corpora import load_corpus
-from annotated_transformer.devices import CPU, move
 from annotated_transformer.fast import FastTrainer
+from annotated_transformer.ground.devices import CPU, move
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.run.encoded import learned_vocabularies
 from annotated_transformer.tokens import PAD

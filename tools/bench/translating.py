@@ -15,11 +15,11 @@ import torch
 from annotated_transformer.batches import Batch, batches_by_tokens
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import Search
-from annotated_transformer.devices import computing_in
-from annotated_transformer.examples import Examples
 from annotated_transformer.exchange import export_to_ctranslate2
 from annotated_transformer.fast import fast_translator
+from annotated_transformer.ground.devices import computing_in
 from annotated_transformer.run import Run
+from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import translate_ids

@@ -20,19 +20,28 @@ class Fault:
 
 FAULTS = [
     Fault(
-        "tsv", "annotated_transformer/corpora.py", "zlib.error, UnicodeDecodeError)", "zlib.error)"
+        "tsv",
+        "annotated_transformer/corpora/__init__.py",
+        "zlib.error, UnicodeDecodeError)",
+        "zlib.error)",
     ),
     Fault(
         "tsv",
-        "annotated_transformer/corpora.py",
+        "annotated_transformer/corpora/__init__.py",
         "if len(columns) != 2 or",
         "if len(columns) < 2 or",
     ),
     Fault(
-        "text", "annotated_transformer/corpora.py", "if source and target:", "if source or target:"
+        "text",
+        "annotated_transformer/corpora/__init__.py",
+        "if source and target:",
+        "if source or target:",
     ),
     Fault(
-        "gzip", "annotated_transformer/corpora.py", "(OSError, EOFError, zlib.error, ", "(OSError, "
+        "gzip",
+        "annotated_transformer/corpora/__init__.py",
+        "(OSError, EOFError, zlib.error, ",
+        "(OSError, ",
     ),
     Fault(
         "recipe",
@@ -66,7 +75,7 @@ FAULTS = [
     ),
     Fault(
         "starts",
-        "annotated_transformer/examples.py",
+        "annotated_transformer/text/examples.py",
         "except (OSError, ValueError) as",
         "except OSError as",
     ),

@@ -17,15 +17,15 @@ from safetensors.torch import save_file
 
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import Search
-from annotated_transformer.errors import DivergedError, InputError
-from annotated_transformer.examples import Examples, read_pairs, write_pairs
 from annotated_transformer.exchange import import_marian, marian_names, marian_settings
+from annotated_transformer.ground.errors import DivergedError, InputError
 from annotated_transformer.run import Recipe, Run
 from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
 from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
 from annotated_transformer.run.loop import Session
 from annotated_transformer.run.presets import recipe_of
 from annotated_transformer.run.processes import ALONE
+from annotated_transformer.text.examples import Examples, read_pairs, write_pairs
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from fuzz.mutations import Mutation, bent, rewritten, rewritten_header
 from transformer_workbook.judge.progress import read_progress

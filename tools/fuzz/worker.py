@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 from random import Random
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from fuzz.readers import READERS, Reader, write_all
 
 PATIENCE = 10

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.errors import require_choice
+from annotated_transformer.ground.errors import require_choice
 from records import (
     bench,
     block,

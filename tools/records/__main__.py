@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import records
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from records.tables import RECORDS
 
 DESCRIPTION = (

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.errors import DivergedError
 from annotated_transformer.evaluation import perplexity
+from annotated_transformer.ground.errors import DivergedError
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.tokens import BOS

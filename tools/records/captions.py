@@ -13,8 +13,8 @@ from typing import Any
 from annotated_transformer.batches import Batch
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.decoding import Search
-from annotated_transformer.errors import InputError
 from annotated_transformer.evaluation import Score, score_translations
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run import Recipe, Run, new_trainer, preset, train
 from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
 from annotated_transformer.tokens import Vocabularies

@@ -25,12 +25,12 @@ from annotated_transformer.evaluation import (
     perplexity,
     strongest_links,
 )
-from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from annotated_transformer.seq2seq import RecurrentConfig
+from annotated_transformer.text.examples import Example
 from annotated_transformer.tokens import PAD
 from annotated_transformer.toy import Pair, toy_corpus
 from annotated_transformer.training import Trainer, endless_batches, linear_schedule

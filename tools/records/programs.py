@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from bench.worker import versions
 from records import captions
 from records.bench import ROUNDS, where

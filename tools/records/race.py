@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import torch
 
 from annotated_transformer.decoding import Search
-from annotated_transformer.errors import DivergedError
 from annotated_transformer.evaluation import perplexity, score_translations
-from annotated_transformer.examples import Example, Examples
+from annotated_transformer.ground.errors import DivergedError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import SCORES
 from annotated_transformer.run.encoded import learned_vocabularies, training_pairs
+from annotated_transformer.text.examples import Example, Examples
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.training import (
     Trainer,

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.batches import Batch
 from annotated_transformer.evaluation import forced_attention
-from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import DotAttention, GeneralAttention, Luong, LuongConfig
 from annotated_transformer.recurrent import LSTMCell, RNNCell
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
+from annotated_transformer.text.examples import Example
 from annotated_transformer.training import Trainer, endless_batches
 from records.costs import operations, times_in_turns
 from records.tables import Row, Tables

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from annotated_transformer.evaluation import alignment_errors, perplexity
-from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.text.examples import Example
 from annotated_transformer.training import Trainer, endless_batches, linear_schedule
 from records.tables import Row
 from transformer_workbook.notebook import (

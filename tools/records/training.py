@@ -6,8 +6,8 @@ from typing import Any
 import torch
 
 from annotated_transformer.evaluation import perplexity
-from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.text.examples import Example
 from annotated_transformer.training import Trainer, endless_batches, linear_schedule, paper_adam
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from records.recurrent import build_recurrent, time_against_gru

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
-from annotated_transformer.examples import Example
 from annotated_transformer.run import Recipe
+from annotated_transformer.text.examples import Example
 from annotated_transformer.tokens import TextPair, Vocabularies, Vocabulary
 from records import captions
 from records.checkpoint import mark_best

@@ -6,7 +6,7 @@ from pydoc import locate
 from textwrap import dedent
 from typing import Any
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from transformer_workbook.notebook import COLOURS, table
 from transformer_workbook.notebook.comparisons import comparisons
 from transformer_workbook.notebook.listing import compact

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.text.examples import Example
 from annotated_transformer.training import Schedule, endless_batches, linear_schedule
 from annotated_transformer.translation import translate_ids
 from transformer_workbook.notebook import COLOURS, ToyTask, arrow, box, table, train_once

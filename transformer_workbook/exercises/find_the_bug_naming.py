@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from annotated_transformer.capture import capture_attention
-from annotated_transformer.devices import same_randomness
+from annotated_transformer.ground.devices import same_randomness
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.transformer import Transformer
 from transformer_workbook.exercises.cases import normal

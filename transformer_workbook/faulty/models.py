@@ -18,8 +18,8 @@ from torch.nn import functional as F
 
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.cross_attention import CrossAttention
-from annotated_transformer.devices import same_randomness
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.devices import same_randomness
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import padding_mask
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.training import inverse_sqrt_schedule
 
 Part = tuple[Float[Tensor, "_ d"], Float[Tensor, " _"]]

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run.files import write_atomically
 from transformer_workbook.judge.sentences import said
 

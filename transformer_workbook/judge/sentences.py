@@ -15,7 +15,7 @@ from functools import cache, reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 
 LANGUAGE_VARIABLE = "ANNOTATED_TRANSFORMER_LANGUAGE"
 CATALOGUES = Path(__file__).resolve().parent.parent / "locale"

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 import annotated_transformer
-from annotated_transformer.devices import same_randomness
+from annotated_transformer.ground.devices import same_randomness
 from transformer_workbook.judge.comparing import Failure, equal
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.overtime import OutOfTime, within

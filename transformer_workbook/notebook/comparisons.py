@@ -25,8 +25,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.errors import InputError, require_choice
-from annotated_transformer.inputs import StrPath, require_path
+from annotated_transformer.ground.errors import InputError, require_choice
+from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook.notebook.intervals import (
     Interval,
     difference,

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import torch
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Example
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.text.examples import Example
 from annotated_transformer.tokens import TextPair, Vocabularies, Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus
 from annotated_transformer.training import (

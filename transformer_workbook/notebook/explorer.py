@@ -10,7 +10,7 @@ from importlib.resources import files
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from transformer_workbook.notebook.figures import require_attention
 
 Weights = Float[Tensor, "..."]

@@ -9,7 +9,7 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 """Colours that readers with any colour vision can distinguish (Okabe and Ito 2008)."""

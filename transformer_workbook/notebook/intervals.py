@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import variance
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 
 LEVEL = 0.95
 

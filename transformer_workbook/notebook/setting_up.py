@@ -4,7 +4,7 @@ import os
 
 import torch
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from transformer_workbook.notebook.figures import use_course_style
 
 THREADS = "ANNOTATED_TRANSFORMER_THREADS"

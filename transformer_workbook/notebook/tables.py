@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 
 
 def table(

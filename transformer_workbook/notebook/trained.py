@@ -15,8 +15,8 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.devices import same_randomness
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.devices import same_randomness
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
 from annotated_transformer.training import load_tensors, tensors_of
 from transformer_workbook.places import course_file

@@ -16,8 +16,8 @@ from threading import Thread
 from typing import Any
 from uuid import uuid4
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import StrPath, require_path
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook.own.judging import Finding, judged, loaded, subjects_of
 from transformer_workbook.own.loading import file_of, stand_in
 from transformer_workbook.own.placing import placed

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import CodeType, MappingProxyType, ModuleType
 from typing import Any
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import StrPath, require_path
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook.own.teaching import PACKAGE, WRITTEN
 
 OURS = "annotated_transformer"

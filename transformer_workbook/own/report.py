@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from annotated_transformer.inputs import StrPath
+from annotated_transformer.ground.inputs import StrPath
 from transformer_workbook.chapters import chapter_of
 from transformer_workbook.judge.sentences import said
 from transformer_workbook.own.bench import findings

@@ -14,8 +14,8 @@ from typing import Any
 
 from torch import Tensor
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import StrPath, require_path
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook.own.bench import findings
 from transformer_workbook.own.checks import Check
 from transformer_workbook.own.definitions import ours

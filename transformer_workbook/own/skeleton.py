@@ -9,8 +9,8 @@ from pathlib import Path
 
 import annotated_transformer
 from annotated_transformer import __version__
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import StrPath, require_path
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import StrPath, require_path
 from annotated_transformer.run.files import fill_folder, write_atomically
 from transformer_workbook.chapters import chapter_of
 from transformer_workbook.own.definitions import source_of

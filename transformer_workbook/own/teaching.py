@@ -1,6 +1,6 @@
 """Teaching: which modules a reader writes, in the order of the chapters that teach them."""
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 from transformer_workbook.chapters import CHAPTERS, chapter_of
 
 PACKAGE = "my_transformer"

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.inputs import StrPath, require_path
+from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook.own.loading import take_in
 from transformer_workbook.own.report import check_package
 

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from annotated_transformer import decoding
 from annotated_transformer.bahdanau import AttentionState, Bahdanau, BidirectionalEncoder
 from annotated_transformer.batches import Batch
-from annotated_transformer.examples import Example
+from annotated_transformer.text.examples import Example
 from transformer_workbook.proofs.saying import agree, holds, proof
 
 

@@ -8,7 +8,7 @@ import torch
 from annotated_transformer import decoding
 from annotated_transformer.batches import Batch
 from annotated_transformer.decoding import Hypothesis, Search
-from annotated_transformer.examples import Example
+from annotated_transformer.text.examples import Example
 from annotated_transformer.tokens import EOS
 from annotated_transformer.translator import Translator
 from transformer_workbook.proofs.saying import agree, holds, proof

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from annotated_transformer.examples import Example
+from annotated_transformer.text.examples import Example
 from annotated_transformer.transformer import Transformer
 from transformer_workbook.proofs.saying import holds, proof
 

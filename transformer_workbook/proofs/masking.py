@@ -11,10 +11,10 @@ from torch.nn import functional as F
 from annotated_transformer.attention import ScaledDotProductAttention
 from annotated_transformer.batches import Batch
 from annotated_transformer.capture import capture_attention
-from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.soft_lookup import masked_softmax
+from annotated_transformer.text.examples import Example
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import TransformerConfig
 from annotated_transformer.translation import translate_ids

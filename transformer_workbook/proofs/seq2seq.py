@@ -11,8 +11,8 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from annotated_transformer import decoding, evaluation
 from annotated_transformer.batches import Batch
-from annotated_transformer.examples import Example
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
+from annotated_transformer.text.examples import Example
 from annotated_transformer.tokens import EOS, PAD
 from transformer_workbook.notebook import ToyTask, exactly_right, train_briefly
 from transformer_workbook.places import course_file

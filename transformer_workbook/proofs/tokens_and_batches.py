@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.examples import Example
+from annotated_transformer.text.examples import Example
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK, Vocabulary
 from annotated_transformer.toy import Pair
 from transformer_workbook.proofs.saying import agree, holds, proof

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.examples import Example
 from annotated_transformer.loss import smoothed_cross_entropy
+from annotated_transformer.text.examples import Example
 from annotated_transformer.tokens import PAD
 from annotated_transformer.training import linear_schedule, paper_schedule
 from transformer_workbook.proofs.saying import agree, holds, proof

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from annotated_transformer.examples import Example
+from annotated_transformer.text.examples import Example
 from annotated_transformer.toy import Pair
 from transformer_workbook.notebook import exactly_right
 from transformer_workbook.places import course_file

@@ -6,7 +6,7 @@
 const SPECIALS = ["<pad>", "<bos>", "<eos>", "<unk>"];
 const [PAD, BOS, EOS, UNK] = SPECIALS.keys();
 const BOUNDARY = "▁"; // marks the beginning of a word among subwords
-// Clean a text as annotated_transformer/cleaning.py does: remove these, then NFC, then one space.
+// Clean a text as annotated_transformer/text/cleaning.py does: remove these, then NFC, then one space.
 const INVISIBLE =
   /[\x00-\x08\x0E-\x1B\x7F-\x84\x86-\x9F\xAD\u034F\u061C\u17B4\u17B5\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0000}-\u{E001F}]/gu;
 const WHITE =

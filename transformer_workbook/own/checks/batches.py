@@ -4,8 +4,8 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.devices import CPU
-from annotated_transformer.examples import Example
+from annotated_transformer.ground.devices import CPU
+from annotated_transformer.text.examples import Example
 from transformer_workbook.own.checks.check import Check, refusal
 from transformer_workbook.own.checks.places import has_its_device
 

@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.devices import CPU
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.devices import CPU
+from annotated_transformer.ground.errors import InputError
 
 Module = TypeVar("Module", bound=nn.Module)
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.decoding import Search
-from annotated_transformer.devices import CPU
+from annotated_transformer.ground.devices import CPU
 from transformer_workbook.own.checks.check import Check, refusal
 from transformer_workbook.own.checks.drawn_model import Table
 from transformer_workbook.own.checks.searches import (

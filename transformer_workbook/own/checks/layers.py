@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.devices import CPU
+from annotated_transformer.ground.devices import CPU
 from annotated_transformer.masking import causal_mask, padding_mask, target_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from transformer_workbook.own.checks.check import (

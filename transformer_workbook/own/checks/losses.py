@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.devices import CPU
+from annotated_transformer.ground.devices import CPU
 from transformer_workbook.own.checks.check import TGT, Check, drawn, refusal
 from transformer_workbook.own.checks.places import has_its_device
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.devices import CPU
+from annotated_transformer.ground.devices import CPU
 from annotated_transformer.loss import smoothed_cross_entropy
 from transformer_workbook.own.checks.check import Check, drawn, refusal
 

@@ -13,17 +13,17 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from annotated_transformer.cleaning import clean
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import (
+from annotated_transformer.corpora.multi30k import multi30k_folder
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import (
     LONGEST_WORD,
     StrPath,
     require_content,
     require_path,
     with_short_words,
 )
-from annotated_transformer.multi30k import multi30k_folder
-from annotated_transformer.settings import BRIEF
+from annotated_transformer.ground.settings import BRIEF
+from annotated_transformer.text.cleaning import clean
 from annotated_transformer.toy import toy_corpus
 
 Links = frozenset[tuple[int, int]]

@@ -1,4 +1,4 @@
-"""The web: export a run as two files for the laboratory, a page of the book."""
+"""To the web: export a run as two files for the laboratory, a page of the book."""
 
 import json
 from collections import Counter
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer import __version__
-from annotated_transformer.errors import InputError, require_choice
-from annotated_transformer.inputs import StrPath
+from annotated_transformer.ground.errors import InputError, require_choice
+from annotated_transformer.ground.inputs import StrPath
+from annotated_transformer.ground.settings import require_known
 from annotated_transformer.run.checkpoint import save_halved
 from annotated_transformer.run.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.folder import Run
-from annotated_transformer.settings import require_known
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import Pair, toy_corpus
 from annotated_transformer.toy.lexicon import HUMAN, LEXICON

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import AfterValidator, Field, GetPydanticSchema, TypeAdapter, ValidationError
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.ground.errors import InputError
 
 Settings = TypeVar("Settings")
 
@@ -102,7 +102,7 @@ def check_settings(settings: object) -> None:
     ...     layers: Size
     >>> check_settings(Cake(layers=0))
     Traceback (most recent call last):
-    annotated_transformer.errors.InputError: layers is 0, it must be an integer, at least 1 \
+    annotated_transformer.ground.errors.InputError: layers is 0, it must be an integer, at least 1 \
 and at most 1,000,000,000.
 
     Raises:

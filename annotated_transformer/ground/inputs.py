@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.settings import BRIEF
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.settings import BRIEF
 
 StrPath = str | os.PathLike[str]
 """What is taken as a path."""
@@ -122,7 +122,7 @@ def require_sentences(sentences: Sequence[Any]) -> None:
 
     >>> require_sentences([[5, 5.7]])
     Traceback (most recent call last):
-    annotated_transformer.errors.InputError: an id is 5.7, it must be an integer from 0 to \
+    annotated_transformer.ground.errors.InputError: an id is 5.7, it must be an integer from 0 to \
 2147483647.
 
     Raises:
@@ -229,7 +229,8 @@ def require_whole(name: str, value: Any, least: int, most: int | None = None) ->
 
     >>> require_whole("length", 2.5, 1)
     Traceback (most recent call last):
-    annotated_transformer.errors.InputError: length is 2.5, it must be an integer, at least 1.
+    annotated_transformer.ground.errors.InputError: length is 2.5, it must be an integer, \
+at least 1.
 
     Raises:
         InputError: if it is anything else.
@@ -269,7 +270,8 @@ def require_number(
 
     >>> require_number("smoothing", 1.0, below=1.0)
     Traceback (most recent call last):
-    annotated_transformer.errors.InputError: smoothing is 1.0, it must be at least 0 and below 1.
+    annotated_transformer.ground.errors.InputError: smoothing is 1.0, it must be at least 0 \
+and below 1.
 
     Raises:
         InputError: if it is anything else, such as nan.

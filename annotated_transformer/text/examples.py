@@ -9,8 +9,8 @@ from typing import SupportsIndex, overload
 import numpy as np
 from jaxtyping import Int
 
-from annotated_transformer.errors import InputError
-from annotated_transformer.inputs import (
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import (
     LARGEST_ID,
     StrPath,
     each_example,

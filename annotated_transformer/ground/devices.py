@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from annotated_transformer.errors import InputError, require_choice
+from annotated_transformer.ground.errors import InputError, require_choice
 
 CPU = "cpu"
 DEVICES = ("auto", CPU, "cuda", "mps")

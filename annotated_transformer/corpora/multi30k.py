@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import requests
-from platformdirs import user_cache_dir
 
-from annotated_transformer.errors import InputError
+from annotated_transformer.corpora.cache import kept_in
+from annotated_transformer.ground.errors import InputError
 
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
 MULTI30K_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
@@ -23,20 +23,6 @@ MULTI30K_SHA256 = {
     "test_2017_flickr.de.gz": "a2c89666db00c495cd8513b9d708d5a3acc205d7de312ef2bf5fb7ebc1540aee",
     "test_2017_flickr.en.gz": "76a444ee25172e72695cddb13ae4a3bda59430617be88e0bb46b60504f054074",
 }
-
-
-def kept_in(variable: str) -> Path:
-    """Return the folder that an environment variable names, or else the user's cache folder.
-
-    Raises:
-        InputError: if it is not set and the user has no home folder.
-    """
-    try:
-        return Path(os.environ.get(variable) or user_cache_dir("annotated-transformer"))
-    except RuntimeError as error:
-        raise InputError(
-            f"there is no home folder to keep files in: set HOME or {variable}."
-        ) from error
 
 
 def multi30k_folder() -> Path:
