@@ -14,6 +14,7 @@ import pytest
 from annotated_transformer import corpora
 from annotated_transformer.corpora import (
     Corpus,
+    cache,
     load_corpus,
     multi30k,
     read_folder,
@@ -334,7 +335,7 @@ def host(tmp_path, monkeypatch):
     }
     monkeypatch.setattr(multi30k, "MULTI30K_URL", host.url)
     monkeypatch.setattr(multi30k, "MULTI30K_SHA256", checksums)
-    monkeypatch.setattr(multi30k, "user_cache_dir", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(cache, "user_cache_dir", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     monkeypatch.setenv("NO_PROXY", "*")

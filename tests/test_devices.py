@@ -99,7 +99,7 @@ def test_only_one_module_names_the_processor():
         if isinstance(node, ast.Constant) and node.value in ("cpu", "cuda", "mps")
     ]
     # One more knows through what the processes of each device speak to each other.
-    assert {path for path, _ in named} == {"devices.py", "run/processes.py"}
+    assert {path for path, _ in named} == {"ground/devices.py", "run/processes.py"}
     assert [value for _, value in named].count("cpu") == 1
 
 

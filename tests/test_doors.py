@@ -57,6 +57,8 @@ def public(package: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
                 is_method = any(kind(getattr(thing, method)) for kind in (isfunction, ismethod))
                 if is_method and not method.startswith("_"):
                     yield f"{found.name}.{name}.{method}", getattr(thing, method)
+        if found.ispkg and not hasattr(module, "__all__") and package is annotated_transformer:
+            yield from ((f"{found.name}.{name}", thing) for name, thing in public(module))
 
 
 def hints(thing: Callable[..., Any]) -> dict[str, set[Any]]:
@@ -215,8 +217,8 @@ PATHS: dict[str, Callable[[Any], Any]] = {
     "corpora.load_corpus": load_corpus,
     "corpora.read_folder": corpora.read_folder,
     "corpora.read_tsv": lambda path: corpora.read_tsv(path).split("train"),
-    "examples.read_examples": examples.read_examples,
-    "examples.write_examples": lambda path: examples.write_examples(path, [[([4], [5])]]),
+    "text.examples.read_examples": examples.read_examples,
+    "text.examples.write_examples": lambda path: examples.write_examples(path, [[([4], [5])]]),
     "exchange.PublishedModel.verify": MODEL.verify,
     "exchange.export_to_ctranslate2": lambda path: exchange.export_to_ctranslate2(RUN, path),
     "exchange.export_to_marian": lambda path: exchange.export_to_marian(RUN, path),
@@ -254,7 +256,9 @@ def test_all_that_takes_a_path_is_known():
         name
         for name, thing in members
         if name not in NO_DOORS
-        and not name.startswith(("commands.", "inputs."))  # the command line makes paths of words
+        and not name.startswith(
+            ("commands.", "ground.inputs.")
+        )  # the command line makes paths of words
         and any({Path, os.PathLike[str]} & kinds for kinds in hints(thing).values())
     }
     assert taking == PATHS.keys()

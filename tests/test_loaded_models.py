@@ -28,6 +28,7 @@ from annotated_transformer.lora import add_lora, merge_lora
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.paged_cache import Engine, PagedCache
 from annotated_transformer.run.checkpoint import save_halved
+from annotated_transformer.run.engines import translating_fast
 from annotated_transformer.speculative import speculate
 from annotated_transformer.tokens import PAD, Vocabularies
 from annotated_transformer.training import Trainer, linear_schedule, load_tensors, tensors_of
@@ -253,9 +254,10 @@ COMPARED = {
 """Those of the tests above, and what these call."""
 
 THE_SAME_FOR_ALL = {
-    "Experts", "Recipe.make_optimizer", "capture_attention", "device_of", "needed_memory",
-    "paper_adam", "remove_biases", "renamed", "require_fit", "require_memory", "scale_logits",
-    "times_as_wide", "width_groups",
+    "Experts", "MuonAndAdamW", "Recipe.make_optimizer", "capture_attention", "device_of",
+    "needed_memory", "of_torch", "paper_adam", "readable_trainer", "remove_biases", "renamed",
+    "require_fit", "require_memory", "scale_logits", "times_as_wide", "translating_itself",
+    "width_groups",
 }  # fmt: skip
 """Those that ask for nothing in which a loaded model differs."""
 
@@ -269,6 +271,7 @@ REFUSING = {
     "forced_attention": lambda m: evaluation.forced_attention(m, *torch.ones(2, 1, 3).long()),
     "search_all": lambda m: translation.search_all(m, [[5, 6]], Search()),
     "translate": lambda m: translation.translate(m, ["a"], WORDS),
+    "translating_fast": lambda m: translating_fast(m, "float32"),
     "translate_ids": lambda m: translation.translate_ids(m, [[5, 6]]),
     "translations": lambda m: translation.translations(m, ["a"], WORDS, Search()),
 }

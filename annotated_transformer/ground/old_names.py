@@ -21,12 +21,7 @@ MOVED = {
 
 
 class OldNames(MetaPathFinder, Loader):
-    """Imports a module by its new name when it is asked for by its old one.
-
-    >>> import annotated_transformer.errors
-    >>> annotated_transformer.errors is annotated_transformer.ground.errors
-    True
-    """
+    """Imports a module by its new name when it is asked for by its old one."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
