@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from annotated_transformer import __version__, corpora
-from annotated_transformer.cli import app, using
+from annotated_transformer.cli import app, options
 from annotated_transformer.cli.using import translate_stream
 from annotated_transformer.corpora.multi30k import DATA_VARIABLE
 from annotated_transformer.decoding import Search
@@ -154,10 +154,10 @@ def test_a_run_translates_with_its_engine_unless_another_is_named(monkeypatch):
 def test_with_a_package_of_ones_own_its_modules_translate(monkeypatch):
     """A fast twin would have our own in their place."""
     given = []
-    monkeypatch.setattr(using, "handed_over", lambda _, __, options: given.append(options) or True)
+    monkeypatch.setattr(options, "launcher", lambda: lambda _, __, asked: given.append(asked))
     for engine in ([], ["--engine", "fast"]):
         call("translate", "run", "I am", "--package", "own", *engine)
-    assert [options["engine"] for options in given] == ["readable", "fast"]
+    assert [asked["engine"] for asked in given] == ["readable", "fast"]
 
 
 def test_a_run_remembers_how_it_multiplies():

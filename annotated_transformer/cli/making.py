@@ -16,13 +16,13 @@ from annotated_transformer.cli.options import (
     PackageOption,
     RunArgument,
     app,
-    handed_over,
     one_sentence,
     parsed,
     proposed,
     read_corpus,
     require_direction,
     require_text,
+    takes_package,
     tell_overlap,
 )
 from annotated_transformer.corpora import Corpus, load_corpus
@@ -43,6 +43,7 @@ from annotated_transformer.run.screen import SCREEN
 
 
 @app.command()
+@takes_package()
 def train(
     model: Annotated[
         str | None, typer.Option(help=f"One of {', '.join(MODELS)}; transformer if not given.")
@@ -105,8 +106,6 @@ def train(
 
     The run keeps its last weights, to resume, and those of the best validation, to translate.
     """
-    if handed_over(package, train, locals()):
-        return
     with one_sentence(), joined(device) as processes:
         require_text(start, corpus, languages, recipe, out, *(settings or ()))
         given: dict[str, Any] = {
@@ -170,6 +169,7 @@ def begin(out: Path | None, recipe: Recipe, corpus: Corpus, **options: Any) -> R
 
 
 @app.command()
+@takes_package()
 def resume(
     run: RunArgument,
     steps: Annotated[
@@ -186,8 +186,6 @@ def resume(
     package: PackageOption = None,
 ) -> None:
     """Resume a run that was interrupted, or train it longer."""
-    if handed_over(package, resume, locals()):
-        return
     with one_sentence(), joined(device) as processes:
         opened = Run.open(run, choose_device(device))
         opened.require_trainable()

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +22,8 @@ from annotated_transformer.ground.settings import BRIEF
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import quoted
 from annotated_transformer.run.screen import SCREEN
+
+Command = Callable[..., None]
 
 
 class Program(TyperGroup):
@@ -97,30 +101,35 @@ PrecisionOption = Annotated[
     typer.Option(help="The precision of matrix products; bfloat16 is faster on some devices."),
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a training run.")]
-BeamOption = Annotated[
-    int | None,
-    typer.Option(help="Width of the beam, 1 is greedy search; the recipe's if not given."),
-]
-AlphaOption = Annotated[
-    float | None, typer.Option(help="Exponent of the length penalty; the recipe's if not given.")
-]
-BestOption = Annotated[int | None, typer.Option(help="How many texts for each line, one a line.")]
-SampleOption = Annotated[
-    bool, typer.Option("--sample", help="Sample tokens at random, with a beam of 1.")
-]
-TemperatureOption = Annotated[
-    float | None, typer.Option(help="Temperature of sampling; above 1: more diverse.")
-]
-TopKOption = Annotated[int | None, typer.Option(help="Sample among the k most probable tokens.")]
-TopPOption = Annotated[
-    float | None,
-    typer.Option(help="Sample among the most probable tokens that sum to this probability."),
-]
-MinPOption = Annotated[
-    float | None,
-    typer.Option(help="Sample among tokens with this share of the highest probability."),
-]
-SeedOption = Annotated[int | None, typer.Option(help="The same seed gives the same samples.")]
+SEARCH_OPTIONS: dict[str, Any] = {
+    "beam": Annotated[
+        int | None,
+        typer.Option(help="Width of the beam, 1 is greedy search; the recipe's if not given."),
+    ],
+    "alpha": Annotated[
+        float | None,
+        typer.Option(help="Exponent of the length penalty; the recipe's if not given."),
+    ],
+    "best": Annotated[int | None, typer.Option(help="How many texts for each line, one a line.")],
+    "sample": Annotated[
+        bool | None, typer.Option("--sample", help="Sample tokens at random, with a beam of 1.")
+    ],
+    "temperature": Annotated[
+        float | None, typer.Option(help="Temperature of sampling; above 1: more diverse.")
+    ],
+    "top_k": Annotated[int | None, typer.Option(help="Sample among the k most probable tokens.")],
+    "top_p": Annotated[
+        float | None,
+        typer.Option(help="Sample among the most probable tokens that sum to this probability."),
+    ],
+    "min_p": Annotated[
+        float | None,
+        typer.Option(help="Sample among tokens with this share of the highest probability."),
+    ],
+    "seed": Annotated[int | None, typer.Option(help="The same seed gives the same samples.")],
+}
+"""The settings of a search that commands take, by name."""
+
 PackageOption = Annotated[
     Path | None,
     typer.Option(
@@ -198,13 +207,54 @@ def one_sentence() -> Iterator[None]:
         raise typer.Exit(2) from error
 
 
-def handed_over(package: Path | None, command: Callable[..., Any], given: dict[str, Any]) -> bool:
-    """Run the command with a package of the reader's own, if one is given; tell whether it was."""
-    if package is None:
-        return False
-    with one_sentence():
-        launcher()(package, command, given | {"package": None})
-    return True
+def takes_search(*names: str) -> Callable[[Command], Command]:
+    """Let a command take the options of a search by these names, in place of its ``asked``.
+
+    ``asked`` are those that are given, by name.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def taking(**given: Any) -> None:
+            options = {name: given.pop(name) for name in names}
+            asked = {name: value for name, value in options.items() if value is not None}
+            command(asked=asked, **given)
+
+        shown = signature(command)
+        parts = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=SEARCH_OPTIONS[name])
+            for name in names
+        ]
+        others = [part.replace(kind=Parameter.KEYWORD_ONLY) for part in shown.parameters.values()]
+        at = [part.name for part in others].index("asked")
+        others[at : at + 1] = parts
+        taking.__annotations__ = {part.name: part.annotation for part in others}
+        taking.__signature__ = shown.replace(parameters=others)  # type: ignore[attr-defined]
+        return taking
+
+    return decorate
+
+
+def takes_package(
+    changed: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+) -> Callable[[Command], Command]:
+    """Run a command, if a package of the reader's own is given, with its modules.
+
+    ``changed`` makes of the options those with which it is then run, or refuses them.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def running(**given: Any) -> None:
+            if given["package"] is None:
+                command(**given)
+                return
+            with one_sentence():
+                launcher()(given["package"], running, changed(given) | {"package": None})
+
+        return running
+
+    return decorate
 
 
 def require_text(*given: object) -> None:

@@ -3,8 +3,8 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,30 +13,22 @@ import typer
 from tqdm import tqdm
 
 from annotated_transformer.cli.options import (
-    AlphaOption,
-    BeamOption,
-    BestOption,
+    SEARCH_OPTIONS,
     DeviceOption,
     ForceOption,
     LanguagesOption,
-    MinPOption,
     PackageOption,
     PrecisionOption,
     RunArgument,
-    SampleOption,
-    SeedOption,
-    TemperatureOption,
-    TopKOption,
-    TopPOption,
     app,
-    handed_over,
     one_sentence,
     read_corpus,
     require_direction,
     require_text,
+    takes_package,
+    takes_search,
     tell_overlap,
 )
-from annotated_transformer.decoding import Search
 from annotated_transformer.ground.devices import choose_device, computing_in
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run import Line, LineTranslator, Run, lines_of
@@ -49,22 +41,27 @@ LONGEST_NAME = 256
 """Bytes: a longer text is not a file name."""
 
 
+def for_package(given: dict[str, Any]) -> dict[str, Any]:
+    """Translate with a package of the reader's own in one process, by its readable modules.
+
+    Raises:
+        InputError: if several processes are asked for.
+    """
+    if (given["workers"] or 1) > 1:
+        raise InputError(f"workers is {given['workers']}, it must be 1 with --package.")
+    return given | {"workers": 1, "engine": given["engine"] or "readable"}
+
+
 @app.command()
+@takes_package(for_package)
+@takes_search(*SEARCH_OPTIONS)
 def translate(
     run: RunArgument,
     text: Annotated[
         str | None,
         typer.Argument(help="The text; default: all lines of standard input."),
     ] = None,
-    beam: BeamOption = None,
-    alpha: AlphaOption = None,
-    best: BestOption = None,
-    sample: SampleOption = False,
-    temperature: TemperatureOption = None,
-    top_k: TopKOption = None,
-    top_p: TopPOption = None,
-    min_p: MinPOption = None,
-    seed: SeedOption = None,
+    asked: Any = None,
     prefix: Annotated[str | None, typer.Option(help="The beginning of every translation.")] = None,
     split_sentences: Annotated[
         str | None,
@@ -103,18 +100,12 @@ def translate(
     thousand lines at a time, in order.
     """
     with one_sentence():
-        if package and (workers or 1) > 1:
-            raise InputError(f"workers is {workers}, it must be 1 with --package.")
-    if handed_over(package, translate, locals() | {"workers": 1, "engine": engine or "readable"}):
-        return
-    with one_sentence():
         require_text(run, text, prefix, split_sentences)
         opened = Run.open(run, choose_device(device))
         if engine is not None:
             opened = replace(opened, recipe=opened.recipe.changed({"engine": engine}))
-        if sample:
-            beam = 1 if beam is None else beam
-        search = searching(opened.recipe.search, locals())
+        alone = {"beam": 1} if "sample" in asked else {}
+        search = replace(opened.recipe.search, **alone | asked)
         translator = LineTranslator(opened, search, prefix, precision, split_sentences)
         if text is None:
             if is_closed():
@@ -186,17 +177,9 @@ def listed(words: Sequence[str]) -> str:
     return ", ".join(map(repr, words[:MOST])) + (", …" if len(words) > MOST else "")
 
 
-def searching(search: Search, given: Mapping[str, Any]) -> Search:
-    """Make a search with the settings changed that a command was given as options.
-
-    Raises:
-        InputError: if the settings are not those of a search.
-    """
-    options = {field.name: given.get(field.name) for field in fields(Search)}
-    return replace(search, **{k: v for k, v in options.items() if v is not None and v is not False})
-
-
 @app.command()
+@takes_package()
+@takes_search(*SEARCH_OPTIONS)
 def generate(
     run: RunArgument,
     prompt: Annotated[
@@ -208,15 +191,7 @@ def generate(
     length: Annotated[
         int, typer.Option(min=1, max=10_000, help="Most tokens that are added to the prompt.")
     ] = 50,
-    beam: BeamOption = 1,
-    alpha: AlphaOption = None,
-    best: BestOption = None,
-    sample: SampleOption = False,
-    temperature: TemperatureOption = None,
-    top_k: TopKOption = None,
-    top_p: TopPOption = None,
-    min_p: MinPOption = None,
-    seed: SeedOption = None,
+    asked: Any = None,
     device: DeviceOption = "auto",
     precision: PrecisionOption = "float32",
     package: PackageOption = None,
@@ -225,13 +200,12 @@ def generate(
 
     Without a prompt, each line of a file or a pipe is one; where there is none, one text is written
     from nothing. A line that cannot be continued does not affect the others, as in 'translate'.
+    The beam is 1 if none is given.
     """
-    if handed_over(package, generate, locals()):
-        return
     with one_sentence():
         require_text(run, prompt)
         opened = Run.open(run, choose_device(device))
-        search = searching(opened.recipe.search, locals())
+        search = replace(opened.recipe.search, **{"beam": 1} | asked)
         with computing_in(precision, opened.device):
             if prompt is not None or is_closed() or sys.stdin.isatty():
                 for text in opened.continue_text(one_line("prompt", prompt or ""), search, length):
@@ -251,6 +225,8 @@ def generate(
 
 
 @app.command()
+@takes_package()
+@takes_search("beam", "alpha")
 def evaluate(
     run: RunArgument,
     corpus: Annotated[
@@ -261,8 +237,7 @@ def evaluate(
         str | None, typer.Option(help="The split; default: the corpus's first test split.")
     ] = None,
     force: ForceOption = False,
-    beam: BeamOption = None,
-    alpha: AlphaOption = None,
+    asked: Any = None,
     device: DeviceOption = "auto",
     precision: PrecisionOption = "float32",
     package: PackageOption = None,
@@ -271,11 +246,9 @@ def evaluate(
 
     Of a language model of text alone it is the perplexity.
     """
-    if handed_over(package, evaluate, locals()):
-        return
     with one_sentence():
         opened = Run.open(run, choose_device(device))
-        search = searching(opened.recipe.search, locals())
+        search = replace(opened.recipe.search, **asked)
         data = read_corpus(opened, corpus, languages)
         require_direction(opened, data, languages)
         require_text(data.name)  # a path may contain more than the argument
