@@ -48,14 +48,15 @@ def test_old_addresses_lead_to_the_new_ones(site: Path, old: str, places: dict[s
 
 def test_a_browser_goes_from_an_old_place_to_the_new_one(site: Path, browser: Browser) -> None:
     """One that is listed, one that keeps its name, and none."""
+    book = (site / "book").as_uri()
     with browser.new_page() as page:
         for old, new in (
             ("sources/bahdanau.html#decides-not-similarity", "03_bahdanau.html#decides-score"),
             ("10_layers.html#exercises", "11_layers.html#exercises"),
             ("sources/part_2.html", "sources.html"),
         ):
-            page.goto((site / "book" / old).as_uri())
-            page.wait_for_url((site / "book" / new).as_uri())
+            page.goto(f"{book}/{old}")
+            page.wait_for_url(f"{book}/{new}")
 
 
 # What a page and its own files may weigh as they are sent, before its figures.
