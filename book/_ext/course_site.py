@@ -96,8 +96,8 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
         leads[f"book/{old}"] = {anchor: f"book/{new}" for anchor, new in places.items()}
     for old, places in leads.items():
         up = "../" * old.count("/")
-        page = up + places.pop("")
-        links = (f'<a id="{anchor}" href="{up}{new}">{anchor}</a>' for anchor, new in places.items())
+        (_, page), *others = ((anchor, up + new) for anchor, new in places.items())
+        links = (f'<a id="{anchor}" href="{new}">{anchor}</a>' for anchor, new in others)
         html = REDIRECT.format(
             language=app.config.language,
             page=page,
