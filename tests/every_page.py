@@ -28,7 +28,7 @@ MAIN = (
     "notation",
     "references",
     "solutions/05_self_attention",
-    "sources/part_1",
+    "sources",
 )
 """One of each kind."""
 
@@ -44,12 +44,22 @@ def parsed(page: Path, *tags: str) -> BeautifulSoup:
 
 
 @cache
-def leads_to(page: Path) -> str | None:
-    """Return the address that a page only forwards to."""
+def forwards(page: Path) -> dict[str, str]:
+    """The addresses to which a page that has moved forwards its anchors, and all else (``""``)."""
     if "refresh" not in page.read_text(encoding="utf-8"):
-        return None
-    refresh = parsed(page, "meta").find("meta", {"http-equiv": "refresh"})
-    return str(refresh["content"]).removeprefix("0; url=") if refresh else None
+        return {}
+    found = parsed(page, "meta", "a")
+    refresh = found.find("meta", {"http-equiv": "refresh"})
+    if not refresh:
+        return {}
+    places = {str(link["id"]): str(link["href"]) for link in found.select("a[id]")}
+    return {"": str(refresh["content"]).removeprefix("0; url=")} | places
+
+
+def leads_to(page: Path, anchor: str = "") -> str | None:
+    """Return the address that a page, or a place of it, only forwards to."""
+    known = forwards(page)
+    return known.get(anchor, f"{known['']}#{anchor}") if known else None
 
 
 def every_page(site: Path) -> list[str]:

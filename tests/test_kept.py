@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from html import unescape
 from importlib import import_module
@@ -131,19 +132,31 @@ def test_every_import_and_every_exercise_has_its_name() -> None:
     assert list(lost(lines("imports.txt") + asked)) == []
 
 
+@cache
+def places_of(page: Path) -> set[str]:
+    """The anchors of a page and its top, ``""``; none if there is no page."""
+    html = page.read_text(encoding="utf-8") if page.is_file() else ""
+    found = set(map(unescape, re.findall(r'\b(?:id|name)="([^"]*)"', html)))
+    return found | {""} if html else found
+
+
+def is_there(page: Path, anchor: str) -> bool:
+    """Tell whether a place of a page is there, or where the page has moved."""
+    while page.is_file() and (target := leads_to(page, anchor)):
+        address, _, anchor = target.partition("#")
+        page = page.parent / address
+    return anchor in places_of(page)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", ["", "ko"])
 def test_every_address_leads_to_its_place(site: Path, edition: str) -> None:
     if not (site / edition).is_dir():
         pytest.skip("the Korean edition is not built")
-    missing = []
-    for line in lines("addresses.txt"):
-        address, *anchors = line.split()
-        file = site / edition / address
-        while file.is_file() and (target := leads_to(file)):
-            file = file.parent / target.partition("#")[0]
-        html = file.read_text(encoding="utf-8") if file.is_file() else ""
-        known = set(map(unescape, re.findall(r'\b(?:id|name)="([^"]*)"', html)))
-        missing += [] if html else [address]
-        missing += [f"{address}#{anchor}" for anchor in anchors if anchor not in known]
+    missing = [
+        f"{address}#{anchor}"
+        for address, *anchors in map(str.split, lines("addresses.txt"))
+        for anchor in ("", *anchors)
+        if not is_there(site / edition / address, anchor)
+    ]
     assert missing == []

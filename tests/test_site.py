@@ -9,12 +9,12 @@ from html import unescape
 from pathlib import Path
 from types import FunctionType
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 from api_page import modules
 from bs4 import BeautifulSoup
-from course_site import MOVED
+from course_site import moved
 from equations import EQUATIONS
 from fonts import KOREAN
 from playwright.sync_api import Browser, Page, expect
@@ -39,12 +39,24 @@ def test_the_root_opens_the_front_page(site: Path, browser: Browser) -> None:
         page.wait_for_selector("math")
 
 
-@pytest.mark.parametrize(("old", "new"), MOVED.items())
-def test_the_old_address_of_a_chapter_leads_to_the_new_one(site: Path, old: str, new: str) -> None:
-    page = site / "book" / f"{old}.html"
-    target = (page.parent / str(leads_to(page))).resolve()
-    assert target == (site / "book" / f"{new}.html").resolve()
-    assert leads_to(target) is None
+@pytest.mark.parametrize(("old", "places"), moved().items())
+def test_old_addresses_lead_to_the_new_ones(site: Path, old: str, places: dict[str, str]) -> None:
+    for anchor, new in places.items():
+        assert urljoin(f"book/{old}", leads_to(site / "book" / old, anchor)) == f"book/{new}"
+        assert leads_to(site / "book" / new.partition("#")[0]) is None
+
+
+def test_a_browser_goes_from_an_old_place_to_the_new_one(site: Path, browser: Browser) -> None:
+    """One that is listed, one that keeps its name, and none."""
+    book = (site / "book").as_uri()
+    with browser.new_page() as page:
+        for old, new in (
+            ("sources/bahdanau.html#decides-not-similarity", "03_bahdanau.html#decides-score"),
+            ("10_layers.html#exercises", "11_layers.html#exercises"),
+            ("sources/part_2.html", "sources.html"),
+        ):
+            page.goto(f"{book}/{old}")
+            page.wait_for_url(f"{book}/{new}")
 
 
 # What a page and its own files may weigh as they are sent, before its figures.

@@ -1,5 +1,6 @@
 """A site without requests to other hosts, fixes for its theme, and a build that uses all cores."""
 
+import csv
 import gc
 import os
 import re
@@ -7,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+
+MOVED = Path(__file__).resolve().parent.parent / "moved.csv"
 
 # Faults in the pages of the theme, and their replacements.
 CURES = {
@@ -31,28 +34,31 @@ CURES = {
     r'<th class="head"><p></p></th>': '<td class="head"></td>',
 }
 
-# Pages with another number in the first edition: their old addresses lead to the new ones.
-MOVED = {
-    "10_layers": "11_layers",
-    "11_transformer": "12_transformer",
-    "12_training": "13_training",
-    "13_decoding": "14_decoding",
-    "14_translation": "15_translation",
-    "15_what_heads_do": "16_what_heads_do",
-    "16_why_attention": "10_why_attention",
-}
-
 REDIRECT = """<!doctype html>
 <html lang="{language}">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="refresh" content="0; url={page}">
+<noscript><meta http-equiv="refresh" content="0; url={page}"></noscript>
 <title>{title}</title>
 <link rel="icon" href="{icon}">
 </head>
-<body><main><a href="{page}">{title}</a></main></body>
+<body><main><a href="{page}">{title}</a>{places}</main>
+<script>
+const place = document.getElementById(location.hash.slice(1));
+location.replace(place ?? document.querySelector("a").href + location.hash);
+</script></body>
 </html>
 """
+
+
+def moved() -> dict[str, dict[str, str]]:
+    """Read where each page that is gone leads to (``""``, its first row), and its anchors."""
+    found: dict[str, dict[str, str]] = {}
+    with MOVED.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            places = found.setdefault(row["page"], {"": row["leads_to"]})
+            places |= dict.fromkeys(row["anchors"].split(), row["leads_to"])
+    return found
 
 
 def drop_thebe(app: Sphinx, *_: object) -> None:
@@ -85,18 +91,21 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
     """Redirect the root of the site to the front page, and old addresses to the new ones."""
     if error or app.builder.format != "html":
         return
-    leads = {"index": app.config.root_doc}
-    leads |= {f"book/{old}": f"book/{new}" for old, new in MOVED.items()}
-    for old, new in leads.items():
+    leads = {"index.html": {"": f"{app.config.root_doc}.html"}}
+    for old, places in moved().items():
+        leads[f"book/{old}"] = {anchor: f"book/{new}" for anchor, new in places.items()}
+    for old, places in leads.items():
         up = "../" * old.count("/")
-        icon = f"{up}_static/{Path(app.config.html_favicon).name}"
+        (_, page), *others = ((anchor, up + new) for anchor, new in places.items())
+        links = (f'<a id="{anchor}" href="{new}">{anchor}</a>' for anchor, new in others)
         html = REDIRECT.format(
             language=app.config.language,
-            page=f"{up}{new}.html",
+            page=page,
             title=app.config.html_title,
-            icon=icon,
+            icon=f"{up}_static/{Path(app.config.html_favicon).name}",
+            places="".join(links),
         )
-        (Path(app.outdir) / f"{old}.html").write_text(html, encoding="utf-8")
+        (Path(app.outdir) / old).write_text(html, encoding="utf-8")
 
 
 def use_all_cores(app: Sphinx, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""The pages of the examined sources: tables made from the file ``book/sources.csv``.
+"""The page of the examined sources: tables made from the file ``book/sources.csv``.
 
 A row names the cell that decides it by the cell's tag, ``decides-…``. The written page of the
 chapter or the appendix has that tag as an anchor, and the row links to it.
