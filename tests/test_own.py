@@ -9,9 +9,11 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import psutil
 import pytest
@@ -24,12 +26,14 @@ from annotated_transformer.errors import InputError
 from transformer_workbook.chapters import CHAPTERS, chapter_of
 from transformer_workbook.exercises import CHAPTERS as EXERCISES
 from transformer_workbook.judge.catalogue import changed, table
+from transformer_workbook.judge.faults import FAULT
 from transformer_workbook.judge.trials import settings_put_back
 from transformer_workbook.own import (
     PACKAGE,
     WRITTEN,
     Report,
     asked_for,
+    bench,
     check_package,
     findings,
     judging,
@@ -469,6 +473,85 @@ def test_the_command_prints_the_question_behind_a_finding(mine: Path, tmp_path: 
     result = CliRunner().invoke(app, ["check", str(mine), "--show", "padding_mas"])
     assert result.exit_code == 2
     assert "nothing is asked about 'padding_mas': did you mean " in result.stderr
+
+
+# --- what fails in the check itself --------------------------------------------------------------
+
+SPOILED = changed(OURS["masking"], {"(tokens != PAD)": "(tokens == PAD)"})
+
+
+def fails(*_: object) -> None:
+    """A bug of ours."""
+    raise ZeroDivisionError("planted")
+
+
+@pytest.mark.parametrize(
+    ("bug", "source"),
+    [
+        ({"ask": fails}, OURS["masking"]),
+        ({"want": fails}, OURS["masking"]),
+        ({"want": lambda: 7}, OURS["masking"]),
+        ({"mistakes": fails}, SPOILED),
+        ({"source_of": lambda module: "planted = 1 / 0"}, "1 +"),
+    ],
+)
+def test_what_fails_in_the_check_itself_is_told_as_ours(
+    mine: Path, monkeypatch: pytest.MonkeyPatch, bug: dict[str, Any], source: str
+) -> None:
+    write(mine, "masking", source)
+    first, *others = CHECKS["masking"]
+    if hasattr(judging, *bug):
+        monkeypatch.setattr(judging, *bug, *bug.values())
+    else:
+        monkeypatch.setitem(CHECKS, "masking", (replace(first, **bug), *others))
+    judging.subject_of.cache_clear()
+    found = next(judge(mine, "masking"))
+    assert (found.state, found.sentence) == ("not judged", FAULT)
+    assert re.match(r"(?s)Traceback .*(planted|our own masking: |division)", found.trace)
+    report = Report((found,))
+    assert (report.right, report.mistakes) == (False, [])
+    assert f"masking, padding_mask: {FAULT}\n{found.trace}" in str(report)
+    assert "The course's, because a check failed: masking.\n" in report.used
+    judging.subject_of.cache_clear()
+
+
+def test_right_code_needs_no_table_of_mistakes(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(mine, "masking", OURS["masking"])
+    monkeypatch.setattr(judging, "mistakes", fails)
+    assert {finding.state for finding in judge(mine, "masking")} == {"right"}
+
+
+@pytest.mark.parametrize(
+    ("planted", "states"),
+    [
+        ("judging.mistakes", ["not judged", "right", "not judged"]),
+        ("bench.placed", ["wrong", "right", "wrong"]),
+    ],
+)
+def test_a_bug_in_the_other_process_is_told_with_its_traceback(
+    mine: Path, monkeypatch: pytest.MonkeyPatch, planted: str, states: list[str]
+) -> None:
+    write(mine, "masking", SPOILED)
+    program = "import sys; from transformer_workbook.own import bench, judging; {}"
+    serving = f"{planted} = lambda *_: 1 / 0; bench.serve(sys.argv[1:])"
+    monkeypatch.setattr(bench, "PROGRAM", program.format(serving))
+    report = check_package(mine, "masking")
+    assert [finding.state for finding in report.findings] == states
+    (told,) = report.faults
+    assert told.startswith("masking, padding_mask")
+    assert told.endswith("ZeroDivisionError: division by zero")
+    assert FAULT in told
+
+
+def test_a_process_that_our_own_bug_ends_is_not_a_finding(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "PROGRAM", "1 / 0")
+    with pytest.raises(RuntimeError, match=f"(?s){re.escape(FAULT)}.*ZeroDivisionError"):
+        findings(mine, ("masking",))
+    monkeypatch.setattr(bench, "PROGRAM", "import os; os._exit(3)")
+    with pytest.raises(InputError, match="is memory short"):
+        findings(mine, ("masking",))
 
 
 # --- in another process --------------------------------------------------------------------------
