@@ -25,7 +25,7 @@ from annotated_transformer.cli import app
 from annotated_transformer.errors import InputError
 from transformer_workbook.chapters import CHAPTERS, chapter_of
 from transformer_workbook.exercises import CHAPTERS as EXERCISES
-from transformer_workbook.judge.catalogue import changed, table
+from transformer_workbook.judge.catalogue import changed
 from transformer_workbook.judge.faults import FAULT
 from transformer_workbook.judge.trials import settings_put_back
 from transformer_workbook.own import (
@@ -37,13 +37,15 @@ from transformer_workbook.own import (
     check_package,
     findings,
     judging,
+    mistakes,
     start,
 )
 from transformer_workbook.own.bench import STOPPED
 from transformer_workbook.own.checks import CHECKS
 from transformer_workbook.own.definitions import source_of
-from transformer_workbook.own.judging import SLIPS, Finding, judged, loaded, subjects_of
+from transformer_workbook.own.judging import Finding, judged, loaded, subjects_of
 from transformer_workbook.own.loading import stand_in
+from transformer_workbook.own.mistakes import slips
 from transformer_workbook.own.placing import placed
 from transformer_workbook.own.showing import program
 from transformer_workbook.own.skeleton import GIVEN, skeleton
@@ -176,7 +178,7 @@ def test_a_command_begins_a_package_whose_readme_lists_every_module(tmp_path: Pa
 # --- what is said of it --------------------------------------------------------------------------
 
 OURS = {module: source_of(module) for module in WRITTEN}
-ROWS = table(SLIPS)
+SLIPS = {module: list(slips(module)) for module in WRITTEN}
 
 
 @pytest.fixture
@@ -210,11 +212,25 @@ def write(folder: Path, module: str, source: str) -> None:
 
 
 def test_every_module_has_its_checks_and_at_least_three_mistakes() -> None:
-    assert list(CHECKS) == list(WRITTEN) == list(ROWS)
-    for module, rows in ROWS.items():
-        assert len(rows) >= 3
-        for row in rows:
-            ast.parse(changed(OURS[module], row["change"]))
+    assert list(CHECKS) == list(WRITTEN)
+    for found in SLIPS.values():
+        assert len(found) >= 3
+        for slip in found:
+            ast.parse(slip.source)
+
+
+def test_a_change_applies_in_its_definition_whatever_else_has_the_same_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And it must apply there once."""
+    before = list(slips("masking"))
+    added = '\n\ndef near(tokens):\n    """Another."""\n    return tokens != PAD, (tokens != PAD)\n'
+    monkeypatch.setattr(mistakes, "source_of", lambda module: OURS[module] + added)
+    assert [slip.source for slip in slips("masking")] == [slip.source + added for slip in before]
+    with pytest.raises(ValueError, match="occurs in the source 0 times"):
+        mistakes.spoiled("masking", ("causal_mask",), {"tokens != PAD": "tokens"})
+    with pytest.raises(ValueError, match=r"there is no near in masking\."):
+        mistakes.spoiled("masking", ("near",), {"tokens != PAD": "tokens"})
 
 
 @pytest.mark.parametrize("module", WRITTEN)
@@ -228,13 +244,15 @@ def test_our_own_source_is_right_and_an_empty_one_is_not_written(mine: Path, mod
     assert {finding.state for finding in judge(mine, module)} == {"right"}
 
 
-MISTAKES = table(ROOT / "tests" / "own_mistakes.toml")
-"""What has not taught the catalogue."""
+HELD_OUT = ROOT / "tests" / "own_mistakes"
+"""What has not taught the catalogue: thought of from the statements alone, before the catalogue was
+looked at. It named 65 in 100 of them then, and 21 of the 33 of a second list (the last ones of
+every module)."""
 
 
-def said_of(folder: Path, module: str, changes: dict[str, str]) -> list[str]:
-    """What is said of our own source when something in it is replaced."""
-    write(folder, module, changed(OURS[module], changes))
+def said_of(folder: Path, module: str, source: str) -> list[str]:
+    """What is said of a source of a module."""
+    write(folder, module, source)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judging, "SECONDS", 1.0)  # some mistakes are loops without an end
         return [f.sentence for f in judge(folder, module) if f.state == "wrong"]
@@ -260,7 +278,7 @@ EVERY_MODULE = pytest.mark.parametrize(
 def test_of_the_mistakes_of_every_module_nine_in_ten_are_told_by_name(
     mine: Path, module: str
 ) -> None:
-    said = [(row["says"], said_of(mine, module, row["change"])) for row in ROWS[module]]
+    said = [(slip.says, said_of(mine, module, slip.source)) for slip in SLIPS[module]]
     assert [sentence for sentence, told in said if not all([told, *told])] == []
     assert sum(sentence in told for sentence, told in said) >= 0.9 * len(said)
 
@@ -268,10 +286,11 @@ def test_of_the_mistakes_of_every_module_nine_in_ten_are_told_by_name(
 @pytest.mark.verify
 @EVERY_MODULE
 def test_mistakes_that_the_catalogue_was_not_made_of_are_told(mine: Path, module: str) -> None:
-    said = [(row["says"], said_of(mine, module, row["change"])) for row in MISTAKES[module]]
+    given = slips(module, HELD_OUT)
+    said = [(slip.says, said_of(mine, module, slip.source)) for slip in given]
     assert len(said) >= 3
     assert [what for what, told in said if not all([told, *told])] == []
-    known = {row["says"] for row in ROWS[module]}
+    known = {slip.says for slip in SLIPS[module]}
     assert sum(not known.isdisjoint(told) for _, told in said) >= 0.9 * len(said)
 
 
@@ -289,7 +308,7 @@ IN_PLACE = "it changes its arguments in place; return a new result."
 def test_code_that_works_in_place_is_told_and_spoils_no_question(
     mine: Path, module: str, right: str, wrong: str
 ) -> None:
-    said = said_of(mine, module, {right: wrong})
+    said = said_of(mine, module, changed(OURS[module], {right: wrong}))
     assert any(sentence.endswith(IN_PLACE) for sentence in said)
     assert not any("Failure" in sentence for sentence in said)
     write(mine, module, OURS[module])
@@ -452,8 +471,7 @@ def test_a_question_is_a_program_that_a_right_answer_passes(mine: Path, module: 
 @pytest.mark.slow
 @pytest.mark.parametrize("module", WRITTEN)
 def test_the_program_behind_a_finding_finds_it(mine: Path, module: str) -> None:
-    row = ROWS[module][0]
-    write(mine, module, changed(OURS[module], row["change"]))
+    write(mine, module, SLIPS[module][0].source)
     for finding in [f for f in judge(mine, module) if f.state == "wrong"]:
         check = judging.checks_of(module, finding.subject)[finding.question]
         with settings_put_back(), pytest.raises((AssertionError, RuntimeError, InputError)):

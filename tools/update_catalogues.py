@@ -64,7 +64,7 @@ def of_the_workbook() -> Catalog:
     catalogue = Catalog(project="The Annotated Transformer")
     for _, _, message, *_ in extract_from_dir(WORKBOOK, [("**.py", "python")], keywords=SAID):
         catalogue.add(message)
-    for path in sorted(WORKBOOK.glob("*/*.toml")):
+    for path in sorted(WORKBOOK.glob("**/*.toml")):
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         for row in (row for rows in tables.values() for row in rows):
             catalogue.add(row["says"])

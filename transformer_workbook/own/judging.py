@@ -1,6 +1,5 @@
 """Judging: whether a reader's module is right, not written or wrong, and which mistake it has."""
 
-import ast
 import linecache
 import re
 from collections.abc import Collection
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor
 
 from transformer_workbook.chapters import chapter_of
-from transformer_workbook.judge.catalogue import Mistake, changed, table
+from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import Failure, difference, equal
 from transformer_workbook.judge.diagnosis.relations import relation
 from transformer_workbook.judge.faults import FAULT, trace_of
@@ -25,15 +24,13 @@ from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.trials import IN_PLACE, Trial, attempt, of_ours, settings_put_back
 from transformer_workbook.own.checks import CHECKS, Check
-from transformer_workbook.own.definitions import differing, is_private, source_of
+from transformer_workbook.own.definitions import is_private, source_of
 from transformer_workbook.own.loading import OURS, file_of, run_source
+from transformer_workbook.own.mistakes import slips
 from transformer_workbook.own.teaching import PACKAGE
 
 SECONDS = 5.0
 """How long the reader's code may take to answer one question."""
-
-SLIPS = Path(__file__).with_name("slips.toml")
-"""Common mistakes, by module, as changes of our source."""
 
 
 State = Literal["right", "not written", "wrong", "not judged"]
@@ -112,13 +109,10 @@ def _distance(places: Collection[str], place: str) -> int:
 
 @cache
 def mistakes(module: str) -> dict[Mistake, tuple[str, ...]]:
-    """Return the common mistakes in a module: ours, with a change; and where the change is."""
-    sources = [changed(source_of(module), row["change"]) for row in table(SLIPS)[module]]
+    """Return the common mistakes in a module, with the definitions in which they are."""
     return {
-        Mistake(row["says"], run_source(source, PACKAGE, module, f"<{module}>")): (
-            *differing(ast.parse(source), module),
-        )
-        for row, source in zip(table(SLIPS)[module], sources, strict=True)
+        Mistake(slip.says, run_source(slip.source, PACKAGE, module, f"<{module}>")): slip.places
+        for slip in slips(module)
     }
 
 

@@ -18,7 +18,7 @@ from annotated_transformer.errors import InputError
 from annotated_transformer.inputs import StrPath, require_path
 from transformer_workbook.own.bench import findings
 from transformer_workbook.own.checks import Check
-from transformer_workbook.own.definitions import ours
+from transformer_workbook.own.definitions import extent, ours
 from transformer_workbook.own.judging import checks_of, subjects_of
 from transformer_workbook.own.teaching import asked_for
 
@@ -211,8 +211,7 @@ def _span(node: ast.expr) -> tuple[Any, ...]:
 def _text(module: str, node: Any) -> str:
     """Return a piece of a module's text; an expression of several lines in parentheses."""
     lines = inspect.getsource(sys.modules[module]).splitlines()
-    first = min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))])
-    piece = [*lines[first - 1 : node.end_lineno]]
+    piece = lines[extent(node)]
     piece[-1] = piece[-1].encode()[: node.end_col_offset].decode()
     piece[0] = piece[0].encode()[node.col_offset :].decode()
     rest = "\n".join(piece[1:])
