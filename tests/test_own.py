@@ -42,7 +42,7 @@ from transformer_workbook.own import (
 )
 from transformer_workbook.own.bench import STOPPED
 from transformer_workbook.own.checks import CHECKS
-from transformer_workbook.own.definitions import source_of
+from transformer_workbook.own.definitions import definitions, source_of
 from transformer_workbook.own.judging import Finding, judged, loaded, subjects_of
 from transformer_workbook.own.loading import stand_in
 from transformer_workbook.own.mistakes import slips
@@ -217,6 +217,35 @@ def test_every_module_has_its_checks_and_at_least_three_mistakes() -> None:
         assert len(found) >= 3
         for slip in found:
             ast.parse(slip.source)
+
+
+WRITTEN_BY_READERS = {
+    module: re.findall(r'NotImplementedError\("([\w.]+): ', skeleton(source, 1))
+    for module, source in OURS.items()
+}
+"""The functions and methods that are empty in the beginning; the others are ``GIVEN``."""
+
+
+@pytest.mark.parametrize("module", WRITTEN)
+def test_every_function_and_class_that_a_reader_writes_is_asked_about(module: str) -> None:
+    asked = {subject.partition(".")[0] for subject in subjects_of(module)}
+    assert {name.partition(".")[0] for name in WRITTEN_BY_READERS[module]} <= asked
+
+
+@pytest.mark.slow
+@pytest.mark.main
+@pytest.mark.parametrize(
+    ("module", "name"), [(m, name) for m, names in WRITTEN_BY_READERS.items() for name in names]
+)
+def test_without_any_function_or_method_a_module_is_not_complete(
+    mine: Path, module: str, name: str
+) -> None:
+    tree = ast.parse(OURS[module])
+    node = dict(definitions(tree))[name]
+    assert isinstance(node, ast.FunctionDef)
+    node.body = ast.parse("raise NotImplementedError").body
+    write(mine, module, ast.unparse(tree))
+    assert not all(finding.state == "right" for finding in judge(mine, module))
 
 
 def test_a_change_applies_in_its_definition_whatever_else_has_the_same_text(
@@ -640,19 +669,19 @@ def test_the_command_prints_a_table_or_json_and_its_exit_code(mine: Path) -> Non
     assert result.stdout.splitlines() == [
         "chapter  module                right",
         "      1  tokens                 0 of 9",
-        "      1  batches                5 of 5   ✓",
+        "      1  batches                7 of 7   ✓",
         "      1  loss                   0 of 1",
         "",
         "loss, smoothed_cross_entropy: padding is counted.",
         "",
         "Next: Vocabulary.words in tokens.py (and 8 more).",
         "",
-        "5 of 15 right.",
+        "7 of 17 right.",
     ]
     result = CliRunner().invoke(app, ["check", str(mine), "batches", "--json"])
     assert result.exit_code == 0
     told = json.loads(result.stdout)
-    assert (told["right"], told["of"]) == (5, 5)
+    assert (told["right"], told["of"]) == (7, 7)
     assert told["modules"]["batches"]["complete"]
 
 

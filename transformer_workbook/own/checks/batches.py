@@ -20,7 +20,7 @@ def _groups(
     return [[int(i) for i in group] for group in m.batches_by_tokens(examples, most, seed)]
 
 
-BATCHES = (
+CHECKS = (
     Check(
         "pad",
         "pad([[5, 6, 7], [8]])",
@@ -71,6 +71,26 @@ BATCHES = (
         "Batch.of([([7, 8, 9, 7], [9]), ([7], [5, 6])]).num_tokens",
         lambda m: m.Batch.of([([7, 8, 9, 7], [9]), ([7], [5, 6])]).num_tokens,
         lambda: 5,
+    ),
+    Check(
+        "TextBatch.num_tokens",
+        "the number of tokens that are predicted in a TextBatch of 3 tokens and of 1",
+        lambda m: m.TextBatch.of([(row,) for row in ROWS]).num_tokens,
+        lambda: 6,
+    ),
+    Check(
+        "TextBatch.without_ends",
+        "tgt_in and tgt_out of a TextBatch of 3 tokens and of 1, without their ends",
+        lambda m: (lambda b: [b.tgt_in, b.tgt_out])(
+            m.TextBatch.of([(row,) for row in ROWS]).without_ends()
+        ),
+        lambda: [torch.tensor([[5, 6], [8, 0]]), torch.tensor([[6, 7], [0, 0]])],
+    ),
+    Check(
+        "TextBatch.without_ends",
+        "the error of a TextBatch without its ends if no text has two tokens",
+        lambda m: refusal(lambda: m.TextBatch.of([([5],), ([6],)]).without_ends()),
+        lambda: "InputError",
     ),
     Check(
         "batches_by_tokens",

@@ -62,7 +62,7 @@ def _model_after(search: Any, width: int) -> list[bool]:
     return [model.read_with_gradients, model.training]
 
 
-DECODING = (
+CHECKS = (
     Check(
         "length_penalty",
         "length_penalty(7, 0.5), (1, 2.0) and (9, 0.0)",

@@ -15,13 +15,13 @@ from transformer_workbook.own.checks.check import (
     Check,
     drawn,
     filled,
+    gradient,
     linear,
     of_words,
     parts,
     refusal,
 )
-from transformer_workbook.own.checks.heads import of_torch
-from transformer_workbook.own.checks.placed_heads import placing
+from transformer_workbook.own.checks.multi_head_attention import of_torch, placing
 
 X, MEMORY = drawn("x", 3, 4, 8), drawn("memory", 3, 5, 8)
 POSITIONS = ("post", "pre")
@@ -140,7 +140,12 @@ def _feed_forward_by_hand() -> Tensor:
     return linear("outer", linear("inner", X, 12).clamp(min=0), 8)
 
 
-LAYERS = (
+def _encoder_of_torch(x: Tensor) -> Tensor:
+    theirs = put_in(layer_of_torch(nn.TransformerEncoderLayer, "post"), "")
+    return theirs(x, src_key_padding_mask=SRC == 0)[SRC != 0]
+
+
+CHECKS = (
     Check(
         "FeedForward",
         "FeedForward(8, 12) of (3, 4, 8), from its formula",
@@ -254,5 +259,13 @@ LAYERS = (
             (_decoder(m, "pre", (1, 3, 4), True) - _decoder(m, "pre", (4,), True)).abs().max()
         ),
         lambda: torch.tensor(0.0, device=CPU),
+    ),
+    Check(
+        "EncoderLayer",
+        "the gradient of a post-norm EncoderLayer by what it reads, compared with torch.nn",
+        lambda m: gradient(
+            lambda x: layer_of(m, "EncoderLayer", "post")(x, padding_mask(SRC))[SRC != 0], MEMORY
+        ),
+        lambda: gradient(_encoder_of_torch, MEMORY),
     ),
 )

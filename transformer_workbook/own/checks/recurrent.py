@@ -52,7 +52,7 @@ def _layer_by_hand(backward: bool) -> list[Tensor]:
     return [torch.stack(hidden), torch.stack(last)]
 
 
-RECURRENT = (
+CHECKS = (
     *(
         Check(
             name,

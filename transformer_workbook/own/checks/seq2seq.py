@@ -94,7 +94,7 @@ def dropout(name: str) -> Check:
     )
 
 
-SEQ2SEQ = (
+CHECKS = (
     Check(
         "RecurrentTranslator",
         "the names and shapes of the weights of RecurrentTranslator(RecurrentConfig(9, 7))",

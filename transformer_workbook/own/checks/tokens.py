@@ -22,7 +22,7 @@ def _words(m: Any) -> Any:
     return m.Vocabulary.words(TEXTS)
 
 
-TOKENS = (
+CHECKS = (
     Check(
         "Vocabulary.words", f"len(Vocabulary.words({TEXTS}))", lambda m: len(_words(m)), lambda: 11
     ),
