@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from babel.messages import Message
 from bs4 import BeautifulSoup, SoupStrainer
-from catalogues import FOLDER, HANGUL, is_missing, messages, open_catalogue
-from languages import LINK, NAMES, Fold
+from catalogues import catalogue_of, is_missing, messages, open_catalogue, translated_pages
+from course_search import first_sentence
+from editions import EDITIONS, TRANSLATED, Edition
+from languages import LINK, Fold, address
 from playwright.sync_api import expect
 from sphinx.util.nodes import extract_messages
 
@@ -22,15 +24,17 @@ from korean import faults, faults_of, terms
 from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
 from update_catalogues import of_the_site, of_the_workbook
 
-PAGES = sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.po"))
+KOREAN = EDITIONS["ko"]
+PAGES = translated_pages("ko")
+ROOT = Path(__file__).resolve().parent.parent
 # A catalogue is empty, or it is whole: what the English page changes has to be translated with it.
-BEGUN = [p for p in PAGES if any(HANGUL.search(m.string) for m in messages(open_catalogue(p)))]
+BEGUN = [p for p in PAGES if any(KOREAN.writes(m.string) for m in messages(catalogue_of(p, "ko")))]
 READ = [page for page in BEGUN if page.startswith("book/")]
 
 
 @pytest.mark.parametrize("page", BEGUN)
 def test_every_message_of_a_page_is_translated_with_all_that_it_has(page: str) -> None:
-    assert list(faults_of(messages(open_catalogue(page)))) == []
+    assert list(faults_of(messages(catalogue_of(page, "ko")))) == []
 
 
 @pytest.mark.parametrize(
@@ -72,16 +76,16 @@ def test_a_second_word_for_a_term_is_named() -> None:
     ],
 )
 def test_what_counts_as_missing(english: str, korean: str, flags: list[str], missing: bool) -> None:
-    assert is_missing(Message(english, korean, flags=flags)) == missing
+    assert is_missing(Message(english, korean, flags=flags), "ko") == missing
 
 
 def test_the_messages_of_the_site_are_all_in_its_catalogue() -> None:
     now = {message.id for message in messages(of_the_site())}
-    assert {message.id for message in messages(open_catalogue("sphinx"))} == now
+    assert {message.id for message in messages(catalogue_of("sphinx", "ko"))} == now
 
 
 def test_the_sentences_about_answers_are_all_in_their_catalogue() -> None:
-    catalogue = open_catalogue("workbook", CATALOGUES / "ko" / "LC_MESSAGES")
+    catalogue = open_catalogue(CATALOGUES / "ko" / "LC_MESSAGES" / "workbook.po")
     found = messages(catalogue)
     assert {message.id for message in found} == {m.id for m in messages(of_the_workbook())}
     assert list(faults_of(found)) == []
@@ -117,7 +121,7 @@ def test_a_catalogue_has_the_messages_of_its_page(site: Path, page: str) -> None
     with (site.parent / ".doctrees" / f"{page}.doctree").open("rb") as file:
         document = pickle.load(file)
     now = {message for _, message in extract_messages(document)} - {""}
-    assert {message.id for message in messages(open_catalogue(page))} == now
+    assert {message.id for message in messages(catalogue_of(page, "ko"))} == now
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +163,7 @@ def test_both_editions_have_the_same_anchors_code_outputs_numbers_and_formulas(
             assert ours <= korean_ones, selector
             # A translation may say with a formula what the original says in words.
             assert korean_ones <= ours or "math" in selector, selector
-        assert all(HANGUL.search(tag["alt"]) for tag in translated.select(".cell_output img"))
+        assert all(KOREAN.writes(tag["alt"]) for tag in translated.select(".cell_output img"))
 
 
 @pytest.mark.slow
@@ -179,21 +183,46 @@ PUBLIC = "https://someone.github.io/course/"
 def test_search_engines_are_told_of_both_editions_where_there_is_an_address(
     tmp_path: Path, public: bool
 ) -> None:
-    pages = [tmp_path / name for name in ("book/a.html", "ko/book/a.html")]
-    for page, language in zip(pages, NAMES, strict=True):
-        other = next(name for name in NAMES if name != language)
-        path = page.relative_to(tmp_path)
+    """Also where a third is joined after the second; and each page leads to all others."""
+    paths = {"en": "book/a.html", "ko": "ko/book/a.html", "de": "de/book/a.html"}
+    for here, path in paths.items():
         canonical = f'<link rel="canonical" href="{PUBLIC}{path}" />' * public
-        address = "../ko/book/a.html" if language == "en" else "../../book/a.html"
-        link = LINK.format(language=other, address=address, name=NAMES[other])
+        links = (
+            LINK.format(language=other, address=address(Path(paths["en"]), here, other), name=other)
+            for other in paths
+            if other != here
+        )
+        page = tmp_path / path
         page.parent.mkdir(parents=True)
-        page.write_text(f'<html lang="{language}"><head>{canonical}</head>{link}</html>', "utf-8")
-    join_editions.link(pages)
-    for page in pages:
-        html = BeautifulSoup(page.read_text("utf-8"), "lxml")
+        html = f'<html lang="{here}"><head>{canonical}</head>{"".join(links)}</html>'
+        page.write_text(html, "utf-8")
+        join_editions.link(sorted(tmp_path.rglob("*.html")))
+    for path in paths.values():
+        html = BeautifulSoup((tmp_path / path).read_text("utf-8"), "lxml")
         told = {tag["hreflang"]: tag["href"] for tag in html.select('link[rel="alternate"]')}
-        expected = {"en": f"{PUBLIC}book/a.html", "ko": f"{PUBLIC}ko/book/a.html"}
-        assert told == (expected if public else {})
+        assert told == ({code: PUBLIC + other for code, other in paths.items()} if public else {})
+        found = [(tmp_path / path).parent / tag["href"] for tag in html.select("a.language[href]")]
+        assert len(found) == 2
+        assert all(other.exists() for other in found)
+
+
+def test_an_edition_in_latin_letters_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TRANSLATED, "de", Edition("de", "Deutsch"))
+    for string, missing in (("Lies diesen Satz", False), ("", True), ("Read this sentence", False)):
+        assert is_missing(Message("Read this sentence", string), "de") == missing
+    english = "Read this sentence, and then once more"
+    assert is_missing(Message(english, english), "de")
+    monkeypatch.setitem(EDITIONS, "de", TRANSLATED["de"])
+    sentence = "Dieser Satz ist lang genug für die Suche."
+    assert first_sentence(f"Zu kurz. {sentence}", "de") == sentence
+
+
+def test_a_language_without_catalogues_is_refused() -> None:
+    command = ["make", "book", "LANGUAGE=de"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert "LANGUAGE is de, it must be en or ko: book/locale/de has no catalogues" in run.stderr
+    assert run.stdout == ""
 
 
 @pytest.mark.slow
@@ -238,7 +267,7 @@ def test_the_laboratory_and_the_explorer_speak_korean(korean: Path, tab: Page) -
     texts = tab.locator(
         ".laboratory :is(legend, h2, h3, h4, .note, .ask button, .step p, option)"
     ).all_inner_texts()
-    assert [text for text in texts if text.strip() and not HANGUL.search(text)] == []
+    assert [text for text in texts if text.strip() and not KOREAN.writes(text)] == []
     tab.goto((korean / "book" / "05_self_attention.html").as_uri())
     expect(tab.locator(".attention-explorer, figure[id^=attention-]").first).to_contain_text(
         "주목하는 곳"
