@@ -6,7 +6,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from babel.messages import Message
@@ -105,6 +107,79 @@ def test_a_variable_chooses_the_language_of_a_verdict_and_the_locale_does_not(
         command, env=os.environ | chosen, capture_output=True, text=True, check=True
     )
     assert run.stdout.startswith(verdict)
+
+
+SPOKEN = """
+import json, sys
+from pathlib import Path
+from transformer_workbook import exercises
+from transformer_workbook.judge import Exercise
+from transformer_workbook.own import PACKAGE, check_package, start
+from transformer_workbook.own.definitions import source_of
+
+folder = Path(sys.argv[1])
+start(folder)
+for module, right, wrong in (
+    ("masking", "tokens != PAD", "tokens == PAD"),  # a mistake of the table
+    ("soft_lookup", "-torch.inf", "-5.0"),  # an answer that is shown
+    ("training", "if warmup >= total", "if not warmup >= total"),  # a line that is found
+    ("attention", "import math", "import maths"),  # what cannot be loaded
+):
+    source = source_of(module).replace(right, wrong, 1)
+    (folder / PACKAGE / f"{module}.py").write_text(source, encoding="utf-8")
+(folder / PACKAGE / "batches.py").write_text("import os; os._exit(1)")
+states = {}
+for module in ("loss", "masking", "soft_lookup", "training", "attention", "batches"):
+    report = check_package(folder, module)
+    states[module] = [finding.state for finding in report.findings]
+    print(report, report.used, sep="\\n")
+kinds = {}
+for name, task in exercises.TASKS.items():
+    judge = getattr(task, "judge", None)
+    kinds.setdefault((type(task), getattr(judge, "__qualname__", "")), name)
+for name in kinds.values():
+    task = exercises.TASKS[name]
+    known = [task.mistakes[0].answer, lambda *_: 1 / 0, 7] if isinstance(task, Exercise) else []
+    verdicts = [task.check(answer) for answer in (None, "?", 0.125, *known)]
+    states[name] = [verdict.state for verdict in verdicts]
+    print(*verdicts, sep="\\n")
+print(exercises.summary().data, exercises.summary("masking").data)
+print("STATES", json.dumps(states))
+"""
+
+
+@cache
+def spoken(language: str) -> tuple[str, str]:
+    """What a check, verdicts of each kind and summaries say; and the states that they have."""
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", SPOKEN, str(Path(folder, "mine"))]
+        environment = os.environ | {LANGUAGE_VARIABLE: language}
+        run = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+        )
+    text, _, states = run.stdout.partition("STATES ")
+    return text, states
+
+
+@pytest.mark.slow
+@pytest.mark.main
+@pytest.mark.parametrize("language", [path.name for path in CATALOGUES.iterdir()])
+def test_no_sentence_of_a_check_stays_english_and_no_state_depends_on_the_language(
+    language: str,
+) -> None:
+    text, states = spoken(language)
+    assert states == spoken("en")[1]
+    assert {"right", "wrong", "not written", "not attempted"} <= set(re.findall(r"[a-z ]+", states))
+    catalogue = messages(open_catalogue(CATALOGUES / language / "LC_MESSAGES" / "workbook.po"))
+    english = {
+        part
+        for message in catalogue
+        if message.string != message.id
+        for part in re.split(r"\{[^}]*\}", message.id)
+        if len(re.findall(r"[a-z]+ ", part)) > 2
+    }
+    assert len([part for part in english if part in spoken("en")[0]]) > 20
+    assert [part for part in english if part in text] == []
 
 
 def test_the_label_of_a_fold_is_a_message() -> None:

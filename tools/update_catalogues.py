@@ -27,10 +27,12 @@ from editions import LOCALE, TRANSLATED  # noqa: E402
 from laboratory_page import OFFERS  # noqa: E402
 from languages import THEME_WORDS  # noqa: E402
 
+from transformer_workbook.exercises import TASKS, TITLES  # noqa: E402
+
 WORKBOOK = ROOT / "transformer_workbook"
 SCRIPTS = [("**.js", "javascript")]
 SPOKEN = {"_": None, "localised": None}
-SAID = {"said": None, "to_say": None, "Way": None}
+SAID = {"said": None, "to_say": None, "Way": None, "Check": (2,)}
 SUMMARY = re.compile(r"<summary>([^<{]+)</summary>")
 THEME = Path(find_spec("pydata_sphinx_theme").origin).parent / "locale" / "sphinx.pot"
 
@@ -61,7 +63,7 @@ def of_the_site() -> Catalog:
 
 
 def of_the_workbook() -> Catalog:
-    """Collect the sentences about answers: of the code, and of the tables of mistakes."""
+    """Collect the sentences about answers, of code and tables of mistakes; and all tasks."""
     catalogue = Catalog(project="The Annotated Transformer")
     for _, _, message, *_ in extract_from_dir(WORKBOOK, [("**.py", "python")], keywords=SAID):
         catalogue.add(message)
@@ -69,6 +71,8 @@ def of_the_workbook() -> Catalog:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         for row in (row for rows in tables.values() for row in rows):
             catalogue.add(row["says"])
+    for message in (*TITLES.values(), *(task.statement for task in TASKS.values())):
+        catalogue.add(message)
     return catalogue
 
 

@@ -141,7 +141,7 @@ def _judged(theirs: ModuleType | Failure, module: str, subject: str, place: str)
         given = trial.result
         if trial.endless:
             require_right(module, check)
-            return Finding(module, subject, "wrong", f"{check.claim}: {given.sentence}", number)
+            return Finding(module, subject, "wrong", f"{check.question}: {given.sentence}", number)
         if isinstance(given, Failure) and _is_not_written(given):
             where = {"subject": subject, "chapter": chapter_of(module)}
             what = given.message or said("{subject}: chapter {chapter}", **where)
@@ -153,7 +153,7 @@ def _judged(theirs: ModuleType | Failure, module: str, subject: str, place: str)
         return Finding(module, subject, "right")
     require_right(module, checks[failing[0]])
     named, i = questions.named(answers, failing) or relation(answers, questions.right), failing[0]
-    case = f"{checks[i].claim}: {difference(answers[i], questions.right[i])}"
+    case = f"{checks[i].question}: {difference(answers[i], questions.right[i])}"
     return Finding(module, subject, "wrong", named or case, i, bool(named))
 
 
@@ -201,4 +201,4 @@ def require_right(module: str, check: Check) -> None:
             raise TimeoutError(f"our own {module} takes more than {SECONDS} seconds") from None
     if not equal(given, wanted(check)):
         told = difference(given, wanted(check))
-        raise AssertionError(f"our own {module}: {check.claim}: {told}")
+        raise AssertionError(f"our own {module}: {check.question}: {told}")

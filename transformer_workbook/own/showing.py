@@ -74,7 +74,7 @@ def program(folder: Path, module: str, check: Check) -> str:
     return PROGRAM.format(
         module=module,
         subject=check.subject,
-        claim=check.claim,
+        claim=check.question,
         folder=str(folder.resolve()),
         imports="\n".join(parts.import_lines()),
         definitions="".join(parts.definitions()),

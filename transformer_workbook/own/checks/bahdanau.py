@@ -91,8 +91,8 @@ CHECKS = (
         _bidirectional,
         _bidirectional_by_hand,
     ),
-    *logits("Bahdanau", "", bahdanau_by_hand),
-    *logits("Bahdanau", " with LSTMs", lambda: bahdanau_by_hand("lstm"), cell="lstm"),
+    *logits("Bahdanau", bahdanau_by_hand),
+    *logits("Bahdanau", lambda: bahdanau_by_hand("lstm"), cell="lstm"),
     *of_model("Bahdanau", make("Bahdanau")),
     dropout("Bahdanau"),
 )

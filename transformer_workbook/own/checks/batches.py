@@ -94,9 +94,10 @@ CHECKS = (
     ),
     Check(
         "batches_by_tokens",
-        f"the groups of pairs of {LENGTHS} tokens, of at most 14",
+        "the groups of pairs of {lengths} tokens, of at most 14",
         _groups,
         lambda: [[1], [6], [0, 3], [4, 2], [5], [7]],
+        {"lengths": LENGTHS},
     ),
     Check(
         "batches_by_tokens",

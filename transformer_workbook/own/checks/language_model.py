@@ -105,9 +105,10 @@ CHECKS = (
     *(
         Check(
             "LanguageModel",
-            f"the logits of a {position}-norm model for texts alone, compared with torch.nn",
+            "the logits of a {position}-norm model for texts alone, compared with torch.nn",
             lambda m, p=position: of_words(made(m, norm_position=p)(TGT)).detach(),  # type: ignore[misc]
             lambda p=position: _by_torch(p, source=False),  # type: ignore[misc]
+            {"position": position},
         )
         for position in POSITIONS
     ),

@@ -55,7 +55,7 @@ CHECKS = (
     *(
         Check(
             subject,
-            f"the scores of make_score('{name}', 5), compared with a loop",
+            "the scores of make_score('{name}', 5), compared with a loop",
             lambda m, name=name: _luong_scores(m, name),  # type: ignore[misc]
             lambda name=name: torch.tensor(  # type: ignore[misc]
                 [
@@ -63,6 +63,7 @@ CHECKS = (
                     for row, rows in zip(QUERY, MEMORY, strict=True)
                 ]
             ),
+            {"name": name},
         )
         for name, subject in (
             ("dot", "DotAttention"),
@@ -81,12 +82,11 @@ CHECKS = (
         for score in ("general", "dot", "concat")
         for check in logits(
             "Luong",
-            f" with score='{score}'",
             lambda s=score: luong_by_hand(s),  # type: ignore[misc]
             score=score,
         )
     ),
-    *logits("Luong", " with LSTMs", lambda: luong_by_hand("general", "lstm"), cell="lstm"),
+    *logits("Luong", lambda: luong_by_hand("general", "lstm"), cell="lstm"),
     *of_model("Luong", make("Luong")),
     dropout("Luong"),
 )

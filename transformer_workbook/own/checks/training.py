@@ -189,21 +189,24 @@ LOSSES = [(2.0, 3.0), (math.nan, 3.0), (2.0, math.inf)]
 CHECKS = (
     Check(
         "inverse_sqrt_schedule",
-        f"the rates at steps {STEPS} of inverse_sqrt_schedule(peak=0.5, warmup=4)",
+        "the rates at steps {steps} of inverse_sqrt_schedule(peak=0.5, warmup=4)",
         _rates(lambda m: m.inverse_sqrt_schedule(0.5, 4)),
         lambda: [step / 8 if step < 4 else 1 / step**0.5 for step in STEPS],
+        {"steps": STEPS},
     ),
     Check(
         "paper_schedule",
-        f"the rates at steps {STEPS} of paper_schedule(d_model=16, warmup=4, factor=1000)",
+        "the rates at steps {steps} of paper_schedule(d_model=16, warmup=4, factor=1000)",
         _rates(lambda m: m.paper_schedule(16, 4, 1000.0)),
         lambda: [250 * min(step**-0.5, step * 4**-1.5) for step in STEPS],
+        {"steps": STEPS},
     ),
     Check(
         "linear_schedule",
-        f"the rates at steps {STEPS} of linear_schedule(peak=0.5, total=16, warmup=4)",
+        "the rates at steps {steps} of linear_schedule(peak=0.5, total=16, warmup=4)",
         _rates(lambda m: m.linear_schedule(0.5, 16, 4)),
         lambda: [0.125, 0.25, 0.5, 11 / 24, 7 / 24, 0.0, 0.0],
+        {"steps": STEPS},
     ),
     Check(
         "linear_schedule",
@@ -226,9 +229,10 @@ CHECKS = (
     *(
         Check(
             "WeightAverage",
-            f"the average with decay={decay} after four steps, and the model's weights",
+            "the average with decay={decay} after four steps, and the model's weights",
             lambda m, d=decay: _averaged(m, d),  # type: ignore[misc]
             lambda d=decay: _averaged_by_hand(d),  # type: ignore[misc]
+            {"decay": decay},
         )
         for decay in (0.0, 0.2, 0.9)
     ),
@@ -323,9 +327,10 @@ CHECKS = (
     *(
         Check(
             "Trainer.update",
-            f"how far the average with decay={decay} is from that of the weights after two steps",
+            "how far the average with decay={decay} is from that of the weights after two steps",
             lambda m, d=decay: _average(m, d),  # type: ignore[misc]
             lambda: torch.tensor(0.0, device=CPU),
+            {"decay": decay},
         )
         for decay in (0.0, 0.9)
     ),

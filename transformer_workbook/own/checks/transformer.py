@@ -139,9 +139,10 @@ def of_layers(
         *(
             Check(
                 name,
-                f"the logits of a {position}-norm {name}, compared with torch.nn",
+                "the logits of a {position}-norm {name}, compared with torch.nn",
                 lambda m, p=position: of_words(make(m, norm_position=p)(SRC, TGT)).detach(),  # type: ignore[misc]
                 lambda p=position: by_torch(p),  # type: ignore[misc]
+                {"position": position, "name": name},
             )
             for position in POSITIONS
         ),
@@ -154,9 +155,10 @@ def of_layers(
         *of_model(name, make),
         Check(
             name,
-            f"the deviations of both embeddings of a fresh {name} of width 64: about 1/√64",
+            "the deviations of both embeddings of a fresh {name} of width 64: about 1/√64",
             lambda m: [_deviation(x) for x in _embeddings(fresh(name, m))],
             lambda: ["0.1", "0.1"],
+            {"name": name},
         ),
         Check(
             name,
@@ -166,9 +168,10 @@ def of_layers(
         ),
         Check(
             name,
-            f"whether two layers of a fresh {name} start from different weights",
+            "whether two layers of a fresh {name} start from different weights",
             lambda m: _differ(*getattr(fresh(name, m), stack)),
             lambda: True,
+            {"name": name},
         ),
     )
 
@@ -216,9 +219,10 @@ CHECKS = (
     *(
         Check(
             "Transformer.encode",
-            f"the memory of a {position}-norm Transformer, compared with torch.nn",
+            "the memory of a {position}-norm Transformer, compared with torch.nn",
             lambda m, p=position: made(m, norm_position=p).encode(SRC)[SRC != 0].detach(),  # type: ignore[misc]
             lambda p=position: _stacks(p)[0],  # type: ignore[misc]
+            {"position": position},
         )
         for position in POSITIONS
     ),
