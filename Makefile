@@ -9,12 +9,16 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 CHECKED := $(VENV)/.checked
 SITE := _build/html/index.html
-KOREAN := _build/html/ko/index.html
 PAGES := _config.yml _toc.yml $(shell find book annotated_transformer transformer_workbook -type f -not -path '*/.*' -not -path '*/__pycache__/*' -not -path 'book/locale/*')
 MESSAGES := $(shell find book/locale -name '*.po')
 
 # Not from the environment, where a desktop keeps its own.
 LANGUAGE := en
+TRANSLATED := $(notdir $(wildcard book/locale/*))
+EDITIONS := $(TRANSLATED:%=_build/html/%/index.html)
+ifeq ($(filter en $(TRANSLATED),$(LANGUAGE)),)
+$(error LANGUAGE is $(LANGUAGE), it must be en or $(TRANSLATED): book/locale/$(LANGUAGE) has no catalogues)
+endif
 
 # In the order of the files: reading the site takes one worker minutes, it must not come last.
 READING := --nbval --nbval-current-env --numprocesses 2 --dist loadfile --no-loadscope-reorder
@@ -32,7 +36,7 @@ endef
 .PHONY: book catalogues test verify nightly check weights notebooks serve lint dist lock clean help
 
 ## book: build the website into _build/html (LANGUAGE=ko: the Korean edition beside it, in ko)
-book: $(if $(filter ko,$(LANGUAGE)),$(KOREAN),$(SITE))
+book: $(if $(filter en,$(LANGUAGE)),$(SITE),_build/html/$(LANGUAGE)/index.html)
 	@echo
 	@echo "The book is at file://$(abspath $<)"
 
@@ -42,7 +46,7 @@ test: $(CHECKED) $(SITE)
 	SITE=$(dir $(SITE)) $(BIN)/pytest -m "$(SHORT)" $(READING)
 
 ## verify: all other tests: every notebook, every page in every view, the Korean edition, records
-verify: $(CHECKED) $(KOREAN)
+verify: $(CHECKED) $(EDITIONS)
 	$(fetch)
 	SITE=$(dir $(SITE)) $(BIN)/pytest -m "not ($(SHORT) or nightly)" $(READING)
 
@@ -125,8 +129,8 @@ $(SITE): $(INSTALLED) $(PAGES)
 	$(BIN)/jupyter-book build . -W -n --keep-going
 
 # The outputs are stored, so nothing runs twice; what both editions have is kept once.
-$(KOREAN): $(SITE) $(MESSAGES)
-	rm -rf _build/ko
-	sed 's/language: en\b/language: ko/' _config.yml > _build/ko.yml
-	PYTHONPATH=book/_ext $(BIN)/jupyter-book build . --config _build/ko.yml --path-output _build/ko -W -n --keep-going
-	$(BIN)/python tools/join_editions.py _build/ko/_build/html _build/html ko
+$(EDITIONS): _build/html/%/index.html: $(SITE) $(MESSAGES)
+	rm -rf _build/$*
+	sed 's/language: en\b/language: $*/' _config.yml > _build/$*.yml
+	PYTHONPATH=book/_ext $(BIN)/jupyter-book build . --config _build/$*.yml --path-output _build/$* -W -n --keep-going
+	$(BIN)/python tools/join_editions.py _build/$*/_build/html _build/html $*

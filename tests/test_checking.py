@@ -26,8 +26,10 @@ from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import difference, equal, show
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.exercises import Derivation, Exercise
+from transformer_workbook.judge.faults import FAULT
 from transformer_workbook.judge.probes import Remembered
 from transformer_workbook.judge.questions import Question, letters, number, word
+from transformer_workbook.judge.tasks import Task
 from transformer_workbook.judge.trials import MOST, attempt, settings_put_back
 
 
@@ -108,6 +110,36 @@ def test_a_result_in_place_of_the_function_is_told() -> None:
     assert SUM(torch.ones(3)).mistake == (
         "the check wants the function itself, not what it returns."
     )
+
+
+def fails(*_: Any) -> Any:
+    """A bug of ours."""
+    raise ZeroDivisionError("planted")
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [
+        replace(WORDS, reference=fails),
+        replace(WORDS, ask=fails),
+        Question(fails, "words", "What?"),
+    ],
+)
+def test_what_fails_in_the_check_itself_is_told_as_ours(bug: Task) -> None:
+    verdict = bug(sorted)
+    assert (verdict.state, verdict.mistake, verdict.passed) == ("not judged", FAULT, False)
+    assert verdict.trace.endswith("ZeroDivisionError: planted")
+    assert repr(verdict).startswith(f"not judged: {FAULT}\nTraceback ")
+    assert "<pre>Traceback " in verdict._repr_html_()
+
+
+def test_a_table_of_mistakes_that_fails_is_ours_and_right_answers_do_not_need_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = replace(WORDS, given=None)
+    monkeypatch.setattr("transformer_workbook.judge.exercises.mistakes_in", fails)
+    assert asked(sorted).passed
+    assert asked(lambda words: words[::-1]).state == "not judged"
 
 
 class Stubborn(Exception):

@@ -6,13 +6,17 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from babel.messages import Message
 from bs4 import BeautifulSoup, SoupStrainer
-from catalogues import FOLDER, HANGUL, is_missing, messages, open_catalogue
-from languages import LINK, NAMES, Fold
+from catalogues import catalogue_of, is_missing, messages, open_catalogue, translated_pages
+from course_search import first_sentence
+from editions import EDITIONS, TRANSLATED, Edition
+from languages import LINK, Fold, address
 from playwright.sync_api import expect
 from sphinx.util.nodes import extract_messages
 
@@ -22,15 +26,17 @@ from korean import faults, faults_of, terms
 from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
 from update_catalogues import of_the_site, of_the_workbook
 
-PAGES = sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.po"))
+KOREAN = EDITIONS["ko"]
+PAGES = translated_pages("ko")
+ROOT = Path(__file__).resolve().parent.parent
 # A catalogue is empty, or it is whole: what the English page changes has to be translated with it.
-BEGUN = [p for p in PAGES if any(HANGUL.search(m.string) for m in messages(open_catalogue(p)))]
+BEGUN = [p for p in PAGES if any(KOREAN.writes(m.string) for m in messages(catalogue_of(p, "ko")))]
 READ = [page for page in BEGUN if page.startswith("book/")]
 
 
 @pytest.mark.parametrize("page", BEGUN)
 def test_every_message_of_a_page_is_translated_with_all_that_it_has(page: str) -> None:
-    assert list(faults_of(messages(open_catalogue(page)))) == []
+    assert list(faults_of(messages(catalogue_of(page, "ko")))) == []
 
 
 @pytest.mark.parametrize(
@@ -72,16 +78,16 @@ def test_a_second_word_for_a_term_is_named() -> None:
     ],
 )
 def test_what_counts_as_missing(english: str, korean: str, flags: list[str], missing: bool) -> None:
-    assert is_missing(Message(english, korean, flags=flags)) == missing
+    assert is_missing(Message(english, korean, flags=flags), "ko") == missing
 
 
 def test_the_messages_of_the_site_are_all_in_its_catalogue() -> None:
     now = {message.id for message in messages(of_the_site())}
-    assert {message.id for message in messages(open_catalogue("sphinx"))} == now
+    assert {message.id for message in messages(catalogue_of("sphinx", "ko"))} == now
 
 
 def test_the_sentences_about_answers_are_all_in_their_catalogue() -> None:
-    catalogue = open_catalogue("workbook", CATALOGUES / "ko" / "LC_MESSAGES")
+    catalogue = open_catalogue(CATALOGUES / "ko" / "LC_MESSAGES" / "workbook.po")
     found = messages(catalogue)
     assert {message.id for message in found} == {m.id for m in messages(of_the_workbook())}
     assert list(faults_of(found)) == []
@@ -103,6 +109,79 @@ def test_a_variable_chooses_the_language_of_a_verdict_and_the_locale_does_not(
     assert run.stdout.startswith(verdict)
 
 
+SPOKEN = """
+import json, sys
+from pathlib import Path
+from transformer_workbook import exercises
+from transformer_workbook.judge import Exercise
+from transformer_workbook.own import PACKAGE, check_package, start
+from transformer_workbook.own.definitions import source_of
+
+folder = Path(sys.argv[1])
+start(folder)
+for module, right, wrong in (
+    ("masking", "tokens != PAD", "tokens == PAD"),  # a mistake of the table
+    ("soft_lookup", "-torch.inf", "-5.0"),  # an answer that is shown
+    ("training", "if warmup >= total", "if not warmup >= total"),  # a line that is found
+    ("attention", "import math", "import maths"),  # what cannot be loaded
+):
+    source = source_of(module).replace(right, wrong, 1)
+    (folder / PACKAGE / f"{module}.py").write_text(source, encoding="utf-8")
+(folder / PACKAGE / "batches.py").write_text("import os; os._exit(1)")
+states = {}
+for module in ("loss", "masking", "soft_lookup", "training", "attention", "batches"):
+    report = check_package(folder, module)
+    states[module] = [finding.state for finding in report.findings]
+    print(report, report.used, sep="\\n")
+kinds = {}
+for name, task in exercises.TASKS.items():
+    judge = getattr(task, "judge", None)
+    kinds.setdefault((type(task), getattr(judge, "__qualname__", "")), name)
+for name in kinds.values():
+    task = exercises.TASKS[name]
+    known = [task.mistakes[0].answer, lambda *_: 1 / 0, 7] if isinstance(task, Exercise) else []
+    verdicts = [task.check(answer) for answer in (None, "?", 0.125, *known)]
+    states[name] = [verdict.state for verdict in verdicts]
+    print(*verdicts, sep="\\n")
+print(exercises.summary().data, exercises.summary("masking").data)
+print("STATES", json.dumps(states))
+"""
+
+
+@cache
+def spoken(language: str) -> tuple[str, str]:
+    """What a check, verdicts of each kind and summaries say; and the states that they have."""
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", SPOKEN, str(Path(folder, "mine"))]
+        environment = os.environ | {LANGUAGE_VARIABLE: language}
+        run = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+        )
+    text, _, states = run.stdout.partition("STATES ")
+    return text, states
+
+
+@pytest.mark.slow
+@pytest.mark.main
+@pytest.mark.parametrize("language", [path.name for path in CATALOGUES.iterdir()])
+def test_no_sentence_of_a_check_stays_english_and_no_state_depends_on_the_language(
+    language: str,
+) -> None:
+    text, states = spoken(language)
+    assert states == spoken("en")[1]
+    assert {"right", "wrong", "not written", "not attempted"} <= set(re.findall(r"[a-z ]+", states))
+    catalogue = messages(open_catalogue(CATALOGUES / language / "LC_MESSAGES" / "workbook.po"))
+    english = {
+        part
+        for message in catalogue
+        if message.string != message.id
+        for part in re.split(r"\{[^}]*\}", message.id)
+        if len(re.findall(r"[a-z]+ ", part)) > 2
+    }
+    assert len([part for part in english if part in spoken("en")[0]]) > 20
+    assert [part for part in english if part in text] == []
+
+
 def test_the_label_of_a_fold_is_a_message() -> None:
     fold = Fold(prompt_show="Imports", prompt_hide="Imports")
     assert fold.extract_original_messages() == ["Imports"]
@@ -117,7 +196,7 @@ def test_a_catalogue_has_the_messages_of_its_page(site: Path, page: str) -> None
     with (site.parent / ".doctrees" / f"{page}.doctree").open("rb") as file:
         document = pickle.load(file)
     now = {message for _, message in extract_messages(document)} - {""}
-    assert {message.id for message in messages(open_catalogue(page))} == now
+    assert {message.id for message in messages(catalogue_of(page, "ko"))} == now
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +238,7 @@ def test_both_editions_have_the_same_anchors_code_outputs_numbers_and_formulas(
             assert ours <= korean_ones, selector
             # A translation may say with a formula what the original says in words.
             assert korean_ones <= ours or "math" in selector, selector
-        assert all(HANGUL.search(tag["alt"]) for tag in translated.select(".cell_output img"))
+        assert all(KOREAN.writes(tag["alt"]) for tag in translated.select(".cell_output img"))
 
 
 @pytest.mark.slow
@@ -179,21 +258,46 @@ PUBLIC = "https://someone.github.io/course/"
 def test_search_engines_are_told_of_both_editions_where_there_is_an_address(
     tmp_path: Path, public: bool
 ) -> None:
-    pages = [tmp_path / name for name in ("book/a.html", "ko/book/a.html")]
-    for page, language in zip(pages, NAMES, strict=True):
-        other = next(name for name in NAMES if name != language)
-        path = page.relative_to(tmp_path)
+    """Also where a third is joined after the second; and each page leads to all others."""
+    paths = {"en": "book/a.html", "ko": "ko/book/a.html", "de": "de/book/a.html"}
+    for here, path in paths.items():
         canonical = f'<link rel="canonical" href="{PUBLIC}{path}" />' * public
-        address = "../ko/book/a.html" if language == "en" else "../../book/a.html"
-        link = LINK.format(language=other, address=address, name=NAMES[other])
+        links = (
+            LINK.format(language=other, address=address(Path(paths["en"]), here, other), name=other)
+            for other in paths
+            if other != here
+        )
+        page = tmp_path / path
         page.parent.mkdir(parents=True)
-        page.write_text(f'<html lang="{language}"><head>{canonical}</head>{link}</html>', "utf-8")
-    join_editions.link(pages)
-    for page in pages:
-        html = BeautifulSoup(page.read_text("utf-8"), "lxml")
+        html = f'<html lang="{here}"><head>{canonical}</head>{"".join(links)}</html>'
+        page.write_text(html, "utf-8")
+        join_editions.link(sorted(tmp_path.rglob("*.html")))
+    for path in paths.values():
+        html = BeautifulSoup((tmp_path / path).read_text("utf-8"), "lxml")
         told = {tag["hreflang"]: tag["href"] for tag in html.select('link[rel="alternate"]')}
-        expected = {"en": f"{PUBLIC}book/a.html", "ko": f"{PUBLIC}ko/book/a.html"}
-        assert told == (expected if public else {})
+        assert told == ({code: PUBLIC + other for code, other in paths.items()} if public else {})
+        found = [(tmp_path / path).parent / tag["href"] for tag in html.select("a.language[href]")]
+        assert len(found) == 2
+        assert all(other.exists() for other in found)
+
+
+def test_an_edition_in_latin_letters_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TRANSLATED, "de", Edition("de", "Deutsch"))
+    for string, missing in (("Lies diesen Satz", False), ("", True), ("Read this sentence", False)):
+        assert is_missing(Message("Read this sentence", string), "de") == missing
+    english = "Read this sentence, and then once more"
+    assert is_missing(Message(english, english), "de")
+    monkeypatch.setitem(EDITIONS, "de", TRANSLATED["de"])
+    sentence = "Dieser Satz ist lang genug für die Suche."
+    assert first_sentence(f"Zu kurz. {sentence}", "de") == sentence
+
+
+def test_a_language_without_catalogues_is_refused() -> None:
+    command = ["make", "book", "LANGUAGE=de"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert "LANGUAGE is de, it must be en or ko: book/locale/de has no catalogues" in run.stderr
+    assert run.stdout == ""
 
 
 @pytest.mark.slow
@@ -238,7 +342,7 @@ def test_the_laboratory_and_the_explorer_speak_korean(korean: Path, tab: Page) -
     texts = tab.locator(
         ".laboratory :is(legend, h2, h3, h4, .note, .ask button, .step p, option)"
     ).all_inner_texts()
-    assert [text for text in texts if text.strip() and not HANGUL.search(text)] == []
+    assert [text for text in texts if text.strip() and not KOREAN.writes(text)] == []
     tab.goto((korean / "book" / "05_self_attention.html").as_uri())
     expect(tab.locator(".attention-explorer, figure[id^=attention-]").first).to_contain_text(
         "주목하는 곳"

@@ -31,7 +31,7 @@ FUNCTIONS = {"red_team", "unseen_leak"}  # they ask for a function
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_whatever_is_answered_becomes_a_verdict(name: str) -> None:
-    for strange in (object(), "?", [], float("nan"), torch.ones(2, 2), lambda: None):
+    for strange in (object(), "?", [], float("nan"), 10**400, torch.ones(2, 2), lambda: None):
         verdict = QUESTIONS[name].check(strange)
         assert verdict.state in ("wrong", "not attempted")
         if name not in FUNCTIONS:

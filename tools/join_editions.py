@@ -1,4 +1,4 @@
-"""Put the Korean site beside the English one, and open the way between them.
+"""Put the site of an edition beside the English one, and open the way between them.
 
 ``python tools/join_editions.py _build/ko/_build/html _build/html ko``: what both have (figures,
 notebooks, the laboratory with its models) is kept once; a page that exists on both sides shows its
@@ -18,6 +18,7 @@ HIDDEN = re.compile(r'(<a class="language [^>]*hreflang="([^"]*)") data-address=
 LANGUAGE = re.compile(r'<html\b[^>]* lang="([^"]*)"')
 CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)"')
 ALTERNATE = '<link rel="alternate" hreflang="{}" href="{}">\n'
+STATED = re.compile(ALTERNATE.format('([^"]*)', '([^"]*)'))
 
 
 def share(edition: Path, site: Path) -> None:
@@ -37,21 +38,25 @@ def share(edition: Path, site: Path) -> None:
 
 
 def link(pages: list[Path]) -> None:
-    """Show the links to the other edition that lead to a page.
+    """Show the links to other editions that lead to a page.
 
-    A search engine is told of both editions where the site has a public address.
+    A search engine is told of all editions where the site has a public address.
     """
     for page in pages:
         html = page.read_text(encoding="utf-8")
-        found = HIDDEN.search(html)
-        if not found or not (page.parent / found[3]).exists():
-            continue
-        html = HIDDEN.sub(r'\1 href="\3">', html)
-        if public := CANONICAL.search(html):
-            here = LANGUAGE.search(html)[1]
-            editions = {here: public[1], found[2]: urljoin(public[1], found[3])}
-            html = html.replace(
-                "</head>", "".join(starmap(ALTERNATE.format, editions.items())) + "</head>", 1
+        found = {
+            language: (link, address)
+            for link, language, address in HIDDEN.findall(html)
+            if (page.parent / address).exists()
+        }
+        for link, address in found.values():
+            hidden = f'{link} data-address="{address}" hidden>'
+            html = html.replace(hidden, f'{link} href="{address}">')
+        if found and (public := CANONICAL.search(html)):
+            known = dict(STATED.findall(html)) or {LANGUAGE.search(html)[1]: public[1]}
+            known |= {language: urljoin(public[1], found[language][1]) for language in found}
+            html = STATED.sub("", html).replace(
+                "</head>", "".join(starmap(ALTERNATE.format, known.items())) + "</head>", 1
             )
         page.write_text(html, encoding="utf-8")
 

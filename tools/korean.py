@@ -17,7 +17,17 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
-from catalogues import FOLDER, HANGUL, is_missing, messages, open_catalogue, share, words  # noqa: E402
+from catalogues import (  # noqa: E402
+    catalogue_of,
+    is_missing,
+    messages,
+    share,
+    translated_pages,
+    words,
+)
+from editions import EDITIONS  # noqa: E402
+
+LANGUAGE = "ko"
 
 # What a translation must have as the original has it. A role with a text counts by its target.
 ROLE = re.compile(r"(?<!`)\{([a-z:]+)\}`(?:[^`<]*<([^`>]*)>|([^`]*))`")
@@ -101,7 +111,7 @@ def faults(source: str, korean: str) -> Iterator[str]:
         if not (before.endswith(word) or word.endswith(before)):  # of KV 캐시, 캐시 is found
             yield f"{name} is {word}, not {before}"
     for name, (word, others) in terms().items():
-        used = [other for other in filter(HANGUL.search, others) if other in korean]
+        used = [other for other in filter(EDITIONS[LANGUAGE].writes, others) if other in korean]
         if used and word not in korean and re.search(rf"(?i)\b{re.escape(name)}s?\b", source):
             yield f"{name} is {word}, not {used[0]}"
 
@@ -110,7 +120,7 @@ def faults_of(found: list[Message]) -> Iterator[str]:
     """Go through the messages of a page: first what is missing, then what is wrong."""
     for message in found:
         source, korean = str(message.id), str(message.string)
-        if is_missing(message):
+        if is_missing(message, LANGUAGE):
             yield f"not translated: {source[:70]}"
         elif korean:
             yield from (f"{fault}: {source[:70]}" for fault in faults(source, korean))
@@ -119,9 +129,8 @@ def faults_of(found: list[Message]) -> Iterator[str]:
 def main(action: str, pages: list[str]) -> int:
     """Do what is asked for some pages, or for all that have a catalogue; count the faults."""
     found = 0
-    every = sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.po"))
-    for page in pages or every:
-        entries = messages(open_catalogue(page))
+    for page in pages or translated_pages(LANGUAGE):
+        entries = messages(catalogue_of(page, LANGUAGE))
         if action == "check":
             said = [f"{page}: {fault}" for fault in faults_of(entries)]
             print(*said, sep="\n", end="\n" * bool(said))
@@ -130,7 +139,8 @@ def main(action: str, pages: list[str]) -> int:
             print(*(message.string for message in entries if message.string), sep="\n\n")
         else:
             number = sum(len(words(str(message.id))) for message in entries)
-            print(f"{page:40} {len(entries):4} messages {number:6} words {share(entries):4.0%}")
+            done = share(entries, LANGUAGE)
+            print(f"{page:40} {len(entries):4} messages {number:6} words {done:4.0%}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Bring the catalogues of the Korean edition up to date with the pages (``make catalogues``).
+"""Bring the catalogues of all editions up to date with the pages (``make catalogues``).
 
 Sphinx's builder ``gettext`` has written the messages of every page into a folder; those of the site
 come from the extensions, the scripts and the theme. A page has a catalogue from the day on which it
@@ -21,15 +21,18 @@ from sphinx_intl.basic import update
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
-from catalogues import FOLDER, messages  # noqa: E402
+from catalogues import messages, translated_pages  # noqa: E402
 from contents import entries  # noqa: E402
+from editions import LOCALE, TRANSLATED  # noqa: E402
 from laboratory_page import OFFERS  # noqa: E402
 from languages import THEME_WORDS  # noqa: E402
+
+from transformer_workbook.exercises import TASKS, TITLES  # noqa: E402
 
 WORKBOOK = ROOT / "transformer_workbook"
 SCRIPTS = [("**.js", "javascript")]
 SPOKEN = {"_": None, "localised": None}
-SAID = {"said": None, "to_say": None, "Way": None}
+SAID = {"said": None, "to_say": None, "Way": None, "Check": (2,)}
 SUMMARY = re.compile(r"<summary>([^<{]+)</summary>")
 THEME = Path(find_spec("pydata_sphinx_theme").origin).parent / "locale" / "sphinx.pot"
 
@@ -60,14 +63,16 @@ def of_the_site() -> Catalog:
 
 
 def of_the_workbook() -> Catalog:
-    """Collect the sentences about answers: of the code, and of the tables of mistakes."""
+    """Collect the sentences about answers, of code and tables of mistakes; and all tasks."""
     catalogue = Catalog(project="The Annotated Transformer")
     for _, _, message, *_ in extract_from_dir(WORKBOOK, [("**.py", "python")], keywords=SAID):
         catalogue.add(message)
-    for path in sorted(WORKBOOK.glob("*/*.toml")):
+    for path in sorted(WORKBOOK.glob("**/*.toml")):
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         for row in (row for rows in tables.values() for row in rows):
             catalogue.add(row["says"])
+    for message in (*TITLES.values(), *(task.statement for task in TASKS.values())):
+        catalogue.add(message)
     return catalogue
 
 
@@ -76,13 +81,13 @@ def main(folder: Path, new: list[str]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         with Path(scratch, "sphinx.pot").open("wb") as file:
             write_po(file, of_the_site(), width=0)
-        old = [str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.po")]
+        old = [page for language in TRANSLATED for page in translated_pages(language)]
         for page in dict.fromkeys([*old, *new]):
             if (template := folder / f"{page}.pot").exists():
                 target = Path(scratch, f"{page}.pot")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(template, target)
-        bring(Path(scratch), FOLDER.parent.parent)
+        bring(Path(scratch), LOCALE)
     with tempfile.TemporaryDirectory() as scratch:
         with Path(scratch, "workbook.pot").open("wb") as file:
             write_po(file, of_the_workbook(), width=0)
@@ -91,7 +96,7 @@ def main(folder: Path, new: list[str]) -> None:
 
 def bring(templates: Path, locale: Path) -> None:
     """Update the catalogues in a folder by their templates."""
-    update(str(locale), str(templates), ["ko"], line_width=0, ignore_obsolete=True, jobs=1)
+    update(str(locale), str(templates), [*TRANSLATED], line_width=0, ignore_obsolete=True, jobs=1)
 
 
 if __name__ == "__main__":

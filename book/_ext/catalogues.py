@@ -1,4 +1,4 @@
-"""The catalogues of the Korean edition: a file for each page, with its messages in both languages.
+"""The catalogues of an edition: a file for each page, with its messages in both languages.
 
 ``make catalogues`` takes the messages out of the pages and into ``book/locale``, where a translator
 finds them. A page is translated as far as its catalogue is.
@@ -10,10 +10,7 @@ from pathlib import Path
 
 from babel.messages import Catalog, Message
 from babel.messages.pofile import read_po
-from contents import ROOT
-
-FOLDER = ROOT / "book" / "locale" / "ko" / "LC_MESSAGES"
-HANGUL = re.compile("[가-힣]")
+from editions import TRANSLATED
 
 # What a message has beside words: formulas, code, roles with their targets, addresses, tags.
 KEPT = re.compile(r"\$[^$]+\$|\{[a-z:]+\}`[^`]*`|`[^`]+`|\]\([^)]*\)|<[^<>]*>|https?://\S+")
@@ -30,13 +27,14 @@ def words(message: str) -> list[str]:
     return re.findall("[A-Za-z]{2,}", KEPT.sub(" ", message))
 
 
-def is_missing(message: Message) -> bool:
-    """Tell whether a message has no translation, an old one, or one without Hangul."""
+def is_missing(message: Message, language: str) -> bool:
+    """Tell whether a message has no translation, an old one, or one in another script."""
     source, translated = str(message.id), str(message.string)
     if not words(source):
         return False
-    is_name = translated == source and len(words(source)) <= NAMES
-    return message.fuzzy or not (HANGUL.search(translated) or is_name)
+    if translated == source:
+        return message.fuzzy or len(words(source)) > NAMES
+    return message.fuzzy or not (translated and TRANSLATED[language].writes(translated))
 
 
 def messages(catalogue: Catalog) -> list[Message]:
@@ -44,27 +42,37 @@ def messages(catalogue: Catalog) -> list[Message]:
     return [message for message in catalogue if message.id]
 
 
-def open_catalogue(page: str, folder: Path = FOLDER) -> Catalog | None:
-    """Read the catalogue of a page, such as ``book/index``; nothing where there is none."""
-    path = folder / f"{page}.po"
+def translated_pages(language: str) -> list[str]:
+    """Return the pages that have a catalogue; and what else has one, such as ``sphinx``."""
+    folder = TRANSLATED[language].folder
+    return sorted(str(path.relative_to(folder).with_suffix("")) for path in folder.rglob("*.po"))
+
+
+def open_catalogue(path: Path) -> Catalog | None:
+    """Read a catalogue; nothing where there is none."""
     if not path.exists():
         return None
     with path.open("rb") as file:
         return read_po(file)
 
 
-def share(found: Iterable[Message]) -> float:
+def catalogue_of(page: str, language: str) -> Catalog | None:
+    """Read the catalogue of a page, such as ``book/index``."""
+    return open_catalogue(TRANSLATED[language].folder / f"{page}.po")
+
+
+def share(found: Iterable[Message], language: str) -> float:
     """Return which part of some messages is translated, by their words.
 
-    >>> share([Message("Two words", "두 낱말"), Message("There are six more words here")])
+    >>> share([Message("Two words", "두 낱말"), Message("There are six more words here")], "ko")
     0.25
     """
-    counted = [(len(words(str(message.id))), is_missing(message)) for message in found]
+    counted = [(len(words(str(message.id))), is_missing(message, language)) for message in found]
     total = sum(number for number, _ in counted)
     return sum(number for number, missing in counted if not missing) / total if total else 1.0
 
 
-def share_of(page: str, folder: Path = FOLDER) -> float:
+def share_of(page: str, language: str) -> float:
     """Return which part of a page is translated: nothing of one that has no catalogue."""
-    catalogue = open_catalogue(page, folder)
-    return share(messages(catalogue)) if catalogue else 0.0
+    catalogue = catalogue_of(page, language)
+    return share(messages(catalogue), language) if catalogue else 0.0

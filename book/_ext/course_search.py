@@ -13,6 +13,7 @@ from typing import Any
 
 from contents import entries
 from docutils import nodes
+from editions import EDITIONS, SOURCE
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -20,18 +21,6 @@ from sphinx.locale import _
 # What a page of a part counts, where a lesson counts 1; sections that nobody looks for.
 WEIGHTS = {"Hands on": 0.8, "Deeper": 0.6, "": 0.5, "Reference": 0.3, "Solutions": 0.2}
 LEFT_OUT = {"exercises", "glossary", "next"}
-
-# A sentence that can be shown has neither TeX nor the key of a citation.
-SHOWN = r"(?!.*(?:[\\{}^]|[a-z]\d{4})).*[.?!][”’)]*$"
-ENDS = {
-    "en": re.compile(r"\n|(?<=[.?!])\s+(?=[A-Z“(])"),
-    "ko": re.compile(r"\n|(?<=[다까오요][.?!])\s+"),
-}
-SENTENCE = {
-    "en": re.compile(rf"(?=.{{30,170}}$)[A-Z“(]{SHOWN}"),
-    "ko": re.compile(rf"(?=.{{15,110}}$)[A-Z가-힣“‘(]{SHOWN}"),
-}
-WORD = {"en": re.compile(r"[^\W\d]{4,}"), "ko": re.compile(r"[가-힣]{2,}|[^\W\d]{4,}")}
 
 FORM = """<h1>{title}</h1><form class="bd-search d-flex align-items-center" action="search.html">
 <i class="fa-solid fa-magnifying-glass"></i><input type="search" class="form-control" name="q"
@@ -44,9 +33,11 @@ def text(node: nodes.Node) -> str:
     return " ".join("".join(t for t in found if not isinstance(t.parent, nodes.raw)).split())
 
 
-def first_sentence(prose: str, language: str = "en") -> str:
+def first_sentence(prose: str, language: str = SOURCE) -> str:
     """Return the first sentence that can be shown, or nothing."""
-    return next(filter(SENTENCE[language].match, ENDS[language].split(prose)), "")
+    edition = EDITIONS[language]
+    parts = re.split(edition.between, prose)
+    return next((part for part in parts if re.match(edition.sentence, part)), "")
 
 
 def sections(page: nodes.document) -> Iterator[tuple[str, str, str]]:
@@ -81,7 +72,7 @@ def index(app: Sphinx) -> dict[str, Any]:
         pages.append((app.builder.get_target_uri(entry.name), part, weight, places))
         prose.append(page.astext())
         for place, (_anchor, _heading, said) in zip(places, found, strict=True):
-            words = WORD[language].findall(said.replace("_", "").lower())
+            words = re.findall(EDITIONS[language].word, said.replace("_", "").lower())
             for word, times in Counter(words).items():
                 if times * weight**3 > most.get(word, (0,))[0]:
                     most[word] = times * weight**3, place

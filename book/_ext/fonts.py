@@ -1,28 +1,25 @@
 """The faces of the site, cut down to the characters that it shows: so it looks alike everywhere.
 
-The Latin faces are kept in ``_static/fonts``. Hangul and the signs that those lack come from the
-packages with which the figures are drawn. `course.css` names them all.
+The Latin faces are kept in ``_static/fonts``. Those of other scripts (``editions.py``), and the
+signs that all of them lack, come from the packages with which the figures are drawn. `course.css`
+names them all; that of a language's name is for the link that leads to its edition.
 """
 
 import html
 import re
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+from editions import EDITIONS
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 
-KOREAN = Path(find_spec("koreanize_matplotlib").origin).parent / "fonts" / "NanumGothic.ttf"
-BOLD = KOREAN.with_stem("NanumGothicBold")
 SIGNS = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
 UNUSED = ["FFTM", "TSI0", "TSI1", "TSI2", "TSI3", "TSI5"]  # the notes of those who drew it
-NAME = "한국어"  # which every English page shows
 FIRST = ("serif", "sans")
-HANGUL = re.compile("[\u1100-\u11ff\u3000-\u303f\u3130-\u318f\uac00-\ud7a3]")
 
 
 def cut_font(font: Path, characters: Iterable[str], target: Path) -> None:
@@ -65,12 +62,15 @@ def cut_faces(app: Sphinx, error: Exception | None) -> None:
     drawn = set.intersection(*(set(map(chr, TTFont(face).getBestCmap())) for face in latin))
     for face in latin:
         cut_font(face, needed, face)
-    hangul = {character for character in needed if HANGUL.match(character)}
-    cut_font(KOREAN, hangul, folder / "hangul.woff2")
-    cut_font(KOREAN, NAME, folder / "hangul-name.woff2")
-    if app.config.language == "ko":
-        cut_font(BOLD, hangul, folder / "hangul-bold.woff2")
-    cut_font(SIGNS, needed - drawn - hangul, folder / "signs.woff2")
+    left = needed - drawn
+    for edition in (edition for edition in EDITIONS.values() if edition.face):
+        own = {character for character in needed if edition.writes(character)}
+        cut_font(edition.font, own, folder / f"{edition.face}.woff2")
+        cut_font(edition.font, edition.name, folder / f"{edition.face}-name.woff2")
+        if app.config.language == edition.code:
+            cut_font(edition.bold, own, folder / f"{edition.face}-bold.woff2")
+        left -= own
+    cut_font(SIGNS, left, folder / "signs.woff2")
 
 
 def ask_early(

@@ -1,8 +1,8 @@
-"""The two editions, English and Korean: what Sphinx leaves in English, and the way between them.
+"""An edition in another language: what Sphinx leaves in English, and the way between editions.
 
 Sphinx puts the translated messages of a catalogue (``catalogues.py``) into a page. Here come the
 labels of folds, what stands in raw HTML, the numbers that a lesson has glued, the parts of the
-contents, and the words of the scripts. On every page is a link to the same page of the other
+contents, and the words of the scripts. On every page is a link to the same page of each other
 edition; it is hidden until ``tools/join_editions.py`` has found that page.
 """
 
@@ -16,23 +16,23 @@ from pathlib import Path
 from typing import Any
 
 from babel.messages import Catalog
-from catalogues import open_catalogue, share_of
+from catalogues import catalogue_of, share_of
 from docutils import nodes
+from editions import EDITIONS, SOURCE
 from myst_nb.ext.glue.roles import PasteTextRole
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.errors import ConfigError
 from sphinx.locale import _
 from sphinx.transforms import SphinxTransform
 from sphinx.writers.html5 import HTML5Translator
 
-ENGLISH = "en"
-NAMES = {"en": "English", "ko": "한국어"}
 THEME_WORDS = (
     "Book", "By", "Contents", "Fullscreen mode", "Launch", "Link to this heading", "Main", "Page",
     "Pages below", "Search this book...", "Toggle primary sidebar", "Toggle secondary sidebar",
     "attention weights",
 )  # fmt: skip
-"""What the themes say in English, or not well in Korean."""
+"""What the themes say in English, or not well in another language."""
 ATTRIBUTE = re.compile(r'(?<= )(title|aria-label|placeholder)="([^"]+)"')
 SUMMARY = re.compile(r"(?<=<summary>)[^<]+(?=</summary>)")
 HEADER = '<div class="article-header-buttons">'
@@ -94,12 +94,12 @@ def translated(app: Sphinx, page: str, message: str) -> str:
 
 def finish_page(app: Sphinx, document: nodes.document) -> None:
     """Translate raw HTML, and say so where a page is in English."""
-    if app.config.language == ENGLISH:
+    if app.config.language == SOURCE:
         return
     for raw in document.findall(nodes.raw):
         html = SUMMARY.sub(lambda found: _(found[0]), raw.astext())
         raw.children = [nodes.Text(html)]
-    share = share_of(app.env.docname)
+    share = share_of(app.env.docname, app.config.language)
     if share < 1:
         said = (
             _("Of this page, {share:.0%} is in English.")
@@ -111,7 +111,7 @@ def finish_page(app: Sphinx, document: nodes.document) -> None:
         )
         if not share:
             section = next(document.findall(nodes.section))
-            section["classes"].append(f"language-{ENGLISH}")
+            section["classes"].append(f"language-{SOURCE}")
 
 
 def translate_parts(app: Sphinx) -> None:
@@ -131,19 +131,30 @@ def speak_better(
     )
 
 
+def address(page: Path, here: str, there: str) -> str:
+    """Return the way from a page to the same page of another edition.
+
+    >>> address(Path("book/index.html"), "en", "ko"), address(Path("index.html"), "ko", "en")
+    ('../ko/book/index.html', '../index.html')
+    """
+    up = "../" * (len(page.parts) - (here == SOURCE))
+    return f"{up}{page}" if there == SOURCE else f"{up}{there}/{page}"
+
+
 def link_editions(app: Sphinx, error: Exception | None) -> None:
-    """Put the hidden link to the other edition onto every page, and translate its attributes."""
+    """Put hidden links to the other editions onto every page, and translate its attributes."""
     if error or app.builder.format != "html":
         return
     here = app.config.language
-    other = next(language for language in NAMES if language != here)
     for page in Path(app.outdir).rglob("*.html"):
         path = page.relative_to(app.outdir)
-        up = "../" * (len(path.parts) - 1)
-        address = f"{up}{other}/{path}" if here == ENGLISH else f"{up}../{path}"
-        link = LINK.format(language=other, address=address, name=NAMES[other])
-        html = page.read_text(encoding="utf-8").replace(HEADER, HEADER + link, 1)
-        if here != ENGLISH:
+        links = "".join(
+            LINK.format(language=code, address=address(path, here, code), name=edition.name)
+            for code, edition in EDITIONS.items()
+            if code != here
+        )
+        html = page.read_text(encoding="utf-8").replace(HEADER, HEADER + links, 1)
+        if here != SOURCE:
             html = ATTRIBUTE.sub(
                 lambda found: f'{found[1]}="{escape(_(unescape(found[2])))}"', html
             )
@@ -162,18 +173,26 @@ def translate_scripts(app: Sphinx, error: Exception | None) -> None:
     script = Path(app.outdir, "_static", "translations.js")
     if not error and app.builder.format == "html" and script.exists():
         with script.open("a", encoding="utf-8") as file:
-            file.writelines(script_messages(open_catalogue("sphinx")))
+            file.writelines(script_messages(catalogue_of("sphinx", app.config.language)))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the extension with Sphinx."""
+    """Register the extension with Sphinx.
+
+    Raises:
+        ConfigError: if there is no edition in the language that is asked for.
+    """
+    language = app.config.language
+    if language not in EDITIONS:
+        raise ConfigError(f"there is no edition in {language!r}, it must be {', '.join(EDITIONS)}.")
     app.add_node(Fold, html=(HTML5Translator.visit_container, HTML5Translator.depart_container))
     app.add_role_to_domain("glue", "text", GluedText(), override=True)
     app.add_transform(ChooseMessages)
     app.add_js_file("languages.js")
-    if app.config.language == "ko":
+    if language != SOURCE:
         app.connect("html-page-context", speak_better, priority=900)
-        app.add_css_file("korean.css", priority=900)  # after the course.css that it changes
+    if style := EDITIONS[language].style:
+        app.add_css_file(style, priority=900)  # after the course.css that it changes
     app.connect("builder-inited", translate_parts)
     app.connect("doctree-read", finish_page, priority=900)
     app.connect("build-finished", link_editions, priority=700)

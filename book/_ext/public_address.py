@@ -13,6 +13,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from docutils import nodes
+from editions import SOURCE
 from light_pages import beginning
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -106,8 +107,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     if repository:
         app.config.html_theme_options["launch_buttons"] = LAUNCHERS
     if site := site_address(repository):
-        is_english = app.config.language == "en"
-        app.config.html_baseurl = site if is_english else f"{site}{app.config.language}/"
+        is_source = app.config.language == SOURCE
+        app.config.html_baseurl = site if is_source else f"{site}{app.config.language}/"
         app.connect("html-page-context", summarise_card, priority=400)  # before the cards are made
         app.setup_extension("sphinxext.opengraph")
         app.config.ogp_site_url = site

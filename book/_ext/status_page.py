@@ -1,6 +1,6 @@
 """The status of the notebooks and of their translation.
 
-What ``tools/run_notebooks.py`` has recorded of the last runs, and how much of a page is in Korean.
+What ``tools/run_notebooks.py`` has recorded of the last runs, and how much of a page is translated.
 """
 
 import csv
@@ -8,16 +8,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from catalogues import FOLDER, share_of
+from catalogues import share_of, translated_pages
 from contents import entries
 from docutils import nodes
+from editions import TRANSLATED
 from languages import translated
 from sources_page import Cell, table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 COLUMNS = {"notebook": 40, "seconds": 13, "run on": 16, "Python": 14, "PyTorch": 18}
-TRANSLATED = {"page": 75, "in Korean": 25}
 NO_RUN = ["–"] * 4
 
 
@@ -58,14 +58,17 @@ class TranslationsStatus(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return one table."""
         body: list[list[Cell]] = []
-        for path in sorted(FOLDER.glob("book/**/*.po")):
-            self.env.note_dependency(str(path))
-            page = str(path.relative_to(FOLDER).with_suffix(""))
+        begun = {page for language in TRANSLATED for page in translated_pages(language)}
+        for page in sorted(page for page in begun if page.startswith("book/")):
+            for edition in TRANSLATED.values():
+                self.env.note_dependency(str(edition.folder / f"{page}.po"))
             link = nodes.reference(
                 "", page, refuri=f"{page.removeprefix('book/')}.html", internal=True
             )
-            body.append([[link], [nodes.Text(f"{share_of(page):.0%}")]])
-        return [table(TRANSLATED, body, "short", "translations")]
+            shares = [f"{share_of(page, language):.0%}" for language in TRANSLATED]
+            body.append([[link], *([nodes.Text(share)] for share in shares)])
+        columns = {"page": 75} | {edition.name: 25 for edition in TRANSLATED.values()}
+        return [table(columns, body, "short", "translations")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

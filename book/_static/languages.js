@@ -1,11 +1,10 @@
-// The link to the other language leads to the block that one is reading: the same section, the same place in it.
+// A link to another language leads to the block that one is reading: the same section, the same place in it.
 {
-  const link = document.querySelector("a.language");
   const blocks = (section) => [...section.children].filter((block) => !block.matches("section"));
   const LINE = 80; // what begins above it is under the bar, or first below it
   const isAbove = (element) => element.getBoundingClientRect().top < LINE;
 
-  link?.addEventListener("click", () => {
+  const lead = (link) => {
     const section = scrollY && [...document.querySelectorAll("article section[id]")].findLast(isAbove);
     const address = new URL(link.href);
     address.search = location.search;
@@ -14,7 +13,8 @@
       address.hash = section.id;
     }
     link.href = address;
-  });
+  };
+  for (const link of document.querySelectorAll("a.language")) link.addEventListener("click", () => lead(link));
 
   const here = new URL(location);
   const place = here.searchParams.get("block");

@@ -14,6 +14,7 @@ from typing import Any
 from transformer_workbook import chapters
 from transformer_workbook.judge import Task
 from transformer_workbook.judge.progress import read_progress
+from transformer_workbook.judge.sentences import in_language, said
 from transformer_workbook.notebook.tables import table
 
 
@@ -27,6 +28,9 @@ _BY_CHAPTER = {chapter: _tasks(chapter) for chapter in chapters.CHAPTERS}
 
 CHAPTERS = {chapter: tuple(tasks) for chapter, tasks in _BY_CHAPTER.items()}
 """The names of the exercises of every chapter, in its order."""
+
+TITLES = {chapter: chapter.replace("_", " ") for chapter in CHAPTERS}
+"""What every chapter is called where its exercises are counted."""
 
 TASKS = {name: task for tasks in _BY_CHAPTER.values() for name, task in tasks.items()}
 """Every exercise, by its name."""
@@ -55,14 +59,14 @@ def summary(chapter: str | None = None) -> Any:
     if chapter is None:
         passed = [[known.get(name) for name in names].count("right") for names in CHAPTERS.values()]
         asked = [len(names) for names in CHAPTERS.values()]
-        titles = [name.replace("_", " ") for name in CHAPTERS]
-        return table({"passed": passed, "of": asked}, rows=titles)
+        columns = {said("passed"): passed, said("of"): asked}
+        return table(columns, rows=[in_language(title) for title in TITLES.values()])
     names = CHAPTERS[chapter]
-    signs = {"right": "✓ right", "wrong": "✗ not yet"}
+    signs = {"right": said("✓ right"), "wrong": said("✗ not yet")}
     return table(
         {
-            "exercise": [TASKS[name].statement for name in names],
-            "state": [signs.get(known.get(name, ""), "○ open") for name in names],
+            said("exercise"): [in_language(TASKS[name].statement) for name in names],
+            said("state"): [signs.get(known.get(name, ""), said("○ open")) for name in names],
         },
         rows=[str(number) for number in range(1, len(names) + 1)],
     )

@@ -20,7 +20,11 @@ class Failure:
     """The result of a function that raised an exception."""
 
     error: str
-    """The error; two failures are the same if their errors are."""
+    """The error, as a sentence; two failures are the same if their errors are."""
+    kind: str = ""
+    """The class of the exception, by its name; "" if none was raised."""
+    message: str = ""
+    """The first line of what the exception says."""
     place: str = ""
     """Where in the reader's own code: the number of a line, and the line."""
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from inspect import signature
 from operator import itemgetter
-from threading import TIMEOUT_MAX
 from typing import Any
 
 from torch import nn
@@ -35,7 +34,7 @@ from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.stubs import is_stub
 from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.tasks import Cases, Task, Verdict
-from transformer_workbook.judge.trials import SECONDS, Trial, attempt, calculate
+from transformer_workbook.judge.trials import SECONDS, Trial, attempt, calculate, of_ours
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Exercise(Task):
         return Subject(
             [partial(self._put, number) for number in numbers],
             [partial(self._right, number) for number in numbers],
-            self.mistakes,
+            lambda: self.mistakes,
             self.whole,
         )
 
@@ -95,9 +94,9 @@ class Exercise(Task):
         return attempt(answer, self.cases[number], self.seconds, self.ask)
 
     def _right(self, number: int) -> Any:
-        return attempt(self.reference, self.cases[number], TIMEOUT_MAX, self.ask).result
+        return of_ours(self.reference, self.cases[number], self.ask)
 
-    def check(self, answer: Any) -> Verdict:
+    def verdict(self, answer: Any) -> Verdict:
         """Compare the answer with the reference; an answer that is not written returns ``None``."""
         if not callable(answer):
             sentence = said("the check wants the function itself, not what it returns.")

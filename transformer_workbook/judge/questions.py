@@ -30,17 +30,24 @@ class Question(Task):
     def __init__(self, judge: Callable[[Any], str | Verdict], name: str, statement: str) -> None:
         self.judge, self.name, self.statement = judge, name, statement
 
-    def check(self, answer: Any) -> Verdict:
+    def verdict(self, answer: Any) -> Verdict:
         """Judge a value; ``None`` means that there is no answer yet."""
         if answer is None:
             return Verdict("not attempted")
-        try:
-            mistake = self.judge(answer)
-        except OverflowError:
-            mistake = said("the number is too large.")
+        if is_number(answer) and not _is_a_float(answer):
+            return Verdict("wrong", said("the number is too large."))
+        mistake = self.judge(answer)
         if isinstance(mistake, Verdict):
             return mistake
         return Verdict("wrong", mistake) if mistake else Verdict("right")
+
+
+def _is_a_float(number: Any) -> bool:
+    try:
+        float(number)
+    except OverflowError:
+        return False
+    return True
 
 
 def question(judge: Callable[[Any, Say], str | Verdict]) -> Question:

@@ -19,10 +19,16 @@ class Subject:
     """Each asks an answer one question."""
     want: Sequence[Callable[[], Any]]
     """The right result of each question."""
-    mistakes: Sequence[Mistake]
+    known: Callable[[], Sequence[Mistake]]
+    """Returns the known mistakes: they are made only if an answer is wrong."""
     whole: bool = False
     """Whether the numbers asked for are ids or positions, which floats are not."""
-    _known: dict[tuple[int, int], Any] = field(default_factory=dict, init=False, repr=False)
+    _results: dict[tuple[int, int], Any] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def mistakes(self) -> Sequence[Mistake]:
+        """Return the known mistakes."""
+        return self.known()
 
     @cached_property
     def right(self) -> list[Any]:
@@ -58,6 +64,6 @@ class Subject:
 
     def _of(self, number: int, question: int) -> Any:
         key = number, question
-        if key not in self._known:
-            self._known[key] = self.ask[question](self.mistakes[number].answer).result
-        return self._known[key]
+        if key not in self._results:
+            self._results[key] = self.ask[question](self.mistakes[number].answer).result
+        return self._results[key]

@@ -3,21 +3,33 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 from transformer_workbook.judge.copying import copied
+from transformer_workbook.judge.faults import FAULT, trace_of
 from transformer_workbook.judge.progress import note_progress
 from transformer_workbook.judge.sentences import in_language, to_say
 
-SIGNS = {to_say("right"): "✓", to_say("wrong"): "✗", to_say("not attempted"): "○"}
+State = Literal["right", "wrong", "not attempted", "not judged"]
+
+WORDS: dict[State, tuple[str, str]] = {
+    "right": ("✓", to_say("right")),
+    "wrong": ("✗", to_say("wrong")),
+    "not attempted": ("○", to_say("not attempted")),
+    "not judged": ("!", to_say("not judged")),
+}
+"""How a state is shown: its sign, and its words."""
 
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
     """The result of a check; it displays itself, and can be read by a program."""
 
-    state: str  # "not attempted", "right" or "wrong"
-    mistake: str = ""  # why it is wrong, as a sentence
+    state: State
+    mistake: str = ""
+    """Why it is wrong, or not judged, as a sentence."""
+    trace: str = ""
+    """The traceback of a check that failed itself."""
 
     @property
     def passed(self) -> bool:
@@ -25,12 +37,14 @@ class Verdict:
         return self.state == "right"
 
     def __repr__(self) -> str:
-        state = in_language(self.state)
-        return f"{state}: {self.mistake}" if self.mistake else state
+        state = in_language(WORDS[self.state][1])
+        told = f"{state}: {self.mistake}" if self.mistake else state
+        return f"{told}\n{self.trace}" if self.trace else told
 
     def _repr_html_(self) -> str:
-        state = in_language(self.state)
-        return f"<p>{SIGNS[self.state]} <strong>{state}</strong> {escape(self.mistake)}</p>"
+        sign, state = WORDS[self.state]
+        told = f"<p>{sign} <strong>{in_language(state)}</strong> {escape(self.mistake)}</p>"
+        return f"{told}<pre>{escape(self.trace)}</pre>" if self.trace else told
 
 
 class Task:
@@ -46,11 +60,18 @@ class Task:
     def __call__(self, answer: Any) -> Verdict:
         """Judge an answer and store the verdict."""
         verdict = self.check(answer)
-        if verdict.state != "not attempted":
+        if verdict.state in ("right", "wrong"):
             note_progress(self.name, verdict.state)
         return verdict
 
     def check(self, answer: Any) -> Verdict:
+        """Judge an answer. What the check itself raises is told as ours."""
+        try:
+            return self.verdict(answer)
+        except Exception as error:
+            return Verdict("not judged", FAULT, trace_of(error))
+
+    def verdict(self, answer: Any) -> Verdict:
         """Judge an answer."""
         raise NotImplementedError
 

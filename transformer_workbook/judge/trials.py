@@ -6,7 +6,7 @@ import linecache
 import random
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ def attempt(
     except Unfit as error:
         result = Failure(str(error))
     except BaseException as error:  # a reader's code may raise anything, even SystemExit
-        result = Failure(_tell(error), _place(error))
+        result = _failure(error)
     else:
         if not equal(given, case):
             result = Failure(IN_PLACE)
@@ -112,7 +112,19 @@ def calculate(
         with settings_put_back():
             return within(1.0, lambda: ask(function, *case) if ask else function(*case))
     except (Exception, OutOfTime) as error:
-        return Failure(_tell(error))
+        return replace(_failure(error), place="")
+
+
+def of_ours(
+    function: Callable[..., Any], case: tuple[Any, ...], ask: Callable[..., Any] | None = None
+) -> Any:
+    """Call a correct function of ours on a case: what it raises passes through."""
+    with (
+        surroundings_put_back(function),
+        settings_put_back(_precision(case)),
+        contextlib.redirect_stdout(Printed()),
+    ):
+        return ask(function, *case) if ask else function(*case)
 
 
 def _precision(given: tuple[Any, ...]) -> torch.dtype:
@@ -142,13 +154,15 @@ def settings_put_back(precision: torch.dtype = torch.float64) -> Iterator[None]:
             torch.set_default_device(device)
 
 
-def _tell(error: BaseException) -> str:
+def _failure(error: BaseException) -> Failure:
+    """Describe an exception, and where in the reader's own code it was raised."""
     try:
         message = str(error)[:MOST].strip().partition("\n")[0]
     except Exception:  # a reader's exception may raise as well
         message = ""
     name = type(error).__name__
-    return said("it raises {error}", error=f"{name}: {message}" if message else name)
+    told = said("it raises {error}", error=f"{name}: {message}" if message else name)
+    return Failure(told, name, message, _place(error))
 
 
 def _place(error: BaseException) -> str:

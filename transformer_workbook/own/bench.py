@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -18,6 +18,8 @@ from uuid import uuid4
 
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath, require_path
+from transformer_workbook.judge.faults import FAULT, trace_of
+from transformer_workbook.judge.sentences import said
 from transformer_workbook.own.judging import Finding, judged, loaded, subjects_of
 from transformer_workbook.own.loading import file_of, stand_in
 from transformer_workbook.own.placing import placed
@@ -66,7 +68,7 @@ def findings(folder: StrPath, modules: Sequence[str], patience: float = PATIENCE
     return list(found.values())
 
 
-STOPPED = "the check ended here: this code does not finish, or ends the whole process."
+STOPPED = said("the check ended here: this code does not finish, or ends the whole process.")
 
 
 def _told(
@@ -80,11 +82,11 @@ def _told(
     environment = os.environ | {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     mark = uuid4().hex  # the reader's code may write anything to any descriptor
-    process = subprocess.Popen(
+    process: Any = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(folder), json.dumps(left), mark],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         env=environment,
         bufsize=0,
         start_new_session=True,
@@ -92,10 +94,10 @@ def _told(
     lines: Queue[Any] = Queue()
     # Not waited for: a process that the reader's code has started may keep the pipe open.
     Thread(target=_listen, args=(process.stdout, mark.encode(), lines), daemon=True).start()
+    begun = False
     try:
-        if _next(lines, 10 * PATIENCE) is END:
-            raise InputError("the checking process could not be started: is memory short?")
-        while (told := _next(lines, patience)) is not END:
+        begun = _next(lines, 10 * PATIENCE) is not END
+        while begun and (told := _next(lines, patience)) is not END:
             yield Finding(**told) if isinstance(told, dict) else told
     finally:
         if hasattr(os, "killpg"):
@@ -103,6 +105,17 @@ def _told(
                 os.killpg(process.pid, signal.SIGKILL)  # with all processes that it started
         process.kill()
         process.wait()
+        with process.stderr as pipe:  # only ours have it
+            errors = pipe.read().decode(errors="replace")
+    if not begun:
+        raise _not_started(errors)
+
+
+def _not_started(errors: str) -> Exception:
+    """Make the exception for a process that ended before it had any code of the reader's."""
+    if "Traceback" in errors:
+        return RuntimeError(f"{FAULT}\n{errors}")
+    return InputError("the checking process could not be started: is memory short?")
 
 
 def _listen(pipe: Any, mark: bytes, lines: "Queue[Any]") -> None:
@@ -129,7 +142,6 @@ def _next(lines: "Queue[Any]", patience: float) -> Any:
 def serve(arguments: list[str]) -> None:
     """Judge the modules named after the folder, and print each finding at once."""
     told = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the output of the reader's code is dropped
 
     # Absolute: the reader's code may change the current folder.
     folder, subjects, mark = Path(arguments[0]).resolve(), json.loads(arguments[1]), arguments[2]
@@ -138,6 +150,9 @@ def serve(arguments: list[str]) -> None:
         print(f"\n{mark}{json.dumps(entry)}", file=told, flush=True)
 
     stand_in(folder)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for output in (1, 2):  # of the reader's code
+        os.dup2(nowhere, output)
     tell("")
     for module, pairs in groupby(subjects, key=itemgetter(0)):
         theirs = loaded(folder, module)
@@ -147,7 +162,11 @@ def serve(arguments: list[str]) -> None:
             found.append(judged(theirs, module, subject))
             tell(asdict(found[-1]))
         tell(None)
-        for finding in placed(folder, module, found):
-            tell(asdict(finding))
+        try:
+            for finding in placed(folder, module, found):
+                tell(asdict(finding))
+        except Exception as error:  # what is wrong remains so, without a place
+            wrong = next(finding for finding in found if finding.state == "wrong")
+            tell(asdict(replace(wrong, trace=trace_of(error))))
         stand_in(folder)
     tell(END)

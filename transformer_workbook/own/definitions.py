@@ -40,6 +40,12 @@ def name_of(node: ast.AST) -> str:
     return str(getattr(targets[0], "id", getattr(node, "name", "")))
 
 
+def extent(node: ast.stmt | ast.expr) -> slice:
+    """Return which lines of its module a piece of code has, with its decorators."""
+    first = min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))])
+    return slice(first - 1, node.end_lineno)
+
+
 def is_private(name: str) -> bool:
     """Tell whether a name is for its module or class alone: another need not have it."""
     return name.split(".")[-1].startswith("_") and not name.endswith("__")

@@ -1,38 +1,39 @@
 """Judging: whether a reader's module is right, not written or wrong, and which mistake it has."""
 
-import ast
 import linecache
 import re
 from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from transformer_workbook.chapters import chapter_of
-from transformer_workbook.judge.catalogue import Mistake, changed, table
+from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import Failure, difference, equal
 from transformer_workbook.judge.diagnosis.relations import relation
+from transformer_workbook.judge.faults import FAULT, trace_of
+from transformer_workbook.judge.overtime import OutOfTime, within
 from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.subjects import Subject
-from transformer_workbook.judge.trials import IN_PLACE, Trial, attempt
+from transformer_workbook.judge.trials import IN_PLACE, Trial, attempt, of_ours, settings_put_back
 from transformer_workbook.own.checks import CHECKS, Check
-from transformer_workbook.own.definitions import differing, is_private, source_of
-from transformer_workbook.own.loading import file_of, run_source
+from transformer_workbook.own.definitions import is_private, source_of
+from transformer_workbook.own.loading import OURS, file_of, run_source
+from transformer_workbook.own.mistakes import slips
 from transformer_workbook.own.teaching import PACKAGE
 
 SECONDS = 5.0
 """How long the reader's code may take to answer one question."""
 
-NOT_WRITTEN = "it raises NotImplementedError"
 
-SLIPS = Path(__file__).with_name("slips.toml")
-"""Common mistakes, by module, as changes of our source."""
+State = Literal["right", "not written", "wrong", "not judged"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Finding:
 
     module: str
     subject: str
-    state: str
-    """``right``, ``not written`` or ``wrong``."""
+    state: State
+    """It is ``not judged`` where the check itself failed."""
     sentence: str = ""
     question: int = 0
     """The number of the first question, among all about the subject, that is answered wrong."""
@@ -52,6 +53,8 @@ class Finding:
     """The function in which the mistake is, where that is known."""
     depends: bool = False
     """Whether the mistake is reported for another subject."""
+    trace: str = ""
+    """The traceback of what failed in the check itself."""
 
 
 def subjects_of(module: str) -> list[str]:
@@ -82,11 +85,15 @@ def subject_of(module: str, subject: str, place: str = "") -> Subject:
     If the place of a mistake is known, mistakes there come first, then those nearby.
     """
     checks = checks_of(module, subject)
-    known = mistakes(module)
+
+    def known() -> list[Mistake]:
+        places = mistakes(module)
+        return sorted(places, key=lambda mistake: _distance(places[mistake], place))
+
     return Subject(
         [partial(asked, check) for check in checks],
         [partial(wanted, check) for check in checks],
-        sorted(known, key=lambda mistake: _distance(known[mistake], place)),
+        known,
     )
 
 
@@ -102,13 +109,10 @@ def _distance(places: Collection[str], place: str) -> int:
 
 @cache
 def mistakes(module: str) -> dict[Mistake, tuple[str, ...]]:
-    """Return the common mistakes in a module: ours, with a change; and where the change is."""
-    sources = [changed(source_of(module), row["change"]) for row in table(SLIPS)[module]]
+    """Return the common mistakes in a module, with the definitions in which they are."""
     return {
-        Mistake(row["says"], run_source(source, PACKAGE, module, f"<{module}>")): (
-            *differing(ast.parse(source), module),
-        )
-        for row, source in zip(table(SLIPS)[module], sources, strict=True)
+        Mistake(slip.says, run_source(slip.source, PACKAGE, module, f"<{module}>")): slip.places
+        for slip in slips(module)
     }
 
 
@@ -117,8 +121,17 @@ def judged(theirs: ModuleType | Failure, module: str, subject: str, place: str =
 
     A mistake is named if simulating it gives the reader's answers to all questions about the
     subject; otherwise the first wrong answer is shown, which is the one of the smallest question.
+    What the check itself raises is told as ours.
     """
+    try:
+        return _judged(theirs, module, subject, place)
+    except Exception as error:
+        return Finding(module, subject, "not judged", FAULT, trace=trace_of(error))
+
+
+def _judged(theirs: ModuleType | Failure, module: str, subject: str, place: str) -> Finding:
     if isinstance(theirs, Failure):
+        run_source(source_of(module), PACKAGE, module, f"<{module}>")  # raises what is ours
         sentence = said("it cannot be used: {sentence}", sentence=theirs.sentence)
         return Finding(module, subject, "wrong", sentence, place=f"{module}.py")
     checks, questions = checks_of(module, subject), subject_of(module, subject, place)
@@ -127,27 +140,26 @@ def judged(theirs: ModuleType | Failure, module: str, subject: str, place: str =
     for number, (check, trial) in enumerate(pairs):
         given = trial.result
         if trial.endless:
-            return Finding(module, subject, "wrong", f"{check.claim}: {given.sentence}", number)
+            require_right(module, check)
+            return Finding(module, subject, "wrong", f"{check.question}: {given.sentence}", number)
         if isinstance(given, Failure) and _is_not_written(given):
-            what = given.error.removeprefix(NOT_WRITTEN).removeprefix(": ")
             where = {"subject": subject, "chapter": chapter_of(module)}
-            what = what or said("{subject}: chapter {chapter}", **where)
+            what = given.message or said("{subject}: chapter {chapter}", **where)
             told = said("not written yet: {what}.", what=what)
             return Finding(module, subject, "not written", told, number)
         answers.append(given)
     failing = questions.failing(answers)
     if not failing:
         return Finding(module, subject, "right")
+    require_right(module, checks[failing[0]])
     named, i = questions.named(answers, failing) or relation(answers, questions.right), failing[0]
-    case = f"{checks[i].claim}: {difference(answers[i], questions.right[i])}"
+    case = f"{checks[i].question}: {difference(answers[i], questions.right[i])}"
     return Finding(module, subject, "wrong", named or case, i, bool(named))
 
 
 def _is_not_written(given: Failure) -> bool:
     """Tell whether the reader's code raises this; PyTorch also does, for types it does not know."""
-    return given.error.partition(": ")[0] == NOT_WRITTEN and bool(
-        re.search(r"\braise\b", given.place)
-    )
+    return given.kind == "NotImplementedError" and bool(re.search(r"\braise\b", given.place))
 
 
 def asked(check: Check, module: ModuleType, seconds: float | None = None) -> Trial:
@@ -175,4 +187,18 @@ def asked(check: Check, module: ModuleType, seconds: float | None = None) -> Tri
 @cache
 def wanted(check: Check) -> Any:
     """Return the right answer to a question."""
-    return attempt(check.want, (), 1e6).result
+    return of_ours(check.want, ())
+
+
+@cache
+def require_right(module: str, check: Check) -> None:
+    """Raise an exception if our own module does not answer a question right, either."""
+    with settings_put_back():
+        torch.manual_seed(0)
+        try:
+            given = within(SECONDS, lambda: check.ask(import_module(f"{OURS}.{module}")))
+        except OutOfTime:
+            raise TimeoutError(f"our own {module} takes more than {SECONDS} seconds") from None
+    if not equal(given, wanted(check)):
+        told = difference(given, wanted(check))
+        raise AssertionError(f"our own {module}: {check.question}: {told}")

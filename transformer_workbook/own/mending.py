@@ -78,8 +78,8 @@ def mended(place: ast.AST, module: ast.Module, is_right: Callable[[], bool]) -> 
         setattr(change.holder, change.field, before)
         if found:
             code = ast.unparse(change.node).partition("\n")[0]
-            line = getattr(change.node, "lineno", 0)
-            return said("line {line}, `{code}`: {what}", line=line, code=code, what=change.kind)
+            line, what = getattr(change.node, "lineno", 0), said(change.kind)
+            return said("line {line}, `{code}`: {what}", line=line, code=code, what=what)
         if time.monotonic() > end:
             break
     return ""

@@ -5,6 +5,7 @@ from typing import Any
 
 from annotated_transformer.ground.inputs import StrPath
 from transformer_workbook.chapters import chapter_of
+from transformer_workbook.judge.faults import FAULT
 from transformer_workbook.judge.sentences import said
 from transformer_workbook.own.bench import findings
 from transformer_workbook.own.judging import Finding
@@ -47,6 +48,7 @@ class Report:
             count = said("{right} of {total}", right=f"{right:>2}", total=f"{len(found):<2}")
             lines.append(f"{chapter_of(module):>7}  {module:<20}  {count}  {sign}".rstrip())
         lines += ["", *self.mistakes] * bool(self.mistakes)
+        lines += ["", *self.faults] * bool(self.faults)
         missing = [finding for finding in self.findings if finding.state == "not written"]
         if missing:
             first, more = missing[0], len(missing) - 1
@@ -73,7 +75,14 @@ class Report:
             )
             lines.append(told)
             lines += [f"  {mistake}" for mistake in self.mistakes]
-        unwritten = [m for m in self.modules if m not in self.complete and m not in wrong]
+        unjudged = {f.module: None for f in self.findings if f.state == "not judged"}
+        faulty = [module for module in unjudged if module not in wrong]
+        if faulty:
+            names = ", ".join(faulty)
+            lines.append(said("The course's, because a check failed: {modules}.", modules=names))
+        lines += self.faults
+        others = {*self.complete, *wrong, *faulty}
+        unwritten = [m for m in self.modules if m not in others]
         if unwritten:
             names = ", ".join(unwritten)
             lines.append(said("The course's, until yours are written: {modules}.", modules=names))
@@ -88,6 +97,15 @@ class Report:
                 key = finding.module, finding.place or finding.subject
                 groups.setdefault(key, []).append(finding)
         return [_told(module, place, group) for (module, place), group in groups.items()]
+
+    @property
+    def faults(self) -> list[str]:
+        """List what failed in the checks themselves, with each traceback once."""
+        groups: dict[str, list[str]] = {}
+        for finding in self.findings:
+            if finding.trace:
+                groups.setdefault(finding.trace, []).append(f"{finding.module}, {finding.subject}")
+        return [f"{'; '.join(where)}: {FAULT}\n{trace}" for trace, where in groups.items()]
 
     def as_json(self) -> dict[str, Any]:
         """Convert the report to plain values."""

@@ -18,7 +18,7 @@ from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook.own.bench import findings
 from transformer_workbook.own.checks import Check
-from transformer_workbook.own.definitions import ours
+from transformer_workbook.own.definitions import extent, ours
 from transformer_workbook.own.judging import checks_of, subjects_of
 from transformer_workbook.own.teaching import asked_for
 
@@ -74,7 +74,7 @@ def program(folder: Path, module: str, check: Check) -> str:
     return PROGRAM.format(
         module=module,
         subject=check.subject,
-        claim=check.claim,
+        claim=check.question,
         folder=str(folder.resolve()),
         imports="\n".join(parts.import_lines()),
         definitions="".join(parts.definitions()),
@@ -211,8 +211,7 @@ def _span(node: ast.expr) -> tuple[Any, ...]:
 def _text(module: str, node: Any) -> str:
     """Return a piece of a module's text; an expression of several lines in parentheses."""
     lines = inspect.getsource(sys.modules[module]).splitlines()
-    first = min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))])
-    piece = [*lines[first - 1 : node.end_lineno]]
+    piece = lines[extent(node)]
     piece[-1] = piece[-1].encode()[: node.end_col_offset].decode()
     piece[0] = piece[0].encode()[node.col_offset :].decode()
     rest = "\n".join(piece[1:])

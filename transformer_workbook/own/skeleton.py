@@ -13,7 +13,7 @@ from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath, require_path
 from annotated_transformer.run.files import fill_folder, write_atomically
 from transformer_workbook.chapters import chapter_of
-from transformer_workbook.own.definitions import source_of
+from transformer_workbook.own.definitions import extent, source_of
 from transformer_workbook.own.teaching import (
     MODULES_BY_CHAPTER,
     PACKAGE,
@@ -81,8 +81,7 @@ def _emptied(node: ast.FunctionDef, name: str, chapter: int) -> tuple[int, int, 
     if name in GIVEN or _only_raises(node):
         return end + 1, end, []
     if node.name.startswith("_") and not node.name.startswith("__"):
-        first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
-        return first, end, []
+        return extent(node).start + 1, end, []
     indent = " " * (node.col_offset + 4)
     rest = node.body[1:] if ast.get_docstring(node) else node.body
     first = (node.body[0].end_lineno or 0) + 1 if len(rest) < len(node.body) else rest[0].lineno

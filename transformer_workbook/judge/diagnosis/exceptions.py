@@ -159,7 +159,7 @@ def explained(failure: Failure, sizes: Sizes) -> str:
     not explained.
 
     >>> error = "The size of tensor a (3) must match the size of tensor b (2)"
-    >>> explained(Failure(error, "2: x - y"), {"batch": 2.0, "d": 3.0})
+    >>> explained(Failure(error, place="2: x - y"), {"batch": 2.0, "d": 3.0})
     'two tensors meet with 3 (d) and 2 (batch) on one axis, in line 2: x - y.'
     """
     for pattern, sentence in MEANINGS.items():
@@ -167,7 +167,7 @@ def explained(failure: Failure, sizes: Sizes) -> str:
             given = found.groupdict()
             named = {key: _named(given[key], sizes) for key in given.keys() & {"x", "y"}}
             if not named or "shape" in given or not all(size.isdigit() for size in named.values()):
-                return Failure(said(sentence, **given | named), failure.place).sentence
+                return Failure(said(sentence, **given | named), place=failure.place).sentence
     return ""
 
 

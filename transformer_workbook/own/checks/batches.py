@@ -20,7 +20,7 @@ def _groups(
     return [[int(i) for i in group] for group in m.batches_by_tokens(examples, most, seed)]
 
 
-BATCHES = (
+CHECKS = (
     Check(
         "pad",
         "pad([[5, 6, 7], [8]])",
@@ -73,10 +73,31 @@ BATCHES = (
         lambda: 5,
     ),
     Check(
+        "TextBatch.num_tokens",
+        "the number of tokens that are predicted in a TextBatch of 3 tokens and of 1",
+        lambda m: m.TextBatch.of([(row,) for row in ROWS]).num_tokens,
+        lambda: 6,
+    ),
+    Check(
+        "TextBatch.without_ends",
+        "tgt_in and tgt_out of a TextBatch of 3 tokens and of 1, without their ends",
+        lambda m: (lambda b: [b.tgt_in, b.tgt_out])(
+            m.TextBatch.of([(row,) for row in ROWS]).without_ends()
+        ),
+        lambda: [torch.tensor([[5, 6], [8, 0]]), torch.tensor([[6, 7], [0, 0]])],
+    ),
+    Check(
+        "TextBatch.without_ends",
+        "the error of a TextBatch without its ends if no text has two tokens",
+        lambda m: refusal(lambda: m.TextBatch.of([([5],), ([6],)]).without_ends()),
+        lambda: "InputError",
+    ),
+    Check(
         "batches_by_tokens",
-        f"the groups of pairs of {LENGTHS} tokens, of at most 14",
+        "the groups of pairs of {lengths} tokens, of at most 14",
         _groups,
         lambda: [[1], [6], [0, 3], [4, 2], [5], [7]],
+        {"lengths": LENGTHS},
     ),
     Check(
         "batches_by_tokens",

@@ -1,8 +1,8 @@
 """A check: a question to a module, and the answer of an oracle; numbers that both are given."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.ground.devices import CPU
 from annotated_transformer.ground.errors import InputError
+from transformer_workbook.judge.sentences import said
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -28,11 +29,18 @@ class Check:
     subject: str
     """The function or class that is judged."""
     claim: str
-    """The question, in a few words or as the call."""
+    """The question, in a few words or as the call, with placeholders."""
     ask: Callable[[Any], Any]
     """Computes the answer of a module. An exception that it raises is an answer."""
     want: Callable[[], Any]
     """Computes the right answer, from an independent source."""
+    values: Mapping[str, object] = field(default_factory=dict, compare=False)
+    """The values of the placeholders."""
+
+    @property
+    def question(self) -> str:
+        """Return the question in the reader's language."""
+        return said(self.claim, **self.values)
 
 
 def drawn(name: str, *shape: int) -> Float[Tensor, "..."]:
@@ -86,6 +94,13 @@ def softmax(scores: list[float]) -> list[float]:
     """Compute a softmax, in a loop."""
     exponentials = [math.exp(score) for score in scores]
     return [e / sum(exponentials) for e in exponentials]
+
+
+def gradient(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """Compute the gradient by x of the sum of squares of a function; 0 where it has no gradient."""
+    x = x.clone().requires_grad_()
+    function(x).square().sum().backward()  # type: ignore[no-untyped-call]
+    return torch.zeros_like(x) if x.grad is None else x.grad
 
 
 def refusal(call: Callable[[], Any]) -> str:
@@ -143,26 +158,30 @@ def of_model(name: str, make: Callable[[Any], Any]) -> tuple[Check, ...]:
     return (
         Check(
             name,
-            f"how much {name}'s logits of the first words change when later words do",
+            "how much {name}'s logits of the first words change when later words do",
             lambda m: change_by_future(make(m)),
             zero,
+            {"name": name},
         ),
         Check(
             name,
-            f"how much {name}'s logits change when sources come without their padding",
+            "how much {name}'s logits change when sources come without their padding",
             lambda m: change_by_padding(make(m)),
             zero,
+            {"name": name},
         ),
         Check(
             name,
-            f"how much {name}'s logits change when words are read one by one",
+            "how much {name}'s logits change when words are read one by one",
             lambda m: of_words(stepwise(make(m)) - make(m)(SRC, TGT)).abs().max(),
             zero,
+            {"name": name},
         ),
         Check(
             name,
-            f"how much {name}'s logits change when words are read in two parts, 1 and then 3",
+            "how much {name}'s logits change when words are read in two parts, 1 and then 3",
             lambda m: of_words(in_parts(make(m)) - make(m)(SRC, TGT)).abs().max(),
             zero,
+            {"name": name},
         ),
     )

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.decoding import Search
 from annotated_transformer.ground.devices import CPU
+from transformer_workbook.judge.sentences import to_say
 from transformer_workbook.own.checks.check import Check, refusal
 from transformer_workbook.own.checks.drawn_model import Table
 from transformer_workbook.own.checks.searches import (
@@ -62,7 +63,10 @@ def _model_after(search: Any, width: int) -> list[bool]:
     return [model.read_with_gradients, model.training]
 
 
-DECODING = (
+LISTS = to_say("a beam of {width} with alpha={alpha}, compared with beam search with lists")
+ALL = to_say("a beam of {width} with alpha={alpha}, compared with all translations that there are")
+
+CHECKS = (
     Check(
         "length_penalty",
         "length_penalty(7, 0.5), (1, 2.0) and (9, 0.0)",
@@ -104,22 +108,25 @@ DECODING = (
     ),
     Check(
         "greedy",
-        f"greedy search with the prefixes {PREFIXES}, compared with a loop over lists",
+        "greedy search with the prefixes {prefixes}, compared with a loop over lists",
         lambda m: _greedy(m, _search(1), PREFIXES),
         lambda: [one_by_one(s, prefix=p) for s, p in zip(SOURCES, PREFIXES, strict=True)],
+        {"prefixes": PREFIXES},
     ),
     Check(
         "greedy",
-        f"samples with seed=3 and the prefixes {PREFIXES}, compared with a loop over lists",
+        "samples with seed=3 and the prefixes {prefixes}, compared with a loop over lists",
         lambda m: _greedy(m, _sampling(1.0), PREFIXES),
         lambda: [sampled(s, 3, 1.0, p) for s, p in zip(SOURCES, PREFIXES, strict=True)],
+        {"prefixes": PREFIXES},
     ),
     *(
         Check(
             "greedy",
-            f"samples of four sentences with seed=3 and temperature={t}, compared with a loop",
+            "samples of four sentences with seed=3 and temperature={t}, compared with a loop",
             lambda m, t=t: _greedy(m, _sampling(t)),  # type: ignore[misc]
             lambda t=t: [sampled(src, 3, t) for src in SOURCES],  # type: ignore[misc]
+            {"t": t},
         )
         for t in (1.0, 2.0)
     ),
@@ -138,27 +145,29 @@ DECODING = (
     *(
         Check(
             "beam_search",
-            f"a beam of {width} with alpha={alpha}, compared with {said}",
+            claim,
             lambda m, w=width, a=alpha: _beams(m, w, a),  # type: ignore[misc]
             lambda w=width, a=alpha: [  # type: ignore[misc]
                 all_translations(src, a)[0] if w == 200 else beam_by_hand(src, w, a)
                 for src in SOURCES
             ],
+            {"width": width, "alpha": alpha},
         )
-        for width, alpha, said in (
-            (1, 0.6, "beam search with lists"),
-            (2, 0.6, "beam search with lists"),
-            (3, 2.0, "beam search with lists"),
-            (200, 0.0, "all translations that there are"),
-            (200, 3.0, "all translations that there are"),
+        for width, alpha, claim in (
+            (1, 0.6, LISTS),
+            (2, 0.6, LISTS),
+            (3, 2.0, LISTS),
+            (200, 0.0, ALL),
+            (200, 3.0, ALL),
         )
     ),
     *(
         Check(
             "beam_search",
-            f"a beam of 2 with alpha={alpha} for {ANOTHER}, compared with beam search with lists",
+            "a beam of 2 with alpha={alpha} for {another}, compared with beam search with lists",
             lambda m, a=alpha: _beams(m, 2, a, torch.tensor([ANOTHER])),  # type: ignore[misc]
             lambda a=alpha: [beam_by_hand(ANOTHER, 2, a)],  # type: ignore[misc]
+            {"alpha": alpha, "another": ANOTHER},
         )
         for alpha in (0.6, 2.0)
     ),
@@ -172,9 +181,10 @@ DECODING = (
     ),
     Check(
         "beam_search",
-        f"a beam of 2 with the prefixes {PREFIXES}, compared with beam search with lists",
+        "a beam of 2 with the prefixes {prefixes}, compared with beam search with lists",
         lambda m: _beams(m, 2, 0.6, SRC, PREFIXES),
         lambda: [beam_by_hand(s, 2, 0.6, p) for s, p in zip(SOURCES, PREFIXES, strict=True)],
+        {"prefixes": PREFIXES},
     ),
     Check(
         "beam_search",
@@ -203,12 +213,13 @@ DECODING = (
     *(
         Check(
             "decode",
-            f"what decode finds with a beam of {width} and the prefixes {PREFIXES}",
+            "what decode finds with a beam of {width} and the prefixes {prefixes}",
             lambda m, w=width: _decoded(m, _search(w), PREFIXES),  # type: ignore[misc]
             lambda w=width: [  # type: ignore[misc]
                 [one_by_one(s, prefix=p) if w == 1 else beam_by_hand(s, w, 0.6, p)]
                 for s, p in zip(SOURCES, PREFIXES, strict=True)
             ],
+            {"width": width, "prefixes": PREFIXES},
         )
         for width in (1, 2)
     ),

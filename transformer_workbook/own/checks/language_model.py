@@ -8,7 +8,6 @@ from torch import Tensor
 
 from annotated_transformer import language_model
 from annotated_transformer.masking import causal_mask
-from transformer_workbook.own.checks.attention import sinusoids
 from transformer_workbook.own.checks.check import (
     SRC,
     TGT,
@@ -21,6 +20,7 @@ from transformer_workbook.own.checks.check import (
     zero,
 )
 from transformer_workbook.own.checks.layers import POSITIONS, normed, without_source_by_torch
+from transformer_workbook.own.checks.positional_encoding import sinusoids
 from transformer_workbook.own.checks.transformer import OTHERS, fresh, numbers, of_layers, small
 
 made = partial(small, "LanguageModel")
@@ -77,7 +77,7 @@ def _largest(m: Any) -> str:
     return f"{query.weight.abs().max().item():.1g}"
 
 
-LANGUAGE_MODEL = (
+CHECKS = (
     Check(
         "LanguageModel.empty",
         "the tokens that empty(3) has read, and the shape of its keys in each layer",
@@ -105,9 +105,10 @@ LANGUAGE_MODEL = (
     *(
         Check(
             "LanguageModel",
-            f"the logits of a {position}-norm model for texts alone, compared with torch.nn",
+            "the logits of a {position}-norm model for texts alone, compared with torch.nn",
             lambda m, p=position: of_words(made(m, norm_position=p)(TGT)).detach(),  # type: ignore[misc]
             lambda p=position: _by_torch(p, source=False),  # type: ignore[misc]
+            {"position": position},
         )
         for position in POSITIONS
     ),

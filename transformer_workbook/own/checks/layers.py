@@ -9,19 +9,20 @@ from torch import Tensor, nn
 from annotated_transformer.ground.devices import CPU
 from annotated_transformer.masking import causal_mask, padding_mask, target_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
+from transformer_workbook.judge.sentences import to_say
 from transformer_workbook.own.checks.check import (
     SRC,
     TGT,
     Check,
     drawn,
     filled,
+    gradient,
     linear,
     of_words,
     parts,
     refusal,
 )
-from transformer_workbook.own.checks.heads import of_torch
-from transformer_workbook.own.checks.placed_heads import placing
+from transformer_workbook.own.checks.multi_head_attention import of_torch, placing
 
 X, MEMORY = drawn("x", 3, 4, 8), drawn("memory", 3, 5, 8)
 POSITIONS = ("post", "pre")
@@ -140,7 +141,15 @@ def _feed_forward_by_hand() -> Tensor:
     return linear("outer", linear("inner", X, 12).clamp(min=0), 8)
 
 
-LAYERS = (
+def _encoder_of_torch(x: Tensor) -> Tensor:
+    theirs = put_in(layer_of_torch(nn.TransformerEncoderLayer, "post"), "")
+    return theirs(x, src_key_padding_mask=SRC == 0)[SRC != 0]
+
+
+AT_ONCE = to_say("a {position}-norm DecoderLayer of (3, 4, 8) at once, compared with torch.nn")
+IN_PARTS = to_say("a {position}-norm DecoderLayer of (3, 4, 8) in parts, compared with torch.nn")
+
+CHECKS = (
     Check(
         "FeedForward",
         "FeedForward(8, 12) of (3, 4, 8), from its formula",
@@ -156,9 +165,10 @@ LAYERS = (
     *(
         Check(
             "make_norm",
-            f"make_norm('{kind}', 8) of (3, 4, 8), from its formula",
+            "make_norm('{kind}', 8) of (3, 4, 8), from its formula",
             lambda m, kind=kind: filled(m.make_norm(kind, 8))(X).detach(),  # type: ignore[misc]
             lambda kind=kind: normed("", X, kind),  # type: ignore[misc]
+            {"kind": kind},
         )
         for kind in ("layer", "rms")
     ),
@@ -171,10 +181,11 @@ LAYERS = (
     *(
         Check(
             "Residual",
-            f"Residual(8, 0.5, '{position}', '{norm}') around a sub-layer that trebles, in "
+            "Residual(8, 0.5, '{position}', '{norm}') around a sub-layer that trebles, in "
             "evaluation",
             lambda m, p=position, n=norm: _residual(m, p, n),  # type: ignore[misc]
             lambda p=position, n=norm: _residual_by_hand(p, n),  # type: ignore[misc]
+            {"position": position, "norm": norm},
         )
         for norm in ("layer", "rms")
         for position in POSITIONS
@@ -194,11 +205,12 @@ LAYERS = (
     *(
         Check(
             "EncoderLayer",
-            f"a {position}-norm EncoderLayer of (3, 5, 8) with padding, compared with torch.nn",
+            "a {position}-norm EncoderLayer of (3, 5, 8) with padding, compared with torch.nn",
             lambda m, p=position: layer_of(m, "EncoderLayer", p)(  # type: ignore[misc]
                 MEMORY, padding_mask(SRC)
             )[SRC != 0].detach(),
             lambda p=position: _encoder_by_torch(p),  # type: ignore[misc]
+            {"position": position},
         )
         for position in POSITIONS
     ),
@@ -213,19 +225,21 @@ LAYERS = (
     *(
         Check(
             "DecoderLayer",
-            f"a {position}-norm DecoderLayer of (3, 4, 8) {said}, compared with torch.nn",
+            claim,
             lambda m, p=position, c=cuts: _decoder(m, p, c),  # type: ignore[misc]
             lambda p=position: _decoder_by_torch(p),  # type: ignore[misc]
+            {"position": position},
         )
         for position in POSITIONS
-        for cuts, said in (((4,), "at once"), ((1, 3, 4), "in parts"))
+        for cuts, claim in (((4,), AT_ONCE), ((1, 3, 4), IN_PARTS))
     ),
     *(
         Check(
             "DecoderLayer",
-            f"a {position}-norm DecoderLayer without cross-attention, compared with torch.nn",
+            "a {position}-norm DecoderLayer without cross-attention, compared with torch.nn",
             lambda m, p=position: _without_source(m, p),  # type: ignore[misc]
             lambda p=position: without_source_by_torch("", p, X, causal_mask(4)[0, 0]),  # type: ignore[misc]
+            {"position": position},
         )
         for position in POSITIONS
     ),
@@ -254,5 +268,13 @@ LAYERS = (
             (_decoder(m, "pre", (1, 3, 4), True) - _decoder(m, "pre", (4,), True)).abs().max()
         ),
         lambda: torch.tensor(0.0, device=CPU),
+    ),
+    Check(
+        "EncoderLayer",
+        "the gradient of a post-norm EncoderLayer by what it reads, compared with torch.nn",
+        lambda m: gradient(
+            lambda x: layer_of(m, "EncoderLayer", "post")(x, padding_mask(SRC))[SRC != 0], MEMORY
+        ),
+        lambda: gradient(_encoder_of_torch, MEMORY),
     ),
 )

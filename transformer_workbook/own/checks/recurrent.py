@@ -52,15 +52,16 @@ def _layer_by_hand(backward: bool) -> list[Tensor]:
     return [torch.stack(hidden), torch.stack(last)]
 
 
-RECURRENT = (
+CHECKS = (
     *(
         Check(
             name,
-            f"the next state of {name}(4, 5), compared with torch.nn.{name}",
+            "the next state of {name}(4, 5), compared with torch.nn.{name}",
             lambda m, kind=kind: _cell(m, kind),  # type: ignore[misc]
             lambda kind=kind: cell_of_torch(kind, "", 4, 5)(  # type: ignore[misc]
                 X[:, 0], drawn("state", 3, STATES[kind])
             ),
+            {"name": name},
         )
         for kind, name in CELLS.items()
     ),
@@ -85,11 +86,12 @@ RECURRENT = (
     *(
         Check(
             "RecurrentLayer",
-            f"hidden states at words, and the last state, of RecurrentLayer('lstm', 4, 5{said})",
+            "hidden states at words, and the last state, of RecurrentLayer('lstm', 4, 5{more})",
             lambda m, b=backward: _layer(m, b),  # type: ignore[misc]
             lambda b=backward: _layer_by_hand(b),  # type: ignore[misc]
+            {"more": more},
         )
-        for backward, said in ((False, ""), (True, ", backward=True"))
+        for backward, more in ((False, ""), (True, ", backward=True"))
     ),
     Check(
         "RecurrentLayer",

@@ -5,11 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_workbook.own.checks.check import (
-    Check,
-    drawn,
-    softmax,
-)
+from transformer_workbook.own.checks.check import Check, drawn, gradient, softmax
 
 SCORES = drawn("scores", 2, 3, 4)
 MASK = torch.tensor([[[1, 0, 1, 1]] * 3, [[1, 1, 0, 0], [0, 0, 0, 0], [0, 1, 1, 1]]]).bool()
@@ -39,7 +35,13 @@ def _dot(m: Any) -> Any:
     return Dot()
 
 
-SOFT_LOOKUP = (
+def _softmax_by_hand() -> Tensor:
+    weights = weights_by_hand(SCORES, MASK)
+    towards = 2 * weights
+    return weights * (towards - (weights * towards).sum(-1, keepdim=True))
+
+
+CHECKS = (
     Check(
         "masked_softmax",
         "masked_softmax of scores (2, 3, 4) without a mask",
@@ -81,5 +83,11 @@ SOFT_LOOKUP = (
         "what a SoftLookup whose scores are dot products finds, with a mask",
         lambda m: _dot(m)(QUERY, MEMORY, VALUE, MASK),
         lambda: weights_by_hand(QUERY @ MEMORY.mT, MASK) @ VALUE,
+    ),
+    Check(
+        "masked_softmax",
+        "the gradient by the scores of the sum of squares, where a query may attend to nothing",
+        lambda m: gradient(lambda x: m.masked_softmax(x, MASK), SCORES),
+        _softmax_by_hand,
     ),
 )

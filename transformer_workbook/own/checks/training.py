@@ -1,15 +1,53 @@
-"""Checks of the trainer."""
+"""Checks of schedules, of weight averaging, of the order of batches, and of the trainer."""
 
+import math
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.batches import Batch
+from annotated_transformer.batches import Batch, TextBatch
 from annotated_transformer.ground.devices import CPU
 from annotated_transformer.loss import smoothed_cross_entropy
-from transformer_workbook.own.checks.check import Check, drawn, refusal
+from transformer_workbook.own.checks.check import Check, drawn, filled, refusal
+
+STEPS = (1, 2, 4, 5, 9, 16, 64)
+
+
+def _rates(make: Callable[[Any], Callable[[int], float]]) -> Callable[[Any], list[float]]:
+    return lambda m: [make(m)(step) for step in STEPS]
+
+
+@torch.no_grad()
+def _averaged(m: Any, decay: float) -> list[Tensor]:
+    model = filled(nn.Linear(2, 1))
+    average = m.WeightAverage(model, decay)
+    for step in range(1, 5):
+        model.weight += step
+        average.update(model, step)
+    return [average.weights["weight"], average.weights["bias"], model.weight]
+
+
+def _averaged_by_hand(decay: float) -> list[Tensor]:
+    weight = drawn("weight", 1, 2)
+    mean = weight
+    for step in range(1, 5):
+        weight = weight + step
+        share = min(decay, (1 + step) / (10 + step))
+        mean = share * mean + (1 - share) * weight
+    return [mean, drawn("bias", 1), weight]
+
+
+EXAMPLES = [([7] * n, [5] * n) for n in range(1, 7)]
+
+
+def _sources(m: Any, count: int, skip: int = 0, every: int = 1, seed: int = 0) -> list[list[int]]:
+    batches = islice(m.endless_batches(EXAMPLES, 7, seed, skip, every=every), count)
+    return [sorted((batch.src == 7).sum(dim=1).tolist()) for batch in batches]
 
 
 class Bigrams(nn.Module):
@@ -145,7 +183,93 @@ def _asked(m: Any) -> list[int]:
     return asked
 
 
-TRAINING = (
+TEXTS = TextBatch.of([([5, 6, 7],), ([8, 9],)])
+LOSSES = [(2.0, 3.0), (math.nan, 3.0), (2.0, math.inf)]
+
+CHECKS = (
+    Check(
+        "inverse_sqrt_schedule",
+        "the rates at steps {steps} of inverse_sqrt_schedule(peak=0.5, warmup=4)",
+        _rates(lambda m: m.inverse_sqrt_schedule(0.5, 4)),
+        lambda: [step / 8 if step < 4 else 1 / step**0.5 for step in STEPS],
+        {"steps": STEPS},
+    ),
+    Check(
+        "paper_schedule",
+        "the rates at steps {steps} of paper_schedule(d_model=16, warmup=4, factor=1000)",
+        _rates(lambda m: m.paper_schedule(16, 4, 1000.0)),
+        lambda: [250 * min(step**-0.5, step * 4**-1.5) for step in STEPS],
+        {"steps": STEPS},
+    ),
+    Check(
+        "linear_schedule",
+        "the rates at steps {steps} of linear_schedule(peak=0.5, total=16, warmup=4)",
+        _rates(lambda m: m.linear_schedule(0.5, 16, 4)),
+        lambda: [0.125, 0.25, 0.5, 11 / 24, 7 / 24, 0.0, 0.0],
+        {"steps": STEPS},
+    ),
+    Check(
+        "linear_schedule",
+        "the error of linear_schedule(peak=1.0, total=4, warmup=4)",
+        lambda m: refusal(lambda: m.linear_schedule(1.0, 4, 4)),
+        lambda: "InputError",
+    ),
+    Check(
+        "inverse_sqrt_schedule",
+        "the error of inverse_sqrt_schedule(peak=1.0, warmup=0)",
+        lambda m: refusal(lambda: m.inverse_sqrt_schedule(1.0, 0)),
+        lambda: "InputError",
+    ),
+    Check(
+        "paper_schedule",
+        "the errors of paper_schedule with d_model=0, and with warmup=0",
+        lambda m: [refusal(lambda a=a: m.paper_schedule(*a)) for a in ((0, 4), (16, 0))],  # type: ignore[misc]
+        lambda: ["InputError"] * 2,
+    ),
+    *(
+        Check(
+            "WeightAverage",
+            "the average with decay={decay} after four steps, and the model's weights",
+            lambda m, d=decay: _averaged(m, d),  # type: ignore[misc]
+            lambda d=decay: _averaged_by_hand(d),  # type: ignore[misc]
+            {"decay": decay},
+        )
+        for decay in (0.0, 0.2, 0.9)
+    ),
+    Check(
+        "WeightAverage",
+        "the errors for a decay of 1 and of -0.1",
+        lambda m: [refusal(lambda d=d: m.WeightAverage(nn.Linear(1, 1), d)) for d in (1.0, -0.1)],  # type: ignore[misc]
+        lambda: ["InputError"] * 2,
+    ),
+    Check(
+        "endless_batches",
+        "the lengths of the sources of two epochs, of each sorted",
+        lambda m: [sorted(_sources(m, 10)[i : i + 5]) for i in (0, 5)],
+        lambda: [[[1, 2], [3], [4], [5], [6]]] * 2,
+    ),
+    Check(
+        "endless_batches",
+        "whether skip=7 goes on as after seven batches; whether epochs differ in order, and seeds",
+        lambda m: [
+            _sources(m, 9)[7:] == _sources(m, 2, skip=7),
+            len({repr(_sources(m, 30)[i : i + 5]) for i in range(0, 30, 5)}) > 1,
+            len({repr(_sources(m, 5, seed=seed)) for seed in range(6)}) > 1,
+        ],
+        lambda: [True, True, True],
+    ),
+    Check(
+        "endless_batches",
+        "whether skip=1 and every=2 give every second batch",
+        lambda m: _sources(m, 3, skip=1, every=2) == _sources(m, 6)[1::2],
+        lambda: True,
+    ),
+    Check(
+        "endless_batches",
+        "the error without examples",
+        lambda m: refusal(lambda: next(iter(m.endless_batches([], 7, 0)))),
+        lambda: "InputError",
+    ),
     Check(
         "paper_adam",
         "betas, eps and weight_decay of paper_adam",
@@ -203,11 +327,24 @@ TRAINING = (
     *(
         Check(
             "Trainer.update",
-            f"how far the average with decay={decay} is from that of the weights after two steps",
+            "how far the average with decay={decay} is from that of the weights after two steps",
             lambda m, d=decay: _average(m, d),  # type: ignore[misc]
             lambda: torch.tensor(0.0, device=CPU),
+            {"decay": decay},
         )
         for decay in (0.0, 0.9)
+    ),
+    Check(
+        "require_unmarked",
+        "the errors for two texts with BOS and EOS, of which one is padded, and without them",
+        lambda m: [refusal(partial(m.require_unmarked, b)) for b in (TEXTS, TEXTS.without_ends())],
+        lambda: ["InputError", "no error"],
+    ),
+    Check(
+        "require_converging",
+        "the errors for pairs of loss and norm: (2, 3), (nan, 3), (2, inf)",
+        lambda m: [refusal(partial(m.require_converging, *pair, 7)) for pair in LOSSES],
+        lambda: ["no error", "DivergedError", "DivergedError"],
     ),
     Check("Trainer.update", "the error when the loss is nan", _broken, lambda: "DivergedError"),
     Check(

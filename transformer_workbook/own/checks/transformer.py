@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from annotated_transformer import transformer
 from annotated_transformer.exchange import halves, marian_names, marian_settings, reordered
 from annotated_transformer.masking import causal_mask
-from transformer_workbook.own.checks.attention import sinusoids
 from transformer_workbook.own.checks.check import (
     SRC,
     TGT,
@@ -24,6 +23,7 @@ from transformer_workbook.own.checks.check import (
     of_words,
 )
 from transformer_workbook.own.checks.layers import POSITIONS, layer_of_torch, normed, put_in
+from transformer_workbook.own.checks.positional_encoding import sinusoids
 
 SIZES = {"d_model": 8, "num_layers": 2, "num_heads": 4, "d_ff": 12, "dropout": 0.0,
          "max_length": 12}  # fmt: skip
@@ -54,6 +54,13 @@ def _dropped(m: Any) -> list[list[bool]]:
     embedding = made(m, dropout=0.5).src_embedding
     zeros = ((embedding.train(mode)(SRC) == 0).any(0).any(-1) for mode in (True, False))
     return [at.tolist() for at in zeros]
+
+
+def _without_biases(m: Any) -> list[str]:
+    inner = nn.Sequential(nn.Linear(2, 2))
+    model = nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2), inner)
+    m.remove_biases(model)
+    return sorted(name for name, _ in model.named_parameters())
 
 
 @torch.no_grad()
@@ -132,9 +139,10 @@ def of_layers(
         *(
             Check(
                 name,
-                f"the logits of a {position}-norm {name}, compared with torch.nn",
+                "the logits of a {position}-norm {name}, compared with torch.nn",
                 lambda m, p=position: of_words(make(m, norm_position=p)(SRC, TGT)).detach(),  # type: ignore[misc]
                 lambda p=position: by_torch(p),  # type: ignore[misc]
+                {"position": position, "name": name},
             )
             for position in POSITIONS
         ),
@@ -147,9 +155,10 @@ def of_layers(
         *of_model(name, make),
         Check(
             name,
-            f"the deviations of both embeddings of a fresh {name} of width 64: about 1/√64",
+            "the deviations of both embeddings of a fresh {name} of width 64: about 1/√64",
             lambda m: [_deviation(x) for x in _embeddings(fresh(name, m))],
             lambda: ["0.1", "0.1"],
+            {"name": name},
         ),
         Check(
             name,
@@ -159,9 +168,10 @@ def of_layers(
         ),
         Check(
             name,
-            f"whether two layers of a fresh {name} start from different weights",
+            "whether two layers of a fresh {name} start from different weights",
             lambda m: _differ(*getattr(fresh(name, m), stack)),
             lambda: True,
+            {"name": name},
         ),
     )
 
@@ -175,7 +185,7 @@ HUGGING_FACE = (
     ),
 )
 
-TRANSFORMER = (
+CHECKS = (
     Check(
         "Embedding",
         "the vectors of ids (3, 5), from their formula",
@@ -200,12 +210,19 @@ TRANSFORMER = (
         _dropped,
         lambda: [[True] * 5, [False] * 5],
     ),
+    Check(
+        "remove_biases",
+        "the names of the weights of two linear layers and a norm after remove_biases",
+        _without_biases,
+        lambda: ["0.weight", "1.bias", "1.weight", "2.0.weight"],
+    ),
     *(
         Check(
             "Transformer.encode",
-            f"the memory of a {position}-norm Transformer, compared with torch.nn",
+            "the memory of a {position}-norm Transformer, compared with torch.nn",
             lambda m, p=position: made(m, norm_position=p).encode(SRC)[SRC != 0].detach(),  # type: ignore[misc]
             lambda p=position: _stacks(p)[0],  # type: ignore[misc]
+            {"position": position},
         )
         for position in POSITIONS
     ),

@@ -58,15 +58,17 @@ def seq2seq_by_hand(cell: str = "gru") -> Tensor:
     return torch.stack(said)
 
 
-def logits(name: str, said: str, want: Callable[[], Tensor], **changes: Any) -> tuple[Check, ...]:
+def logits(name: str, want: Callable[[], Tensor], **changes: Any) -> tuple[Check, ...]:
     """Make the checks of a recurrent model's logits, with these changes of its settings."""
+    settings = ", ".join(f"{key}={value!r}" for key, value in changes.items())
     model = make(name, **changes)
     return (
         Check(
             name,
-            f"the logits of {name}{said}, compared with a loop over every sentence alone",
+            "the logits of {model}, compared with a loop over every sentence alone",
             lambda m: of_words(model(m)(SRC, TGT)),
             want,
+            {"model": f"{name}({settings})" if settings else name},
         ),
     )
 
@@ -87,14 +89,15 @@ def dropout(name: str) -> Check:
     """Make the check of where a recurrent model applies dropout."""
     return Check(
         name,
-        f"whether {name}, with dropout=0.5 in training, drops parts of source words, of target "
+        "whether {name}, with dropout=0.5 in training, drops parts of source words, of target "
         "words, and of what the output layer reads",
         lambda m: _dropped(make(name, dropout=0.5)(m)),
         lambda: [True, True, True],
+        {"name": name},
     )
 
 
-SEQ2SEQ = (
+CHECKS = (
     Check(
         "RecurrentTranslator",
         "the names and shapes of the weights of RecurrentTranslator(RecurrentConfig(9, 7))",
@@ -106,8 +109,8 @@ SEQ2SEQ = (
             "tgt_embedding.weight": (7, 4),
         },
     ),
-    *logits("Seq2Seq", "", seq2seq_by_hand),
-    *logits("Seq2Seq", " with LSTMs", lambda: seq2seq_by_hand("lstm"), cell="lstm"),
+    *logits("Seq2Seq", seq2seq_by_hand),
+    *logits("Seq2Seq", lambda: seq2seq_by_hand("lstm"), cell="lstm"),
     *of_model("Seq2Seq", make("Seq2Seq")),
     dropout("Seq2Seq"),
     Check(

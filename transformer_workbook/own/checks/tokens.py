@@ -22,15 +22,20 @@ def _words(m: Any) -> Any:
     return m.Vocabulary.words(TEXTS)
 
 
-TOKENS = (
+CHECKS = (
     Check(
-        "Vocabulary.words", f"len(Vocabulary.words({TEXTS}))", lambda m: len(_words(m)), lambda: 11
+        "Vocabulary.words",
+        "len(Vocabulary.words({texts}))",
+        lambda m: len(_words(m)),
+        lambda: 11,
+        {"texts": TEXTS},
     ),
     Check(
         "Vocabulary.encode",
-        f"Vocabulary.words({TEXTS}).encode('I am a teacher')",
+        "Vocabulary.words({texts}).encode('I am a teacher')",
         lambda m: _words(m).encode("I am a teacher"),
         lambda: _ids("I am a teacher"),
+        {"texts": TEXTS},
     ),
     Check(
         "Vocabulary.words",
@@ -52,27 +57,31 @@ TOKENS = (
     ),
     Check(
         "Vocabulary.encode",
-        f"Vocabulary.words({TEXTS}).encode('I\\u00a0a\\u200bm'), which is cleaned",
+        "Vocabulary.words({texts}).encode('I\\u00a0a\\u200bm'), which is cleaned",
         lambda m: _words(m).encode("I\u00a0a\u200bm"),
         lambda: _ids("I am"),
+        {"texts": TEXTS},
     ),
     Check(
         "Vocabulary.encode",
-        f"Vocabulary.words({TEXTS}).encode('<eos> I <pad>')",
+        "Vocabulary.words({texts}).encode('<eos> I <pad>')",
         lambda m: _words(m).encode("<eos> I <pad>"),
         lambda: [3, *_ids("I"), 3],
+        {"texts": TEXTS},
     ),
     Check(
         "Vocabulary.encode_all",
-        f"Vocabulary.words({TEXTS}).encode_all(['you', 'am I <bos>'])",
+        "Vocabulary.words({texts}).encode_all(['you', 'am I <bos>'])",
         lambda m: _words(m).encode_all(["you", "am I <bos>"]),
         lambda: [_ids("you"), [*_ids("am I"), 3]],
+        {"texts": TEXTS},
     ),
     Check(
         "Vocabulary.tokens",
-        f"Vocabulary.words({TEXTS}).tokens([0, 2, 3, 4])",
+        "Vocabulary.words({texts}).tokens([0, 2, 3, 4])",
         lambda m: _words(m).tokens([0, 2, 3, 4]),
         lambda: ["<pad>", "<eos>", "<unk>", "I"],
+        {"texts": TEXTS},
     ),
     Check(
         "Vocabulary.tokens",
@@ -82,9 +91,10 @@ TOKENS = (
     ),
     Check(
         "Vocabulary.decode",
-        f"Vocabulary.words({TEXTS}).decode([1, 4, 5, 3, 2, 0])",
+        "Vocabulary.words({texts}).decode([1, 4, 5, 3, 2, 0])",
         lambda m: _words(m).decode([1, 4, 5, 3, 2, 0]),
         lambda: "I a <unk>",
+        {"texts": TEXTS},
     ),
     Check(
         "Vocabulary.subwords",
@@ -128,20 +138,23 @@ TOKENS = (
     ),
     Check(
         "Vocabularies.learn",
-        f"'low ab' in the tokens of Vocabularies.learn({PAIRS}, 30)",
+        "'low ab' in the tokens of Vocabularies.learn({pairs}, 30)",
         lambda m: (lambda v: v.tokens(v.encode("low ab")))(m.Vocabularies.learn(PAIRS, 30).tgt),
         lambda: ["▁low", "▁ab"],
+        {"pairs": PAIRS},
     ),
     Check(
         "Vocabularies.encode",
-        f"Vocabularies.learn({PAIRS}, 0).encode([('lowest', 'ab b')])",
+        "Vocabularies.learn({pairs}, 0).encode([('lowest', 'ab b')])",
         lambda m: m.Vocabularies.learn(PAIRS, 0).encode([("lowest", "ab b")]),
         lambda: [([6], [4, 5])],
+        {"pairs": PAIRS},
     ),
     Check(
         "Vocabularies.encode_in_chunks",
-        f"list(Vocabularies.learn({PAIRS}, 0).encode_in_chunks({PAIRS}, 2))",
+        "list(Vocabularies.learn({pairs}, 0).encode_in_chunks({pairs}, 2))",
         lambda m: list(m.Vocabularies.learn(PAIRS, 0).encode_in_chunks(PAIRS, 2)),
         lambda: [[([4, 5], [4]), ([4], [4, 4])], [([6, 4], [5])]],
+        {"pairs": PAIRS},
     ),
 )

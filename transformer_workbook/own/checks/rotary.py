@@ -1,11 +1,10 @@
-"""Checks of what came after 2017: rotary positions, and gates in the feed-forward network."""
+"""Checks of rotary positions."""
 
 import math
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from transformer_workbook.own.checks.attention import CAUSAL, X
 from transformer_workbook.own.checks.check import Check, filled, linear, refusal
@@ -64,7 +63,7 @@ def _yarn(d_k: int, base: float, factor: float, length: int) -> Tensor:
     return torch.tensor(scaled, dtype=torch.float64)
 
 
-ROTARY = (
+CHECKS = (
     Check(
         "rotary_frequencies",
         "rotary_frequencies(8), from its formula",
@@ -142,6 +141,18 @@ ROTARY = (
         lambda: _frequencies(8) * 4.0 ** (-torch.arange(4, dtype=torch.float64) / 3),
     ),
     Check(
+        "yarn_amplitude",
+        "yarn_amplitude of the factors 1, 4 and 32",
+        lambda m: [m.yarn_amplitude(factor) for factor in (1.0, 4.0, 32.0)],
+        lambda: [1 + math.log(factor) / 10 for factor in (1.0, 4.0, 32.0)],
+    ),
+    Check(
+        "yarn_amplitude",
+        "the error of yarn_amplitude(0.0)",
+        lambda m: refusal(lambda: m.yarn_amplitude(0.0)),
+        lambda: "InputError",
+    ),
+    Check(
         "yarn",
         "yarn of 32 frequencies for a text four times as long as 512, pair by pair",
         lambda m: m.yarn(_frequencies(64), 10000.0, 4.0, 512),
@@ -152,20 +163,5 @@ ROTARY = (
         "yarn of 8 frequencies for a text eight times as long as 16",
         lambda m: m.yarn(_frequencies(16), 10000.0, 8.0, 16),
         lambda: _yarn(16, 10000.0, 8.0, 16),
-    ),
-)
-
-GATED = (
-    Check(
-        "GatedFeedForward",
-        "GatedFeedForward(8, 12) of (2, 4, 8), from its formula",
-        lambda m: filled(m.GatedFeedForward(8, 12))(X).detach(),
-        lambda: linear("outer", F.silu(linear("gate", X, 12)) * linear("inner", X, 12), 8),
-    ),
-    Check(
-        "GatedFeedForward",
-        "GatedFeedForward(8, 12, 'gelu') of (2, 4, 8), from its formula",
-        lambda m: filled(m.GatedFeedForward(8, 12, "gelu"))(X).detach(),
-        lambda: linear("outer", F.gelu(linear("gate", X, 12)) * linear("inner", X, 12), 8),
     ),
 )
