@@ -105,24 +105,14 @@ class Residual(nn.Module):
         self.norm = make_norm(norm, d_model, epsilon)
         self.dropout = nn.Dropout(dropout)
 
-    def enter(self, x: Float[Tensor, "batch time d_model"]) -> Float[Tensor, "batch time d_model"]:
-        """Return the input of the sub-layer."""
-        return self.norm(x) if self.is_pre else x
-
-    def leave(
-        self, x: Float[Tensor, "batch time d_model"], added: Float[Tensor, "batch time d_model"]
-    ) -> Float[Tensor, "batch time d_model"]:
-        """Add the output of the sub-layer to x."""
-        total = x + self.dropout(added)
-        return total if self.is_pre else self.norm(total)
-
     def forward(
         self,
         x: Float[Tensor, "batch time d_model"],
         sublayer: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "batch time d_model"]:
         """Apply the sub-layer within the residual connection."""
-        return self.leave(x, sublayer(self.enter(x)))
+        added = self.dropout(sublayer(self.norm(x) if self.is_pre else x))
+        return x + added if self.is_pre else self.norm(x + added)
 
 
 class EncoderLayer(nn.Module):
@@ -194,9 +184,13 @@ class DecoderLayer(nn.Module):
         look = self.cross_attention
         if (look is None) != (memory is None):
             raise InputError("memory must be given exactly if the layer has cross-attention.")
-        y = self.residual_1.enter(x)
-        y, past = self.self_attention.extend(y, past, mask, positions)
-        x = self.residual_1.leave(x, y)
+
+        def attend(y: Tensor) -> Tensor:
+            nonlocal past
+            y, past = self.self_attention.extend(y, past, mask, positions)
+            return y
+
+        x = self.residual_1(x, attend)
         if look is not None and memory is not None:
             x = self.residual_2(x, lambda y: look.attend(y, memory, memory_mask))
         x = self.residual_3(x, self.feed_forward)
