@@ -22,6 +22,7 @@ import annotated_transformer
 from transformer_workbook.chapters import CHAPTERS
 
 EARLIER = {
+    "layers": {"Residual.enter": "is in forward", "Residual.leave": "is in forward"},
     "run": {
         "LineTranslator.fast": "is LineTranslator.translating",
         "export_to_web": "is in exchange",

@@ -9,6 +9,8 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from annotated_transformer.ground import old_names
+
 MOVED = Path(__file__).resolve().parent.parent / "moved.csv"
 
 # Faults in the pages of the theme, and their replacements.
@@ -61,6 +63,15 @@ def moved() -> dict[str, dict[str, str]]:
     return found
 
 
+def anchors_of_module(page: Path, new: str, old: str) -> dict[str, str]:
+    """Return for each anchor that the page of a module had by its old name the one of today."""
+    names = re.findall(r'id="((?:module-)?[\w.-]+)"', page.read_text(encoding="utf-8"))
+    today = f"book/api/{page.name}#"
+    own = {name.replace(new, old, 1): today + name for name in names if new in name}
+    title = (name.partition(".")[2].replace(".", "-").replace("_", "-") for name in (old, new))
+    return own | {next(title): today + next(title)}
+
+
 def drop_thebe(app: Sphinx, *_: object) -> None:
     """Silence sphinx-thebe, which Jupyter Book always loads and which wants a remote kernel."""
     for listeners in app.events.listeners.values():
@@ -94,6 +105,9 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
     leads = {"index.html": {"": f"{app.config.root_doc}.html"}}
     for old, places in moved().items():
         leads[f"book/{old}"] = {anchor: f"book/{new}" for anchor, new in places.items()}
+    for old, new in old_names.MOVED.items():
+        now, before = (f"book/api/{name.partition('.')[2]}.html" for name in (new, old))
+        leads[before] = {"": now} | anchors_of_module(Path(app.outdir, now), new, old)
     for old, places in leads.items():
         up = "../" * old.count("/")
         (_, page), *others = ((anchor, up + new) for anchor, new in places.items())
