@@ -9,13 +9,13 @@ from types import ModuleType
 from warnings import warn
 
 MOVED = {
-    "annotated_transformer.text.cleaning": "annotated_transformer.text.cleaning",
-    "annotated_transformer.ground.devices": "annotated_transformer.ground.devices",
-    "annotated_transformer.ground.errors": "annotated_transformer.ground.errors",
-    "annotated_transformer.text.examples": "annotated_transformer.text.examples",
-    "annotated_transformer.ground.inputs": "annotated_transformer.ground.inputs",
-    "annotated_transformer.corpora.multi30k": "annotated_transformer.corpora.multi30k",
-    "annotated_transformer.ground.settings": "annotated_transformer.ground.settings",
+    "annotated_transformer.cleaning": "annotated_transformer.text.cleaning",
+    "annotated_transformer.devices": "annotated_transformer.ground.devices",
+    "annotated_transformer.errors": "annotated_transformer.ground.errors",
+    "annotated_transformer.examples": "annotated_transformer.text.examples",
+    "annotated_transformer.inputs": "annotated_transformer.ground.inputs",
+    "annotated_transformer.multi30k": "annotated_transformer.corpora.multi30k",
+    "annotated_transformer.settings": "annotated_transformer.ground.settings",
 }
 """The new name of each module by its old one. The pages of the interface keep the old anchors."""
 
