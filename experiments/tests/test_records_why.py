@@ -11,8 +11,6 @@ from records import copying, layers
 from records.tables import Row
 from test_records import rows_of
 
-pytestmark = pytest.mark.verify  # research
-
 TRIED, FRESH = rows_of("copying_rates"), rows_of("copying")
 
 

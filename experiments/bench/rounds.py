@@ -26,7 +26,7 @@ class Worker:
     def __init__(
         self, contest: str, name: str, folder: Path, threads: int, variables: dict[str, str]
     ) -> None:
-        paths = os.pathsep.join(str(ROOT / part) for part in ("", "tools", "tests"))
+        paths = os.pathsep.join(str(ROOT / part) for part in ("", "experiments", "tests"))
         self.name = name
         self.process = subprocess.Popen(
             [

@@ -30,8 +30,6 @@ from bench.task import load_contest, require_equal
 from oracles import randomise
 from small_models import random_examples
 
-pytestmark = pytest.mark.verify  # research
-
 VOCAB = 11
 SIZES = {"d_model": 8, "num_layers": 2, "num_heads": 2, "d_ff": 12}
 BATCHES = [Batch.of(random_examples(6, seed=seed)) for seed in range(3)]

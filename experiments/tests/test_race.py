@@ -12,8 +12,6 @@ from records import parts, race
 from records.tables import RECORDS, read
 from records.trials import SEEDS, TRIAL, best_rate
 
-pytestmark = pytest.mark.verify  # research
-
 SIZES: dict[str, Any] = {"src_vocab": 11, "tgt_vocab": 13, "d_model": 4, "hidden_dim": 6}
 
 

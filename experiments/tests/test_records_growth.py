@@ -9,8 +9,6 @@ from records.growth import BASE, CURVES
 from records.tables import RECORDS, read
 from transformer_workbook.notebook.intervals import Interval
 
-pytestmark = pytest.mark.verify  # research
-
 SMALL = replace(BASE, length=5, batch=2, layers=1, width=8, vocabulary=12)
 TIMES, FITS = (read(RECORDS / f"{name}.csv") for name in ("growth_times", "growth"))
 

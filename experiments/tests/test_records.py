@@ -23,9 +23,7 @@ from records.__main__ import main
 from records.tables import RECORDS, Tables
 from records.trials import SEEDS
 
-pytestmark = pytest.mark.verify  # research
-
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TUNED = {
     "recurrent": tuple(recurrent.MODELS),
     "recurrent_scaled": tuple(recurrent.SCALED),
@@ -122,9 +120,13 @@ def remade(call: str) -> dict[str, Any]:
     """Make a row again, in a process without the checks of types, which would take minutes."""
     module = call.split(".")[0]
     program = f"import json; from records import {module}; print(json.dumps({call}))"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tools")])}
+    paths = os.pathsep.join(str(ROOT / part) for part in ("", "experiments", "tools"))
     result = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     row: dict[str, Any] = json.loads(result.stdout)
     return row

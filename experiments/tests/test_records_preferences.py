@@ -10,8 +10,6 @@ from annotated_transformer.tokens import PAD
 from records import preferences, rewards
 from transformer_workbook.notebook.following import Following
 
-pytestmark = pytest.mark.verify  # research
-
 
 @pytest.fixture
 def judged(monkeypatch):

@@ -3,9 +3,9 @@
 A record is a table in book/records, one row a run, and beside it a JSON file that says how it was
 made. A row that exists is kept; delete a table to make it again.
 
-    PYTHONPATH=tools python -m records            # all missing rows: `make records`
-    PYTHONPATH=tools python -m records beams      # … of one table
-    PYTHONPATH=tools python -m records --list     # the tables, and how long each takes
+    PYTHONPATH=experiments:tools python -m records            # all missing rows: `make records`
+    PYTHONPATH=experiments:tools python -m records beams      # … of one table
+    PYTHONPATH=experiments:tools python -m records --list     # the tables, how long each takes
 
 ``tables`` reads and writes them, ``costs`` counts and times, ``trials`` chooses the best of equally
 many. ``toy_training`` has what the records on the toy corpus share, ``captions`` those on Multi30k.

@@ -25,9 +25,7 @@ from records import captions, checkpoint, tries
 from records.captions import CHECKPOINT
 from records.tables import RECORDS, Tables, read
 
-pytestmark = pytest.mark.verify  # research
-
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = [  # at least one for each bin of lengths
     ("ein hund rennt", "a dog runs"),
     *(

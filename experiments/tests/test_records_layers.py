@@ -10,8 +10,6 @@ from records import norm, stacks, tables
 from records.tables import RECORDS
 from transformer_workbook.notebook import paired_difference
 
-pytestmark = pytest.mark.verify  # research
-
 STACKS, NORMS = (tables.read(RECORDS / f"{name}.csv") for name in ("stacks", "norms"))
 DEEP = ("plain, 24", "shortcut, 24")
 

@@ -9,8 +9,6 @@ from records import scaling, tables
 from records.scaling import FACTORS, FRESH, MODELS, RATES, Party
 from records.tables import RECORDS
 
-pytestmark = pytest.mark.verify  # research
-
 ROWS = tables.read(RECORDS / "scaling.csv")
 
 
