@@ -22,7 +22,6 @@ from annotated_transformer.decoding import Search, beam_search, draw, greedy, ra
 from annotated_transformer.errors import InputError
 from annotated_transformer.exchange import load_model
 from annotated_transformer.fast import FastTrainer, fast_translator
-from annotated_transformer.fast.packed_trainer import PackedTrainer
 from annotated_transformer.fast.twin import fast_twin
 from annotated_transformer.lora import add_lora, merge_lora
 from annotated_transformer.loss import smoothed_cross_entropy
@@ -261,7 +260,6 @@ THE_SAME_FOR_ALL = {
 
 REFUSING = {
     "FastTrainer": lambda m: FastTrainer(m, 0.0, linear_schedule(1.0, 9)),
-    "PackedTrainer": lambda m: PackedTrainer(m, 0.0, linear_schedule(1.0, 9)),
     "alignment_errors": lambda m: evaluation.alignment_errors(m, [([5], [7])], [frozenset()]),
     "evaluate": lambda m: evaluation.evaluate(m, WORDS, [("a", "c")], Search()),
     "fast_translator": fast_translator,
@@ -272,7 +270,7 @@ REFUSING = {
     "translate_ids": lambda m: translation.translate_ids(m, [[5, 6]]),
     "translations": lambda m: translation.translations(m, ["a"], WORDS, Search()),
 }
-OF_A_TRANSFORMER = {"format_of", "packed_hidden", "require_fast", "specification"}
+OF_A_TRANSFORMER = {"format_of", "require_fast", "specification"}
 """Parts of what refuses a loaded model before."""
 
 

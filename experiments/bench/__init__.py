@@ -6,6 +6,6 @@ does the same work once in every round, so that all meet the same noise. ``round
 have models of others and our own from the past. The contests: ``training``, ``two_threads``
 with two of them, and ``older`` as on an older CPU; ``levers`` and ``levers_two_threads``,
 the effect of each optimisation of our fast training; ``accelerator``, steps on a GPU; ``greedy``
-and ``beam``, which share ``translating``. ``packing`` is no contest: it counts. `make bench` runs
-all; the results are records of the book (``records.bench``).
+and ``beam``, which share ``translating``. `make bench` runs all; the results are records of the
+book (``records.bench``).
 """

@@ -5,26 +5,18 @@ turns have the same operations, which are counted.
 """
 
 from collections.abc import Callable
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.batches import Batch
-from annotated_transformer.devices import choose_device, computing_in, device_of
+from annotated_transformer.devices import choose_device, computing_in
 from annotated_transformer.errors import InputError
-from annotated_transformer.examples import Example, Examples
-from annotated_transformer.fast import PackedTrainer, pack
-from annotated_transformer.fast.rows import rows_of
-from annotated_transformer.tokens import BOS, EOS, PAD
-from annotated_transformer.training import Trainer
 from annotated_transformer.transformer import Transformer
 from bench import training
-from bench.packing import ROW
 from bench.peers import Marian, TorchTransformer
 from bench.task import Contestant, require_equal
 from bench.training import BATCH_TOKENS, TOLERANCE_16_BITS
@@ -35,8 +27,6 @@ WORDS = 37_000
 BATCHES, LARGER = 8, 5
 """How many batches there are, and how many times as large they are as in the other contests."""
 PRECISION = "bfloat16"
-BACKEND = "inductor"
-"""What compiles the pass over packed batches."""
 SQUARE = 8192
 """The side of the matrices whose product measures the speed of the GPU."""
 # Four processes share the GPU's memory: what one reserves, the others lack.
@@ -107,56 +97,6 @@ class OursFast(Everything, training.OursFast):
     """Our fast trainer."""
 
 
-class OursPacked(OursFast):
-    """Our trainer for an accelerator: the pairs of all batches, in as many packed ones."""
-
-    def make_trainer(self, model: Transformer, precision: str) -> Trainer:
-        """Make the trainer, and pack the pairs."""
-        device = device_of(model)
-        groups = [pairs_of(batch) for batch in self.batches]
-        together = [*chain.from_iterable(groups)]
-        size = -(-len(packed_rows(together)) // len(groups))
-
-        def packed(pairs: list[Example]) -> list[Any]:
-            rows = packed_rows(pairs)
-            rows += [[]] * (-len(rows) % size)
-            starts = range(0, len(rows), size)
-            return [pack(pairs, rows[start : start + size], ROW, device) for start in starts]
-
-        self.compared = [packed(group) for group in groups[:2]]
-        self.batches = packed(together)
-        return PackedTrainer(
-            model, training.SMOOTHING, lambda _: training.RATE, precision=precision, backend=BACKEND
-        )
-
-    @torch.no_grad()
-    def answer(self) -> list[float]:
-        """Return the losses of the first two batches, packed by themselves."""
-        self.trainer.model.eval()
-        losses = []
-        for parts in self.compared:
-            found = [self.trainer.loss(self.trainer.logits(p), p.tgt_out).item() for p in parts]
-            losses.append(sum(found) / sum(part.num_tokens for part in parts))
-        return losses
-
-
-def pairs_of(batch: Batch) -> list[Example]:
-    """Return the sentence pairs of a batch, without special tokens and padding."""
-    special = (PAD, BOS, EOS)
-    src, tgt = (
-        [[token for token in row if token not in special] for row in side.tolist()]
-        for side in (batch.src, batch.tgt_in)
-    )
-    return [*zip(src, tgt, strict=True)]
-
-
-def packed_rows(pairs: list[Example]) -> list[list[int]]:
-    """Distribute pairs on rows, in random order, so that longer ones stand beside shorter ones."""
-    order = np.random.default_rng(0).permutation(len(pairs))
-    lengths = Examples.of(pairs).lengths + 1
-    return [order[row].tolist() for row in rows_of(lengths[order], ROW)]
-
-
 class Theirs(Everything, training.Theirs):
     """A model of another library; PyTorch rounds what is multiplied, as in its documentation."""
 
@@ -174,7 +114,6 @@ CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {
     "Marian": lambda folder: Theirs(folder, Marian),
     "ours": lambda folder: Ours(folder, PRECISION, choose_device()),
     "ours, fast": lambda folder: OursFast(folder, PRECISION, choose_device()),
-    "ours, packed": lambda folder: OursPacked(folder, PRECISION, choose_device()),
 }
 
 

@@ -190,7 +190,6 @@ TABLE = {
         Record("bench_beam", bench.make_beam, 7, "bench"),
         Record("bench_processes", programs.make_processes, 7, "bench"),
         Record("bench_workers", programs.make_workers, 3, "bench"),
-        Record("bench_packing", bench.make_packing, 1, "bench"),
         Record("bench_accelerator", bench.make_accelerator, 3, "accelerator"),
     )
 }

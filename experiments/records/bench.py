@@ -6,7 +6,6 @@ from pathlib import Path
 
 import torch
 
-from bench import packing
 from bench.rounds import race, summary
 from bench.task import environment, load_contest, suits
 from records.tables import Row, Tables, here, read
@@ -79,12 +78,6 @@ def make_levers(tables: Tables) -> None:
 def make_levers_two_threads(tables: Tables) -> None:
     """Steps without one of the optimisations, with two threads."""
     measure(tables, "levers_two_threads", threads=2)
-
-
-def make_packing(tables: Tables) -> None:
-    """What a step on a GPU waits for, and the shapes and the padding of its batches; counted."""
-    engines = [("readable",), ("fast",), ("packed",)]
-    tables.extend("bench_packing", packing.row, engines, ["engine"], workers=1)
 
 
 def make_accelerator(tables: Tables) -> None:
