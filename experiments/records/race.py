@@ -22,7 +22,6 @@ from annotated_transformer.errors import DivergedError
 from annotated_transformer.evaluation import perplexity, score_translations
 from annotated_transformer.examples import Example, Examples
 from annotated_transformer.loss import smoothed_cross_entropy
-from annotated_transformer.luong import SCORES
 from annotated_transformer.run.encoded import learned_vocabularies, training_pairs
 from annotated_transformer.tokens import Vocabularies
 from annotated_transformer.training import (
@@ -39,6 +38,8 @@ from records.tables import Row, Tables, read
 from records.trials import SEEDS, TRIAL
 
 MODELS = ("seq2seq", "bahdanau", "luong", "transformer")
+SCORES = ("dot", "general", "concat")
+"""Those of Luong with which the race was run."""
 MOMENTS = (0.5, 1, 2, 3, 4, 6)
 """Minutes on one core after which the perplexity of a run is measured, up to its end."""
 ALL = ("rate", "dropout", "warmup", "score")
