@@ -41,8 +41,8 @@ annotated-transformer evaluate {folder} --corpus multi30k --split test_2016_flic
 ## What is in the folder
 
 `model.safetensors` holds the running average of the weights, in half precision;
-`vocabulary.src.json` and `vocabulary.tgt.json` the joint subword vocabulary of {vocabulary:,}
-entries (the same one twice); `recipe.json` how the run was made.
+`vocabulary.json` the joint subword vocabulary of {vocabulary:,} entries;
+`recipe.json` how the run was made.
 
 ## Figures
 

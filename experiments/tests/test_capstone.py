@@ -66,8 +66,7 @@ def test_the_checkpoint_is_small_and_holds_no_sentence() -> None:
     files = {path.name: path.stat().st_size for path in CHECKPOINT.iterdir()}
     assert sum(files.values()) < 20_000_000
     assert set(files) == {
-        "README.md", "model.safetensors", "recipe.json",
-        "vocabulary.src.json", "vocabulary.tgt.json",
+        "README.md", "model.safetensors", "recipe.json", "vocabulary.json",
     }  # fmt: skip
 
 
