@@ -3,7 +3,7 @@
 BENCH := .bench-venv
 OLDEST := .oldest-venv
 
-.PHONY: pdf pictures records capstone bench accelerator portability scale killtest fuzz mutants coverage oldest audit release
+.PHONY: pdf pictures records capstone bench accelerator portability scale killtest mutants coverage oldest audit release
 
 ## pdf: print the website into _build/course.pdf (through Debian's chromium)
 pdf: $(CHECKED) $(SITE)
@@ -49,10 +49,6 @@ scale: $(CHECKED)
 ## killtest: end a training by a hundred signals, full disks and links: nothing is lost (minutes)
 killtest: $(CHECKED)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/killtest.py $(KILLS)
-
-## fuzz: find the planted faults with broken files, then look for others (15 minutes)
-fuzz: $(CHECKED)
-	PYTHONPATH=tools $(BIN)/python -m fuzz
 
 ## mutants: break the package in every small way; nine of ten have to fail a test (two hours; MODULES=masking)
 mutants: $(CHECKED)
