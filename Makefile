@@ -51,7 +51,7 @@ verify: $(CHECKED) $(EDITIONS)
 	SITE=$(dir $(SITE)) $(BIN)/pytest -m "not ($(SHORT) or nightly)" $(READING)
 
 ## nightly: everything, and what takes hours: mutants, killed processes, broken files
-nightly: test verify mutants killtest fuzz
+nightly: test verify mutants killtest
 	$(BIN)/pytest -m nightly --numprocesses 2 tests
 
 ## check: style, types and fast tests, in a few minutes

@@ -128,7 +128,7 @@ class Vocabulary:
 
     def to_json(self) -> str:
         """Write the whole vocabulary, rules and tokens, as JSON."""
-        return self._tokenizer.to_str(pretty=True)
+        return self._tokenizer.to_str()
 
     def __len__(self) -> int:
         return self._tokenizer.get_vocab_size()

@@ -28,7 +28,6 @@ from small_models import (
     random_examples,
     small_model,
 )
-from test_packed import compiled_steps
 
 pytestmark = [
     pytest.mark.slow,
@@ -80,12 +79,6 @@ def test_readable_steps_are_those_of_the_processor(name):
 @pytest.mark.parametrize("changes", TRANSFORMERS)
 def test_fast_steps_are_those_of_the_readable_trainer(changes):
     assert_same_steps(trainers(fast, **changes)[1], trainers(readable, **changes)[0])
-
-
-def test_packed_steps_are_those_of_the_readable_trainer_and_never_wait():
-    done = compiled_steps(PLACES[1].type)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["float64", "bfloat16"]
 
 
 @pytest.mark.parametrize("engine", [fast, partial(Trainer, loss=SMOOTHED, schedule=RATE)])

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import bench_page
 import pytest
-from bench_page import NOT_RUN, NOT_YET, WISHES, Wish
-
-from bench.task import CONTESTS
+from bench_page import NOT_RUN, WISHES, Wish
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "book" / "records"
+CONTESTS = [path.stem.removeprefix("bench_") for path in sorted(RECORDS.glob("bench_*.json"))]
 ROW = {"seconds": "2", "times_as_fast_cpu": "1.33", "per_second": "9", "rounds": "5"}
 MADE = {"processor": "a", "machine": "b, one thread a run", "load": 1, "versions": {"torch": 2}}
 EMPTY = dict.fromkeys(ROW, "")
 
 
-@pytest.mark.parametrize("contest", [*CONTESTS, "processes", "workers"])
+@pytest.mark.parametrize("contest", CONTESTS)
 def test_a_record_is_shown_whole(contest):
     rows = bench_page.read(RECORDS, contest)
     names, body = bench_page.shown(rows)
@@ -34,7 +33,7 @@ def test_a_record_is_shown_whole(contest):
 def test_the_records_of_the_page_are_of_one_machine_and_one_day():
     """Instructions are left out in one, and the GPU was in another machine."""
     told = set()
-    for contest in {*CONTESTS, "processes", "workers"} - {"accelerator"}:
+    for contest in {*CONTESTS} - {"accelerator"}:
         made = json.loads((RECORDS / f"bench_{contest}.json").read_text(encoding="utf-8"))
         told.add(bench_page.machine(made).replace("AVX2", "AVX512"))
     assert len(told) == 1
@@ -60,15 +59,6 @@ def test_the_answer_stands_in_the_first_ten_lines_and_is_taken_from_the_records(
     assert bench_page.number(RECORDS, "training | nn.Transformer | times_as_fast") == "1.0"
     with pytest.raises(ValueError, match="bench_training has no row of 'nobody'"):
         bench_page.number(RECORDS, "training | nobody | seconds")
-
-
-def test_packed_batches_have_one_shape_and_their_steps_wait_for_nothing():
-    rows = {row["engine"]: row for row in bench_page.read(RECORDS, "packing")}
-    assert rows["packed"]["waits in a step"] == "0"
-    assert rows["packed"]["shapes among them"] == "1"
-    for name in ("readable", "fast"):
-        assert int(rows[name]["waits in a step"]) >= 10
-        assert rows[name]["shapes among them"] == rows[name]["batches in an epoch"]
 
 
 def test_processes_gain_nothing_in_training_and_something_in_translating():
@@ -111,10 +101,8 @@ def test_greedy_search_in_32_bits_says_the_same_of_all_sentences():
 def test_on_a_card_nobody_uses_an_eighth_and_fast_training_is_slowest_and_smallest():
     rows = bench_page.read(RECORDS, "accelerator")
     made = json.loads((RECORDS / "bench_accelerator.json").read_text(encoding="utf-8"))
-    *used, packed = bench_page.with_use(rows, made)
-    assert (packed["contestant"], packed["use"]) == ("ours, packed", "")
-    rows.pop()
-    assert max(float(row["use"].rstrip("%")) for row in used) < 100 / 8
+    used = [row["use"] for row in bench_page.with_use(rows, made)]
+    assert max(float(share.rstrip("%")) for share in used) < 100 / 8
     speeds = [float(row["times_as_fast"]) for row in rows]
     assert [row["contestant"] for row in rows][2:] == ["ours", "ours, fast"]
     assert min(speeds[:2]) > speeds[2] > speeds[3]
@@ -167,10 +155,9 @@ def test_a_lever_is_worth_five_percent_somewhere_and_two_much_more_elsewhere():
 def test_a_row_is_shown_with_the_use_of_a_card_or_says_why_it_is_empty():
     row = ROW | {"contestant": "a", "seconds": "0.5", "peak_mib": "7"}
     made = {"operations": 30, "products_per_second": 400}
-    missing = EMPTY | {"contestant": "b", "peak_mib": ""}
-    names, body = bench_page.shown(bench_page.with_use([row, missing], made))
+    names, body = bench_page.shown(bench_page.with_use([row], made))
     assert names == ["contestant", "a second", "memory, MiB", "of the card"]
-    assert body == [["a", "9", "7", "15.0%"], ["b", NOT_YET, "", ""]]
+    assert body == [["a", "9", "7", "15.0%"]]
     told = bench_page.machine(MADE | {"accelerator": "a card"})
     assert told.startswith("Measured on several days, on a card beside a (b)")
     ran = ROW | {"contestant": "a", "equal": "3", "sentences": "4"}

@@ -6,13 +6,12 @@ otherwise: a number of parameters that is the same, an order of several.
 
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import nbformat
 import pandas as pd
 import pytest
 
-from records import parts
-from records.tables import RECORDS
 from transformer_workbook.notebook import (
     Interval,
     comparisons,
@@ -21,6 +20,7 @@ from transformer_workbook.notebook import (
 )
 from transformer_workbook.notebook.comparisons import SIGNS
 
+RECORDS = Path(__file__).resolve().parent.parent / "book" / "records"
 PAGES = [
     "".join(cell.source for cell in nbformat.read(path, 4).cells)
     for path in sorted(RECORDS.parent.glob("**/*.ipynb"))
@@ -192,6 +192,11 @@ def test_no_head_of_the_recorded_models_uses_the_end_symbol_as_a_sink() -> None:
     assert (heads.sinks == 0).all()
 
 
+PARTS = {  # first Bahdanau's choice, then Luong's
+    "encoder": ("both directions", "one direction"),
+    "context": ("before the step", "after the step"),
+    "readout": ("with the word", "without the word"),
+}
 COSTS = {  # of what a choice of Bahdanau's costs more than one of Luong's
     "val_perplexity": {"encoder": 1, "context": 1, "readout": -1},
     "val_perplexity_equal_steps": {"encoder": 0, "context": 1, "readout": -1},
@@ -201,13 +206,13 @@ COSTS = {  # of what a choice of Bahdanau's costs more than one of Luong's
 @pytest.mark.parametrize("measure", COSTS)
 def test_two_parts_gain_time_and_after_as_many_steps_the_models_are_not_apart(measure: str) -> None:
     rows = record("race_parts").query("seed > 0")
-    found = rows.set_index([*parts.PARTS, "seed"])[measure].map(math.log).unstack("seed")
-    for part, choices in parts.PARTS.items():
+    found = rows.set_index([*PARTS, "seed"])[measure].map(math.log).unstack("seed")
+    for part, choices in PARTS.items():
         sides = [found.xs(choice, level=part) for choice in choices]
         alike = sides[0].index.intersection(sides[1].index)
         gain = paired_difference(*(side.loc[alike].mean().tolist() for side in sides), 12)
         assert gain.sign == COSTS[measure][part]
-    ends = (found.loc[model].tolist() for model in zip(*parts.PARTS.values(), strict=True))
+    ends = (found.loc[model].tolist() for model in zip(*PARTS.values(), strict=True))
     assert paired_difference(*ends, 12).sign == (measure == "val_perplexity")
 
 

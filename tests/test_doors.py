@@ -90,7 +90,7 @@ with TemporaryDirectory() as folder:
 
 NO_DOORS = {
     "costs.Cost", "cross_attention.rank", "decoding.Hypothesis", "evaluation.Score",
-    "fast.PackedBatch", "paged_cache.Request", "run.Processes", "toy.Pair",
+    "paged_cache.Request", "run.Processes", "toy.Pair",
     "training.require_converging", "exchange.halves", "rotary.pairs_from_halves",
     "decoding.next_log_probs", "decoding.random_draws", "speculative.probabilities",
     "corpora.FileSplit", "corpora.LinesOfFiles", "corpora.TsvSplit",

@@ -172,11 +172,19 @@ def test_attention_is_written_out_for_few_keys(dtype, fused, monkeypatch):
     assert used == [*fused, 7]
 
 
+@pytest.fixture(params=["cpu", "another"])
+def here(request, monkeypatch):
+    """Where the loss takes itself to be: elsewhere it may not wait for the device."""
+    monkeypatch.setattr(output_loss, "CPU", request.param)
+
+
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("chunk", [3, 1000])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("dtype", BOTH_DTYPES)
 def test_the_loss_is_that_of_the_logits(dtype, smoothing, chunk, monkeypatch):
     monkeypatch.setattr(output_loss, "CHUNK", chunk)
+    monkeypatch.setattr(output_loss, "LARGE_CHUNK", chunk)
     layer = randomise(nn.Linear(6, VOCAB)).to(dtype)
     fast = deepcopy(layer)
     target = PARTS[2].tgt_out
@@ -193,6 +201,7 @@ def test_the_loss_is_that_of_the_logits(dtype, smoothing, chunk, monkeypatch):
     assert_close(fast.bias.grad, layer.bias.grad)
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_the_loss_of_logits_that_are_far_apart_is_finite(dtype):
     layer = nn.Linear(2, VOCAB)

@@ -92,7 +92,7 @@ def test_no_other_file_holds_the_address() -> None:
 def test_what_does_not_belong_into_an_archive_or_is_missing_is_found() -> None:
     needed = package_files()
     assert faults(needed | {"README.md", "annotated_transformer/book/x"}, needed) == []
-    foreign = ["book/intro.md", "checkpoints/a/b", "tests/test_a.py", "tools/a.py"]
+    foreign = ["book/intro.md", "checkpoints/a/b", "experiments/a.py", "tests/a.py", "tools/a.py"]
     assert faults(needed | set(foreign), needed) == [
         f"{name} does not belong into it" for name in foreign
     ]

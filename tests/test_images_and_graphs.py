@@ -1,5 +1,6 @@
-"""Pictures as tokens: the lesson's Vision Transformer and that of the records, beside oracles."""
+"""Pictures as tokens: the lesson's Vision Transformer beside oracles."""
 
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -7,12 +8,10 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 from transformers import ViTConfig, ViTModel
 
 from oracles import assert_close, randomise
-from records import digits
-from records.costs import operations
-from transformer_workbook.proofs import images_and_graphs as proofs
 
 LESSON = Path(__file__).resolve().parent.parent / "book" / "26_images_and_graphs.ipynb"
 SIZES = {
@@ -28,8 +27,8 @@ OURS = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def page():
+@cache
+def lesson():
     """What the lesson defines."""
     names = {}
     cells = [cell for cell in nbformat.read(LESSON, as_version=4).cells if cell.cell_type == "code"]
@@ -45,8 +44,8 @@ def in_float64(model):
 
 
 @torch.no_grad()
-def test_the_lessons_model_is_that_of_hugging_face(page):
-    theirs, ours = in_float64(ViTModel(ViTConfig(**SIZES), False)), page["PlainViT"](2).double()
+def test_the_lessons_model_is_that_of_hugging_face():
+    theirs, ours = in_float64(ViTModel(ViTConfig(**SIZES), False)), lesson()["PlainViT"](2).double()
     weights = {}
     for name, weight in theirs.state_dict().items():
         for old, new in OURS.items():
@@ -59,24 +58,10 @@ def test_the_lessons_model_is_that_of_hugging_face(page):
     assert_close(ours(pictures), theirs(pictures[:, None]).last_hidden_state[:, 0])
 
 
-@torch.no_grad()
-def test_the_records_train_the_lessons_model(page):
-    ours, mine = in_float64(digits.VisionTransformer(2, "learned")), page["PlainViT"](2).double()
-    weights = ours.state_dict()
-    weights["positions"] = weights.pop("positions.table")[None]
-    mine.load_state_dict(weights)
-    pictures = torch.randn(3, 8, 8, dtype=torch.float64)
-    assert_close(ours(page["cut"](pictures, 2)), mine(pictures))
-
-
-def test_axial_positions_of_the_records_turn_by_row_and_column():
-    proofs.axial(digits.AxialAttention)
-
-
 @pytest.mark.parametrize(("size", "steps"), [(1, 79), (2, 400), (4, 1453)])
-def test_the_flops_of_a_picture_are_those_counted(page, size, steps):
-    model = digits.VisionTransformer(size, "learned")
-    with sdpa_kernel(SDPBackend.MATH):
-        counted = operations(model, torch.zeros(1, (8 // size) ** 2, size**2))
-    assert counted == page["flops"](size)
-    assert round(400 * page["flops"](2) / counted) == steps
+def test_the_flops_of_a_picture_are_those_counted(size, steps):
+    model, flops = (lesson()[name] for name in ("PlainViT", "flops"))
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        model(size)(torch.zeros(1, 8, 8))
+    assert counter.get_total_flops() == flops(size)
+    assert round(400 * flops(2) / flops(size)) == steps

@@ -327,6 +327,11 @@ def test_what_is_no_model_of_pieces_is_refused(texts_folder):
     for proto, tokens, sentence in (
         (b"nothing", SPECIALS, "this is not a model of SentencePiece"),
         (b"", SPECIALS, r"not a model of SentencePiece \(it has 0 bytes"),
+        (
+            model.replace("▁".encode(), b"\xe2\x96\xff", 1),
+            SPECIALS,
+            r"SentencePiece \('utf-8' codec",
+        ),
         (model, ["a"], r"the first tokens are \('a',\), they must be"),
     ):
         with pytest.raises(InputError, match=sentence):

@@ -805,7 +805,7 @@ def strange_strings(known: list[str], texts: list[str], count: int) -> list[str]
 
 
 def committed() -> Vocabulary:
-    return Vocabulary.from_json((GERMAN_RUN / "vocabulary.src.json").read_text(encoding="utf-8"))
+    return Vocabulary.from_json((GERMAN_RUN / "vocabulary.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("kind", ["committed", "toy subwords", "words"])

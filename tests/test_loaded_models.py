@@ -21,7 +21,6 @@ from annotated_transformer.batches import TextBatch
 from annotated_transformer.decoding import Search, beam_search, draw, greedy, random_draws
 from annotated_transformer.exchange import load_model
 from annotated_transformer.fast import FastTrainer, fast_translator
-from annotated_transformer.fast.packed_trainer import PackedTrainer
 from annotated_transformer.fast.twin import fast_twin
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.lora import add_lora, merge_lora
@@ -263,7 +262,6 @@ THE_SAME_FOR_ALL = {
 
 REFUSING = {
     "FastTrainer": lambda m: FastTrainer(m, 0.0, linear_schedule(1.0, 9)),
-    "PackedTrainer": lambda m: PackedTrainer(m, 0.0, linear_schedule(1.0, 9)),
     "alignment_errors": lambda m: evaluation.alignment_errors(m, [([5], [7])], [frozenset()]),
     "evaluate": lambda m: evaluation.evaluate(m, WORDS, [("a", "c")], Search()),
     "fast_translator": fast_translator,
@@ -275,7 +273,7 @@ REFUSING = {
     "translate_ids": lambda m: translation.translate_ids(m, [[5, 6]]),
     "translations": lambda m: translation.translations(m, ["a"], WORDS, Search()),
 }
-OF_A_TRANSFORMER = {"format_of", "packed_hidden", "require_fast", "specification"}
+OF_A_TRANSFORMER = {"format_of", "require_fast", "specification"}
 """Parts of what refuses a loaded model before."""
 
 

@@ -18,6 +18,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 import annotated_transformer
+from comparing_pages import code
 from readme_pictures import FIGURE, PAGES, PICTURES, figure
 from transformer_workbook.chapters import CHAPTERS
 
@@ -80,6 +81,17 @@ def test_the_notebooks_go_through_the_doors() -> None:
     for path in (ROOT / "book").rglob("*.ipynb"):
         for cell in nbformat.read(path, as_version=4).cells:
             assert cell.cell_type != "code" or not inside.search(cell.source), path
+
+
+def test_nothing_imports_an_experiment() -> None:
+    """Their tables stay: what reads them needs no maker."""
+    rooms = "|".join(path.parent.name for path in (ROOT / "experiments").glob("*/__init__.py"))
+    imported = re.compile(rf"(?m)^ *(from|import) (experiments|{rooms})\b")
+    folders = ("annotated_transformer", "transformer_workbook", "tests", "tools", "book")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in [*files, ROOT / "conftest.py"]]
+    texts += [code(path) for path in (ROOT / "book").rglob("*.ipynb")]
+    assert [text for text in texts if imported.search(text)] == []
 
 
 def test_the_table_of_the_readme_names_every_module() -> None:

@@ -395,11 +395,11 @@ def test_files_that_are_missing_damaged_or_pickled_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"model-00002-of-00009.safetensors cannot be read \(.*No"):
         load_model(tmp_path)
     index = tmp_path / "model.safetensors.index.json"
-    index.write_text('{"weight_map": {"wte.weight": "../x.safetensors"}}')
-    with pytest.raises(
-        InputError, match=r"lists '\.\./x.safetensors', it must be the name of a file"
-    ):
-        load_model(tmp_path)
+    for name in ("../x.safetensors", "x\ud800", "x\0"):
+        index.write_text(json.dumps({"weight_map": {"wte.weight": name}}))
+        listed = re.escape(f"lists {name!r}, it must be the name of a file")
+        with pytest.raises(InputError, match=listed):
+            load_model(tmp_path)
     index.write_text("{}")
     with pytest.raises(InputError, match="has no weight_map, it must list the file of"):
         load_model(tmp_path)

@@ -25,11 +25,17 @@ from annotated_transformer.ground.errors import DivergedError, InputError
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import Recipe, Run, checkpoint, files, interruption, loop, train
 from annotated_transformer.run.checkpoint import load_checkpoint, load_progress, save_checkpoint
-from annotated_transformer.run.encoded import CACHE_VARIABLE, training_pairs
+from annotated_transformer.run.encoded import (
+    CACHE_VARIABLE,
+    FILES,
+    read_vocabularies,
+    training_pairs,
+    write_vocabularies,
+)
 from annotated_transformer.run.files import FolderTakenError, locked
 from annotated_transformer.run.interruption import PATIENCE
 from annotated_transformer.run.learning_curve import COLUMNS, LearningCurve
-from annotated_transformer.tokens import UNK
+from annotated_transformer.tokens import UNK, Vocabularies
 from annotated_transformer.training import Trainer
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import translate
@@ -133,8 +139,7 @@ def test_a_run_is_a_folder_that_understands_itself(tmp_path, model):
     names = {path.name for path in run.folder.iterdir()}
     assert names - {".lock"} == {
         "recipe.json",
-        "vocabulary.src.json",
-        "vocabulary.tgt.json",
+        "vocabulary.json",
         "checkpoint.safetensors",
         "model.safetensors",
         "learning_curve.csv",
@@ -430,8 +435,8 @@ def test_nothing_is_begun_without_text(tmp_path, split):
         ("recipe.json", "[]"),
         ("recipe.json", "[" * 100_000),
         ("recipe.json", '{"model": "seq2seq", "corpus": "toy"}'),
-        ("vocabulary.src.json", "{}"),
-        ("vocabulary.tgt.json", None),
+        ("vocabulary.json", "{}"),
+        ("vocabulary.json", None),
     ],
 )
 def test_a_damaged_run(tmp_path, name, content):
@@ -439,9 +444,7 @@ def test_a_damaged_run(tmp_path, name, content):
     (run.folder / name).unlink()
     if content is not None:
         (run.folder / name).write_text(content)
-    with pytest.raises(
-        InputError, match=r"holds a damaged run|vocabulary\.tgt\.json cannot be read"
-    ):
+    with pytest.raises(InputError, match=r"holds a damaged run|vocabulary\.json cannot be read"):
         Run.open(run.folder)
 
 
@@ -871,9 +874,7 @@ def test_an_exported_run_has_its_best_weights_in_half_precision(tmp_path):
     assert progress == {"exported": True}
     assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
     names = {path.name for path in (tmp_path / "exported").iterdir()}
-    assert names == {
-        "recipe.json", "vocabulary.src.json", "vocabulary.tgt.json", "model.safetensors"
-    }  # fmt: skip
+    assert names == {"recipe.json", "vocabulary.json", "model.safetensors"}
 
 
 def test_an_export_stays_as_it_is(tmp_path):
@@ -928,10 +929,17 @@ def test_what_belongs_to_another_run_of_the_same_shapes_is_refused(tmp_path, nam
         train(run, CORPUS) if name == "checkpoint" else run.translate(["a"])
 
 
-@pytest.mark.parametrize("side", ["src", "tgt"])
-def test_a_vocabulary_whose_ids_were_changed_is_refused(tmp_path, side):
+@pytest.mark.parametrize("name", ["vocabulary.json", *FILES])
+def test_a_vocabulary_whose_ids_were_changed_is_refused(tmp_path, name):
+    """In the one file of both sides, or in one of the two that there always were before 0.3."""
     run = begin(tmp_path / "run")
-    path = run.folder / f"vocabulary.{side}.json"
+    joint = run.folder / "vocabulary.json"
+    if name != joint.name:
+        for one in FILES:
+            shutil.copy(joint, run.folder / one)
+        joint.unlink()
+    assert Run.open(run.folder).vocabularies.encode(PAIRS) == run.vocabularies.encode(PAIRS)
+    path = run.folder / name
     described = json.loads(path.read_text())
     ids = described["model"]["vocab"]
     one, other = list(ids)[-2:]
@@ -941,7 +949,19 @@ def test_a_vocabulary_whose_ids_were_changed_is_refused(tmp_path, side):
         Run.open(run.folder)
 
 
-@pytest.mark.parametrize("name", ["src.ids", "tgt.starts", "vocabulary.src.json"])
+@pytest.mark.parametrize("subwords", [0, 60])
+def test_a_vocabulary_of_both_sides_is_one_file_and_one_object(tmp_path, subwords):
+    written = Vocabularies.learn([("ein Hund", "a dog")], subwords)
+    write_vocabularies(written, tmp_path)
+    names = ["vocabulary.json"] if subwords else [*FILES]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    read = read_vocabularies(tmp_path)
+    assert (read.src is read.tgt) == bool(subwords)
+    for ours, theirs in zip(read, written, strict=True):
+        assert ours.to_json() == theirs.to_json()
+
+
+@pytest.mark.parametrize("name", ["src.ids", "tgt.starts", "vocabulary.json"])
 @pytest.mark.parametrize("damage", ["rotated", "zeros", "deleted"])
 def test_what_is_damaged_in_the_cache_is_told_and_made_again(
     tmp_path, monkeypatch, capsys, name, damage

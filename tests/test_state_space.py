@@ -11,8 +11,6 @@ from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 
 from annotated_transformer.linear_attention import linear_attention
 from oracles import assert_close, randomise
-from records.selective import D_MODEL, HEADS, WIDTH
-from records.selective import Mamba2 as Recorded
 
 PAGE = Path(__file__).resolve().parent.parent / "book" / "deeper" / "state_space.ipynb"
 OURS = ["enter", "conv", "step_bias", "log_rate", "skip", "leave"]
@@ -49,9 +47,3 @@ def test_the_layer_of_the_page_is_that_of_hugging_face():
         outputs.append(output)
     # In float64, too, the library normalises in float32.
     assert_close(torch.cat(outputs, dim=1), theirs(x), 1e-5)
-
-
-@torch.no_grad()
-def test_so_is_the_layer_of_the_record():
-    theirs, x = mamba(D_MODEL, HEADS, WIDTH, WIDTH), torch.randn(2, 9, D_MODEL).double()
-    assert_close(with_weights_of(theirs, Recorded(is_selective=True))(x), theirs(x), 1e-5)

@@ -86,7 +86,7 @@ def test_no_private_word_stands_for_a_term() -> None:
         # A glued number carries its name, which is that of a column.
         words = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
         texts.append(re.sub('<span title="[^"]*">', "", words))
-    for folder in ("annotated_transformer", "transformer_workbook", "tools", "book/_ext"):
+    for folder in ("annotated_transformer", "transformer_workbook", "experiments", "tools", "book"):
         for path in ROOT.glob(f"{folder}/**/*.py"):
             nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
             texts += [node.value for node in nodes if isinstance(node, ast.Constant)

@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 BUILT = ROOT / "_build" / "dist"
 ENVIRONMENT = ROOT / "_build" / "dist-venv"
-NOT_INSIDE = {"book", "checkpoints", "tests", "tools"}
+NOT_INSIDE = {"book", "checkpoints", "experiments", "tests", "tools"}
 COMMANDS = [
     ["--help"],
     ["train", "--model", "luong", "--steps", "2", "--out", "run"],

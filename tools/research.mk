@@ -3,7 +3,7 @@
 BENCH := .bench-venv
 OLDEST := .oldest-venv
 
-.PHONY: pdf pictures records capstone bench accelerator portability scale killtest fuzz mutants coverage oldest audit release
+.PHONY: pdf pictures records capstone bench accelerator portability scale killtest mutants coverage oldest audit release
 
 ## pdf: print the website into _build/course.pdf (through Debian's chromium)
 pdf: $(CHECKED) $(SITE)
@@ -16,25 +16,25 @@ pictures: $(CHECKED) $(SITE)
 
 ## records: train what takes longer than a chapter has (over an hour; only what is missing is made)
 records: $(CHECKED)
-	PYTHONPATH=tools OMP_NUM_THREADS=1 $(BIN)/python -m records --group records
+	PYTHONPATH=experiments:tools OMP_NUM_THREADS=1 $(BIN)/python -m records --group records
 
 ## capstone: train on Multi30k: a Transformer, tries for it, four models in equal time (hours; only what is missing)
 # Without the two settings the allocator gives large tensors back to the system after every step.
 capstone: $(CHECKED)
-	PYTHONPATH=tools OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \
+	PYTHONPATH=experiments:tools OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000 \
 		$(BIN)/python -m records --group capstone
 
 ## bench: time ours beside others, training and decoding; writes book/records/bench_* (an hour, nothing beside it)
 bench: $(BENCH)/.installed
 	rm -f $(filter-out book/records/bench_accelerator.%,$(wildcard book/records/bench_*))
-	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group bench
+	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=experiments:tools:tests $(BIN)/python -m records --group bench
 
 ## accelerator: on a machine with a GPU: its results are right, and how fast (minutes)
 accelerator: $(BENCH)/.installed
 	$(BIN)/python -c "import sys, torch; sys.exit(None if torch.cuda.is_available() else 'There is no card.')"
 	$(BIN)/pytest tests/test_accelerator.py
 	rm -f book/records/bench_accelerator.*
-	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=tools:tests $(BIN)/python -m records --group accelerator
+	BENCH_PYTHON=$(BENCH)/bin/python PYTHONPATH=experiments:tools:tests $(BIN)/python -m records --group accelerator
 
 ## portability: run the notebooks as on two other machines, and draw their pictures with other last digits
 portability: $(CHECKED)
@@ -49,10 +49,6 @@ scale: $(CHECKED)
 ## killtest: end a training by a hundred signals, full disks and links: nothing is lost (minutes)
 killtest: $(CHECKED)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/killtest.py $(KILLS)
-
-## fuzz: find the planted faults with broken files, then look for others (15 minutes)
-fuzz: $(CHECKED)
-	PYTHONPATH=tools $(BIN)/python -m fuzz
 
 ## mutants: break the package in every small way; nine of ten have to fail a test (two hours; MODULES=masking)
 mutants: $(CHECKED)
@@ -82,8 +78,8 @@ release:
 	gh release create "$(TAG)" _build/dist/* --verify-tag --generate-notes
 
 # What we are compared with is none of our requirements: it has an environment of its own.
-$(BENCH)/.installed: $(CHECKED) tools/bench/requirements.txt
+$(BENCH)/.installed: $(CHECKED) experiments/bench/requirements.txt
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --constraint requirements.txt \
-		--requirement tools/bench/requirements.txt --editable .
+		--requirement experiments/bench/requirements.txt --editable .
 	touch $@

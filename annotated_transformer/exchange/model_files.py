@@ -182,7 +182,7 @@ def _shards(index: Path) -> list[str]:
     if not isinstance(listed, dict):
         raise InputError(f"{index} has no weight_map, it must list the file of every tensor.")
     for name in listed.values():
-        if not isinstance(name, str) or Path(name).name != name:
+        if not isinstance(name, str) or Path(name).name != name or not name.isprintable():
             raise InputError(
                 f"{index} lists {BRIEF.repr(name)}, it must be the name of a file beside it."
             )

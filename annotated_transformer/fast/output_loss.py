@@ -95,20 +95,6 @@ class OutputLoss(torch.autograd.Function):
         return into_hidden * factor, into_weight * gradient, into_bias * gradient, None, None
 
 
-def token_loss(
-    output: nn.Linear,
-    hidden: Float[Tensor, "tokens d_model"],
-    target: Int[Tensor, " tokens"],
-    smoothing: float = 0.0,
-) -> Float[Tensor, ""]:
-    """Compute the loss of tokens of which none is padding; targets are not checked."""
-    bias = output.weight.new_zeros(output.out_features) if output.bias is None else output.bias
-    loss: Tensor = OutputLoss.apply(  # type: ignore[no-untyped-call]
-        hidden, output.weight, bias, target, smoothing
-    )
-    return loss
-
-
 def output_loss(
     output: nn.Linear,
     hidden: Float[Tensor, "batch tgt d_model"],
@@ -127,6 +113,9 @@ def output_loss(
         )
     require_ids("target", target, output.out_features)
     real = (target != PAD).flatten().nonzero()[:, 0]
-    return token_loss(
-        output, hidden.flatten(0, 1).index_select(0, real), target.flatten()[real], smoothing
+    bias = output.weight.new_zeros(output.out_features) if output.bias is None else output.bias
+    loss: Tensor = OutputLoss.apply(  # type: ignore[no-untyped-call]
+        hidden.flatten(0, 1).index_select(0, real),
+        *(output.weight, bias, target.flatten()[real], smoothing),
     )
+    return loss

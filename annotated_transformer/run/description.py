@@ -10,7 +10,11 @@ from annotated_transformer import __version__
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import require_content
 from annotated_transformer.ground.settings import BRIEF
-from annotated_transformer.run.encoded import FILES, read_vocabularies, write_vocabularies
+from annotated_transformer.run.encoded import (
+    read_vocabularies,
+    vocabulary_files,
+    write_vocabularies,
+)
 from annotated_transformer.run.files import write_atomically
 from annotated_transformer.run.recipe import FORMAT, SUMS, Recipe
 from annotated_transformer.tokens import Vocabularies
@@ -43,7 +47,7 @@ def _write(folder: Path, sums: Mapping[str, str], recipe: Recipe) -> None:
 
 def _checksum(folder: Path) -> str:
     """Compute a SHA-256 of the vocabularies in a folder."""
-    texts = ((folder / name).read_text(encoding="utf-8") for name in FILES)
+    texts = ((folder / name).read_text(encoding="utf-8") for name in vocabulary_files(folder))
     return sha256("".join(texts).encode()).hexdigest()
 
 
@@ -62,7 +66,7 @@ def read_description(folder: Path) -> tuple[Recipe, str, Vocabularies]:
     path = folder / "recipe.json"
     if not path.is_file():
         raise InputError(f"{folder} holds no run: there is no recipe.json in it.")
-    for name in (path.name, *FILES):
+    for name in (path.name, *vocabulary_files(folder)):
         require_content(folder / name)
     try:
         described = json.loads(path.read_text(encoding="utf-8"))

@@ -31,6 +31,8 @@ from annotated_transformer.tokens import UNK, Vocabularies, Vocabulary
 
 CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"
 FILES = ("vocabulary.src.json", "vocabulary.tgt.json")
+JOINT = "vocabulary.json"
+"""The one file if source and target have the same vocabulary; before 0.3 there were always two."""
 SUMS = "sha256"
 """The file in a folder of the cache with the checksum of the others."""
 
@@ -50,7 +52,9 @@ def learned_vocabularies(corpus: Corpus, subwords: int) -> Vocabularies:
         pairs = corpus.split("train")
         write_vocabularies(Vocabularies.learn(pairs, subwords), folder)
 
-    return read_vocabularies(_made_once(f"{corpus.checksum}-cleaned-{subwords}", FILES, learn))
+    return read_vocabularies(
+        _made_once(f"{corpus.checksum}-cleaned-{subwords}", vocabulary_files, learn)
+    )
 
 
 def training_pairs(
@@ -71,7 +75,7 @@ def training_pairs(
     sides = SIDES[-len(corpus.languages) :]  # without a source, a sentence is a target
     text = "".join(vocabulary.to_json() for vocabulary in vocabularies)
     name = f"{corpus.checksum}-ids-{sha256(text.encode()).hexdigest()[:16]}"
-    everything = read_examples(_made_once(name, files_of(sides), encode), sides)
+    everything = read_examples(_made_once(name, lambda _: files_of(sides), encode), sides)
     kept = everything.within(longest)
     return kept, len(everything) - len(kept)
 
@@ -100,10 +104,16 @@ def _unknown(ids: Int[np.ndarray, " tokens"]) -> float:
     return sum(int((part == UNK).sum()) for part in parts) / max(1, len(ids))
 
 
+def vocabulary_files(folder: Path) -> tuple[str, str]:
+    """Name the files of the vocabularies of source and target in a folder: two, or twice one."""
+    return FILES if any((folder / name).exists() for name in FILES) else (JOINT, JOINT)
+
+
 def write_vocabularies(vocabularies: Vocabularies, folder: Path) -> None:
-    """Write both vocabularies into a folder."""
-    for name, vocabulary in zip(FILES, vocabularies, strict=True):
-        (folder / name).write_text(vocabulary.to_json(), encoding="utf-8")
+    """Write both vocabularies into a folder, into one file if they are the same."""
+    src, tgt = texts = [vocabulary.to_json() for vocabulary in vocabularies]
+    for name, text in zip((JOINT,) if src == tgt else FILES, texts, strict=False):
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def read_vocabularies(folder: Path) -> Vocabularies:
@@ -113,7 +123,9 @@ def read_vocabularies(folder: Path) -> Vocabularies:
         InputError: if a file does not contain a vocabulary.
         OSError: if there is no such file.
     """
-    return Vocabularies(*(_read_vocabulary(folder / name) for name in FILES))
+    names = vocabulary_files(folder)
+    read = {name: _read_vocabulary(folder / name) for name in names}
+    return Vocabularies(*(read[name] for name in names))
 
 
 def _read_vocabulary(path: Path) -> Vocabulary:
@@ -133,16 +145,18 @@ def _shown(chunks: Iterable[list[Example]]) -> Iterable[list[Example]]:
             bar.update(len(chunk))
 
 
-def _made_once(name: str, files: Iterable[str], make: Callable[[Path], None]) -> Path:
+def _made_once(
+    name: str, files: Callable[[Path], Iterable[str]], make: Callable[[Path], None]
+) -> Path:
     """Return the folder of that name in the cache; the first process that needs it fills it.
 
-    If its files have changed, it is filled again.
+    If its files have changed, it is filled again. ``files`` names those of a folder.
     """
     folder = kept_in(CACHE_VARIABLE) / "encoded" / name
 
     def checksum(place: Path) -> str:
         digest = sha256()
-        for file in files:
+        for file in files(place):
             with (place / file).open("rb") as opened:
                 digest.update(file_digest(opened, "sha256").digest())
         return digest.hexdigest()
@@ -154,7 +168,7 @@ def _made_once(name: str, files: Iterable[str], make: Callable[[Path], None]) ->
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_name(f"{name}.lock")):
-            there = all((folder / file).is_file() for file in (*files, SUMS))
+            there = all((folder / file).is_file() for file in (*files(folder), SUMS))
             if not there or (folder / SUMS).read_bytes() != checksum(folder).encode():
                 if there:
                     tqdm.write(f"{folder} is damaged: it is made again.", file=SCREEN)

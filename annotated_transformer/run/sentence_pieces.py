@@ -38,15 +38,13 @@ class SentencePieces(Vocabulary):
             raise InputError("this is not a model of SentencePiece (it has 0 bytes).")
         try:
             self._processor = library.SentencePieceProcessor(model_proto=model)
-        except RuntimeError as error:
+            count = self._processor.get_piece_size()
+            self.pieces: list[str] = [*map(self._processor.id_to_piece, range(count))]
+            """The pieces of the model, with or without an id here."""
+        except (RuntimeError, UnicodeDecodeError) as error:
             raise InputError(f"this is not a model of SentencePiece ({error}).") from error
         # Input text never becomes a special token.
         self._ids = {token: i for i, token in enumerate(self._tokens) if i > EOS}
-
-    @property
-    def pieces(self) -> list[str]:
-        """List the pieces of the model, with or without an id here."""
-        return [self._processor.id_to_piece(i) for i in range(self._processor.get_piece_size())]
 
     @classmethod
     def from_json(cls, text: str) -> "SentencePieces":

@@ -19,9 +19,11 @@ from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 
 import annotated_transformer
+from annotated_transformer.ground.old_names import MOVED
 from transformer_workbook.chapters import CHAPTERS
 
 EARLIER = {
+    "corpora.multi30k": {"kept_in": "is in corpora.cache"},
     "layers": {"Residual.enter": "is in forward", "Residual.leave": "is in forward"},
     "run": {
         "LineTranslator.fast": "is LineTranslator.translating",
@@ -85,7 +87,9 @@ class Api(SphinxDirective):
         name = module.partition(".")[2]
         line = importlib.import_module(module).__doc__.partition("\n\n")[0]
         text = self.parse_inline(f"[`{name}`](api/{name}.md) – {line}")[0]
-        return nodes.list_item("", nodes.paragraph("", "", *text), ids=[f"module-{module}"])
+        names = [module, *(old for old, new in MOVED.items() if new == module)]
+        ids = [f"module-{name}" for name in names]
+        return nodes.list_item("", nodes.paragraph("", "", *text), ids=ids)
 
 
 def modules_of(page: str) -> list[str]:

@@ -29,9 +29,6 @@ NAMES = {
 """The columns that the page shows, and their names."""
 
 NOT_RUN = _("not run: this processor has no products in 16 bits")
-NOT_YET = _("not measured yet: it is younger than the loan of the GPU")
-
-
 SHARED = "training"
 """The record whose machine is that of the page; tables of others say theirs."""
 
@@ -76,7 +73,7 @@ def with_use(rows: Sequence[Row], made: dict[str, Any]) -> list[Row]:
     possible = made["operations"] / made["products_per_second"]  # seconds, for a turn
     return [
         {name: row[name] for name in row if name != "times_as_fast_cpu"}
-        | {"use": f"{possible / float(row['seconds']):.1%}" if row["seconds"] else ""}
+        | {"use": f"{possible / float(row['seconds']):.1%}"}
         for row in rows
     ]
 
@@ -84,7 +81,6 @@ def with_use(rows: Sequence[Row], made: dict[str, Any]) -> list[Row]:
 def shown(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """Return the names of the columns of a contest, and its rows."""
     columns = [name for name in NAMES if name in rows[0]]
-    why = str(NOT_YET if "use" in columns else NOT_RUN)
     body = []
     for row in rows:
         of = str(_("{number} of {total}"))
@@ -92,7 +88,9 @@ def shown(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
             of.format(number=row[c], total=row["sentences"]) if c == "equal" else row[c]
             for c in columns
         ]
-        body.append(cells if row["seconds"] else [row["contestant"], why, *[""] * (len(cells) - 2)])
+        if not row["seconds"]:
+            cells[1:] = [str(NOT_RUN), *[""] * (len(cells) - 2)]
+        body.append(cells)
     return [str(NAMES[name]) for name in columns], body
 
 

@@ -4,7 +4,6 @@ import torch
 from torch import nn
 
 from annotated_transformer.rotary import RotaryAttention
-from records.digits import VisionTransformer
 from transformer_workbook.proofs import images_and_graphs as proofs
 
 
@@ -15,8 +14,11 @@ def in_bands(pictures, size):
 
 def of_one_pixel(size):
     """A model that looks at the first pixel alone, and has all parts."""
-    model = VisionTransformer(size, "none")
+    model = nn.Module()
+    model.embed, model.layers = nn.Linear(size * size, 32), nn.ModuleList()
+    model.first = nn.Parameter(torch.zeros(1, 1, 32))
     model.positions = nn.Parameter(torch.zeros(1, 17, 32))
+    model.norm, model.output = nn.LayerNorm(32), nn.Linear(32, 10)
     model.forward = lambda pictures: pictures[:, 0, :1] * torch.arange(10.0)
     return model
 

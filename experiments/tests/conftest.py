@@ -1,0 +1,17 @@
+"""What stands here is research: it runs in `make verify`, and starts from what all tests do."""
+
+import pytest
+
+from starting import (  # noqa: F401
+    _one_toy_corpus,
+    _seed,
+    as_readers_do,
+    minilm,
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark each test here."""
+    item.add_marker("verify")
