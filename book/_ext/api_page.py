@@ -23,6 +23,12 @@ from annotated_transformer.ground.old_names import MOVED
 from transformer_workbook.chapters import CHAPTERS
 
 EARLIER = {
+    "fast": {
+        "PackedTrainer PackedTrainer.logits PackedTrainer.update PackedTrainer.read "
+        "PackedTrainer.tensors PackedTrainer.load": "is gone; FastTrainer is for one CPU",
+        "PackedBatch PackedBatch.inputs PackedBatch.require_fit pack packed_batches": "is gone with "
+        "PackedTrainer",
+    },
     "corpora.multi30k": {"kept_in": "is in corpora.cache"},
     "layers": {"Residual.enter": "is in forward", "Residual.leave": "is in forward"},
     "run": {
