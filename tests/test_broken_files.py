@@ -78,7 +78,8 @@ def bent(draw: Any, content: bytes) -> bytes:
         end = start + draw(st.sampled_from([0, 1, 8, 10_000]))
         before, part, after = content[:start], content[start:end], content[end:]
         others = [before, before + part * 9 + after, after + part + before]
-        others += [before + draw(PIECES) + after]
+        flip = draw(st.integers(1, 255))
+        others += [before + draw(PIECES) + after, before + bytes(b ^ flip for b in part) + after]
         content = draw(st.sampled_from(others))
     return content
 
