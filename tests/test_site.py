@@ -15,8 +15,8 @@ import pytest
 from api_page import modules
 from bs4 import BeautifulSoup
 from course_site import moved
+from editions import EDITIONS
 from equations import EQUATIONS
-from fonts import KOREAN
 from playwright.sync_api import Browser, Page, expect
 from reading_time import reading
 from road_map import DRAWINGS, RADIUS
@@ -120,7 +120,8 @@ def test_a_page_looks_the_same_on_a_machine_with_one_face(
     site: Path, browser: Browser, tmp_path: Path, name: str
 ) -> None:
     """And it fetches Hangul only where it shows some."""
-    (tmp_path / KOREAN.name).symlink_to(KOREAN)
+    font = EDITIONS["ko"].font
+    (tmp_path / font.name).symlink_to(font)
     (tmp_path / "fonts.conf").write_text(ONE_FACE.format(tmp_path))
     poor = launched(browser.browser_type, FONTCONFIG_FILE=str(tmp_path / "fonts.conf"))
     fetched: set[str] = set()
