@@ -26,8 +26,8 @@ EARLIER = {
     "fast": {
         "PackedTrainer PackedTrainer.logits PackedTrainer.update PackedTrainer.read "
         "PackedTrainer.tensors PackedTrainer.load": "is gone; FastTrainer is for one CPU",
-        "PackedBatch PackedBatch.inputs PackedBatch.require_fit pack packed_batches": "is gone with "
-        "PackedTrainer",
+        "PackedBatch PackedBatch.inputs PackedBatch.require_fit pack packed_batches": "is gone, as"
+        " PackedTrainer is",
     },
     "corpora.multi30k": {"kept_in": "is in corpora.cache"},
     "layers": {"Residual.enter": "is in forward", "Residual.leave": "is in forward"},
