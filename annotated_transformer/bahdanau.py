@@ -102,10 +102,10 @@ class Bahdanau(RecurrentTranslator):
         self, state: AttentionState, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], AttentionState]:
         """Read ``tokens``; return the logits of the token after each, and the new state."""
-        embedded = self.dropout(self.tgt_embedding(tokens))
+        embedded = self.dropout(self.tgt_embedding(tokens))  # (batch, tgt, d_model)
         decoder, steps = state.decoder, []
         for t in range(tokens.size(1)):
-            query = self.decoder.hidden(decoder)[:, None]
+            query = self.decoder.hidden(decoder)[:, None]  # (batch, 1, hidden)
             context = self.attention(query, state.keys, state.memory, state.mask)[:, 0]
             read = self.decoder.read(torch.cat([embedded[:, t], context], dim=-1))
             decoder = self.decoder(read, decoder)

@@ -63,7 +63,7 @@ class CrossAttention(MultiHeadAttention):
         """Compute the output of each head; row i of a grid has the queries of source i."""
         if not isinstance(seen, SourceKeyValues) or seen.source is None:
             return super().gather(queries, seen, mask)
-        source, number = seen.source, len(seen.keys)
+        source, number = seen.source, len(seen.keys)  # (rows), how many sources
         column, (_, heads, length, d_k) = rank(source, number), queries.shape
         grid = queries.new_zeros(number, int(column.max()) + 1, length, heads, d_k)
         grid[source, column] = queries.transpose(1, 2)

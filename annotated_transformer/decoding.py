@@ -93,7 +93,7 @@ class Limits:
         require_values("model", next(model.parameters(), None))
         require_values("src", src)
         require_whole("extra_length", extra_length, 0)
-        tokens = (src != PAD).sum(dim=1)
+        tokens = (src != PAD).sum(dim=1)  # (batch)
         self.longest = tokens + extra_length
         if model.max_length is not None:
             room = model.max_length - tokens * model.is_one_text
@@ -120,7 +120,7 @@ class Limits:
                 )
         width = max(map(len, prefixes))
         rows = [[*prefix, *[PAD] * (width - len(prefix))] for prefix in prefixes]
-        self.prefixes = src.new_tensor(rows).view(len(src), width)
+        self.prefixes = src.new_tensor(rows).view(len(src), width)  # (batch, width)
         self.forced = (self.prefixes != PAD).sum(dim=1)
         begin = torch.full_like(tokens, model.begin or PAD)
         self.first = self.prefixes[:, 0] if self.given else begin  # what is read first
@@ -140,7 +140,7 @@ class Limits:
         """
         if length >= self.prefixes.size(1):
             return log_probs
-        wanted = self.prefixes[sentence, length, None]
+        wanted = self.prefixes[sentence, length, None]  # (rows, 1)
         if wanted.max() >= log_probs.size(1):
             raise InputError(
                 f"a prefix contains id {wanted.max()}, it must be below {log_probs.size(1)}."
@@ -181,7 +181,7 @@ def draw(
     p = p / p.sum(dim=-1, keepdim=True)
     p = p.masked_fill(p.cumsum(dim=-1) - p >= search.top_p, 0.0)
     p = p.masked_fill(p < search.min_p * p[:, :1], 0.0)
-    passed = p.cumsum(dim=-1) / p.sum(dim=-1, keepdim=True) > number[:, None]
+    passed = p.cumsum(dim=-1) / p.sum(dim=-1, keepdim=True) > number[:, None]  # (rows, vocab)
     return token.gather(1, passed.int().argmax(dim=-1, keepdim=True))[:, 0]
 
 
@@ -267,7 +267,7 @@ def greedy(
         if search.sample:
             draws = random_draws(src, search.seed, int(limits.longest.max()))
         sentence = torch.arange(len(src), device=src.device)
-        token, length = limits.first, limits.given
+        token, length = limits.first, limits.given  # (rows), as sentence
         while len(sentence):
             logits, state = model.extend(state, token[:, None])
             rated = limits.force(next_log_probs(logits[:, 0], model.begin), sentence, length)
@@ -275,14 +275,14 @@ def greedy(
                 token = rated.argmax(dim=-1)
             else:
                 token = draw(rated, search, draws[sentence, length])
-            chosen = rated.gather(1, token[:, None])[:, 0]
+            chosen = rated.gather(1, token[:, None])[:, 0]  # (rows)
             length += 1
             for s, t, log_prob in zip(
                 sentence.tolist(), token.tolist(), chosen.tolist(), strict=True
             ):
                 tokens[s].append(t)
                 log_probs[s] += log_prob
-            live = ~limits.reached(token, sentence, length)
+            live = ~limits.reached(token, sentence, length)  # (rows)
             if not live.all():
                 sentence, token, state = sentence[live], token[live], state.select(live)
     return [
@@ -319,7 +319,7 @@ def beam_search(
         # One row for each live hypothesis: its sentence, its slot, its tokens, its log p.
         sentence = torch.arange(len(src), device=device)
         place = torch.zeros_like(sentence)
-        tokens = limits.first[:, None]
+        tokens = limits.first[:, None]  # (rows, length)
         log_prob = torch.zeros(len(src), device=device)
         free = torch.full((len(src),), beam, device=device)
         places = torch.arange(beam, device=device)
@@ -328,16 +328,16 @@ def beam_search(
             logits, state = model.extend(state, tokens[:, -1:])
             rated = limits.force(next_log_probs(logits[:, 0], model.begin), sentence, length - 1)
             per_row = min(beam, rated.size(1))
-            more, row_tokens = rated.topk(per_row, dim=-1)
+            more, row_tokens = rated.topk(per_row, dim=-1)  # (rows, per_row)
 
             # Put the candidates of a sentence side by side and take the best for its free slots.
-            table = more.new_full((len(src), beam, per_row), -torch.inf)
+            table = more.new_full((len(src), beam, per_row), -torch.inf)  # by sentence and slot
             table[sentence, place] = log_prob[:, None] + more
-            row_at = sentence.new_zeros(len(src), beam)
+            row_at = sentence.new_zeros(len(src), beam)  # the row that a slot has
             row_at[sentence, place] = torch.arange(len(sentence), device=device)
-            top, index = table.flatten(1).topk(beam, dim=-1)
-            taken = (places < free[:, None]) & top.isfinite()
-            sentence, place = taken.nonzero(as_tuple=True)
+            top, index = table.flatten(1).topk(beam, dim=-1)  # (batch, beam)
+            taken = (places < free[:, None]) & top.isfinite()  # (batch, beam)
+            sentence, place = taken.nonzero(as_tuple=True)  # of the new rows, as all below
             log_prob, index = top[taken], index[taken]
             row = row_at[sentence, index // per_row]
             token = row_tokens[row, index % per_row]

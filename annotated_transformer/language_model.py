@@ -129,9 +129,9 @@ class LanguageModel(Translator):
         They attend to what was read before and to each other as the mask says; ``None``: causally.
         """
         start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
-        mask = target_mask(read, start) if mask is None else mask
-        positions = ((read != PAD).cumsum(dim=1) - 1).clamp(min=0)[:, start:]
-        x, past = embedding(tokens, positions), []
+        mask = target_mask(read, start) if mask is None else mask  # (batch, 1, new, read)
+        positions = ((read != PAD).cumsum(dim=1) - 1).clamp(min=0)[:, start:]  # (batch, new)
+        x, past = embedding(tokens, positions), []  # (batch, new, d_model)
         for layer, before in zip(self.decoder, state.past, strict=True):
             x, seen = layer(x, before, mask, positions=positions)
             past.append(seen)

@@ -111,7 +111,7 @@ class Residual(nn.Module):
         sublayer: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "batch time d_model"]:
         """Apply the sub-layer within the residual connection."""
-        added = self.dropout(sublayer(self.norm(x) if self.is_pre else x))
+        added = self.dropout(sublayer(self.norm(x) if self.is_pre else x))  # (batch, time, d_model)
         return x + added if self.is_pre else self.norm(x + added)
 
 

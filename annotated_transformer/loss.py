@@ -30,8 +30,8 @@ def smoothed_cross_entropy(
     """
     require_targets(logits, target)
     require_number("smoothing", smoothing, below=1.0)
-    log_probs = logits.log_softmax(dim=-1)
-    surprise = -log_probs.gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    log_probs = logits.log_softmax(dim=-1)  # (batch, tgt, vocab)
+    surprise = -log_probs.gather(-1, target.unsqueeze(-1)).squeeze(-1)  # (batch, tgt)
     if smoothing:
         # What cannot be predicted, as padding in a loaded model, has no part in the uniform q.
         share = log_probs.isfinite().float().mean(dim=-1).to(log_probs)

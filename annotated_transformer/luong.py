@@ -101,8 +101,8 @@ class Luong(RecurrentTranslator):
         self, state: AttentionState, tokens: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt vocab"], AttentionState]:
         """Read ``tokens``; return the logits of the token after each, and the new state."""
-        embedded = self.dropout(self.tgt_embedding(tokens))
-        hidden, last = self.decoder(embedded, tokens != PAD, state.decoder)
+        embedded = self.dropout(self.tgt_embedding(tokens))  # (batch, tgt, d_model)
+        hidden, last = self.decoder(embedded, tokens != PAD, state.decoder)  # (batch, tgt, hidden)
         context = self.attention(hidden, state.keys, state.memory, state.mask)
         attentional = torch.tanh(self.readout(torch.cat([context, hidden], dim=-1)))
         return self.output(self.dropout(attentional)), replace(state, decoder=last)

@@ -49,7 +49,7 @@ def causal_mask(
     """
     require_span(start, length)
     everything = torch.ones(1, 1, length - start, length, dtype=torch.bool, device=device)
-    return everything.tril(diagonal=start)
+    return everything.tril(diagonal=start)  # (1, 1, query, length)
 
 
 def target_mask(

@@ -126,7 +126,7 @@ class MultiHeadAttention(nn.Module):
         """Compute K Wᵢ^K and V Wᵢ^V of all heads i, at these positions (``None``: 0, 1, …)."""
         positions = first_positions(key) if positions is None else positions
         keys = self.key_norm(self.split(self.key(key), self.num_kv_heads))
-        values = self.split(self.value(value), self.num_kv_heads)
+        values = self.split(self.value(value), self.num_kv_heads)  # (batch, kv_heads, key, d_v)
         return KeyValues(self.with_positions(keys, positions), values)
 
     def gather(
@@ -136,11 +136,11 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "#batch #heads #query key"] | None,
     ) -> Float[Tensor, "batch heads query d_v"]:
         """Compute the output of every head; each key and value serves a group of queries."""
-        keys, values = seen.keys, seen.values
+        keys, values = seen.keys, seen.values  # (batch, kv_heads, key, d)
         if self.num_kv_heads < self.num_heads:
             group = self.num_heads // self.num_kv_heads
             keys, values = (x.repeat_interleave(group, dim=1) for x in (keys, values))
-        heads: Tensor = self.attention(queries, keys, values, mask)
+        heads: Tensor = self.attention(queries, keys, values, mask)  # (batch, heads, query, d_v)
         return heads
 
     def attend(
@@ -155,9 +155,9 @@ class MultiHeadAttention(nn.Module):
         The queries are at these positions (``None``: 0, 1, …).
         """
         positions = first_positions(query) if positions is None else positions
-        queries = self.query_norm(self.split(self.query(query)))
+        queries = self.query_norm(self.split(self.query(query)))  # (batch, heads, query, d_k)
         heads = self.gather(self.with_positions(queries, positions), seen, mask)
-        return self.output(heads.transpose(1, 2).flatten(2))
+        return self.output(heads.transpose(1, 2).flatten(2))  # from (batch, query, heads · d_v)
 
     def forward(
         self,

@@ -27,9 +27,9 @@ def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "length d_mo
     require_sizes(length=length, d_model=d_model)
     if d_model % 2:
         raise InputError(f"d_model is {d_model}, it must be even: every sine needs its cosine.")
-    position = torch.arange(length, dtype=torch.float64)[:, None]
-    frequency = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-    angle = position * frequency
+    position = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
+    frequency = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # (pair)
+    angle = position * frequency  # (length, pair)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
 
 

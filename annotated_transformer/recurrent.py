@@ -56,7 +56,7 @@ class GRUCell(RNNCell):
         """Compute the next state from the projected input and the previous state."""
         read_r, read_z, read_n = read.chunk(3, dim=-1)
         recur_r, recur_z, recur_n = self.recur(state).chunk(3, dim=-1)
-        reset = torch.sigmoid(read_r + recur_r)
+        reset = torch.sigmoid(read_r + recur_r)  # (batch, hidden), as all here
         update = torch.sigmoid(read_z + recur_z)
         new = torch.tanh(read_n + reset * recur_n)
         return (1 - update) * new + update * state
@@ -79,7 +79,7 @@ class LSTMCell(RNNCell):
         self, read: Float[Tensor, "batch gates"], state: Float[Tensor, "batch state"]
     ) -> Float[Tensor, "batch state"]:
         """Compute the next state from the projected input and the previous state."""
-        hidden, cell = state.chunk(2, dim=-1)
+        hidden, cell = state.chunk(2, dim=-1)  # (batch, hidden), as all here
         i, f, g, o = (read + self.recur(hidden)).chunk(4, dim=-1)
         cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
         return torch.cat([torch.sigmoid(o) * torch.tanh(cell), cell], dim=-1)
@@ -122,7 +122,7 @@ class RecurrentLayer(nn.Module):
 
         The recurrence starts from ``state``, or from zeros.
         """
-        read = self.cell.read(x)
+        read = self.cell.read(x)  # (batch, time, gates · hidden)
         if state is None:
             state = x.new_zeros(x.size(0), self.cell.states * self.cell.hidden_dim)
         outputs = []

@@ -43,9 +43,9 @@ def rotate(
     """
     # At least in 32 bits, whatever x has: in bfloat16, positions above 256 are not even distinct.
     wide = torch.promote_types(x.dtype, torch.float32)
-    angles = positions[..., None] * frequencies.to(x.device, wide)
+    angles = positions[..., None] * frequencies.to(x.device, wide)  # (…, time, pair)
     cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    first, second = x[..., 0::2], x[..., 1::2]
+    first, second = x[..., 0::2], x[..., 1::2]  # (…, time, pair)
     turned = first * cosine - second * sine, first * sine + second * cosine
     return torch.stack(turned, dim=-1).flatten(-2)
 

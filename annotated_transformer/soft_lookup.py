@@ -30,8 +30,8 @@ def masked_softmax(
     require_scores(scores, mask)
     if mask is None:
         return scores.softmax(dim=-1)
-    empty = ~mask.any(dim=-1, keepdim=True)
-    weights = scores.masked_fill(~(mask | empty), -torch.inf).softmax(dim=-1)
+    empty = ~mask.any(dim=-1, keepdim=True)  # (…, query, 1)
+    weights = scores.masked_fill(~(mask | empty), -torch.inf).softmax(dim=-1)  # (…, query, key)
     return weights.masked_fill(empty, 0.0)
 
 

@@ -238,7 +238,8 @@ class Transformer(Translator):
 
     def encode(self, src: Int[Tensor, "batch src"]) -> Float[Tensor, "batch src d_model"]:
         """Encode the source sentences as the memory, one vector per token."""
-        x, mask = self.src_embedding(src), padding_mask(src)
+        x = self.src_embedding(src)  # (batch, src, d_model)
+        mask = padding_mask(src)  # (batch, 1, 1, src)
         for layer in self.encoder:
             x = layer(x, mask)
         return self.encoder_norm(x)
@@ -249,7 +250,7 @@ class Transformer(Translator):
         For each decoder layer the state holds the memory's keys and values, projected once, and
         an empty KV cache for the target.
         """
-        x, layers = self.encode(src), cast(Iterable[Any], self.decoder)
+        x, layers = self.encode(src), cast(Iterable[Any], self.decoder)  # (batch, src, d_model)
         memory = tuple(layer.cross_attention.project(x, x) for layer in layers)
         past = tuple(layer.self_attention.empty(len(src)) for layer in layers)
         return TransformerState(src[:, :0], past, memory, padding_mask(src))
@@ -259,11 +260,11 @@ class Transformer(Translator):
     ) -> tuple[Float[Tensor, "batch tgt vocab"], TransformerState]:
         """Read ``tokens``; return the logits of the token after each, and the new state."""
         start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
-        positions = torch.arange(start, read.size(1), device=read.device)[None]
+        positions = torch.arange(start, read.size(1), device=read.device)[None]  # (1, tgt)
         x, mask = self.tgt_embedding(tokens, positions), target_mask(read, start)
         past = []
         for layer, before, memory in zip(self.decoder, state.past, state.memory, strict=True):
             x, seen = layer(x, before, mask, memory, state.memory_mask, positions)
             past.append(seen)
-        logits = self.output(self.decoder_norm(x))
+        logits = self.output(self.decoder_norm(x))  # (batch, tgt, vocab)
         return logits, replace(state, tokens=read, past=tuple(past))

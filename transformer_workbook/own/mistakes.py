@@ -7,9 +7,10 @@ change applies inside each of them alone::
     says = "prefixes are not used."
     change = { "prefixes)" = "None)" }
 
-The same text elsewhere in the module does not count.
+The same text elsewhere in the module does not count, and neither do comments at the end of a line.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -47,7 +48,7 @@ def spoiled(module: str, places: tuple[str, ...], changes: Mapping[str, str]) ->
     """Return our source with changes in some definitions."""
     if unknown := [name for name in places if name not in ours(module)]:
         raise ValueError(f"there is no {unknown[0]} in {module}.")
-    lines = source_of(module).splitlines(keepends=True)
+    lines = re.sub(r"  # [^\"'\n]*$", "", source_of(module), flags=re.M).splitlines(keepends=True)
     # From the last to the first: what stands before a definition keeps its place.
     for part in sorted((extent(ours(module)[name]) for name in places), key=lambda s: -s.start):
         lines[part] = changed("".join(lines[part]), changes).splitlines(keepends=True)
