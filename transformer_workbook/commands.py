@@ -43,7 +43,8 @@ def check(
 ) -> None:
     """Check your package: what is correct, and which mistake is made elsewhere.
 
-    The exit code is 0 if everything is correct, 1 if something is wrong or missing.
+    The exit code is 0 if everything is correct, 1 if something is wrong or missing. The variable
+    ANNOTATED_TRANSFORMER_LANGUAGE chooses the language of the report: ko is Korean.
     """
     from annotated_transformer.cli.options import one_sentence, require_text
     from transformer_workbook.own import check_package, question
