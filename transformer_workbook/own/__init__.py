@@ -3,9 +3,9 @@
 Import from here. Each module uses only those before it: ``teaching`` (what a reader writes),
 ``definitions`` (what a module consists of), ``skeleton`` (their empty source), ``checks`` (the
 questions to them), ``mistakes`` (ours, with a change), ``loading`` (their code in place of ours),
-``judging`` (which mistake it is),
-``placing`` (in which function), ``bench`` (another process for all this), ``report``, ``showing``
-(a question as a program), ``using`` (their code in our programs).
+``judging`` (which mistake it is), ``placing`` (in which function), ``bench`` (another process for
+all this), ``report``, ``showing`` (a question as a program), ``using`` (their code in our
+programs).
 """
 
 from transformer_workbook.own.bench import findings
