@@ -11,6 +11,8 @@ from starting import (  # noqa: F401
     pytest_runtest_setup,
 )
 
+collect_ignore = ["conftest.py"]  # of the same name as that of the other tests
+
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark each test here."""
