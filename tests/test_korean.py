@@ -162,7 +162,6 @@ def spoken(language: str) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.main
 @pytest.mark.parametrize("language", [path.name for path in CATALOGUES.iterdir()])
 def test_no_sentence_of_a_check_stays_english_and_no_state_depends_on_the_language(
     language: str,
