@@ -70,5 +70,13 @@ def test_no_translation_has_a_higher_score_than_the_reference(metric):
     assert other.score < 50
 
 
+def test_no_two_metrics_are_the_same():
+    made = [metric("13a") for metric in METRICS.values()]
+    for metric in made:
+        metric.corpus_score(["a cat"], [["a dog"]])
+    signatures = [(type(metric), str(metric.get_signature())) for metric in made]
+    assert len({*signatures}) == len(METRICS)
+
+
 def test_the_recipe_of_every_corpus_exists():
     assert {corpus.recipe for corpus in CORPORA.values()} <= PRESETS.keys()

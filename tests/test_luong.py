@@ -30,7 +30,8 @@ def by_hand(score, attention, s, h):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize(("name", "score"), [*zip(CELLS, SCORES, strict=True)])
+@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("score", SCORES)
 def test_logits_are_those_of_a_plain_loop_over_each_sentence_alone(score, name):
     model = small(name, score)
     logits = model(SRC, TGT)

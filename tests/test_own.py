@@ -45,7 +45,7 @@ from transformer_workbook.own.checks import CHECKS
 from transformer_workbook.own.definitions import definitions, source_of
 from transformer_workbook.own.judging import Finding, judged, loaded, subjects_of
 from transformer_workbook.own.loading import stand_in
-from transformer_workbook.own.mistakes import slips
+from transformer_workbook.own.mistakes import slips, spoiled
 from transformer_workbook.own.placing import placed
 from transformer_workbook.own.showing import program
 from transformer_workbook.own.skeleton import GIVEN, skeleton
@@ -524,7 +524,7 @@ def test_the_command_prints_the_question_behind_a_finding(mine: Path, tmp_path: 
 
 # --- what fails in the check itself --------------------------------------------------------------
 
-SPOILED = changed(OURS["masking"], {"(tokens != PAD)": "(tokens == PAD)"})
+SPOILED = spoiled("masking", ("padding_mask",), {"(tokens != PAD)": "(tokens == PAD)"})
 
 
 def fails(*_: object) -> None:

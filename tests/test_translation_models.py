@@ -5,7 +5,9 @@ from itertools import combinations
 import pytest
 import torch
 
+from annotated_transformer.capture import capture_attention
 from annotated_transformer.models import MODELS
+from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.tokens import PAD
 from annotated_transformer.translator import State, Translator
 from oracles import assert_close, randomise, weigh
@@ -211,3 +213,12 @@ def test_no_two_names_in_a_table_compute_the_same(model):
             logits.append(randomise(small_model(model, **{field.name: name}))(SRC, FULL))
         for one, other in combinations(logits, 2):
             assert (one - other).abs().max() > 1e-9
+
+
+@every_model
+def test_no_attention_escapes_the_capture(variant):
+    model = build(variant)
+    with capture_attention(model) as captured:
+        model(SRC, FULL)
+    attentions = {n for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
+    assert attentions <= captured.keys()

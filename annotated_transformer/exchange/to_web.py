@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer import __version__
-from annotated_transformer.ground.errors import InputError, require_choice
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath
 from annotated_transformer.ground.settings import require_known
 from annotated_transformer.run.checkpoint import save_halved
@@ -126,7 +126,10 @@ def resolved(model: str, config: Any) -> dict[str, Any]:
     Raises:
         InputError: if the page does not support the model, or another setting is not its default.
     """
-    require_choice("model", model, KNOWN)
+    if model not in KNOWN:
+        raise InputError(
+            f"model is {model!r}, the laboratory can only have {' or '.join(map(repr, KNOWN))}."
+        )
     require_known(config, "the laboratory", KNOWN[model])
     settings = {name: value for name, value in asdict(config).items() if name in KNOWN[model]}
     if "num_heads" in settings:
