@@ -13,15 +13,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import comparing_pages
 from browser import VIEWS, launched
-from starting import (  # noqa: F401
-    NO_BROWSER,
-    _one_toy_corpus,
-    _seed,
-    as_readers_do,
-    minilm,
-    pytest_runtest_makereport,
-    pytest_runtest_setup,
-)
+from starting import *  # noqa: F403
+from starting import NO_BROWSER
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -14,6 +14,16 @@ from jaxtyping import config
 
 import fetch_weights
 
+__all__ = [
+    "_one_toy_corpus",
+    "_seed",
+    "as_readers_do",
+    "minilm",
+    "pytest_runtest_makereport",
+    "pytest_runtest_setup",
+]
+"""What a conftest takes from here."""
+
 NO_BROWSER = "there is no browser"
 
 # Every program that a test starts has one thread, as the test itself.

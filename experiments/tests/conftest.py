@@ -2,14 +2,7 @@
 
 import pytest
 
-from starting import (  # noqa: F401
-    _one_toy_corpus,
-    _seed,
-    as_readers_do,
-    minilm,
-    pytest_runtest_makereport,
-    pytest_runtest_setup,
-)
+from starting import *  # noqa: F403
 
 collect_ignore = ["conftest.py"]  # of the same name as that of the other tests
 
