@@ -39,7 +39,7 @@ def write_model_folder(
     fill_folder(folder, fill)
 
 
-KNOWN: dict[str, Collection[Any] | None] = {
+EVERYWHERE: dict[str, Collection[Any] | None] = {
     "src_vocab": None,
     "tgt_vocab": None,
     "d_model": None,
@@ -82,4 +82,4 @@ def require_settings(
     width = config.d_model // config.num_heads
     equal_parts = {"d_k": (None, width), "d_v": (None, width)}
     equal_parts["num_kv_heads"] = (None, config.num_heads)
-    require_known(config, engine, KNOWN | equal_parts | known)
+    require_known(config, engine, EVERYWHERE | equal_parts | known)

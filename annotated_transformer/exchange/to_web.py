@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer import __version__
+from annotated_transformer.exchange.model_folder import EVERYWHERE
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath
 from annotated_transformer.ground.settings import require_known
@@ -33,13 +34,7 @@ RECURRENT: dict[str, Collection[Any] | None] = {
     "cell": ("rnn", "lstm", "gru"),
     "dropout": None,
 }
-TRANSFORMER: dict[str, Collection[Any] | None] = {
-    "src_vocab": None,
-    "tgt_vocab": None,
-    "d_model": None,
-    "num_layers": None,
-    "num_heads": None,
-    "d_ff": None,
+TRANSFORMER: dict[str, Collection[Any] | None] = EVERYWHERE | {
     "activation": ("gelu_tanh", "gelu", "swish", "relu"),
     "gated": None,
     "d_k": None,
@@ -47,15 +42,10 @@ TRANSFORMER: dict[str, Collection[Any] | None] = {
     "num_kv_heads": None,
     "qk_norm": None,
     "bias": None,
-    "dropout": None,
     "norm": ("rms", "layer"),
     "epsilon": None,
-    "norm_position": ("pre", "post"),
     "positions": ("rotary", "none", "learned", "sinusoidal"),
     "rotary_base": None,
-    "max_length": None,
-    "share_embeddings": None,
-    "tie_output": None,
 }
 KNOWN: dict[str, Mapping[str, Collection[Any] | None]] = {
     "seq2seq": RECURRENT,
