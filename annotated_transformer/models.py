@@ -65,11 +65,11 @@ MODELS = {
     "transformer": ModelKind(
         Transformer,
         TransformerConfig,
-        {
+        DEFAULTS
+        | {
             "tiny": SMALL_TRANSFORMER,
             "modern": SMALL_TRANSFORMER | MODERN | {"d_ff": 176},  # a gate is a third matrix
             "medium": MEDIUM_TRANSFORMER,
-            "finetune": {},
             "base": {"share_embeddings": True},
             "big": BIG_TRANSFORMER,
         },
@@ -77,11 +77,11 @@ MODELS = {
     "language": ModelKind(
         LanguageModel,
         LanguageModelConfig,
-        {
+        DEFAULTS
+        | {
             "tiny": SMALL_LANGUAGE_MODEL,
             "modern": SMALL_LANGUAGE_MODEL | MODERN | {"d_ff": 216},
             "medium": MEDIUM_LANGUAGE_MODEL,
-            "finetune": {},
         },
     ),
 }
