@@ -27,7 +27,7 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
-KEPT_CELL_METADATA = {"jupyter", "mystnb", "tags"}
+KEPT_CELL_METADATA = {"blank", "jupyter", "mystnb", "tags"}
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
