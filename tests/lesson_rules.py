@@ -1,6 +1,8 @@
-"""The rules that a lesson keeps: what stands open, what is folded, and how much a page may ask for.
+"""The rules that a lesson keeps: its parts, what stands open, and how much a page may ask for.
 
-Each rule is a function that lists what breaks it; an empty list is what we want.
+Each rule is a function that lists what breaks it; an empty list is what we want. A lesson that one
+does ends with what to remember and keeps `OF_DOING`; one that has not been rewritten yet,
+`OF_CHAPTERS`. Both, and the deeper pages, keep `RULES`.
 """
 
 import re
@@ -11,6 +13,7 @@ from plain_markdown import to_roles
 from reading_time import is_visible, reading
 
 from book_rules import code_cells, tags
+from transformer_workbook.lessons.gaps import gaps_of
 
 MOST_WORDS, MOST_LINES, MOST_MINUTES = 2800, 250, 40
 LEAST_OF_THE_IDEA = 0.8
@@ -87,7 +90,8 @@ def long_cells(notebook: NotebookNode) -> list[str]:
     for number, cell in enumerate(visible(notebook)):
         lines = [line for line in cell.source.splitlines() if line.strip()]
         imports = [line for line in lines if re.match(r"(?:import|from) ", line)]
-        if len(lines) > LONGEST_CELL:
+        whole = cell.source.startswith("class ") and is_done(notebook)
+        if len(lines) > (LONGEST_CLASS if whole else LONGEST_CELL):
             found.append(f"{name(cell)} has {len(lines)} lines")
         if len(imports) > MOST_IMPORTS[number == 0]:
             found.append(f"{name(cell)} imports {len(imports)} times")
@@ -193,16 +197,134 @@ def missing_parts(notebook: NotebookNode) -> list[str]:
     return found + ([] if exercises else ["no exercises"])
 
 
-OF_CHAPTERS = [hidden_code, little_of_the_idea, missing_parts]
+# --- a lesson that one does ----------------------------------------------------------------------
+
+REMEMBER = "## To remember"
+PARTS = ["## So, in practice", REMEMBER, "## Exercises", "## Next"]
+MOST_WORDS_TO_DO, MOST_LINES_TO_DO, MOST_LINES_OF_A_SYSTEM = 1500, 130, 180
+SYSTEMS = "The Transformer", "Training", "Translation"  # 12, 13, 15: their titles begin so
+MOST_EXERCISES_TO_DO, MOST_LIVE, LONGEST_CLASS, LONGEST_GAP = 3, 6, 22, 8
+LIVE = "live"
+STATISTICS = re.compile(
+    r"\b(?:confidence|intervals?|Bonferroni|seeds?|learning-rate search(?:es)?)\b"
+)
+BEHIND_GLASS = re.compile(
+    r"\b(?:train_once|train_briefly|compare|ToyTask|SoftLookup|forced_attention)\b"
+    r"|float64|\.double\(\)|manual_seed"
+)
+
+
+def is_done(notebook: NotebookNode) -> bool:
+    """Whether a lesson has the form in which its reader writes and trains."""
+    return REMEMBER in prose(notebook).splitlines()
+
+
+def until_exercises(notebook: NotebookNode) -> NotebookNode:
+    """Return a lesson up to its exercises."""
+    kept = []
+    for cell in notebook.cells:
+        before, heading, _ = cell.source.partition("## Exercises")
+        kept.append(cell | {"source": before})
+        if heading and cell.cell_type == "markdown":
+            break
+    return notebook | {"cells": kept}
+
+
+def parts_of_doing(notebook: NotebookNode) -> list[str]:
+    """A lesson says what to do in practice and what to remember, asks little, and leads on."""
+    text = prose(notebook)
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    found = [] if [line for line in headings if line in PARTS] == PARTS else [f"has {headings}"]
+    found += [] if headings[-1:] == PARTS[-1:] else [f"ends with {headings[-1]}"]
+    kept = text.partition(REMEMBER)[2].partition("## ")[0]
+    if (sentences := len(re.findall(r"(?m)^\d\. ", kept))) != 3:
+        found.append(f"has {sentences} things to remember")
+    exercises = re.findall(r"(?m)^\*\*\d+\. ★{1,3} ", text)
+    if not 1 <= len(exercises) <= MOST_EXERCISES_TO_DO:
+        found.append(f"has {len(exercises)} exercises")
+    if not re.search(r"\]\(further/", text):
+        found.append("leads to no second page")
+    return found
+
+
+def too_much_to_do(notebook: NotebookNode) -> list[str]:
+    """A lesson is short up to its exercises."""
+    lesson = until_exercises(notebook)
+    found = reading(lesson)
+    system = notebook.cells[0].source.removeprefix("# ").startswith(SYSTEMS)
+    most = MOST_LINES_OF_A_SYSTEM if system else MOST_LINES_TO_DO
+    faults = [f"{found.words} words"] if found.words > MOST_WORDS_TO_DO else []
+    faults += [f"{found.lines} lines"] if found.lines > most else []
+    return faults
+
+
+def behind_glass(notebook: NotebookNode) -> list[str]:
+    """No cell computes where the reader does not see it, and no sentence is about statistics."""
+    lesson = until_exercises(notebook)
+    found = [match.group() for match in STATISTICS.finditer(prose(lesson))]
+    return found + [
+        f"{name(cell)} has {match.group()}"
+        for cell in code_cells(lesson)
+        for match in BEHIND_GLASS.finditer(cell.source)
+    ]
+
+
+def pictures(notebook: NotebookNode) -> list[str]:
+    """A lesson has one picture, or none."""
+    shown = [
+        name(cell)
+        for cell in code_cells(notebook)
+        if any(k.startswith("image/") for o in cell.outputs for k in o.get("data", {}))
+    ]
+    return shown[1:]
+
+
+def live_cells(notebook: NotebookNode) -> list[str]:
+    """What differs between machines is little, and a cell below it is compared."""
+    cells = code_cells(notebook)
+    live = [LIVE in tags(cell) for cell in cells]
+    found = [f"{sum(live)} live cells"] if sum(live) > MOST_LIVE else []
+    for i, cell in enumerate(cells):
+        if live[i]:
+            below = next(
+                (c for c, is_live in zip(cells[i:], live[i:], strict=True) if not is_live), None
+            )
+            if below is None or not below.outputs:
+                found.append(f"{name(cell)} is live, and no cell below it is compared")
+    return found
+
+
+def gaps(notebook: NotebookNode) -> list[str]:
+    """The decisive lines are the reader's, are few, and cannot be copied from the line above."""
+    found = []
+    for gap in gaps_of(notebook):
+        if not 1 <= len(gap.lines) <= LONGEST_GAP:
+            found.append(f"{gap.check} has {len(gap.lines)} lines")
+        if not gap.hint:
+            found.append(f"{gap.check} has no hint")
+        above = gap.source.splitlines()[: gap.ranges[0][0] - 1]
+        if gap.lines[0] in above[-1:]:
+            found.append(f"{gap.check} begins with the line above it")
+    return found
+
 
 RULES = [
     open_proofs,
-    open_drawing,
-    formatting_by_hand,
     long_cells,
     folds_without_label,
     empty_ticks,
     foreign_documents,
     machinery,
-    too_much,
+    live_cells,
 ]
+
+OF_CHAPTERS = [
+    open_drawing,
+    formatting_by_hand,
+    too_much,
+    hidden_code,
+    little_of_the_idea,
+    missing_parts,
+]
+
+OF_DOING = [parts_of_doing, too_much_to_do, behind_glass, pictures, gaps]

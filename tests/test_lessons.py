@@ -16,7 +16,8 @@ BOOK = Path(__file__).resolve().parent.parent / "book"
 
 CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
 DEEPER = sorted((BOOK / "deeper").glob("*.ipynb"))
-LESSONS = [*sorted(BOOK.glob("*.ipynb")), *DEEPER]
+FURTHER = sorted((BOOK / "further").glob("*.ipynb"))
+LESSONS = [*sorted(BOOK.glob("*.ipynb")), *DEEPER, *FURTHER]
 Rule = Callable[[NotebookNode], list[str]]
 
 
@@ -29,9 +30,18 @@ def read(path: Path) -> NotebookNode:
 EXCEPTIONS = {("one_page", lesson_rules.long_cells)}
 
 
-@pytest.mark.parametrize("rule", [*lesson_rules.RULES, *lesson_rules.OF_CHAPTERS])
+def pages_of(rule: Rule) -> list[Path]:
+    if rule in lesson_rules.RULES:
+        return LESSONS
+    doing = rule in lesson_rules.OF_DOING
+    return [page for page in CHAPTERS if lesson_rules.is_done(read(page)) == doing]
+
+
+@pytest.mark.parametrize(
+    "rule", [*lesson_rules.RULES, *lesson_rules.OF_CHAPTERS, *lesson_rules.OF_DOING]
+)
 def test_every_lesson_keeps_the_rule(rule: Rule) -> None:
-    pages = LESSONS if rule in lesson_rules.RULES else CHAPTERS
+    pages = pages_of(rule)
     broken = {page.stem: rule(read(page)) for page in pages if (page.stem, rule) not in EXCEPTIONS}
     assert {stem: found for stem, found in broken.items() if found} == {}
 

@@ -1,4 +1,4 @@
-"""The commands for the reader's own package: start, check.
+"""The commands of the workbook: lessons to do, progress; a package of one's own: start, check.
 
 The command line finds them by their entry points at every start of the program, so they import
 what they need only when they run.
@@ -58,3 +58,35 @@ def check(
         typer.echo(json.dumps(report.as_json(), indent=2) if as_json else str(report))
         if not report.right:
             raise typer.Exit(1)
+
+
+def lessons(
+    folder: Annotated[Path, typer.Argument(help="Where the notebooks are written.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[LESSON]...", help="For example 7, or masking; default: all."),
+    ] = None,
+) -> None:
+    """Write lessons to do: notebooks whose decisive lines are yours to write.
+
+    A notebook that you have changed is never overwritten.
+    """
+    from annotated_transformer.cli.options import one_sentence, require_text
+    from transformer_workbook.lessons import write_lessons
+
+    with one_sentence():
+        require_text(folder, *(names or ()))
+        for path in write_lessons(folder, names or ()):
+            typer.echo(path)
+
+
+def progress(
+    folder: Annotated[Path, typer.Argument(help="The folder of your notebooks.")] = Path(),
+) -> None:
+    """Show which gaps and exercises you have passed, lesson by lesson."""
+    from annotated_transformer.cli.options import one_sentence, require_text
+    from transformer_workbook.exercises import progress_by_lesson
+
+    with one_sentence():
+        require_text(folder)
+        typer.echo(progress_by_lesson(folder))

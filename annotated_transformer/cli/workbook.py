@@ -14,7 +14,7 @@ import typer
 from annotated_transformer.ground.errors import InputError
 
 COMMANDS, LAUNCHERS = "annotated_transformer.commands", "annotated_transformer.launchers"
-OF_THE_WORKBOOK = "start", "check"
+OF_THE_WORKBOOK = "start", "check", "lessons", "progress"
 
 
 def add_commands(app: typer.Typer) -> None:

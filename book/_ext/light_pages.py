@@ -25,6 +25,7 @@ ASKED_FOR = {
     "copy_formulas.js": "<math",
     "figures.js": "<img [^>]*_images/",
     "folds.js": "<details",
+    "gaps.js": r'class="[^"]*\bgap\b',
     "languages.js": r'<a class="language\b',
 }
 

@@ -9,11 +9,12 @@ wrong: you add up the ids; compare them with PAD first.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from transformer_workbook import chapters
 from transformer_workbook.judge import Task
-from transformer_workbook.judge.progress import read_progress
+from transformer_workbook.judge.progress import FILE, read_progress
 from transformer_workbook.judge.sentences import in_language, said
 from transformer_workbook.notebook.tables import table
 
@@ -26,8 +27,11 @@ def _tasks(chapter: str) -> dict[str, Task]:
 
 _BY_CHAPTER = {chapter: _tasks(chapter) for chapter in chapters.CHAPTERS}
 
-CHAPTERS = {chapter: tuple(tasks) for chapter, tasks in _BY_CHAPTER.items()}
+CHAPTERS = {c: tuple(n for n, t in tasks.items() if not t.gap) for c, tasks in _BY_CHAPTER.items()}
 """The names of the exercises of every chapter, in its order."""
+
+GAPS = {c: tuple(n for n, t in tasks.items() if t.gap) for c, tasks in _BY_CHAPTER.items()}
+"""The names of the checks of every lesson's gaps, in its order."""
 
 TITLES = {chapter: chapter.replace("_", " ") for chapter in CHAPTERS}
 """What every chapter is called where its exercises are counted."""
@@ -47,6 +51,26 @@ def __getattr__(name: str) -> Task:
 def __dir__() -> list[str]:
     """Let an editor complete the names of exercises."""
     return [*globals(), *TASKS]
+
+
+def progress_by_lesson(folder: Path = Path()) -> str:
+    """Say how many gaps and exercises of each lesson are passed, as the notebooks in a folder know.
+
+    Raises:
+        InputError: if the file there is no record of exercises.
+    """
+    known = read_progress(folder / FILE)
+    rows = []
+    for number, chapter in enumerate(CHAPTERS, start=1):
+        parts = {said("gaps"): GAPS[chapter], said("exercises"): CHAPTERS[chapter]}
+        told = [
+            said("{passed} of {all} {what}", passed=count, all=len(names), what=what)
+            for what, names in parts.items()
+            if names
+            for count in [[known.get(name) for name in names].count("right")]
+        ]
+        rows.append(f"{number:2}  {in_language(TITLES[chapter])}: {', '.join(told)}")
+    return "\n".join(rows)
 
 
 def summary(chapter: str | None = None) -> Any:

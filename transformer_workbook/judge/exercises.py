@@ -31,7 +31,7 @@ from transformer_workbook.judge.diagnosis.relations import (
 )
 from transformer_workbook.judge.probes import Remembered
 from transformer_workbook.judge.sentences import said
-from transformer_workbook.judge.stubs import is_stub
+from transformer_workbook.judge.stubs import has_empty_lines, is_stub
 from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.tasks import Cases, Task, Verdict
 from transformer_workbook.judge.trials import SECONDS, Trial, attempt, calculate, of_ours
@@ -58,6 +58,8 @@ class Exercise(Task):
     """Whether the numbers asked for are ids or positions, which floats are not."""
     seconds: float = SECONDS
     """How long the answer may take for one case."""
+    gap: bool = False
+    """Whether it is the check of a lesson's gap: a cell whose marked lines the reader writes."""
     given: Sequence[Mistake] | None = None
     """Common mistakes, if they are not in a table beside the reference."""
 
@@ -103,6 +105,8 @@ class Exercise(Task):
             return Verdict("wrong", sentence)
         if isinstance(answer, nn.Module) and self._asks_for_a_class:
             return Verdict("wrong", said("this is one layer; hand over its class."))
+        if self.gap and has_empty_lines(answer):
+            return Verdict("not attempted")
         trials = list(self.subject.trials(answer))
         pairs = zip(trials, self.subject.right, strict=False)  # a call without end is the last
         answers = [in_its_form(trial.result, want) for trial, want in pairs]
@@ -286,9 +290,10 @@ def exercise(
     ask: Callable[..., Any] | None = None,
     whole: bool = False,
     seconds: float = SECONDS,
+    gap: bool = False,
 ) -> Callable[[Callable[..., Any]], Exercise]:
-    """Make an exercise from its reference; a decorator."""
-    return lambda reference: Exercise(reference, tuple(cases), ask, whole, seconds)
+    """Make an exercise, or the check of a gap, from its reference; a decorator."""
+    return lambda reference: Exercise(reference, tuple(cases), ask, whole, seconds, gap)
 
 
 def derivation(

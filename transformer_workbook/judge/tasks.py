@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.faults import FAULT, trace_of
+from transformer_workbook.judge.open_gaps import note_gap
 from transformer_workbook.judge.progress import note_progress
 from transformer_workbook.judge.sentences import in_language, to_say
 
@@ -56,10 +57,13 @@ class Task:
     statement: str
     """The statement, in one line."""
     name: str
+    gap: bool = False
 
     def __call__(self, answer: Any) -> Verdict:
         """Judge an answer and store the verdict."""
         verdict = self.check(answer)
+        if self.gap:
+            note_gap(self.name, verdict.passed)
         if verdict.state in ("right", "wrong"):
             note_progress(self.name, verdict.state)
         return verdict

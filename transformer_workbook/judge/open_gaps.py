@@ -1,0 +1,48 @@
+"""Open gaps: while one is not passed, what fails below it says which, and "run all" goes on."""
+
+from types import TracebackType
+from typing import Any
+
+from transformer_workbook.judge.progress import in_a_notebook
+from transformer_workbook.judge.sentences import said
+
+OPEN: dict[str, None] = {}
+"""The checks that were run and have not been passed yet, in the order of the page."""
+
+
+def note_gap(name: str, passed: bool) -> None:
+    """Remember whether a gap has been passed."""
+    if not in_a_notebook():
+        return
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    before = bool(OPEN)
+    OPEN.pop(name, None)
+    if not passed:
+        OPEN[name] = None
+    if OPEN and not before:
+        shell.set_custom_exc((Exception,), _tell)
+        shell.events.register("post_run_cell", _go_on)
+    if before and not OPEN:
+        shell.set_custom_exc((), None)
+        shell.events.unregister("post_run_cell", _go_on)
+
+
+def _tell(
+    shell: Any,
+    kind: type[BaseException],
+    error: BaseException,
+    traceback: TracebackType,
+    tb_offset: int | None = None,
+) -> None:
+    """Say which gap is open, in place of a traceback."""
+    print(
+        said("○ this cell needs `{name}`, which you have not passed above.", name=next(iter(OPEN)))
+    )
+
+
+def _go_on(result: Any) -> None:
+    """Let Jupyter take the cell for one that did not fail, so that it runs those below."""
+    if OPEN and isinstance(result.error_in_exec, Exception):
+        result.error_in_exec = None

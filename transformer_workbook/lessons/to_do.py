@@ -1,0 +1,100 @@
+"""The lessons as notebooks to do: gaps in place of the decisive lines, and nothing computed yet."""
+
+import copy
+import json
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.ground.errors import InputError
+from annotated_transformer.run.files import write_atomically
+from transformer_workbook.lessons.gaps import Notebook, gaps_of, source_of
+from transformer_workbook.places import course_file
+
+WRITTEN = "annotated_transformer"
+"""Where the metadata of a notebook keep the digest of the sources that were written."""
+
+
+def lessons() -> dict[str, Path]:
+    """Return the notebooks of the lessons that have gaps, by name, in the order of the course."""
+    every = sorted(course_file("01_tokens_and_batches.ipynb").parent.glob("[0-9][0-9]_*.ipynb"))
+    return {path.stem: path for path in every if gaps_of(read(path))}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a notebook."""
+    notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return notebook
+
+
+def digest(notebook: Notebook) -> str:
+    """Return a digest of the sources: outputs and metadata do not count."""
+    sources = [[cell["cell_type"], source_of(cell)] for cell in notebook["cells"]]
+    return sha256(json.dumps(sources).encode()).hexdigest()
+
+
+def to_do(notebook: Notebook) -> dict[str, Any]:
+    """Return a notebook with its gaps open, hints below them, and no outputs from there on."""
+    opened = copy.deepcopy(dict(notebook))
+    gaps = gaps_of(notebook)
+    cells = opened["cells"]
+    for cell in cells[gaps[0].cell :] if gaps else ():
+        if cell["cell_type"] == "code":
+            cell |= {"outputs": [], "execution_count": None}
+    for gap in reversed(gaps):
+        del cells[gap.cell]["metadata"]["blank"]
+        cells[gap.cell]["source"] = gap.emptied()
+        folded = f"<details><summary>Hint</summary>\n\n{gap.hint}\n\n</details>"
+        hint = {"cell_type": "markdown", "id": f"hint-{gap.check[:50]}".replace("_", "-")}
+        cells.insert(gap.cell + 1, hint | {"metadata": {}, "source": folded})
+    opened["metadata"] = opened["metadata"] | {WRITTEN: {"sources": digest(opened)}}
+    return opened
+
+
+def is_untouched(path: Path) -> bool:
+    """Whether no source of a notebook that was written here has been changed since."""
+    try:
+        notebook = read(path)
+        return bool(notebook["metadata"][WRITTEN]["sources"] == digest(notebook))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False  # not one of ours
+
+
+def chosen(names: Iterable[str]) -> dict[str, Path]:
+    """Return the lessons of these names or numbers, such as ``07_positional_encoding`` or ``7``.
+
+    Raises:
+        InputError: if there is no such lesson, or it has nothing to write yet.
+    """
+    every = lessons()
+    found: dict[str, Path] = {}
+    for name in names:
+        number = name.zfill(2) if name.isdecimal() else name
+        fitting = [stem for stem in every if number in (stem, stem[:2], stem[3:])]
+        if not fitting:
+            raise InputError(f"{name} is no lesson with gaps, it must be one of {', '.join(every)}")
+        found |= {stem: every[stem] for stem in fitting}
+    return found or every
+
+
+def write_lessons(folder: Path, names: Iterable[str] = ()) -> list[Path]:
+    """Write lessons to do into a folder: all of them without names.
+
+    A file in which the source of a cell was changed is never overwritten.
+
+    Raises:
+        InputError: if there is no such lesson, or a file holds work; nothing is written then.
+    """
+    wanted = {folder / f"{stem}.ipynb": path for stem, path in chosen(names).items()}
+    mine = [str(path) for path in wanted if path.exists() and not is_untouched(path)]
+    if mine:
+        raise InputError(
+            f"{', '.join(mine)} holds changes of yours: rename it to get a fresh one, or name "
+            "another folder."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, lesson in wanted.items():
+        text = json.dumps(to_do(read(lesson)), indent=1, ensure_ascii=False) + "\n"
+        write_atomically(path, text)
+    return list(wanted)
