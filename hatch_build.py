@@ -1,10 +1,17 @@
-"""What the package's metadata takes from the book's settings: the address of the repository."""
+"""What a build takes from the book: the repository's address, and the lessons to do."""
 
+import json
+import re
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import yaml
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+READ = re.compile(r"(?:records|checkpoints)/[\w./-]+")
+INSIDE = "transformer_workbook/course"
 
 
 class RepositoryAddress(MetadataHookInterface):
@@ -15,3 +22,30 @@ class RepositoryAddress(MetadataHookInterface):
         settings = yaml.safe_load(Path(self.root, "_config.yml").read_text(encoding="utf-8"))
         address = settings["repository"]["url"]
         metadata["urls"] = {"Repository": address} if address else {}
+
+
+class Lessons(BuildHookInterface[Any]):
+    """Ship the lessons that have gaps, without outputs, and the records that they read.
+
+    A wheel is built from an sdist, which has them in their place already.
+    """
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the files, but not to an editable wheel: there the book is beside the package."""
+        if version == "editable":
+            return
+        folder = Path(mkdtemp())
+        for path in sorted(Path(self.root, "book").glob("[0-9][0-9]_*.ipynb")):
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            if not any("blank" in cell["metadata"] for cell in notebook["cells"]):
+                continue
+            for cell in notebook["cells"]:
+                if cell["cell_type"] == "code":
+                    cell |= {"outputs": [], "execution_count": None}
+            text = json.dumps(notebook, indent=1, ensure_ascii=False)
+            (folder / path.name).write_text(text, encoding="utf-8")
+            build_data["force_include"][str(folder / path.name)] = f"{INSIDE}/book/{path.name}"
+            for name in READ.findall(text):
+                for above in ("", "book/"):
+                    if (file := Path(self.root, above + name)).exists():
+                        build_data["force_include"][str(file)] = f"{INSIDE}/{above}{name}"

@@ -7,8 +7,9 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from nbformat import NotebookNode
 
-from same_output import same_to_the_last_digit
+from same_output import ComparedCell, same_to_the_last_digit
 from same_picture import difference
 
 HEIGHTS = np.array([1.0, 3.0, 2.0])
@@ -105,3 +106,25 @@ def test_a_long_line_with_other_points_is_the_same_line_where_it_runs_along_it()
     assert stored.count("\nL") != line().count("\nL")
     assert difference(stored, line()) == ""
     assert re.search(r"line2d_\d+/path is moved by", difference(stored, line(height=0.02)))
+
+
+# --- what a model has learned on the page -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "new", "same"),
+    [
+        ("text", "loss 0.31\nloss 0.02\n", True),
+        ("text", "loss 0.31\n", False),
+        ("image/svg+xml", picture(moved=20), True),
+    ],
+)
+def test_a_live_cell_is_compared_by_its_kind_and_the_number_of_its_lines(
+    stored, kind, new, same
+) -> None:
+    known = stored if kind != "text" else "loss 0.29\nloss 0.01\n"
+    cell = ComparedCell.__new__(ComparedCell)
+    cell.cell = NotebookNode(metadata={"tags": ["live"]})
+    assert (not cell.alike(kind, known, new)) == same
+    cell.cell = NotebookNode(metadata={"tags": []})
+    assert cell.alike(kind, known, new)

@@ -26,6 +26,8 @@ COMMANDS = [
     ["train", "--model", "luong", "--steps", "2", "--out", "run"],
     ["translate", "run", "I am a student"],
     ["start", "mine"],
+    ["lessons", "notebooks"],
+    ["progress", "notebooks"],
 ]
 
 

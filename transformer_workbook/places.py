@@ -7,18 +7,21 @@ from annotated_transformer.ground.errors import InputError
 ROOT = Path(__file__).resolve().parents[1]
 """The folder of the repository, if this package runs from one."""
 
+SHIPPED = Path(__file__).resolve().parent / "course"
+"""What an installed wheel has of the course: the lessons to do, and what they read."""
+
 
 def course_file(name: str) -> Path:
     """Find a file or folder of the course, such as ``records/heads.csv``, from any folder.
 
-    It may be in the working folder, in one above it, or in the repository of this package; and in
-    each of them in ``book``, the folder of the lessons.
+    It may be in the working folder, in one above it, in the repository of this package, or in its
+    wheel; and in each of them in ``book``, the folder of the lessons.
 
     Raises:
         InputError: if it is in none of them.
     """
     here = Path.cwd()
-    for folder in (here, *here.parents, ROOT):
+    for folder in (here, *here.parents, ROOT, SHIPPED):
         for path in (folder / name, folder / "book" / name):
             if path.exists():
                 return path
