@@ -17,6 +17,7 @@ from oracles import (
     to_theirs,
     weigh,
 )
+from transformer_workbook.notebook import drawn_in_float64
 
 VOCAB = 17
 SRC = torch.tensor([[5, 6, 7, 8, 9, 2], [5, 6, 2, 0, 0, 0], [12, 11, 10, 9, 2, 0]])
@@ -93,9 +94,14 @@ def generated(theirs, src, **settings):
 
 @pytest.fixture(scope="module")
 def half_trained():
-    """A model on its way to reversing its source: one of random weights repeats a single word."""
+    """A model on its way to reversing its source: one of random weights repeats a single word.
+
+    In float64, so that it is on its way as far on every processor.
+    """
+    config = both_models(torch.float64)[0].config
     torch.manual_seed(0)
-    model = Transformer(both_models(torch.float32)[0].config)
+    with drawn_in_float64():
+        model = Transformer(config)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(100):
         src = torch.cat([torch.randint(4, VOCAB, (16, 5)), torch.full((16, 1), EOS)], dim=1)
