@@ -14,13 +14,7 @@ from transformer_workbook.notebook.experiments import (
     train_briefly,
 )
 from transformer_workbook.notebook.explorer import attention_explorer
-from transformer_workbook.notebook.figures import (
-    COLOURS,
-    arrow,
-    box,
-    heat_map,
-    use_course_style,
-)
+from transformer_workbook.notebook.figures import COLOURS, arrow, box, heat_map, use_course_style
 from transformer_workbook.notebook.intervals import (
     Interval,
     difference,
