@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.rotary import rotary_frequencies
-from transformer_workbook.notebook.of_torch import copy_layer
 from transformer_workbook.notebook.proofs import agree, proof
+from transformer_workbook.notebook.pytorch import copy_layer
 
 Cut = Callable[[Float[Tensor, "batch height width"], int], Float[Tensor, "batch patches pixels"]]
 

@@ -12,8 +12,8 @@ from annotated_transformer.language_model import LanguageModel, LanguageModelCon
 from annotated_transformer.masking import causal_mask
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.tokens import BOS, EOS, PAD
-from transformer_workbook.notebook.of_torch import copy_layer
 from transformer_workbook.notebook.proofs import agree, holds, proof
+from transformer_workbook.notebook.pytorch import copy_layer
 
 SIZES: dict[str, Any] = {"d_model": 16, "num_layers": 2, "num_heads": 4, "d_ff": 24, "dropout": 0.0}
 SRC = torch.tensor([[5, 6, 7, 8, EOS], [5, 6, EOS, PAD, PAD]])

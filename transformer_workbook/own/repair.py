@@ -1,4 +1,4 @@
-"""Mending: find a small change of the reader's code that would make it right.
+"""Repair: find a small change of the reader's code that would make it right.
 
 It finds what no catalogue has: at the place of the mistake, one operator, name or number
 after the other is changed, until all answers are right. The place is reported, not the change.

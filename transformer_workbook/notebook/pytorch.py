@@ -1,4 +1,4 @@
-"""Of PyTorch: our Transformer's weights in `nn.Transformer`, to compare the two."""
+"""PyTorch: our Transformer's weights in `nn.Transformer`, to compare the two."""
 
 from collections.abc import Callable
 from typing import Any

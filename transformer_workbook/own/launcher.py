@@ -1,4 +1,4 @@
-"""Using: our programs, with the reader's modules in place of ours."""
+"""Launcher: our programs, with the reader's modules in place of ours."""
 
 import sys
 import traceback
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.ground.inputs import StrPath, require_path
-from transformer_workbook.own.loading import take_in
+from transformer_workbook.own.loader import take_in
 from transformer_workbook.own.report import check_package
 
 

@@ -1,4 +1,4 @@
-"""Loading: a module of the reader's in place of ours, or beside it."""
+"""Loader: a module of the reader's in place of ours, or beside it."""
 
 import sys
 from collections.abc import Collection, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath, require_path
-from transformer_workbook.own.teaching import PACKAGE, WRITTEN
+from transformer_workbook.own.syllabus import PACKAGE, WRITTEN
 
 OURS = "annotated_transformer"
 

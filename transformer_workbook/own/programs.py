@@ -1,4 +1,4 @@
-"""Showing: a question of a check as a standalone program, made of the code that asks it."""
+"""Programs: a question of a check as a standalone program, made of the code that asks it."""
 
 import ast
 import inspect
@@ -19,8 +19,8 @@ from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook.own.bench import findings
 from transformer_workbook.own.checks import Check
 from transformer_workbook.own.definitions import extent, ours
-from transformer_workbook.own.judging import checks_of, subjects_of
-from transformer_workbook.own.teaching import asked_for
+from transformer_workbook.own.judgement import checks_of, subjects_of
+from transformer_workbook.own.syllabus import asked_for
 
 Function = Callable[..., Any]
 

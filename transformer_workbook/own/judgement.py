@@ -1,4 +1,4 @@
-"""Judging: whether a reader's module is right, not written or wrong, and which mistake it has."""
+"""Judgement: whether a reader's module is right, not written or wrong, and which mistake it has."""
 
 import linecache
 import re
@@ -25,9 +25,9 @@ from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.trials import IN_PLACE, Trial, attempt, of_ours, settings_put_back
 from transformer_workbook.own.checks import CHECKS, Check
 from transformer_workbook.own.definitions import is_private, source_of
-from transformer_workbook.own.loading import OURS, file_of, run_source
+from transformer_workbook.own.loader import OURS, file_of, run_source
 from transformer_workbook.own.mistakes import slips
-from transformer_workbook.own.teaching import PACKAGE
+from transformer_workbook.own.syllabus import PACKAGE
 
 SECONDS = 5.0
 """How long the reader's code may take to answer one question."""

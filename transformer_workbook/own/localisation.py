@@ -1,4 +1,4 @@
-"""Placing: find the reader's function that has a mistake, so that it is reported once.
+"""Localization: find the reader's function that has a mistake, so that it is reported once.
 
 It is the function for which replacing it by ours makes right what is wrong.
 """
@@ -18,10 +18,10 @@ from transformer_workbook.judge.comparing import Failure, equal
 from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.trials import attempt
 from transformer_workbook.own.definitions import definitions, differing, is_private, name_of, ours
-from transformer_workbook.own.judging import SECONDS, Finding, asked, checks_of, judged, wanted
-from transformer_workbook.own.loading import OURS, file_of, run_source
-from transformer_workbook.own.mending import mended
-from transformer_workbook.own.teaching import PACKAGE
+from transformer_workbook.own.judgement import SECONDS, Finding, asked, checks_of, judged, wanted
+from transformer_workbook.own.loader import OURS, file_of, run_source
+from transformer_workbook.own.repair import mended
+from transformer_workbook.own.syllabus import PACKAGE
 
 QUICKLY = 0.5
 """Seconds that an answer may take in such a trial."""

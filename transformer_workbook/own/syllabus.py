@@ -1,4 +1,4 @@
-"""Teaching: which modules a reader writes, in the order of the chapters that teach them."""
+"""Syllabus: which modules a reader writes, in the order of the chapters that teach them."""
 
 from annotated_transformer.ground.errors import InputError
 from transformer_workbook.chapters import CHAPTERS, chapter_of

@@ -1,4 +1,4 @@
-"""Notebooks: the set-up in the first cell of every chapter."""
+"""Setup: what the first code cell of every chapter calls."""
 
 import os
 
