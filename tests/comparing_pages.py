@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from transformer_workbook.aliases import real_name
+
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "tests" / "compared.csv"
 PACKAGES = ("annotated_transformer", "transformer_workbook")
@@ -38,12 +40,13 @@ def inside(*folders: str) -> list[Path]:
 def files_of(name: str) -> list[Path]:
     """Return the file of a module of ours, its tables and the doors above it."""
     path, found = ROOT, []
-    for part in name.split("."):
+    for part in real_name(name).split("."):
         path /= part
         if (path / "__init__.py").exists():
             found.append(path / "__init__.py")
     if path.with_suffix(".py").exists():
         found += [file for file in path.parent.glob(f"{path.name}.*") if file.is_file()]
+        found += path.parent.glob("mistakes.toml")
     return found
 
 
@@ -75,7 +78,9 @@ def code(notebook: Path) -> str:
 
 def computed_with(notebook: Path) -> set[Path]:
     """Return all files on which the outputs of a notebook may depend."""
-    waiting, seen, files = list(imported(code(notebook))), set[str](), {notebook}
+    _, _, chapter = notebook.stem.partition("_")  # `exercises` imports those of all chapters
+    waiting = [*imported(code(notebook)), f"transformer_workbook.chapters.{chapter}.exercises"]
+    seen, files = set[str](), {notebook}
     while waiting:
         if (name := waiting.pop()) not in seen:
             seen.add(name)

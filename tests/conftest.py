@@ -19,7 +19,7 @@ from starting import NO_BROWSER
 ROOT = Path(__file__).resolve().parent.parent
 
 # Who imports them has another device, or another precision, ever after; or trains.
-collect_ignore = ["conftest.py", "own_device.py", "two_processes.py", "held_out", "kept"]
+collect_ignore = ["conftest.py", "own_device.py", "two_processes.py", "chapters", "kept"]
 
 BEFORE = pytest.StashKey[dict[Path, str]]()
 

@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 
 import longer_tables
 
-FOLDER = Path(__file__).resolve().parent.parent / "transformer_workbook" / "draw"
+FOLDER = Path(__file__).resolve().parent.parent / "transformer_workbook" / "chapters"
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "bahdanau.exactly_right": ([0.5] * 5,),
     "family.differences": ("bahdanau", "luong", "transformer"),
@@ -30,19 +30,19 @@ TRAINING = {"training.six_trainings"}
 
 def readers() -> Iterator[tuple[str, str]]:
     """Yield module and name of the functions that read a record, themselves or by a helper."""
-    for path in sorted(FOLDER.glob("[!_]*.py")):
+    for path in sorted(FOLDER.glob("*/figures.py")):
         body = ast.parse(path.read_text(encoding="utf-8")).body
         texts = {node.name: ast.unparse(node) for node in body if isinstance(node, ast.FunctionDef)}
         helpers = [f"{name}(" for name, text in texts.items() if "records/" in text]
         for name, text in texts.items():
             if name[0] != "_" and any(part in text for part in ("records/", *helpers)):
-                yield path.stem, name
+                yield path.parent.name, name
 
 
 def shown(module: str, name: str) -> list[str]:
     """Return the pictures that a function draws, and the table that it returns."""
     plt.close("all")
-    made = getattr(import_module(f"transformer_workbook.draw.{module}"), name)
+    made = getattr(import_module(f"transformer_workbook.chapters.{module}.figures"), name)
     table = made(*ARGUMENTS.get(f"{module}.{name}", ()))
     pictures = []
     for number in plt.get_fignums():

@@ -20,7 +20,7 @@ from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.recurrent import RecurrentLayer
 from annotated_transformer.transformer import Embedding
-from transformer_workbook.exercises.find_the_bug import SRC, TGT_IN
+from transformer_workbook.chapters.find_the_bug.exercises import SRC, TGT_IN
 
 
 def decode_with_lists(next_logits: Any, bos: int, eos: int, limit: int) -> list[int]:

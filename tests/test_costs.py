@@ -5,7 +5,7 @@ import pytest
 from annotated_transformer.costs import cost_of_pass
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.language_model import LanguageModelConfig
-from transformer_workbook.proofs import what_a_token_costs as proofs
+from transformer_workbook.chapters.what_a_token_costs import proofs
 
 SETTINGS = (
     {"num_kv_heads": None, "d_k": None, "gated": False, "positions": "rotary", "bias": False},

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_workbook import exercises
-from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge import normal
 from transformer_workbook.judge.comparing import Failure, equal
 from transformer_workbook.judge.diagnosis.arguments import other_cases
 from transformer_workbook.judge.diagnosis.dependence import circumstance

@@ -7,6 +7,7 @@ import json
 import math
 import re
 import runpy
+from collections import ChainMap
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -21,13 +22,10 @@ from torch.nn import functional as F
 from annotated_transformer.multi_head_attention import KeyValues, MultiHeadAttention
 from mutate_exercises import mutants
 from other_answers import OTHERS, decode_with_lists
-from transformer_workbook import exercises
+from transformer_workbook import chapters, exercises
+from transformer_workbook.chapters.find_the_bug.exercises import SRC, TGT_IN
 from transformer_workbook.exercises import CHAPTERS
-from transformer_workbook.exercises.cases import (
-    normal,
-    random_cases,
-)
-from transformer_workbook.exercises.find_the_bug import SRC, TGT_IN
+from transformer_workbook.judge import normal, random_cases
 from transformer_workbook.judge.catalogue import changed, table
 from transformer_workbook.judge.comparing import Failure, equal, is_number
 from transformer_workbook.judge.diagnosis.arguments import parameters as parameters_of
@@ -36,6 +34,7 @@ from transformer_workbook.judge.tasks import Task
 
 TASKS: dict[str, Task] = exercises.TASKS
 ALL = {name: task for name, task in TASKS.items() if isinstance(task, Exercise)}
+FOLDER = Path(chapters.__file__).parent
 OF_MODELS = {"hides_the_future", "ignores_padding", "steps_agree"}  # every answer runs models: slow
 
 
@@ -117,9 +116,12 @@ def test_a_change_applies_exactly_once() -> None:
             changed("a, a, a", {right: "c"})
 
 
-def test_every_row_of_a_table_belongs_to_an_exercise() -> None:
-    for chapter, names in CHAPTERS.items():
-        assert set(table(FOLDER / f"{chapter}.toml")) <= set(names)
+def test_every_row_of_a_table_belongs_to_a_task_beside_it() -> None:
+    for path in FOLDER.glob("*/mistakes.toml"):
+        folder = f"{chapters.__name__}.{path.parent.name}"
+        modules = [import_module(f"{folder}.{file.stem}") for file in path.parent.glob("*.py")]
+        beside = ChainMap(*map(vars, modules))
+        assert all(isinstance(beside[name], Task) for name in table(path))
 
 
 def nothing(result: Any) -> Any:
@@ -150,7 +152,6 @@ def test_what_is_always_the_same_is_told_no_cause(name: str) -> None:
 
 ROOT = Path(__file__).resolve().parent.parent
 BOOK = ROOT / "book"
-FOLDER = Path(exercises.__file__).parent
 
 
 def notebook_of(stem: str) -> list[tuple[str, str]]:
@@ -226,13 +227,9 @@ def test_a_solution_is_judged_and_is_not_remembered(stem: str) -> None:
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)
-def test_a_file_names_its_chapter_by_its_title_and_not_by_its_number(stem: str) -> None:
-    prose = "\n".join(source for kind, source in notebook_of(stem) if kind == "markdown")
-    [title] = re.findall(r"^# (.+)", prose, re.MULTILINE)
-    chapter = import_module(f"{exercises.__name__}.{stem}")
-    assert chapter.__doc__ == f'Exercises of the chapter "{title}".'
+def test_the_exercises_do_not_say_the_number_of_a_chapter(stem: str) -> None:
     numbered = re.compile(r"\bchapters?\s+\d|\b\d\d_[a-z]", re.IGNORECASE)
-    assert not numbered.search((FOLDER / f"{stem}.py").read_text(encoding="utf-8"))
+    assert not numbered.search((FOLDER / stem / "exercises.py").read_text(encoding="utf-8"))
 
 
 # --- the cases -----------------------------------------------------------------------------------
@@ -303,7 +300,8 @@ def test_random_cases_repeat_and_differ_from_each_other() -> None:
 def test_the_import_of_a_chapter_draws_no_number_of_the_reader() -> None:
     before = torch.get_rng_state()
     for stem in CHAPTERS:
-        runpy.run_path(str(FOLDER / f"{stem}.py"), run_name=f"{exercises.__name__}.{stem}")
+        path = str(FOLDER / stem / "exercises.py")
+        runpy.run_path(path, run_name=f"{chapters.__name__}.{stem}.exercises")
     assert torch.equal(torch.get_rng_state(), before)
 
 

@@ -98,7 +98,7 @@ def test_what_does_not_belong_into_an_archive_or_is_missing_is_found() -> None:
     ]
     for path in (
         "annotated_transformer/py.typed",
-        "transformer_workbook/exercises/masking.toml",
+        "transformer_workbook/chapters/masking/mistakes.toml",
         "transformer_workbook/notebook/explorer.css",
         "transformer_workbook/notebook/explorer.js",
     ):

@@ -1,39 +1,35 @@
 """What readers who saw only the statements answered wrongly is told."""
 
 import contextlib
-import importlib
 import io
-import sys
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import torch
 
+from answers import ANSWERS
 from transformer_workbook import exercises
-from transformer_workbook.exercises import CHAPTERS
 from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.judge.tasks import Task, Verdict
 
 pytestmark = [pytest.mark.slow, pytest.mark.verify]  # they measure, and teach nothing
 
-FOLDER = Path(__file__).resolve().parent / "held_out"
+CHAPTERS = [path.parent.name for path in Path(__file__).parent.glob("chapters/*/held_out.py")]
 MOST_UNNAMED = 1
 """Wrong answers of a chapter that are not told which mistake they are, at most."""
 
 
 @pytest.fixture(params=CHAPTERS)
-def answers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list]:
+def answers(request: pytest.FixtureRequest) -> Iterator[list]:
     """The answers to the exercises of a chapter. Some of the files choose double precision."""
-    monkeypatch.syspath_prepend(FOLDER)
     before = torch.get_default_dtype()
-    importlib.import_module("answers").ANSWERS.clear()
-    sys.modules.pop(request.param, None)
-    importlib.import_module(request.param)
-    yield list(sys.modules["answers"].ANSWERS)
+    ANSWERS.clear()
+    import_module(f"chapters.{request.param}.held_out")
+    yield list(ANSWERS)
     torch.set_default_dtype(before)
-    sys.modules.pop(request.param, None)
 
 
 def judged(name: str, answer: object) -> Verdict:

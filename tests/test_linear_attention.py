@@ -13,7 +13,7 @@ from annotated_transformer.linear_attention import (
 )
 from annotated_transformer.masking import causal_mask, target_mask
 from oracles import BOTH_DTYPES, assert_close, randomise
-from transformer_workbook.exercises.without_the_table import masked_blocks
+from transformer_workbook.chapters.without_the_table.exercises import masked_blocks
 
 BATCH, HEADS, TIME, D_K, D_V = 2, 3, 11, 5, 4
 

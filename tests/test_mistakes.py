@@ -5,13 +5,13 @@ import torch
 
 from annotated_transformer.ground.errors import InputError
 from small_models import random_examples
-from transformer_workbook.exercises.find_the_bug_naming import (
+from transformer_workbook.chapters.find_the_bug.faulty.models import CHANGES, SMALL, patient
+from transformer_workbook.chapters.find_the_bug.naming import (
     LETTERS,
     SIGNS,
     name_the_mistake,
     passes,
 )
-from transformer_workbook.faulty.models import CHANGES, SMALL, patient
 from transformer_workbook.notebook.experiments import train_briefly
 
 PATIENTS = [number for number in CHANGES if number]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from annotated_transformer.ground.errors import InputError
-from transformer_workbook.notebook.setting_up import THREADS, set_up_notebook
+from transformer_workbook.notebook.setup import THREADS, set_up_notebook
 
 
 @pytest.fixture(autouse=True)

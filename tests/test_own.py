@@ -36,18 +36,18 @@ from transformer_workbook.own import (
     bench,
     check_package,
     findings,
-    judging,
+    judgement,
     mistakes,
     start,
 )
 from transformer_workbook.own.bench import STOPPED
 from transformer_workbook.own.checks import CHECKS
 from transformer_workbook.own.definitions import definitions, source_of
-from transformer_workbook.own.judging import Finding, judged, loaded, subjects_of
-from transformer_workbook.own.loading import stand_in
+from transformer_workbook.own.judgement import Finding, judged, loaded, subjects_of
+from transformer_workbook.own.loader import stand_in
+from transformer_workbook.own.localisation import placed
 from transformer_workbook.own.mistakes import slips, spoiled
-from transformer_workbook.own.placing import placed
-from transformer_workbook.own.showing import program
+from transformer_workbook.own.programs import program
 from transformer_workbook.own.skeleton import GIVEN, skeleton
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -283,7 +283,7 @@ def said_of(folder: Path, module: str, source: str) -> list[str]:
     """What is said of a source of a module."""
     write(folder, module, source)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judging, "SECONDS", 1.0)  # some mistakes are loops without an end
+        patch.setattr(judgement, "SECONDS", 1.0)  # some mistakes are loops without an end
         return [f.sentence for f in judge(folder, module) if f.state == "wrong"]
 
 
@@ -502,7 +502,7 @@ def test_a_question_is_a_program_that_a_right_answer_passes(mine: Path, module: 
 def test_the_program_behind_a_finding_finds_it(mine: Path, module: str) -> None:
     write(mine, module, SLIPS[module][0].source)
     for finding in [f for f in judge(mine, module) if f.state == "wrong"]:
-        check = judging.checks_of(module, finding.subject)[finding.question]
+        check = judgement.checks_of(module, finding.subject)[finding.question]
         with settings_put_back(), pytest.raises((AssertionError, RuntimeError, InputError)):
             exec(program(mine, module, check), {})
 
@@ -547,11 +547,11 @@ def test_what_fails_in_the_check_itself_is_told_as_ours(
 ) -> None:
     write(mine, "masking", source)
     first, *others = CHECKS["masking"]
-    if hasattr(judging, *bug):
-        monkeypatch.setattr(judging, *bug, *bug.values())
+    if hasattr(judgement, *bug):
+        monkeypatch.setattr(judgement, *bug, *bug.values())
     else:
         monkeypatch.setitem(CHECKS, "masking", (replace(first, **bug), *others))
-    judging.subject_of.cache_clear()
+    judgement.subject_of.cache_clear()
     found = next(judge(mine, "masking"))
     assert (found.state, found.sentence) == ("not judged", FAULT)
     assert re.match(r"(?s)Traceback .*(planted|our own masking: |division)", found.trace)
@@ -559,19 +559,19 @@ def test_what_fails_in_the_check_itself_is_told_as_ours(
     assert (report.right, report.mistakes) == (False, [])
     assert f"masking, padding_mask: {FAULT}\n{found.trace}" in str(report)
     assert "The course's, because a check failed: masking.\n" in report.used
-    judging.subject_of.cache_clear()
+    judgement.subject_of.cache_clear()
 
 
 def test_right_code_needs_no_table_of_mistakes(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(mine, "masking", OURS["masking"])
-    monkeypatch.setattr(judging, "mistakes", fails)
+    monkeypatch.setattr(judgement, "mistakes", fails)
     assert {finding.state for finding in judge(mine, "masking")} == {"right"}
 
 
 @pytest.mark.parametrize(
     ("planted", "states"),
     [
-        ("judging.mistakes", ["not judged", "right", "not judged"]),
+        ("judgement.mistakes", ["not judged", "right", "not judged"]),
         ("bench.placed", ["wrong", "right", "wrong"]),
     ],
 )
@@ -579,7 +579,7 @@ def test_a_bug_in_the_other_process_is_told_with_its_traceback(
     mine: Path, monkeypatch: pytest.MonkeyPatch, planted: str, states: list[str]
 ) -> None:
     write(mine, "masking", SPOILED)
-    program = "import sys; from transformer_workbook.own import bench, judging; {}"
+    program = "import sys; from transformer_workbook.own import bench, judgement; {}"
     serving = f"{planted} = lambda *_: 1 / 0; bench.serve(sys.argv[1:])"
     monkeypatch.setattr(bench, "PROGRAM", program.format(serving))
     report = check_package(mine, "masking")
@@ -623,7 +623,7 @@ def test_whatever_the_code_does_the_next_module_is_judged(mine: Path) -> None:
 def test_a_loop_without_an_end_is_told(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     endless = "    while True: pass\n    return (tokens"
     write(mine, "masking", changed(OURS["masking"], {"    return (tokens": endless}))
-    monkeypatch.setattr(judging, "SECONDS", 0.5)
+    monkeypatch.setattr(judgement, "SECONDS", 0.5)
     first, second, third = (finding.sentence for finding in judge(mine, "masking"))
     said = "it does not end within 0.5 seconds; is there a loop without an end?"
     assert first == f"padding_mask(torch.tensor([[1, 2], [8, 0]])): {said}"

@@ -9,17 +9,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer_workbook import proofs
+from transformer_workbook import chapters
 from transformer_workbook.notebook import drawn_in_float64
-from transformer_workbook.proofs.saying import ProofError, agree, holds, proof
+from transformer_workbook.notebook.proofs import ProofError, agree, holds, proof
 
-MODULES = sorted(
-    {path.stem for path in Path(proofs.__path__[0]).glob("*.py")} - {"__init__", "saying"}
-)
+CHAPTERS = [path.parent.name for path in Path(chapters.__path__[0]).glob("*/proofs.py")]
 REFUTED = [
     pytest.param(wrong, told, id=f"{name}-{wrong.__name__}")
-    for name in MODULES
-    for wrong, told in import_module(f"refuted.{name}").REFUTED.items()
+    for name in CHAPTERS
+    for wrong, told in import_module(f"chapters.{name}.refuted").REFUTED.items()
 ]
 
 
@@ -30,16 +28,16 @@ def test_a_proof_refuses_what_is_wrong(wrong: Callable[[], None], told: str) -> 
         wrong()
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_every_proof_that_is_given_something_is_given_something_wrong(name: str) -> None:
-    module = import_module(f"transformer_workbook.proofs.{name}")
+    module = import_module(f"{chapters.__name__}.{name}.proofs")
     given = {
         function
         for function, proved in inspect.getmembers(module, inspect.isfunction)
         if proved.__module__ == module.__name__ and not function.startswith("_")
         if inspect.signature(proved).parameters
     }
-    assert given == {wrong.__name__ for wrong in import_module(f"refuted.{name}").REFUTED}
+    assert given == {wrong.__name__ for wrong in import_module(f"chapters.{name}.refuted").REFUTED}
 
 
 def test_a_proof_says_what_it_has_shown_and_draws_no_number_of_the_lesson(capsys) -> None:

@@ -10,17 +10,15 @@ from torch.nn import functional as F
 
 from annotated_transformer.ground.errors import InputError
 from transformer_workbook import exercises
-from transformer_workbook.exercises.find_the_bug import (
+from transformer_workbook.chapters.find_the_bug.exercises import (
     INVARIANTS,
     PROBES,
     TESTS,
     TRAINERS,
     holds,
 )
-from transformer_workbook.exercises.find_the_bug import (
-    tested as case_of,
-)
-from transformer_workbook.faulty.trainers import train
+from transformer_workbook.chapters.find_the_bug.exercises import tested as case_of
+from transformer_workbook.chapters.find_the_bug.faulty.trainers import train
 from transformer_workbook.judge.questions import Question
 
 QUESTIONS: dict[str, Question] = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from transformer_workbook.exercises.cases import normal
+from transformer_workbook.judge import normal
 from transformer_workbook.judge.diagnosis.relations import (
     ASKED_FOR,
     RELATIONS,

@@ -35,7 +35,7 @@ def show_code(app: Sphinx, document: nodes.document) -> None:
         if "cell" not in cell["classes"] or not (block := cell.next_node(nodes.literal_block)):
             continue
         if found := IMPORTED.search(block.astext()):
-            module = import_module(f"transformer_workbook.proofs.{found[1]}")
+            module = import_module(f"transformer_workbook.chapters.{found[1]}.proofs")
             app.env.note_dependency(str(module.__file__))
         for name in CALLED.findall(block.astext()):
             code = code_of(module, name)

@@ -5,7 +5,7 @@ import torch
 from oracles import assert_close
 from records import digits
 from test_images_and_graphs import in_float64, lesson
-from transformer_workbook.proofs import images_and_graphs as proofs
+from transformer_workbook.chapters.images_and_graphs import proofs
 
 
 @torch.no_grad()

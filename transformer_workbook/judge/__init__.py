@@ -3,6 +3,7 @@
 Import from here.
 """
 
+from transformer_workbook.judge.cases import loaded, normal, numbers_for, random_cases
 from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import (
     Failure,
@@ -38,8 +39,12 @@ __all__ = [
     "form",
     "is_number",
     "letters",
+    "loaded",
+    "normal",
     "number",
+    "numbers_for",
     "question",
+    "random_cases",
     "show",
     "word",
 ]

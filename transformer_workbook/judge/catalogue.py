@@ -1,6 +1,6 @@
 """A catalogue: the mistakes that readers make, as changes of the source of a correct answer.
 
-It is a table beside the reference, a TOML file of the same name::
+It is a table beside the reference, in the file ``mistakes.toml``::
 
     [[window_mask]]
     says = "the windows have one position too many: width counts the query itself."
@@ -62,10 +62,10 @@ def pairs_in(reference: Callable[..., Any]) -> Iterator[Mistake]:
                 yield Mistake(says, wrong(row, source, names, reference.__name__))
 
 
-def rows_of(reference: Callable[..., Any]) -> list[dict[str, Any]]:
-    """Return the rows of the table beside a reference's module that belong to the reference."""
-    file = Path(str(sys.modules[reference.__module__].__file__))
-    return table(file.with_suffix(".toml")).get(reference.__name__, [])
+def rows_of(function: Callable[..., Any]) -> list[dict[str, Any]]:
+    """Return the rows of the table beside a function's module that are under its name."""
+    file = Path(str(sys.modules[function.__module__].__file__))
+    return table(file.with_name("mistakes.toml")).get(function.__name__, [])
 
 
 def names_around(reference: Callable[..., Any]) -> dict[str, Any]:

@@ -11,10 +11,9 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from transformer_workbook.judge.catalogue import table
+from transformer_workbook.judge.catalogue import rows_of
 from transformer_workbook.judge.comparing import form, is_number, show
 from transformer_workbook.judge.diagnosis.relations import POWERS
 from transformer_workbook.judge.sentences import Way, first_said, said
@@ -115,12 +114,6 @@ def word(find: Callable[[], str]) -> Question:
         return by_word(answer, find(), {row["word"]: row["says"] for row in rows_of(find)})
 
     return Question(judged, find.__name__, _statement(find))
-
-
-def rows_of(function: Callable[..., Any]) -> Rows:
-    """Return the rows of the table under the name of a function."""
-    file = Path(str(sys.modules[function.__module__].__file__))
-    return table(file.with_suffix(".toml")).get(function.__name__, [])
 
 
 def _statement(function: Callable[..., Any]) -> str:

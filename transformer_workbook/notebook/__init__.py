@@ -14,13 +14,7 @@ from transformer_workbook.notebook.experiments import (
     train_briefly,
 )
 from transformer_workbook.notebook.explorer import attention_explorer
-from transformer_workbook.notebook.figures import (
-    COLOURS,
-    arrow,
-    box,
-    heat_map,
-    use_course_style,
-)
+from transformer_workbook.notebook.figures import COLOURS, arrow, box, heat_map, use_course_style
 from transformer_workbook.notebook.intervals import (
     Interval,
     difference,
@@ -29,8 +23,8 @@ from transformer_workbook.notebook.intervals import (
     share_interval,
 )
 from transformer_workbook.notebook.listing import show_source
-from transformer_workbook.notebook.of_torch import differs_from_torch
-from transformer_workbook.notebook.setting_up import set_up_notebook
+from transformer_workbook.notebook.pytorch import differs_from_torch
+from transformer_workbook.notebook.setup import set_up_notebook
 from transformer_workbook.notebook.tables import table
 from transformer_workbook.notebook.trained import train_once
 from transformer_workbook.places import course_file

@@ -20,9 +20,9 @@ from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook.judge.faults import FAULT, trace_of
 from transformer_workbook.judge.sentences import said
-from transformer_workbook.own.judging import Finding, judged, loaded, subjects_of
-from transformer_workbook.own.loading import file_of, stand_in
-from transformer_workbook.own.placing import placed
+from transformer_workbook.own.judgement import Finding, judged, loaded, subjects_of
+from transformer_workbook.own.loader import file_of, stand_in
+from transformer_workbook.own.localisation import placed
 
 PATIENCE = 60.0
 """Seconds without output after which the other process is stopped."""

@@ -8,8 +8,8 @@ from transformer_workbook.chapters import chapter_of
 from transformer_workbook.judge.faults import FAULT
 from transformer_workbook.judge.sentences import said
 from transformer_workbook.own.bench import findings
-from transformer_workbook.own.judging import Finding
-from transformer_workbook.own.teaching import asked_for
+from transformer_workbook.own.judgement import Finding
+from transformer_workbook.own.syllabus import asked_for
 
 
 @dataclass(frozen=True)

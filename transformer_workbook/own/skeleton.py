@@ -14,7 +14,7 @@ from annotated_transformer.ground.inputs import StrPath, require_path
 from annotated_transformer.run.files import fill_folder, write_atomically
 from transformer_workbook.chapters import chapter_of
 from transformer_workbook.own.definitions import extent, source_of
-from transformer_workbook.own.teaching import (
+from transformer_workbook.own.syllabus import (
     MODULES_BY_CHAPTER,
     PACKAGE,
     WRITTEN,

@@ -6,7 +6,7 @@ Import from here. Each module asks about the one of its name; ``check`` has what
 from importlib import import_module
 
 from transformer_workbook.own.checks.check import Check
-from transformer_workbook.own.teaching import WRITTEN
+from transformer_workbook.own.syllabus import WRITTEN
 
 CHECKS: dict[str, tuple[Check, ...]] = {
     module: import_module(f"{__name__}.{module}").CHECKS for module in WRITTEN

@@ -1,0 +1,14 @@
+import torch
+from answers import wrong
+
+
+@wrong("reverse_padded", "gather with a negative place at the padding")
+def _(ids):
+    lengths = (ids != 0).sum(1, keepdim=True)
+    place = lengths - 1 - torch.arange(ids.size(1))
+    return ids.gather(1, place)
+
+
+wrong("remembering_bias", "rounds 3.35 to the nearest number")(3)
+wrong("remembering_bias", "solves for one word only: above 0")(1)
+wrong("remembering_bias", "one more, to be safe")(5)

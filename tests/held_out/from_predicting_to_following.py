@@ -1,1 +1,0 @@
-"""Nobody has answered yet who saw only the statement."""

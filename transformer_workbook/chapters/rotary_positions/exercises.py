@@ -1,0 +1,82 @@
+import math
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from annotated_transformer.rotary import rotary_frequencies, rotate
+from annotated_transformer.tokens import EOS
+from transformer_workbook.judge import derivation, exercise, letters, normal
+
+
+@exercise(
+    [
+        (normal(8, 3, seed=0), 2),
+        (normal(12, 5, seed=1).float(), 2),
+        (normal(12, 4, seed=2), 3),
+        (normal(6, 2, seed=3), 1),
+    ],
+    whole=True,
+)
+def rows_of_llama(
+    weight: Float[Tensor, "heads_d_k d_model"], num_heads: int
+) -> Float[Tensor, "heads_d_k d_model"]:
+    """Reorder the rows of Llama's W^Q for pairs of neighbours: one head after the other."""
+    heads = weight.view(num_heads, 2, -1, weight.size(-1))
+    pairs = heads.transpose(1, 2)
+    return pairs.flatten(0, 2)
+
+
+@exercise(
+    [
+        (normal(2, 4, seed=0), normal(2, 4, seed=1), normal(3, 4, seed=2)),
+        (normal(3, 6, seed=3).float(), normal(3, 6, seed=4).float(), normal(4, 6, seed=5).float()),
+        (normal(5, 2, seed=6), normal(5, 2, seed=7), normal(3, 2, seed=8)),
+    ]
+)
+def scores_with_a_cache(
+    query: Float[Tensor, "new d_k"], key: Float[Tensor, "new d_k"], cached: Float[Tensor, "old d_k"]
+) -> Float[Tensor, "new all"]:
+    """Score new queries with the keys in the cache, which were turned, and with the new ones."""
+    start, frequencies = len(cached), rotary_frequencies(query.size(-1))
+    at = torch.arange(start, start + len(query))
+    keys = torch.cat([cached, rotate(key, at, frequencies)])
+    turned = rotate(query, at, frequencies)
+    return turned @ keys.T / math.sqrt(query.size(-1))
+
+
+@exercise(
+    [
+        (torch.tensor([5, 6, 2, 7, 2]),),
+        (torch.tensor([8, 2, 9, 9, 4, 2, 5]),),
+        (torch.tensor([4, 5, 6, 7]),),
+        (torch.tensor([2, 2, 6, 2]),),
+    ],
+    whole=True,
+)
+def packed(ids: Int[Tensor, " time"]) -> tuple[Int[Tensor, " time"], Bool[Tensor, "time time"]]:
+    """Positions and mask for texts in one row, each of which ends in EOS."""
+    ended = ids == EOS
+    text = ended.cumsum(dim=0) - ended.long()
+    at = torch.arange(len(ids))
+    mask = (text[:, None] == text) & (at[:, None] >= at)
+    positions = mask.sum(dim=1) - 1
+    return positions, mask
+
+
+@derivation([(64, 10000.0, 2048, 4.0), (16, 500.0, 64, 8.0), (128, 10000.0, 4096, 2.0)])
+def base_for_a_longer_text(
+    d_k: int, base: float, length: int, factor: float
+) -> tuple[float, float, float, float]:
+    """Derive the base with which a longer text turns the slowest pair no further than before."""
+    positions = 2 * math.pi * base ** ((d_k - 2) / d_k)
+    turns = length / positions
+    once = d_k * math.log(length / (2 * math.pi)) / (2 * math.log(base))
+    raised = base * factor ** (d_k / (d_k - 2))
+    return positions, turns, once, raised
+
+
+@letters
+def price_of_mending() -> str:
+    """What do frequencies for long texts cost on short ones?"""
+    return "B"  # the notebook's solution tries it

@@ -1,0 +1,132 @@
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from transformer_workbook.judge import (
+    derivation,
+    exercise,
+    form,
+    is_number,
+    loaded,
+    normal,
+    question,
+    random_cases,
+    show,
+)
+
+
+@exercise(random_cases("d_k", "n d_k", "n d_v"))
+def one_output(
+    query: Float[Tensor, " d_k"], keys: Float[Tensor, "n d_k"], values: Float[Tensor, "n d_v"]
+) -> Float[Tensor, " d_v"]:
+    """Find the output of scaled dot-product attention for one query."""
+    scores = keys @ query / math.sqrt(query.size(0))
+    weights = scores.softmax(dim=0)
+    return weights @ values
+
+
+@derivation([(16, 4.0, 1.0), (5, 2.0, 3.0), (64, 0.5, 0.25)])
+def score_variances(d_k: int, var_q: float, var_k: float) -> tuple[float, float, float, float]:
+    """Find the variance of a product, of a dot product, of a scaled score, and its deviation."""
+    product = var_q * var_k
+    dot = d_k * product
+    score = dot / d_k  # a variance shrinks by the square of the divisor, √d_k
+    return product, dot, score, math.sqrt(score)
+
+
+WIDTHS = (1, 4, 16, 64, 256, 1024)
+
+
+@cache
+def _largest_weight(d_k: int) -> float:
+    """The largest of ten weights, averaged over many random queries and keys."""
+    generator = torch.Generator().manual_seed(0)  # and float64: other numbers are drawn in float32
+    query = torch.randn(2000, 1, d_k, generator=generator, dtype=torch.float64)
+    key = torch.randn(2000, 10, d_k, generator=generator, dtype=torch.float64)
+    scores = (query * key).sum(-1)
+    return scores.softmax(-1).amax(-1).mean().item()
+
+
+@question
+def nearly_one_key(answer: Any, say: Callable[..., str]) -> str:
+    """From which d_k on does one of ten keys get most of the weight, if nothing is divided?"""
+    right = next(d_k for d_k in WIDTHS if _largest_weight(d_k) > 0.9)
+    if not is_number(answer):
+        return say("no number", form=form(answer))
+    if 0 < answer < 1:
+        return say("a weight")
+    if answer not in WIDTHS:
+        return say("no width", answer=show(answer), widths=", ".join(map(str, WIDTHS)))
+    if answer < right:
+        return say("too small", d_k=int(answer), weight=_largest_weight(int(answer)))
+    return say("too large") if answer > right else ""
+
+
+@exercise(random_cases("batch query d_k", "batch key d_k", "batch key d_v"))
+def batched_attention(
+    query: Float[Tensor, "batch query d_k"],
+    key: Float[Tensor, "batch key d_k"],
+    value: Float[Tensor, "batch key d_v"],
+) -> Float[Tensor, "batch query d_v"]:
+    """Attend within every sentence of a batch."""
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.size(-1))
+    weights = scores.softmax(dim=-1)
+    return weights @ value
+
+
+Weights = dict[str, Tensor]
+
+
+def _put_to_work(
+    kind: Callable[..., nn.Module], x: Float[Tensor, "*batch time d_model"], weights: Weights
+) -> Any:
+    """Build a layer, give it weights, and let sentences pass through it."""
+    d_k, d_v = (len(weights[f"{name}.weight"]) for name in ("key", "value"))
+    layer = loaded(kind(x.size(-1), d_k, d_v), weights)
+    with torch.no_grad():
+        return None if layer is None else layer(x)
+
+
+def _case(
+    *axes: int, d_k: int, d_v: int, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Weights]:
+    """Sentences, and weights for a layer that reads them."""
+    widths = {"query": d_k, "key": d_k, "value": d_v}
+    weights = {
+        f"{name}.weight": normal(width, axes[-1], seed=seed, dtype=dtype)
+        for seed, (name, width) in enumerate(widths.items())
+    }
+    return normal(*axes, seed=10, dtype=dtype), weights
+
+
+@exercise(
+    [
+        _case(4, 6, d_k=3, d_v=5),
+        _case(2, 5, 7, d_k=4, d_v=3, dtype=torch.float32),
+        _case(3, 2, 4, 8, d_k=5, d_v=6),
+    ],
+    ask=_put_to_work,
+)
+def self_attention_layer(d_model: int, d_k: int, d_v: int) -> nn.Module:
+    """Write a layer of self-attention with matrices for queries, keys and values."""
+
+    class SelfAttention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.query = nn.Linear(d_model, d_k, bias=False)
+            self.key = nn.Linear(d_model, d_k, bias=False)
+            self.value = nn.Linear(d_model, d_v, bias=False)
+
+        def forward(self, x: Tensor) -> Tensor:
+            q, k, v = self.query(x), self.key(x), self.value(x)
+            scores = q @ k.mT / math.sqrt(d_k)
+            weights = scores.softmax(dim=-1)
+            output: Tensor = weights @ v
+            return output
+
+    return SelfAttention()
