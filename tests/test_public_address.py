@@ -4,6 +4,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -11,6 +12,7 @@ import yaml
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
+from gaps import launchers
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from public_address import site_address, sitemap, summarise_card
 
@@ -33,6 +35,25 @@ SITE = "https://someone.github.io/a-course/"
 )
 def test_the_site_stands_where_github_puts_it(repository: str, site: str) -> None:
     assert site_address(repository) == site
+
+
+@pytest.mark.parametrize(
+    ("repository", "places"),
+    [
+        ("", {}),
+        ("https://gitlab.com/someone/course", {}),
+        (
+            ADDRESS,
+            {
+                "Colab": "https://colab.research.google.com/github/Someone/a-course/blob/lessons/lessons/x.ipynb",
+                "Binder": "https://mybinder.org/v2/gh/Someone/a-course/lessons?urlpath=lab/tree/lessons/x.ipynb",
+            },
+        ),
+    ],
+)
+def test_a_lesson_to_do_opens_from_the_branch_of_the_lessons(repository, places) -> None:
+    app = SimpleNamespace(config=SimpleNamespace(html_theme_options={"repository_url": repository}))
+    assert launchers(app, "x.ipynb") == places
 
 
 def test_the_sitemap_has_every_page() -> None:

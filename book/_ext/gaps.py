@@ -77,12 +77,33 @@ def offer_to_do(
     target = Path(app.outdir) / file
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(to_do(notebook), indent=1, ensure_ascii=False), encoding="utf-8")
+    buttons = {
+        "download-buttons": {
+            _("Download the notebook to do"): context["pathto"](file.as_posix(), 1)
+        },
+        "launch-buttons": {
+            _("Do the lesson on {place}").format(place=place): address
+            for place, address in launchers(app, path.name).items()
+        },
+    }
     for group in context["header_buttons"]:
-        if group.get("label") == "download-buttons":
-            button = {"type": "link", "url": context["pathto"](file.as_posix(), 1)}
-            told = {"text": _("to do: .ipynb"), "tooltip": _("Download the notebook to do")}
-            own = {"icon": "fas fa-pen", "label": "download-to-do-button"}
-            group["buttons"].insert(0, button | told | own)
+        for told, address in reversed(buttons.get(group.get("label"), {}).items()):
+            button = {"type": "link", "url": address, "icon": "fas fa-pen", "label": "to-do-button"}
+            group["buttons"].insert(0, button | {"text": _("to do"), "tooltip": told})
+
+
+def launchers(app: Sphinx, name: str) -> dict[str, str]:
+    """Return where a notebook to do opens, if the repository has an address on GitHub.
+
+    The workflow of the site writes these notebooks into the branch ``lessons``.
+    """
+    repository = app.config.html_theme_options.get("repository_url", "").removesuffix(".git")
+    if not (at := repository.removeprefix("https://github.com/")) or at == repository:
+        return {}
+    return {
+        "Colab": f"https://colab.research.google.com/github/{at}/blob/lessons/lessons/{name}",
+        "Binder": f"https://mybinder.org/v2/gh/{at}/lessons?urlpath=lab/tree/lessons/{name}",
+    }
 
 
 def say_it_in_the_language(app: Sphinx, _config: object) -> None:
