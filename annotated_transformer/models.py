@@ -1,6 +1,6 @@
 """Models: every kind of translator by name, with its configuration.
 
-To add a model, write a :class:`Translator` with a configuration, a frozen dataclass that begins
+To add a model, write a :class:`NextTokenModel` with a configuration, a frozen dataclass that begins
 with ``src_vocab`` and ``tgt_vocab``, and add a line to ``MODELS``. Search, training, evaluation and
 the command line need no change.
 """
@@ -16,7 +16,7 @@ from annotated_transformer.language_model import LanguageModel, LanguageModelCon
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.transformer import Transformer, TransformerConfig
-from annotated_transformer.translator import Translator
+from annotated_transformer.translator import NextTokenModel
 
 Sizes = dict[str, dict[str, Any]]
 
@@ -53,7 +53,7 @@ RECURRENT = DEFAULTS | {"tiny": SMALL_RECURRENT, "medium": MEDIUM_RECURRENT}
 class ModelKind(NamedTuple):
     """The class of a model, that of its configuration, and its sizes in each recipe."""
 
-    model: type[Translator]
+    model: type[NextTokenModel]
     config: type
     sizes: Sizes = DEFAULTS
 
@@ -113,7 +113,7 @@ def make_config(model: str, src_vocab: int, tgt_vocab: int, sizes: Mapping[str, 
     return build(MODELS[model].config, {**vocabularies, **sizes})
 
 
-def make_model(model: str, config: Any) -> Translator:
+def make_model(model: str, config: Any) -> NextTokenModel:
     """Make the model of that name, with newly initialised weights.
 
     Raises:

@@ -254,7 +254,7 @@ COMPARED = {
 
 THE_SAME_FOR_ALL = {
     "Experts", "MuonAndAdamW", "Recipe.make_optimizer", "capture_attention", "device_of",
-    "needed_memory", "of_torch", "paper_adam", "readable_trainer", "remove_biases", "renamed",
+    "initialise", "needed_memory", "of_torch", "paper_adam", "readable_trainer", "remove_biases", "renamed",
     "require_fit", "require_memory", "scale_logits", "times_as_wide", "translating_itself",
     "width_groups",
 }  # fmt: skip

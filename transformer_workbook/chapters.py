@@ -20,7 +20,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "cross_attention": ("cross_attention",),
     "why_attention": (),
     "layers": ("layers",),
-    "transformer": ("transformer", "capture"),
+    "transformer": ("transformer", "initial_weights", "capture"),
     "training": ("ground.devices", "training"),
     "decoding": ("decoding",),
     "translation": ("models", "translation", "evaluation", "run", "exchange", "cli"),

@@ -35,7 +35,7 @@ from annotated_transformer.training import (
     linear_schedule,
     paper_adam,
 )
-from annotated_transformer.translator import Translator
+from annotated_transformer.translator import NextTokenModel
 
 FORMAT = 1
 """The format of ``recipe.json``; a higher number was written by a newer version."""
@@ -177,7 +177,7 @@ class Recipe:
         """
         return make_config(self.model, src_vocab, tgt_vocab, self.sizes)
 
-    def make_model(self, vocabularies: Vocabularies) -> Translator:
+    def make_model(self, vocabularies: Vocabularies) -> NextTokenModel:
         """Make the model with initial weights, the same ones for the same seed (of all of torch).
 
         Parameters in ``freeze`` have no gradients. A matrix with several names is frozen by any.
@@ -201,7 +201,7 @@ class Recipe:
             raise InputError(f"freeze is {self.freeze!r}, it must leave something to train.")
         return model
 
-    def model_without_weights(self, vocabularies: Vocabularies) -> Translator:
+    def model_without_weights(self, vocabularies: Vocabularies) -> NextTokenModel:
         """Make the model with shapes only, which takes no memory, whatever its sizes.
 
         Raises:
