@@ -14,7 +14,7 @@ from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import Embedding, TransformerConfig, remove_biases
-from annotated_transformer.translator import NextTokenModel, State
+from annotated_transformer.translator import NextTokenModel, State, positions_of
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class LanguageModel(NextTokenModel):
         """
         start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
         mask = target_mask(read, start) if mask is None else mask  # (batch, 1, new, read)
-        positions = ((read != PAD).cumsum(dim=1) - 1).clamp(min=0)[:, start:]  # (batch, new)
+        positions = positions_of(read)[:, start:]  # (batch, new)
         x, past = embedding(tokens, positions), []  # (batch, new, d_model)
         for layer, before in zip(self.decoder, state.past, strict=True):
             x, seen = layer(x, before, mask, positions=positions)

@@ -40,7 +40,7 @@ from annotated_transformer.positional_encoding import (
     PositionalEncoding,
 )
 from annotated_transformer.rotary import RotaryAttention
-from annotated_transformer.translator import State, Translator
+from annotated_transformer.translator import State, Translator, positions_of
 
 
 class Positions(NamedTuple):
@@ -255,7 +255,7 @@ class Transformer(Translator):
     ) -> tuple[Float[Tensor, "batch tgt vocab"], TransformerState]:
         """Read ``tokens``; return the logits of the token after each, and the new state."""
         start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
-        positions = torch.arange(start, read.size(1), device=read.device)[None]  # (1, tgt)
+        positions = positions_of(read)[:, start:]  # (batch, tgt)
         x, mask = self.tgt_embedding(tokens, positions), target_mask(read, start)
         past = []
         for layer, before, memory in zip(self.decoder, state.past, state.memory, strict=True):

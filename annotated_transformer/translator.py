@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import require_ids, require_values
-from annotated_transformer.tokens import BOS, EOS
+from annotated_transformer.tokens import BOS, EOS, PAD
 
 S = TypeVar("S", bound="State")
 
@@ -39,6 +39,16 @@ def _select(part: Any, rows: Tensor) -> Any:
             return tuple(_select(entry, rows) for entry in part)
         case _:
             return part.index_select(0, rows)  # part[rows] copies number by number
+
+
+def positions_of(read: Int[Tensor, "batch read"]) -> Int[Tensor, "batch read"]:
+    """Count the tokens before each: its position. Padding counts for nothing, wherever it stands.
+
+    >>> positions_of(torch.tensor([[0, 5, 6], [7, 8, 0]]))
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+    return ((read != PAD).cumsum(dim=1) - 1).clamp(min=0)
 
 
 class NextTokenModel(nn.Module):

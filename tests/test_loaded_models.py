@@ -255,8 +255,8 @@ COMPARED = {
 THE_SAME_FOR_ALL = {
     "Experts", "MuonAndAdamW", "Recipe.make_optimizer", "capture_attention", "device_of",
     "initialise", "needed_memory", "of_torch", "paper_adam", "readable_trainer", "remove_biases",
-    "renamed", "require_fit", "require_memory", "scale_logits", "times_as_wide", "translating_itself",
-    "width_groups",
+    "renamed", "require_fit", "require_memory", "scale_logits", "times_as_wide",
+    "translating_itself", "width_groups",
 }  # fmt: skip
 """Those that ask for nothing in which a loaded model differs."""
 
