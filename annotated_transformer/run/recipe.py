@@ -25,7 +25,7 @@ from annotated_transformer.ground.settings import (
     one_of,
     unknown,
 )
-from annotated_transformer.models import MODELS, make_config, make_model
+from annotated_transformer.models import MODELS, VOCABULARIES, make_config, make_model, sizes_of
 from annotated_transformer.muon import MuonAndAdamW
 from annotated_transformer.run.engines import ENGINES
 from annotated_transformer.tokens import Vocabularies
@@ -120,7 +120,7 @@ class Recipe:
             numbers = value if isinstance(value, (list, tuple)) else [value]
             if not all(isfinite(number) for number in numbers if isinstance(number, float)):
                 raise InputError(f"{name} is {BRIEF.repr(value)}, it must be finite.")
-        self.make_config(9, 9)
+        sizes_of(self.model, self.sizes)
         if self.sizes.get("share_embeddings") and not self.subwords:
             raise InputError(
                 "share_embeddings is set and subwords is 0: one embedding for both sides needs "
@@ -229,7 +229,7 @@ class Recipe:
         made = replace(self, languages=pair, sizes=sizes, subwords=subwords)
         ours, theirs = (
             {"languages": one.direction or made.direction, "subwords": one.subwords}
-            | asdict(one.make_config(9, 9))
+            | sizes_of(one.model, one.sizes)
             for one in (made, other)
         )
         for name, value in theirs.items():
@@ -268,7 +268,7 @@ class Recipe:
     @property
     def longest(self) -> int:
         """Return the maximum number of tokens on a side of a training pair, without ``EOS``."""
-        positions = getattr(self.make_config(9, 9), "max_length", self.batch_tokens)
+        positions = sizes_of(self.model, self.sizes).get("max_length", self.batch_tokens)
         return min(self.batch_tokens, positions) - 1
 
     def to_settings(self) -> dict[str, Any]:
@@ -312,7 +312,7 @@ class Recipe:
             "": {field.name for field in fields(self)}
             - {"model", "corpus", "sizes", "search", "start"},
             "sizes.": {field.name for kind in MODELS.values() for field in fields(kind.config)}
-            - {"src_vocab", "tgt_vocab"},
+            - {*VOCABULARIES},
             "search.": {field.name for field in fields(Search)},
         }
         taken: dict[tuple[str, str], Any] = {}
