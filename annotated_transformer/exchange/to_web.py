@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer import __version__
+from annotated_transformer.corpora.drawn import toy_corpus
 from annotated_transformer.exchange.model_folder import EVERYWHERE
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath
@@ -16,7 +17,7 @@ from annotated_transformer.run.checkpoint import save_halved
 from annotated_transformer.run.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.folder import Run
 from annotated_transformer.tokens import Vocabulary
-from annotated_transformer.toy import Pair, toy_corpus
+from annotated_transformer.toy import Pair
 from annotated_transformer.toy.lexicon import HUMAN, LEXICON
 from annotated_transformer.toy.nominals import DETERMINERS, ITSELF, PREPOSITIONS, PRONOUNS
 
