@@ -30,7 +30,8 @@ from annotated_transformer.run.checkpoint import save_halved
 from annotated_transformer.run.engines import translating_fast
 from annotated_transformer.speculative import speculate
 from annotated_transformer.tokens import PAD, Vocabularies
-from annotated_transformer.training import Trainer, linear_schedule, load_tensors, tensors_of
+from annotated_transformer.training import Trainer, linear_schedule
+from annotated_transformer.weights import load_tensors, tensors_of
 from oracles import assert_close
 from test_real_weights import bert, gpt2, llama
 

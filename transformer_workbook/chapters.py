@@ -21,7 +21,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "why_attention": (),
     "layers": ("layers",),
     "transformer": ("transformer", "initial_weights", "capture"),
-    "training": ("ground.devices", "training"),
+    "training": ("ground.devices", "weights", "training"),
     "decoding": ("decoding",),
     "translation": ("models", "translation", "evaluation", "run", "exchange", "cli"),
     "what_heads_do": (),

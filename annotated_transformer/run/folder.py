@@ -37,9 +37,9 @@ from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.run.screen import SCREEN
 from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import PAD, Vocabularies
-from annotated_transformer.training import load_tensors, tensors_of
 from annotated_transformer.translation import require_known, translate
 from annotated_transformer.translator import NextTokenModel, require_positions
+from annotated_transformer.weights import load_tensors, tensors_of
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ from annotated_transformer.run.preparation import prepare
 from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
 from annotated_transformer.run.progress import Progress
 from annotated_transformer.run.screen import SCREEN
-from annotated_transformer.training import Trainer, endless_batches, load_tensors
+from annotated_transformer.training import Trainer, endless_batches
 from annotated_transformer.translator import NextTokenModel
+from annotated_transformer.weights import load_tensors
 
 
 def new_trainer(run: Run) -> Trainer:
