@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from annotated_transformer.fast import FastTrainer, fast_translator, require_fast
 from annotated_transformer.ground.devices import computing_in, device_of
-from annotated_transformer.ground.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.training import Schedule, Trainer
 from annotated_transformer.transformer import Transformer
@@ -25,18 +24,6 @@ class Engine(NamedTuple):
     kind: type[NextTokenModel] = NextTokenModel  # the models that it computes
     require: Callable[[Any], None] = lambda model: None  # refuses those of them that it cannot
     is_shared: bool = False  # several processes can train together
-
-    def require_kind(self, name: str, model: str, kind: type[NextTokenModel]) -> None:
-        """Refuse a kind of model that the engine of that name does not compute.
-
-        Raises:
-            InputError: if it does not.
-        """
-        if not issubclass(kind, self.kind):
-            raise InputError(
-                f"engine is {name!r} and model is {model!r}, it must be a "
-                f"{self.kind.__name__.lower()}."
-            )
 
 
 def readable_trainer(

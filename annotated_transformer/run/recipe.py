@@ -126,7 +126,12 @@ class Recipe:
                 "share_embeddings is set and subwords is 0: one embedding for both sides needs "
                 "a joint vocabulary of subwords."
             )
-        ENGINES[self.engine].require_kind(self.engine, self.model, MODELS[self.model].model)
+        wanted = ENGINES[self.engine].kind
+        if not issubclass(MODELS[self.model].model, wanted):
+            raise InputError(
+                f"engine is {self.engine!r} and model is {self.model!r}, it must be a "
+                f"{wanted.__name__.lower()}."
+            )
 
     def make_schedule(self) -> Schedule:
         """Make the learning-rate schedule.
