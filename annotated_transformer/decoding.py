@@ -22,7 +22,7 @@ from annotated_transformer.ground.inputs import (
 )
 from annotated_transformer.ground.settings import BRIEF, Share, Size, check_settings
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
-from annotated_transformer.translator import Translator, evaluating, require_writer
+from annotated_transformer.translator import NextTokenModel, evaluating, require_writer
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Limits:
 
     def __init__(
         self,
-        model: Translator,
+        model: NextTokenModel,
         src: Int[Tensor, "batch src"],
         extra_length: int,
         prefixes: Sequence[Sequence[int]] | None,
@@ -240,7 +240,7 @@ def next_log_probs(
 
 
 def greedy(
-    model: Translator,
+    model: NextTokenModel,
     src: Int[Tensor, "batch src"],
     search: Search = GREEDY,
     prefixes: Sequence[Sequence[int]] | None = None,
@@ -292,7 +292,7 @@ def greedy(
 
 
 def beam_search(
-    model: Translator,
+    model: NextTokenModel,
     src: Int[Tensor, "batch src"],
     search: Search,
     prefixes: Sequence[Sequence[int]] | None = None,
@@ -361,7 +361,7 @@ def beam_search(
 
 
 def decode(
-    model: Translator,
+    model: NextTokenModel,
     src: Int[Tensor, "batch src"],
     search: Search,
     prefixes: Sequence[Sequence[int]] | None = None,

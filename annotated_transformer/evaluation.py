@@ -33,7 +33,6 @@ from annotated_transformer.tokens import TextPair, Vocabularies
 from annotated_transformer.translation import translate
 from annotated_transformer.translator import (
     NextTokenModel,
-    Translator,
     evaluating,
     require_positions,
     require_writer,
@@ -267,7 +266,7 @@ def score_translations(translations: Sequence[str], references: Sequence[str]) -
 
 
 def evaluate(
-    model: Translator,
+    model: NextTokenModel,
     vocabularies: Vocabularies,
     pairs: Sequence[TextPair | tuple[str]],
     search: Search,

@@ -9,12 +9,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.ground.errors import InputError
-from annotated_transformer.ground.inputs import require_ids
+from annotated_transformer.initial_weights import initialise, output_layer
 from annotated_transformer.layers import DecoderLayer
 from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import Embedding, TransformerConfig, remove_biases
-from annotated_transformer.translator import State, Translator
+from annotated_transformer.translator import NextTokenModel, State, positions_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ReadState(State):
     past: tuple[State, ...]  # of each layer: its KV cache, or the state of another attention
 
 
-class LanguageModel(Translator):
+class LanguageModel(NextTokenModel):
     """Decoder-only Transformer: causal self-attention alone predicts a token from those before it.
 
     It translates by continuing: the source, which ends in ``EOS``, and the target, which begins
@@ -64,31 +64,18 @@ class LanguageModel(Translator):
             for _ in range(c.num_layers)
         )
         self.decoder_norm = c.final_norm()
-        self.output = nn.Linear(c.d_model, c.tgt_vocab)
-        nn.init.zeros_(self.output.bias)
-        if c.tie_output:
-            self.output.weight = self.tgt_embedding.tokens.weight
-        for parameter in self.decoder.parameters():
-            if parameter.dim() == 2:
-                nn.init.xavier_uniform_(parameter)
+        self.output = output_layer(self.tgt_embedding.tokens, c.tie_output)
+        initialise(self.decoder)
         if not c.bias:
             remove_biases(self)
 
-    def __call__(self, *inputs: Any) -> Any:
-        """Check the arguments, a source and its target or a text alone; compute the logits.
-
-        Raises:
-            InputError: as for :meth:`Translator.__call__`.
-        """
-        if len(inputs) != 1:
-            return super().__call__(*inputs)
-        require_ids("tgt_in", inputs[0], self.vocabulary_size("tgt"))
-        return nn.Module.__call__(self, *inputs)
-
-    def forward(self, *inputs: Int[Tensor, "batch _"]) -> Float[Tensor, "batch tgt vocab"]:
-        """Compute the logits of every next token, of the target or of the text."""
-        *src, tgt_in = inputs
-        return self.extend(self.start(*src) if src else self.empty(len(tgt_in)), tgt_in)[0]
+    def forward(
+        self, src: Int[Tensor, "batch _"], tgt_in: Int[Tensor, "batch tgt"] | None = None
+    ) -> Float[Tensor, "batch _ vocab"]:
+        """Compute the logits of every next token: of the target, or of a text that comes alone."""
+        if tgt_in is None:
+            return self.extend(self.empty(len(src)), src)[0]
+        return super().forward(src, tgt_in)
 
     def empty(self, batch: int) -> ReadState:
         """Return the state of that many texts before their first token."""
@@ -130,7 +117,7 @@ class LanguageModel(Translator):
         """
         start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
         mask = target_mask(read, start) if mask is None else mask  # (batch, 1, new, read)
-        positions = ((read != PAD).cumsum(dim=1) - 1).clamp(min=0)[:, start:]  # (batch, new)
+        positions = positions_of(read)[:, start:]  # (batch, new)
         x, past = embedding(tokens, positions), []  # (batch, new, d_model)
         for layer, before in zip(self.decoder, state.past, strict=True):
             x, seen = layer(x, before, mask, positions=positions)

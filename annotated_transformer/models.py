@@ -1,6 +1,6 @@
 """Models: every kind of translator by name, with its configuration.
 
-To add a model, write a :class:`Translator` with a configuration, a frozen dataclass that begins
+To add a model, write a :class:`NextTokenModel` with a configuration, a frozen dataclass that begins
 with ``src_vocab`` and ``tgt_vocab``, and add a line to ``MODELS``. Search, training, evaluation and
 the command line need no change.
 """
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.ground.errors import InputError, require_choice
-from annotated_transformer.ground.settings import build, unknown
+from annotated_transformer.ground.settings import check_value, unknown
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
 from annotated_transformer.transformer import Transformer, TransformerConfig
-from annotated_transformer.translator import Translator
+from annotated_transformer.translator import NextTokenModel
 
 Sizes = dict[str, dict[str, Any]]
 
@@ -53,7 +53,7 @@ RECURRENT = DEFAULTS | {"tiny": SMALL_RECURRENT, "medium": MEDIUM_RECURRENT}
 class ModelKind(NamedTuple):
     """The class of a model, that of its configuration, and its sizes in each recipe."""
 
-    model: type[Translator]
+    model: type[NextTokenModel]
     config: type
     sizes: Sizes = DEFAULTS
 
@@ -88,32 +88,46 @@ MODELS = {
 """All models, by name. A recipe whose name is not among a model's sizes is not for this model."""
 
 
-def make_config(model: str, src_vocab: int, tgt_vocab: int, sizes: Mapping[str, Any]) -> Any:
-    """Make the configuration of a model for vocabularies of these sizes.
+VOCABULARIES = ("src_vocab", "tgt_vocab")
+"""The settings of every configuration that the text determines."""
 
-    ``sizes`` has the settings that differ from the defaults.
+
+def sizes_of(model: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all settings of a model but its vocabularies: the given ones, else the defaults.
 
     Raises:
         InputError: if there is no such model, it has no setting of that name, or the setting does
             not allow that value.
     """
     require_choice("model", model, MODELS)
-    vocabularies = {"src_vocab": src_vocab, "tgt_vocab": tgt_vocab}
-    if given := sorted(vocabularies.keys() & sizes.keys()):
-        raise InputError(f"{given[0]} is given, it must be left out: the text determines it.")
+    if fixed := sorted({*VOCABULARIES} & given.keys()):
+        raise InputError(f"{fixed[0]} is given, it must be left out: the text determines it.")
     known = {
-        name: [field.name for field in fields(kind.config) if field.name not in vocabularies]
+        name: {f.name: f.default for f in fields(kind.config) if f.name not in VOCABULARIES}
         for name, kind in MODELS.items()
     }
-    for name in sizes:
+    for name in given:
         others = [other for other in MODELS if name in known[other]]
         if model not in others:
             said = f"{name} is a setting of {', '.join(others)}, not of {model}."
             raise InputError(said if others else unknown(name, known[model]))
-    return build(MODELS[model].config, {**vocabularies, **sizes})
+    kind = MODELS[model].config
+    return known[model] | {name: check_value(kind, name, value) for name, value in given.items()}
 
 
-def make_model(model: str, config: Any) -> Translator:
+def make_config(model: str, src_vocab: int, tgt_vocab: int, sizes: Mapping[str, Any]) -> Any:
+    """Make the configuration of a model for vocabularies of these sizes.
+
+    ``sizes`` has the settings that differ from the defaults.
+
+    Raises:
+        InputError: as for :func:`sizes_of`, or if settings do not go together.
+    """
+    settings = sizes_of(model, sizes)
+    return MODELS[model].config(src_vocab, tgt_vocab, **settings)
+
+
+def make_model(model: str, config: Any) -> NextTokenModel:
     """Make the model of that name, with newly initialised weights.
 
     Raises:

@@ -15,7 +15,7 @@ from annotated_transformer.ground.inputs import require_sizes, require_whole
 from annotated_transformer.language_model import LanguageModel, ReadState
 from annotated_transformer.multi_head_attention import KeyValues
 from annotated_transformer.tokens import PAD
-from annotated_transformer.translator import evaluating, require_writer
+from annotated_transformer.translator import evaluating, positions_of, require_writer
 
 
 class PagedCache:
@@ -72,7 +72,7 @@ class PagedCache:
 
     def write(self, tables: Int[Tensor, "batch page"], state: ReadState, new: int) -> None:
         """Copy the last ``new`` columns of a state, none of them padding, to their cells."""
-        t = ((state.tokens != PAD).cumsum(dim=1) - 1)[:, -new:]  # (batch, new)
+        t = positions_of(state.tokens)[:, -new:]  # (batch, new)
         page, cell = tables.gather(1, t // self.page_size), t % self.page_size
         self.tokens[page, cell] = state.tokens[:, -new:]
         for i, past in enumerate(cast(tuple[KeyValues, ...], state.past)):

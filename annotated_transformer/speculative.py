@@ -14,7 +14,7 @@ from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import require_ids, require_number, require_whole
 from annotated_transformer.multi_head_attention import KeyValues
 from annotated_transformer.tokens import BOS
-from annotated_transformer.translator import Translator, evaluating
+from annotated_transformer.translator import NextTokenModel, evaluating
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def probabilities(
     return torch.zeros_like(log_p).scatter(1, log_p.argmax(dim=1, keepdim=True), 1.0)
 
 
-def rewind(model: Translator, before: Any, after: Any, tokens: Int[Tensor, "1 kept"]) -> Any:
+def rewind(model: NextTokenModel, before: Any, after: Any, tokens: Int[Tensor, "1 kept"]) -> Any:
     """Return the state ``before`` extended by ``tokens``; ``after`` has read these and more.
 
     A KV cache is cut. Another state cannot forget: the one before reads the tokens again.
@@ -49,8 +49,8 @@ def rewind(model: Translator, before: Any, after: Any, tokens: Int[Tensor, "1 ke
 
 
 def speculate(
-    target: Translator,
-    draft: Translator,
+    target: NextTokenModel,
+    draft: NextTokenModel,
     src: Int[Tensor, "1 src"],
     k: int = 4,
     temperature: float = 0.0,

@@ -1,6 +1,6 @@
 """Training: learning-rate schedules, the update step, weight averaging."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from typing import Any
 
@@ -9,7 +9,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.batches import AnyBatch, batch_of, batches_by_tokens
-from annotated_transformer.ground.devices import PRECISIONS, computing_in, device_of
+from annotated_transformer.ground.devices import (
+    PRECISIONS,
+    computing_in,
+    device_of,
+    random_states,
+    set_random_states,
+)
 from annotated_transformer.ground.errors import DivergedError, InputError, require_choice
 from annotated_transformer.ground.inputs import (
     require_number,
@@ -20,6 +26,8 @@ from annotated_transformer.ground.inputs import (
 from annotated_transformer.loss import Loss
 from annotated_transformer.text.examples import Example, Examples
 from annotated_transformer.tokens import BOS, EOS, PAD
+from annotated_transformer.weights import buffers_of, tensors_of
+from annotated_transformer.weights import load_tensors as load_tensors
 
 Schedule = Callable[[int], float]
 """Maps the step, counted from 1, to the learning rate."""
@@ -89,41 +97,6 @@ def linear_schedule(peak: float, total: int, warmup: int = 0) -> Schedule:
         return peak * max(0.0, (total - step) / (total - warmup))
 
     return rate
-
-
-def buffers_of(model: nn.Module) -> dict[str, Tensor]:
-    """Return the buffers that are saved with the weights."""
-    saved = model.state_dict()
-    return {name: buffer for name, buffer in model.named_buffers() if name in saved}
-
-
-def tensors_of(model: nn.Module) -> dict[str, Tensor]:
-    """Return the parameters and saved buffers of a model, which determine what it computes.
-
-    A parameter with several names is listed under one of them.
-    """
-    named = [*model.named_parameters(), *buffers_of(model).items()]
-    return {name: tensor.detach() for name, tensor in named}
-
-
-@torch.no_grad()
-def load_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Load into a model the tensors of :func:`tensors_of`.
-
-    Raises:
-        InputError: if one is missing, does not belong to this model, or has another shape.
-    """
-    own = tensors_of(model)
-    if other := sorted(own.keys() ^ tensors.keys()):
-        state = "missing" if other[0] in own else "not a tensor of the model"
-        raise InputError(f"{other[0]} is {state}: the weights are those of another model.")
-    for name, tensor in own.items():
-        if tensor.shape != tensors[name].shape:
-            raise InputError(
-                f"{name} has the shape {list(tensors[name].shape)}, the model's is "
-                f"{list(tensor.shape)}."
-            )
-        tensor.copy_(tensors[name])
 
 
 class WeightAverage:
@@ -366,19 +339,3 @@ class Trainer:
             }
         self.steps = steps
         set_random_states(tensors, device_of(self.model))
-
-
-def random_states(device: torch.device) -> dict[str, Tensor]:
-    """Return the states of PyTorch's random number generators by name, the device's included."""
-    states = {"random": torch.get_rng_state()}
-    of_device = torch.get_device_module(device)
-    if hasattr(of_device, "get_rng_state"):
-        states[f"random.{device.type}"] = of_device.get_rng_state()
-    return states
-
-
-def set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
-    """Set the generators of this device to the states that :func:`random_states` returned."""
-    torch.set_rng_state(states["random"])
-    if f"random.{device.type}" in states:
-        torch.get_device_module(device).set_rng_state(states[f"random.{device.type}"])

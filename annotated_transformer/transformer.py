@@ -21,6 +21,7 @@ from annotated_transformer.ground.settings import (
     check_settings,
     one_of,
 )
+from annotated_transformer.initial_weights import initialise, output_layer
 from annotated_transformer.layers import (
     ACTIVATIONS,
     NORM_POSITIONS,
@@ -39,7 +40,7 @@ from annotated_transformer.positional_encoding import (
     PositionalEncoding,
 )
 from annotated_transformer.rotary import RotaryAttention
-from annotated_transformer.translator import State, Translator
+from annotated_transformer.translator import State, Translator, positions_of
 
 
 class Positions(NamedTuple):
@@ -225,14 +226,8 @@ class Transformer(Translator):
             for _ in range(c.num_layers)
         )
         self.encoder_norm, self.decoder_norm = c.final_norm(), c.final_norm()
-        self.output = nn.Linear(c.d_model, c.tgt_vocab)
-        nn.init.zeros_(self.output.bias)
-        if c.tie_output:
-            self.output.weight = self.tgt_embedding.tokens.weight
-        for module in (self.encoder, self.decoder):
-            for parameter in module.parameters():
-                if parameter.dim() == 2:
-                    nn.init.xavier_uniform_(parameter)
+        self.output = output_layer(self.tgt_embedding.tokens, c.tie_output)
+        initialise(self.encoder, self.decoder)
         if not c.bias:
             remove_biases(self)
 
@@ -260,7 +255,7 @@ class Transformer(Translator):
     ) -> tuple[Float[Tensor, "batch tgt vocab"], TransformerState]:
         """Read ``tokens``; return the logits of the token after each, and the new state."""
         start, read = state.tokens.size(1), torch.cat([state.tokens, tokens], dim=1)
-        positions = torch.arange(start, read.size(1), device=read.device)[None]  # (1, tgt)
+        positions = positions_of(read)[:, start:]  # (batch, tgt)
         x, mask = self.tgt_embedding(tokens, positions), target_mask(read, start)
         past = []
         for layer, before, memory in zip(self.decoder, state.past, state.memory, strict=True):

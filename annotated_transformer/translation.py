@@ -10,14 +10,14 @@ from annotated_transformer.ground.inputs import require_search, require_whole, u
 from annotated_transformer.ground.settings import BRIEF
 from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import EOS, PAD, UNK, Vocabularies, Vocabulary
-from annotated_transformer.translator import Translator, require_positions
+from annotated_transformer.translator import NextTokenModel, require_positions
 
 MOST = 10
 """The largest number of unknown words of a text that are listed."""
 
 
 def search_all(
-    model: Translator,
+    model: NextTokenModel,
     sources: Sequence[list[int]],
     search: Search,
     prefixes: Sequence[list[int]] | None = None,
@@ -74,14 +74,14 @@ def require_known(name: str, text: str, vocabulary: Vocabulary) -> list[int]:
 
 
 def translate_ids(
-    model: Translator, sources: Sequence[list[int]], search: Search = GREEDY
+    model: NextTokenModel, sources: Sequence[list[int]], search: Search = GREEDY
 ) -> list[list[int]]:
     """Find the best translation of every sentence, from ids to ids."""
     return [best.tokens for best, *_ in search_all(model, sources, search)]
 
 
 def translations(
-    model: Translator,
+    model: NextTokenModel,
     texts: Sequence[str],
     vocabularies: Vocabularies,
     search: Search,
@@ -103,7 +103,7 @@ def translations(
 
 
 def translate(
-    model: Translator,
+    model: NextTokenModel,
     texts: Sequence[str],
     vocabularies: Vocabularies,
     search: Search = GREEDY,

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import require_ids, require_values
-from annotated_transformer.tokens import BOS, EOS
+from annotated_transformer.tokens import BOS, EOS, PAD
 
 S = TypeVar("S", bound="State")
 
@@ -41,12 +41,22 @@ def _select(part: Any, rows: Tensor) -> Any:
             return part.index_select(0, rows)  # part[rows] copies number by number
 
 
+def positions_of(read: Int[Tensor, "batch read"]) -> Int[Tensor, "batch read"]:
+    """Count the tokens before each: its position. Padding counts for nothing, wherever it stands.
+
+    >>> positions_of(torch.tensor([[0, 5, 6], [7, 8, 0]]))
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+    return ((read != PAD).cumsum(dim=1) - 1).clamp(min=0)
+
+
 class NextTokenModel(nn.Module):
     """A model that extends sentences: from tokens that it reads to the logits of the next.
 
-    A subclass implements :meth:`extend`, by any number of tokens, from a state. Teacher
-    forcing extends by the whole sentence at once, a search by one token at a time, with the same
-    code. Before the first token a :class:`Translator` has read a source; a language model has not.
+    A subclass implements :meth:`start`, which reads a source, and :meth:`extend`, by any number of
+    tokens, from a state. Teacher forcing extends by the whole sentence at once, a search by one
+    token at a time, with the same code.
     """
 
     max_length: int | None = None
@@ -60,6 +70,35 @@ class NextTokenModel(nn.Module):
 
     ends: tuple[int, ...] = (EOS,)
     """The tokens that end a target."""
+
+    def __call__(self, src: Any, tgt_in: Any = None) -> Any:
+        """Check a source and its target, then compute the logits by :meth:`forward`.
+
+        Where both are one text, a single argument is a text without a source.
+
+        Raises:
+            InputError: if one contains anything but ids of its vocabulary, or their numbers of
+                sentences differ.
+        """
+        is_alone = tgt_in is None and self.is_one_text
+        inputs = {"tgt_in": src} if is_alone else {"src": src, "tgt_in": tgt_in}
+        for name, ids in inputs.items():
+            require_ids(name, ids, self.vocabulary_size(name.removesuffix("_in")))
+        if len({len(ids) for ids in inputs.values()}) > 1:
+            raise InputError(
+                f"src has {len(src)} sentences and tgt_in {len(tgt_in)}: each needs its own."
+            )
+        return super().__call__(*inputs.values())
+
+    def forward(
+        self, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
+    ) -> Float[Tensor, "batch tgt vocab"]:
+        """Compute the logits of every next token by teacher forcing."""
+        return self.extend(self.start(src), tgt_in)[0]
+
+    def start(self, src: Int[Tensor, "batch src"]) -> State:
+        """Read the source sentences; return the state before the first target token."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement start.")
 
     def extend(
         self, state: Any, tokens: Int[Tensor, "batch tgt"]
@@ -83,32 +122,7 @@ class NextTokenModel(nn.Module):
 
 
 class Translator(NextTokenModel):
-    """A model that reads a source sentence (:meth:`start`), and then extends its translation."""
-
-    def start(self, src: Int[Tensor, "batch src"]) -> State:
-        """Read the source sentences; return the state before the first target token."""
-        raise NotImplementedError(f"{type(self).__name__} does not implement start.")
-
-    def __call__(self, src: Any, tgt_in: Any = None) -> Any:
-        """Check the arguments, then compute the logits by :meth:`forward`.
-
-        Raises:
-            InputError: if source or target contains anything but ids of its vocabulary, or their
-                numbers of sentences differ.
-        """
-        require_ids("src", src, self.vocabulary_size("src"))
-        require_ids("tgt_in", tgt_in, self.vocabulary_size("tgt"))
-        if len(src) != len(tgt_in):
-            raise InputError(
-                f"src has {len(src)} sentences and tgt_in {len(tgt_in)}: each needs its own."
-            )
-        return super().__call__(src, tgt_in)
-
-    def forward(
-        self, src: Int[Tensor, "batch src"], tgt_in: Int[Tensor, "batch tgt"]
-    ) -> Float[Tensor, "batch tgt vocab"]:
-        """Compute the logits of every next token by teacher forcing."""
-        return self.extend(self.start(src), tgt_in)[0]
+    """A model that reads a source sentence, and then extends its translation, another text."""
 
 
 @contextmanager

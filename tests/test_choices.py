@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from annotated_transformer.bahdanau import Bahdanau
-from annotated_transformer.cli.exchanging import EXPORTS
+from annotated_transformer.cli.formats import EXPORTS
 from annotated_transformer.corpora import CORPORA, Corpus
 from annotated_transformer.evaluation import METRICS
 from annotated_transformer.ground.errors import InputError

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from annotated_transformer import __version__, corpora
 from annotated_transformer.cli import app, options
-from annotated_transformer.cli.using import translate_stream
+from annotated_transformer.cli.outputs import translate_stream
 from annotated_transformer.corpora.multi30k import DATA_VARIABLE
 from annotated_transformer.decoding import Search
 from annotated_transformer.fast import fast_translator
@@ -551,7 +551,7 @@ def test_a_reader_that_closes_early_is_no_error(trained, monkeypatch):
     def closed(*args, **kwargs):
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("annotated_transformer.cli.using.LineTranslator", closed)
+    monkeypatch.setattr("annotated_transformer.cli.outputs.LineTranslator", closed)
     assert "Error" not in call("translate", trained, "eins").stderr
 
 

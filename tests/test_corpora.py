@@ -4,17 +4,20 @@ import hashlib
 import io
 import lzma
 import os
+import shutil
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain
+from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from annotated_transformer import corpora
+from annotated_transformer import corpora, toy
 from annotated_transformer.corpora import (
     Corpus,
     cache,
+    drawn,
     load_corpus,
     multi30k,
     read_folder,
@@ -93,6 +96,26 @@ def test_one_language_of_a_folder_is_a_corpus_of_sentences_without_a_source(tmp_
     assert other.checksum not in (corpus.checksum, load_corpus(str(tmp_path)).checksum)
     (tmp_path / "train.en").write_text("One more\n")  # no longer as many lines as in German
     assert list(corpus.split("train")) == [("One more",)]
+
+
+def test_the_toy_corpus_is_drawn_again_only_by_another_grammar(tmp_path, monkeypatch):
+    small, drawing = toy_corpus(pairs=40), []
+    monkeypatch.setenv("ANNOTATED_TRANSFORMER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(toy, "toy_corpus", lambda: drawing.append(1) or small)
+    grammar = Path(shutil.copytree(drawn.GRAMMAR, tmp_path / "toy"))
+    monkeypatch.setattr(drawn, "GRAMMAR", grammar)
+    assert [drawn.toy_corpus() for _ in range(3)] == [small] * 3
+    assert len(drawing) == 1
+    words = grammar / "lexicon.py"
+    words.write_text(words.read_text(encoding="utf-8").replace("student", "pupil"), "utf-8")
+    assert [drawn.toy_corpus() for _ in range(2)] == [small] * 2
+    assert len(drawing) == 2
+    for kept in (tmp_path / "cache" / "toy").iterdir():
+        kept.write_bytes(kept.read_bytes().replace(b"robot", b"robat"))
+    assert drawn.toy_corpus() == small
+    assert len(drawing) == 3
+    monkeypatch.setenv("ANNOTATED_TRANSFORMER_CACHE", os.devnull)
+    assert drawn.toy_corpus() == small
 
 
 def test_one_language_of_the_toy_corpus(monkeypatch):

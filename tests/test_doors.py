@@ -32,8 +32,9 @@ from annotated_transformer.speculative import speculate
 from annotated_transformer.text import examples
 from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import Vocabularies, Vocabulary
-from annotated_transformer.training import Trainer, linear_schedule, tensors_of
+from annotated_transformer.training import Trainer, linear_schedule
 from annotated_transformer.translation import translate_ids
+from annotated_transformer.weights import tensors_of
 from small_models import random_examples, small_model
 from transformer_workbook import own
 from transformer_workbook.notebook import comparisons

@@ -249,30 +249,35 @@ def test_the_fast_engine_makes_the_same_run(tmp_path):
 @pytest.mark.parametrize(
     ("model", "steps", "changes"),
     [
-        ("seq2seq", 2, {"optimizer": "AdamW", "optimizer_settings": {"weight_decay": 0.1}}),
-        ("seq2seq", 5, {"optimizer": "SGD", "optimizer_settings": {"momentum": 0.9}}),
-        ("seq2seq", 12, {}),
+        ("seq2seq", [2], {"optimizer": "AdamW", "optimizer_settings": {"weight_decay": 0.1}}),
+        ("seq2seq", [5], {"optimizer": "SGD", "optimizer_settings": {"momentum": 0.9}}),
+        ("seq2seq", [12], {}),
         *(
-            ("transformer", 7, {field.name: name})
+            ("transformer", [6, 8], {field.name: name})
             for field, names in choices_of(Recipe)
             for name in names
             if field.name != "model" and name != field.default
         ),
-        ("transformer", 7, {"accumulate": 2}),
-        ("transformer", 7, {"engine": "fast", "precision": "bfloat16"}),
+        ("transformer", [6, 8], {"accumulate": 2}),
+        ("transformer", [6, 8], {"engine": "fast", "precision": "bfloat16"}),
     ],
 )
 def test_interrupted_and_resumed_is_not_interrupted(tmp_path, monkeypatch, model, steps, changes):
+    """A resumed optimiser has taken one step, to show what its state is: 5 and 7 less than before.
+
+    Whatever it keeps elsewhere and repeats is out of step once, since no period divides both.
+    """
     straight, run = (begin(tmp_path / name, model, **changes) for name in ("straight", "run"))
     assert train(straight, CORPUS) is None
     before = signal.getsignal(signal.SIGINT)
-    with monkeypatch.context() as patch:
-        stop_after(patch, steps)
-        assert train(run, CORPUS) is (None if steps == 12 else signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
-    assert load_progress(run.checkpoint)["steps"] == steps
-    assert run.weights.exists()  # it translates, even before its first validation
-    torch.manual_seed(99)
+    for step in steps:
+        with monkeypatch.context() as patch:
+            stop_after(patch, step)
+            assert train(run, CORPUS) is (None if step == 12 else signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is before
+        assert load_progress(run.checkpoint)["steps"] == step
+        assert run.weights.exists()  # it translates, even before its first validation
+        torch.manual_seed(99)
     assert train(Run.open(run.folder), CORPUS) is None
     assert_same_end(run, straight)
 

@@ -18,11 +18,10 @@ from annotated_transformer.training import (
     Trainer,
     endless_batches,
     linear_schedule,
-    load_tensors,
     paper_adam,
     paper_schedule,
-    tensors_of,
 )
+from annotated_transformer.weights import load_tensors, tensors_of
 from small_models import assert_going_on_is_exact, random_examples, small_model
 
 EXAMPLES = random_examples(24)

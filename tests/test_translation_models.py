@@ -9,7 +9,7 @@ from annotated_transformer.capture import capture_attention
 from annotated_transformer.models import MODELS
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.tokens import PAD
-from annotated_transformer.translator import State, Translator
+from annotated_transformer.translator import NextTokenModel, State
 from oracles import assert_close, randomise, weigh
 from small_models import CHOICES, choices_of, small_model, tensors_of
 
@@ -163,7 +163,7 @@ def test_gradients_are_the_same_in_parts(variant):
 @every_model
 def test_states_are_rows_that_can_be_chosen_repeated_and_kept(variant):
     model = build(variant)
-    assert isinstance(model, Translator)
+    assert isinstance(model, NextTokenModel)
     rows = torch.tensor([2, 0, 2, 1])
     logits, state = model(SRC, FULL), model.start(SRC)
     assert isinstance(state, State)

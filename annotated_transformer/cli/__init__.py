@@ -11,11 +11,11 @@ from pathlib import Path
 
 import typer
 
-from annotated_transformer.cli import exchanging, making, presets, using
+from annotated_transformer.cli import formats, outputs, presets, runs
 from annotated_transformer.cli.options import app, one_sentence, require_text
 from annotated_transformer.cli.workbook import add_commands
 
-__all__ = ["app", "exchanging", "main", "making", "presets", "using"]
+__all__ = ["app", "formats", "main", "outputs", "presets", "runs"]
 
 add_commands(app)
 

@@ -13,6 +13,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from annotated_transformer.corpora.drawn import toy_corpus
 from annotated_transformer.corpora.multi30k import multi30k_folder
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import (
@@ -24,7 +25,6 @@ from annotated_transformer.ground.inputs import (
 )
 from annotated_transformer.ground.settings import BRIEF
 from annotated_transformer.text.cleaning import clean
-from annotated_transformer.toy import toy_corpus
 
 Links = frozenset[tuple[int, int]]
 """Alignment links (source position, target position), both counted from 0."""

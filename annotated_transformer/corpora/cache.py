@@ -7,6 +7,9 @@ from platformdirs import user_cache_dir
 
 from annotated_transformer.ground.errors import InputError
 
+CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"
+"""Names the folder of what is made here, and can be made again."""
+
 
 def kept_in(variable: str) -> Path:
     """Return the folder that an environment variable names, or else the user's cache folder.

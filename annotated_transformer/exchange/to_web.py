@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer import __version__
+from annotated_transformer.corpora.drawn import toy_corpus
 from annotated_transformer.exchange.model_folder import EVERYWHERE
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath
@@ -16,7 +17,7 @@ from annotated_transformer.run.checkpoint import save_halved
 from annotated_transformer.run.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.folder import Run
 from annotated_transformer.tokens import Vocabulary
-from annotated_transformer.toy import Pair, toy_corpus
+from annotated_transformer.toy import Pair
 from annotated_transformer.toy.lexicon import HUMAN, LEXICON
 from annotated_transformer.toy.nominals import DETERMINERS, ITSELF, PREPOSITIONS, PRONOUNS
 
@@ -105,9 +106,8 @@ def describe(run: Run) -> dict[str, Any]:
         "src": tokens_and_merges(src),
         "tgt": "src" if tgt.to_json() == src.to_json() else tokens_and_merges(tgt),
     }
-    has_words = run.recipe.corpus == "toy" and not run.recipe.subwords
-    has_pairs = run.recipe.languages in (None, "en-ko")
-    return described | (toy_sentences() if has_words and has_pairs else {})
+    known = GLOSSED.get(f"{run.recipe.corpus} {run.recipe.direction}")
+    return described | (known() if known and not run.recipe.subwords else {})
 
 
 def resolved(model: str, config: Any) -> dict[str, Any]:
@@ -163,6 +163,10 @@ def toy_sentences() -> dict[str, Any]:
         "grammar": toy_words() | {"senses": {token: [*found] for token, found in glosses.items()}},
         "sentences": [sentence(pair) for pair in splits["test"][:SENTENCES]],
     }
+
+
+GLOSSED = {"toy en-ko": toy_sentences}
+"""What is known of the words of a corpus, by its name and its languages."""
 
 
 def toy_words() -> dict[str, Any]:

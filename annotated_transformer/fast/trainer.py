@@ -10,8 +10,9 @@ from annotated_transformer.fast.output_loss import output_loss
 from annotated_transformer.fast.twin import fast_twin, format_of
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import require_number
-from annotated_transformer.training import Schedule, Trainer, buffers_of
+from annotated_transformer.training import Schedule, Trainer
 from annotated_transformer.transformer import Transformer
+from annotated_transformer.weights import buffers_of
 
 
 def require_fast(model: Transformer) -> None:

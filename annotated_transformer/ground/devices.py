@@ -1,11 +1,11 @@
-"""Devices: where the tensors of a model are, and in which precision they are multiplied."""
+"""Devices: where tensors are, in which precision they are multiplied, what is drawn next there."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from annotated_transformer.ground.errors import InputError, require_choice
@@ -54,6 +54,22 @@ def same_randomness() -> Iterator[None]:
     """Restore the random number generators after the block, in which seeds may be set."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         yield
+
+
+def random_states(device: torch.device) -> dict[str, Tensor]:
+    """Return the states of PyTorch's random number generators by name, the device's included."""
+    states = {"random": torch.get_rng_state()}
+    of_device = torch.get_device_module(device)
+    if hasattr(of_device, "get_rng_state"):
+        states[f"random.{device.type}"] = of_device.get_rng_state()
+    return states
+
+
+def set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
+    """Set the generators of this device to the states that :func:`random_states` returned."""
+    torch.set_rng_state(states["random"])
+    if f"random.{device.type}" in states:
+        torch.get_device_module(device).set_rng_state(states[f"random.{device.type}"])
 
 
 @contextmanager

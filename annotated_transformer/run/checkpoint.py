@@ -17,7 +17,8 @@ from annotated_transformer.ground.errors import DivergedError, InputError
 from annotated_transformer.ground.inputs import require_content
 from annotated_transformer.run.description import run_of
 from annotated_transformer.run.files import replacing
-from annotated_transformer.training import Trainer, buffers_of, tensors_of
+from annotated_transformer.training import Trainer
+from annotated_transformer.weights import buffers_of, tensors_of
 
 
 def save_checkpoint(

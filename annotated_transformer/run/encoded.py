@@ -14,7 +14,7 @@ from jaxtyping import Int
 from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.corpora.cache import kept_in
+from annotated_transformer.corpora.cache import CACHE_VARIABLE, kept_in
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run.files import discard, fill_folder
 from annotated_transformer.run.screen import SCREEN
@@ -29,7 +29,6 @@ from annotated_transformer.text.examples import (
 )
 from annotated_transformer.tokens import UNK, Vocabularies, Vocabulary
 
-CACHE_VARIABLE = "ANNOTATED_TRANSFORMER_CACHE"
 FILES = ("vocabulary.src.json", "vocabulary.tgt.json")
 JOINT = "vocabulary.json"
 """The one file if source and target have the same vocabulary; before 0.3 there were always two."""

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 from annotated_transformer.fast import FastTrainer, fast_translator, require_fast
 from annotated_transformer.ground.devices import computing_in, device_of
-from annotated_transformer.ground.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.training import Schedule, Trainer
 from annotated_transformer.transformer import Transformer
-from annotated_transformer.translator import Translator
+from annotated_transformer.translator import NextTokenModel
 
-Translating = Callable[[], AbstractContextManager[Translator]]
+Translating = Callable[[], AbstractContextManager[NextTokenModel]]
 """Yields a model that translates inside a block; it may be entered again and again."""
 
 
@@ -22,36 +21,24 @@ class Engine(NamedTuple):
 
     trainer: Callable[..., Trainer]  # from a model, the smoothing, a schedule, and settings
     translating: Callable[[Any, str], Translating]  # from a model and a precision
-    kind: type[Translator] = Translator  # the models that it computes
+    kind: type[NextTokenModel] = NextTokenModel  # the models that it computes
     require: Callable[[Any], None] = lambda model: None  # refuses those of them that it cannot
     is_shared: bool = False  # several processes can train together
 
-    def require_kind(self, name: str, model: str, kind: type[Translator]) -> None:
-        """Refuse a kind of model that the engine of that name does not compute.
-
-        Raises:
-            InputError: if it does not.
-        """
-        if not issubclass(kind, self.kind):
-            raise InputError(
-                f"engine is {name!r} and model is {model!r}, it must be a "
-                f"{self.kind.__name__.lower()}."
-            )
-
 
 def readable_trainer(
-    model: Translator, smoothing: float, schedule: Schedule, **settings: Any
+    model: NextTokenModel, smoothing: float, schedule: Schedule, **settings: Any
 ) -> Trainer:
     """Make a trainer that computes with the model itself."""
     loss = partial(smoothed_cross_entropy, smoothing=smoothing)
     return Trainer(model, loss, schedule, **settings)
 
 
-def translating_itself(model: Translator, precision: str) -> Translating:
+def translating_itself(model: NextTokenModel, precision: str) -> Translating:
     """Let the model itself translate, in that precision."""
 
     @contextmanager
-    def translating() -> Iterator[Translator]:
+    def translating() -> Iterator[NextTokenModel]:
         with computing_in(precision, device_of(model)):
             yield model
 

@@ -37,9 +37,9 @@ from annotated_transformer.run.recipe import Recipe
 from annotated_transformer.run.screen import SCREEN
 from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import PAD, Vocabularies
-from annotated_transformer.training import load_tensors, tensors_of
 from annotated_transformer.translation import require_known, translate
-from annotated_transformer.translator import Translator, require_positions
+from annotated_transformer.translator import NextTokenModel, require_positions
+from annotated_transformer.weights import load_tensors, tensors_of
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ class Run:
         return self.folder / "learning_curve.csv"
 
     @cached_property
-    def model(self) -> Translator:
+    def model(self) -> NextTokenModel:
         """Load the trained model, ready to translate; it is loaded once.
 
         Raises:
@@ -267,7 +267,7 @@ class Run:
         load_tensors(model, weights)
         return move(model.eval(), self.device)
 
-    def first_model(self) -> Translator:
+    def first_model(self) -> NextTokenModel:
         """Make the model before its training: newly initialised, or with weights of another run.
 
         Raises:

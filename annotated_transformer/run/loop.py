@@ -30,8 +30,9 @@ from annotated_transformer.run.preparation import prepare
 from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
 from annotated_transformer.run.progress import Progress
 from annotated_transformer.run.screen import SCREEN
-from annotated_transformer.training import Trainer, endless_batches, load_tensors
-from annotated_transformer.translator import Translator
+from annotated_transformer.training import Trainer, endless_batches
+from annotated_transformer.translator import NextTokenModel
+from annotated_transformer.weights import load_tensors
 
 
 def new_trainer(run: Run) -> Trainer:
@@ -128,7 +129,7 @@ class Session:
                 tqdm.write(told, file=SCREEN)
         self.val = text.val
         self.trainer, self.progress = new_trainer(run), Progress.at_first(processes.number)
-        self.average: Translator = deepcopy(cast(Translator, self.trainer.model))
+        self.average: NextTokenModel = deepcopy(cast(NextTokenModel, self.trainer.model))
         self.started, self.is_best = time.monotonic(), False  # whether it has to be saved
         if processes.number > 1:
             self.trainer = SharedTrainer(self.trainer, processes)

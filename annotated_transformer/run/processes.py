@@ -15,15 +15,18 @@ from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
 from annotated_transformer.batches import AnyBatch
-from annotated_transformer.ground.devices import CPU, choose_device, computing_in, device_of
-from annotated_transformer.ground.errors import DivergedError, InputError, require_choice
-from annotated_transformer.run.engines import ENGINES
-from annotated_transformer.training import (
-    Trainer,
-    buffers_of,
+from annotated_transformer.ground.devices import (
+    CPU,
+    choose_device,
+    computing_in,
+    device_of,
     random_states,
     set_random_states,
 )
+from annotated_transformer.ground.errors import DivergedError, InputError, require_choice
+from annotated_transformer.run.engines import ENGINES
+from annotated_transformer.training import Trainer
+from annotated_transformer.weights import buffers_of
 
 T = TypeVar("T")
 BACKENDS = {CPU: "gloo", "cuda": "cpu:gloo,cuda:nccl"}

@@ -25,7 +25,7 @@ from annotated_transformer.ground.settings import (
     one_of,
     unknown,
 )
-from annotated_transformer.models import MODELS, make_config, make_model
+from annotated_transformer.models import MODELS, VOCABULARIES, make_config, make_model, sizes_of
 from annotated_transformer.muon import MuonAndAdamW
 from annotated_transformer.run.engines import ENGINES
 from annotated_transformer.tokens import Vocabularies
@@ -35,7 +35,7 @@ from annotated_transformer.training import (
     linear_schedule,
     paper_adam,
 )
-from annotated_transformer.translator import Translator
+from annotated_transformer.translator import NextTokenModel
 
 FORMAT = 1
 """The format of ``recipe.json``; a higher number was written by a newer version."""
@@ -120,13 +120,18 @@ class Recipe:
             numbers = value if isinstance(value, (list, tuple)) else [value]
             if not all(isfinite(number) for number in numbers if isinstance(number, float)):
                 raise InputError(f"{name} is {BRIEF.repr(value)}, it must be finite.")
-        self.make_config(9, 9)
+        sizes_of(self.model, self.sizes)
         if self.sizes.get("share_embeddings") and not self.subwords:
             raise InputError(
                 "share_embeddings is set and subwords is 0: one embedding for both sides needs "
                 "a joint vocabulary of subwords."
             )
-        ENGINES[self.engine].require_kind(self.engine, self.model, MODELS[self.model].model)
+        wanted = ENGINES[self.engine].kind
+        if not issubclass(MODELS[self.model].model, wanted):
+            raise InputError(
+                f"engine is {self.engine!r} and model is {self.model!r}, it must be a "
+                f"{wanted.__name__.lower()}."
+            )
 
     def make_schedule(self) -> Schedule:
         """Make the learning-rate schedule.
@@ -177,7 +182,7 @@ class Recipe:
         """
         return make_config(self.model, src_vocab, tgt_vocab, self.sizes)
 
-    def make_model(self, vocabularies: Vocabularies) -> Translator:
+    def make_model(self, vocabularies: Vocabularies) -> NextTokenModel:
         """Make the model with initial weights, the same ones for the same seed (of all of torch).
 
         Parameters in ``freeze`` have no gradients. A matrix with several names is frozen by any.
@@ -201,7 +206,7 @@ class Recipe:
             raise InputError(f"freeze is {self.freeze!r}, it must leave something to train.")
         return model
 
-    def model_without_weights(self, vocabularies: Vocabularies) -> Translator:
+    def model_without_weights(self, vocabularies: Vocabularies) -> NextTokenModel:
         """Make the model with shapes only, which takes no memory, whatever its sizes.
 
         Raises:
@@ -229,7 +234,7 @@ class Recipe:
         made = replace(self, languages=pair, sizes=sizes, subwords=subwords)
         ours, theirs = (
             {"languages": one.direction or made.direction, "subwords": one.subwords}
-            | asdict(one.make_config(9, 9))
+            | sizes_of(one.model, one.sizes)
             for one in (made, other)
         )
         for name, value in theirs.items():
@@ -268,7 +273,7 @@ class Recipe:
     @property
     def longest(self) -> int:
         """Return the maximum number of tokens on a side of a training pair, without ``EOS``."""
-        positions = getattr(self.make_config(9, 9), "max_length", self.batch_tokens)
+        positions = sizes_of(self.model, self.sizes).get("max_length", self.batch_tokens)
         return min(self.batch_tokens, positions) - 1
 
     def to_settings(self) -> dict[str, Any]:
@@ -312,7 +317,7 @@ class Recipe:
             "": {field.name for field in fields(self)}
             - {"model", "corpus", "sizes", "search", "start"},
             "sizes.": {field.name for kind in MODELS.values() for field in fields(kind.config)}
-            - {"src_vocab", "tgt_vocab"},
+            - {*VOCABULARIES},
             "search.": {field.name for field in fields(Search)},
         }
         taken: dict[tuple[str, str], Any] = {}

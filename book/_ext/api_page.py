@@ -31,6 +31,10 @@ EARLIER = {
     },
     "corpora.multi30k": {"kept_in": "is in corpora.cache"},
     "layers": {"Residual.enter": "is in forward", "Residual.leave": "is in forward"},
+    "training": {
+        "buffers_of tensors_of load_tensors": "is in weights",
+        "random_states set_random_states": "is in ground.devices",
+    },
     "run": {
         "LineTranslator.fast": "is LineTranslator.translating",
         "export_to_web": "is in exchange",

@@ -24,8 +24,9 @@ from annotated_transformer.ground.devices import CPU, move
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.run.encoded import learned_vocabularies
 from annotated_transformer.tokens import PAD
-from annotated_transformer.training import Trainer, endless_batches, load_tensors
+from annotated_transformer.training import Trainer, endless_batches
 from annotated_transformer.transformer import Transformer, TransformerConfig
+from annotated_transformer.weights import load_tensors
 from bench.peers import Marian, TorchTransformer
 from bench.task import Contestant, require_equal
 

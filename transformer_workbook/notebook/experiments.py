@@ -20,7 +20,7 @@ from annotated_transformer.training import (
     paper_adam,
 )
 from annotated_transformer.translation import translate_ids
-from annotated_transformer.translator import Translator
+from annotated_transformer.translator import NextTokenModel
 
 Model = TypeVar("Model", bound=torch.nn.Module)
 
@@ -125,7 +125,7 @@ def train_briefly(
     return [trainer.update([next(batches)])[0] for _ in range(steps)]
 
 
-def exactly_right(model: Translator, examples: Sequence[Example]) -> list[bool]:
+def exactly_right(model: NextTokenModel, examples: Sequence[Example]) -> list[bool]:
     """Tell for each example whether greedy search gives its translation, token for token."""
     found = translate_ids(model, [src for src, _ in examples])
     return [tokens == tgt for tokens, (_, tgt) in zip(found, examples, strict=True)]

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from annotated_transformer.ground.devices import same_randomness
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run.checkpoint import load_checkpoint, save_checkpoint
-from annotated_transformer.training import load_tensors, tensors_of
+from annotated_transformer.weights import load_tensors, tensors_of
 from transformer_workbook.places import course_file
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""The commands that use a trained model: translate, generate, evaluate."""
+"""The outputs of a trained model: translate, generate, evaluate."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The commands that exchange models with other programs: export, import."""
+"""The formats of other programs: export, import."""
 
 from collections.abc import Callable
 from dataclasses import replace

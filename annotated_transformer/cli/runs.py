@@ -1,4 +1,4 @@
-"""The commands that train: train, resume."""
+"""The runs: train begins one, resume goes on with it."""
 
 from dataclasses import replace
 from functools import cache
