@@ -1,20 +1,34 @@
-"""The Korean edition: whole and right catalogues, and a site that differs in words alone."""
+"""The Korean edition: right catalogues, and a site that differs in words alone.
+
+What is not translated yet is told, and fails with `RELEASE=1` alone.
+"""
 
 import os
 import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from babel.messages import Message
-from bs4 import BeautifulSoup, SoupStrainer
-from catalogues import catalogue_of, is_missing, messages, open_catalogue, translated_pages
+from babel.messages import Catalog, Message
+from bs4 import BeautifulSoup, SoupStrainer, Tag
+from catalogues import (
+    NAMES,
+    catalogue_of,
+    expected_pages,
+    is_missing,
+    messages,
+    open_catalogue,
+    translated_pages,
+    translations,
+    words,
+)
 from course_search import first_sentence
+from docutils import nodes
 from editions import EDITIONS, TRANSLATED, Edition
 from languages import LINK, Fold, address
 from playwright.sync_api import expect
@@ -23,20 +37,35 @@ from sphinx.util.nodes import extract_messages
 import join_editions
 from browser import Browser, Page
 from korean import faults, faults_of, terms
+from transformer_workbook.exercises import nearly_one_key
+from transformer_workbook.judge import sentences
 from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
 from update_catalogues import of_the_site, of_the_workbook
 
 KOREAN = EDITIONS["ko"]
 PAGES = translated_pages("ko")
 ROOT = Path(__file__).resolve().parent.parent
-# A catalogue is empty, or it is whole: what the English page changes has to be translated with it.
-BEGUN = [p for p in PAGES if any(KOREAN.writes(m.string) for m in messages(catalogue_of(p, "ko")))]
-READ = [page for page in BEGUN if page.startswith("book/")]
+WORKBOOK = CATALOGUES / "ko" / "LC_MESSAGES" / "workbook.po"
 
 
-@pytest.mark.parametrize("page", BEGUN)
-def test_every_message_of_a_page_is_translated_with_all_that_it_has(page: str) -> None:
-    assert list(faults_of(messages(catalogue_of(page, "ko")))) == []
+def translated(catalogue: Catalog) -> list[Message]:
+    """The messages that are shown in Korean."""
+    return [message for message in messages(catalogue) if not is_missing(message, "ko")]
+
+
+def tell_what_is_behind(catalogue: Catalog | None, messages_now: Iterable[str]) -> None:
+    """Say how many messages are shown in English, or nowhere any more: a release has none."""
+    now = set(messages_now)
+    missing = [m for m in translations(now, catalogue) if is_missing(m, "ko")]
+    stale = {message.id for message in messages(catalogue or Catalog())} - now
+    if missing or stale:
+        said = f"of {len(now)} messages {len(missing)} in English; {len(stale)} out of use"
+        (pytest.fail if os.environ.get("RELEASE") == "1" else pytest.xfail)(said)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_is_translated_has_all_that_the_english_has(page: str) -> None:
+    assert list(faults_of(translated(catalogue_of(page, "ko")))) == []
 
 
 @pytest.mark.parametrize(
@@ -81,16 +110,44 @@ def test_what_counts_as_missing(english: str, korean: str, flags: list[str], mis
     assert is_missing(Message(english, korean, flags=flags), "ko") == missing
 
 
-def test_the_messages_of_the_site_are_all_in_its_catalogue() -> None:
-    now = {message.id for message in messages(of_the_site())}
-    assert {message.id for message in messages(catalogue_of("sphinx", "ko"))} == now
+def test_a_release_has_all_messages_of_the_site_in_korean() -> None:
+    tell_what_is_behind(catalogue_of("sphinx", "ko"), (m.id for m in messages(of_the_site())))
 
 
-def test_the_sentences_about_answers_are_all_in_their_catalogue() -> None:
-    catalogue = open_catalogue(CATALOGUES / "ko" / "LC_MESSAGES" / "workbook.po")
-    found = messages(catalogue)
-    assert {message.id for message in found} == {m.id for m in messages(of_the_workbook())}
-    assert list(faults_of(found)) == []
+def test_a_release_has_all_sentences_about_answers_in_korean() -> None:
+    tell_what_is_behind(open_catalogue(WORKBOOK), (m.id for m in messages(of_the_workbook())))
+
+
+def test_what_is_translated_about_answers_has_all_that_the_english_has() -> None:
+    assert list(faults_of(translated(open_catalogue(WORKBOOK)))) == []
+
+
+VERDICT = re.compile(r'#, (python-brace-format\nmsgid "with d_k = [^"]*)"\nmsgstr "(.*)"')
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (r"#, \1"\nmsgstr "\2"', "d_k = 4일 때 가장 큰 가중치는 평균 0.49입니다."),
+        (r"#, fuzzy, \1"\nmsgstr "\2"', "with d_k = 4 the largest weight is 0.49 on average."),
+        (r"#, \1"\nmsgstr ""', "with d_k = 4 the largest weight is 0.49 on average."),
+        (r"#, \1, once"\nmsgstr "\2"', "with d_k = 4 the largest weight is 0.49 on average."),
+        ("", "with d_k = 4 the largest weight is 0.49 on average."),
+    ],
+    ids=["translated", "fuzzy", "empty", "stale", "missing"],
+)
+def test_a_verdict_without_a_translation_is_in_english(
+    entry: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, number = VERDICT.subn(entry, WORKBOOK.read_text("utf-8"))
+    assert number == 1
+    catalogue = tmp_path / WORKBOOK.relative_to(CATALOGUES)
+    catalogue.parent.mkdir(parents=True)
+    catalogue.write_text(text, "utf-8")
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "ko")
+    monkeypatch.setattr(sentences, "CATALOGUES", tmp_path)
+    monkeypatch.setattr(sentences, "translations", sentences.translations.__wrapped__)
+    assert str(nearly_one_key.check(4)) == f"틀림: {said}"
 
 
 @pytest.mark.slow
@@ -161,6 +218,12 @@ def spoken(language: str) -> tuple[str, str]:
     return text, states
 
 
+def parts_of(found: Iterable[Message]) -> set[str]:
+    """What stands between the placeholders of messages, if it has three words."""
+    parts = {part for message in found for part in re.split(r"\{[^}]*\}", message.id)}
+    return {part for part in parts if len(re.findall(r"[a-z]+ ", part)) > 2}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("language", [path.name for path in CATALOGUES.iterdir()])
 def test_no_sentence_of_a_check_stays_english_and_no_state_depends_on_the_language(
@@ -169,14 +232,10 @@ def test_no_sentence_of_a_check_stays_english_and_no_state_depends_on_the_langua
     text, states = spoken(language)
     assert states == spoken("en")[1]
     assert {"right", "wrong", "not written", "not attempted"} <= set(re.findall(r"[a-z ]+", states))
-    catalogue = messages(open_catalogue(CATALOGUES / language / "LC_MESSAGES" / "workbook.po"))
-    english = {
-        part
-        for message in catalogue
-        if message.string != message.id
-        for part in re.split(r"\{[^}]*\}", message.id)
-        if len(re.findall(r"[a-z]+ ", part)) > 2
-    }
+    catalogue = open_catalogue(CATALOGUES / language / "LC_MESSAGES" / "workbook.po")
+    now = translations((message.id for message in messages(of_the_workbook())), catalogue)
+    same = {m for m in now if is_missing(m, language) or m.string == m.id}
+    english = parts_of(set(now) - same) - parts_of(same)
     assert len([part for part in english if part in spoken("en")[0]]) > 20
     assert [part for part in english if part in text] == []
 
@@ -189,13 +248,13 @@ def test_the_label_of_a_fold_is_a_message() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("book/")])
-def test_a_catalogue_has_the_messages_of_its_page(site: Path, page: str) -> None:
-    """Otherwise `make catalogues` brings it up to date."""
-    with (site.parent / ".doctrees" / f"{page}.doctree").open("rb") as file:
-        document = pickle.load(file)
-    now = {message for _, message in extract_messages(document)} - {""}
-    assert {message.id for message in messages(catalogue_of(page, "ko"))} == now
+@pytest.mark.parametrize("page", sorted({*READ, *expected_pages("ko")}))
+def test_a_release_has_all_messages_of_a_page_in_korean(site: Path, page: str) -> None:
+    """`make catalogues` brings its catalogue up to date; a page that is gone has no messages."""
+    path = site.parent / ".doctrees" / f"{page}.doctree"
+    document = pickle.loads(path.read_bytes()) if path.exists() else nodes.Element()
+    now = (message for _, message in extract_messages(document))
+    tell_what_is_behind(catalogue_of(page, "ko"), now)
 
 
 @pytest.fixture(scope="module")
@@ -210,10 +269,17 @@ ARTICLE = SoupStrainer("article")
 
 
 def both(site: Path) -> Iterator[tuple[str, str]]:
-    """Go through the translated pages in both languages."""
+    """Go through the pages with a catalogue in both languages."""
     for page in READ:
         english, translated = (folder / f"{page}.html" for folder in (site, site / "ko"))
-        yield english.read_text("utf-8"), translated.read_text("utf-8")
+        if english.exists():
+            yield english.read_text("utf-8"), translated.read_text("utf-8")
+
+
+def is_told(tag: Tag) -> bool:
+    """Tell whether a heading, a paragraph or an image is in Korean, a name, or marked as English."""
+    text = tag.get("alt") or tag.get_text()
+    return tag.get("lang") == "en" or KOREAN.writes(text) or len(words(text)) <= NAMES
 
 
 @pytest.mark.slow
@@ -237,7 +303,7 @@ def test_both_editions_have_the_same_anchors_code_outputs_numbers_and_formulas(
             assert ours <= korean_ones, selector
             # A translation may say with a formula what the original says in words.
             assert korean_ones <= ours or "math" in selector, selector
-        assert all(KOREAN.writes(tag["alt"]) for tag in translated.select(".cell_output img"))
+        assert all(map(is_told, translated.select("section > :is(h1, h2, h3, p), .cell_output img")))
 
 
 @pytest.mark.slow
@@ -300,11 +366,12 @@ def test_a_language_without_catalogues_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_a_page_that_is_in_english_says_so(korean: Path) -> None:
-    for page in (path for path in PAGES if path.startswith("book/")):
-        html = (korean / f"{page}.html").read_text(encoding="utf-8")
-        assert ('<p class="in-english">' in html) == (page not in READ)
-        assert bool(re.search('<section [^>]*lang="en"', html)) == (page not in READ)
+def test_a_page_that_is_in_part_in_english_says_so_below_its_title(korean: Path) -> None:
+    for page in (korean / "book").rglob("*.html"):
+        _, _, article = page.read_text(encoding="utf-8").partition("<article")
+        article, _, _ = article.partition("</article>")
+        said = re.findall('(?<=</h1>)\\n<p class="in-english">', article)
+        assert len(said) == (' lang="en"' in article), page
 
 
 @pytest.mark.slow
