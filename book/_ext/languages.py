@@ -72,7 +72,7 @@ class Fold(nodes.container, addnodes.translatable):
 
 
 class ChooseMessages(SphinxTransform):
-    """The label of a fold is a message, a formula is none."""
+    """The label of a fold is a message; a formula and what stands before the title are none."""
 
     default_priority = 5  # before Sphinx looks for messages
 
@@ -83,6 +83,9 @@ class ChooseMessages(SphinxTransform):
                 cell.__class__ = Fold  # with all that it has, in its place
         for formula in self.document.findall(nodes.math_block):
             formula["translatable"] = False
+        for matter in (node for node in self.document if isinstance(node, nodes.field_list)):
+            for text in matter.findall(nodes.TextElement):
+                text["translatable"] = False
 
 
 class MarkEnglish(SphinxTransform):
