@@ -1,20 +1,37 @@
-"""The Korean edition: whole and right catalogues, and a site that differs in words alone."""
+"""The Korean edition: right catalogues, and a site that differs in words alone.
+
+What is not translated yet is told, and fails with `RELEASE=1` alone.
+"""
 
 import os
 import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import compress
+from operator import not_
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from babel.messages import Message
-from bs4 import BeautifulSoup, SoupStrainer
-from catalogues import catalogue_of, is_missing, messages, open_catalogue, translated_pages
+from babel.messages import Catalog, Message
+from babel.messages.pofile import write_po
+from bs4 import BeautifulSoup, SoupStrainer, Tag
+from catalogues import (
+    NAMES,
+    catalogue_of,
+    expected_pages,
+    is_missing,
+    messages,
+    open_catalogue,
+    translated_pages,
+    translations,
+    words,
+)
 from course_search import first_sentence
+from docutils import nodes
 from editions import EDITIONS, TRANSLATED, Edition
 from languages import LINK, Fold, address
 from playwright.sync_api import expect
@@ -23,20 +40,36 @@ from sphinx.util.nodes import extract_messages
 import join_editions
 from browser import Browser, Page
 from korean import faults, faults_of, terms
+from transformer_workbook.exercises import shift
+from transformer_workbook.judge import sentences
 from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
 from update_catalogues import of_the_site, of_the_workbook
 
 KOREAN = EDITIONS["ko"]
 PAGES = translated_pages("ko")
+READ = [page for page in PAGES if page.startswith("book/")]
 ROOT = Path(__file__).resolve().parent.parent
-# A catalogue is empty, or it is whole: what the English page changes has to be translated with it.
-BEGUN = [p for p in PAGES if any(KOREAN.writes(m.string) for m in messages(catalogue_of(p, "ko")))]
-READ = [page for page in BEGUN if page.startswith("book/")]
+WORKBOOK = CATALOGUES / "ko" / "LC_MESSAGES" / "workbook.po"
 
 
-@pytest.mark.parametrize("page", BEGUN)
-def test_every_message_of_a_page_is_translated_with_all_that_it_has(page: str) -> None:
-    assert list(faults_of(messages(catalogue_of(page, "ko")))) == []
+def translated(catalogue: Catalog) -> list[Message]:
+    """The messages that are shown in Korean."""
+    return [message for message in messages(catalogue) if not is_missing(message, "ko")]
+
+
+def tell_what_is_behind(catalogue: Catalog | None, messages_now: Iterable[str]) -> None:
+    """Say how many messages are shown in English, or nowhere any more: a release has none."""
+    now = set(messages_now)
+    missing = [m for m in translations(now, catalogue) if is_missing(m, "ko")]
+    stale = {message.id for message in messages(catalogue or Catalog())} - now
+    if missing or stale:
+        said = f"of {len(now)} messages {len(missing)} in English; {len(stale)} out of use"
+        (pytest.fail if os.environ.get("RELEASE") == "1" else pytest.xfail)(said)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_is_translated_has_all_that_the_english_has(page: str) -> None:
+    assert list(faults_of(translated(catalogue_of(page, "ko")))) == []
 
 
 @pytest.mark.parametrize(
@@ -81,16 +114,44 @@ def test_what_counts_as_missing(english: str, korean: str, flags: list[str], mis
     assert is_missing(Message(english, korean, flags=flags), "ko") == missing
 
 
-def test_the_messages_of_the_site_are_all_in_its_catalogue() -> None:
-    now = {message.id for message in messages(of_the_site())}
-    assert {message.id for message in messages(catalogue_of("sphinx", "ko"))} == now
+def test_a_release_has_all_messages_of_the_site_in_korean() -> None:
+    tell_what_is_behind(catalogue_of("sphinx", "ko"), (m.id for m in messages(of_the_site())))
 
 
-def test_the_sentences_about_answers_are_all_in_their_catalogue() -> None:
-    catalogue = open_catalogue(CATALOGUES / "ko" / "LC_MESSAGES" / "workbook.po")
-    found = messages(catalogue)
-    assert {message.id for message in found} == {m.id for m in messages(of_the_workbook())}
-    assert list(faults_of(found)) == []
+def test_a_release_has_all_sentences_about_answers_in_korean() -> None:
+    tell_what_is_behind(open_catalogue(WORKBOOK), (m.id for m in messages(of_the_workbook())))
+
+
+def test_what_is_translated_about_answers_has_all_that_the_english_has() -> None:
+    assert list(faults_of(translated(open_catalogue(WORKBOOK)))) == []
+
+
+VERDICT = "the check wants the function itself, not what it returns."
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda _: None, "함수가 돌려준 값이 아니라 함수 자체를 넘겨 주세요."),
+        (lambda catalogue: catalogue[VERDICT].flags.add("fuzzy"), VERDICT),
+        (lambda catalogue: setattr(catalogue[VERDICT], "string", ""), VERDICT),
+        (lambda catalogue: catalogue.delete(VERDICT), VERDICT),
+    ],
+    ids=["translated", "old", "empty", "missing"],
+)
+def test_a_verdict_without_a_translation_is_in_english(
+    change: Callable[[Catalog], None], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue = open_catalogue(WORKBOOK)
+    change(catalogue)
+    path = tmp_path / WORKBOOK.relative_to(CATALOGUES)
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        write_po(file, catalogue, width=0)
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "ko")
+    monkeypatch.setattr(sentences, "CATALOGUES", tmp_path)
+    monkeypatch.setattr(sentences, "translations", sentences.translations.__wrapped__)
+    assert str(shift.check(7)) == f"틀림: {said}"
 
 
 @pytest.mark.slow
@@ -161,6 +222,12 @@ def spoken(language: str) -> tuple[str, str]:
     return text, states
 
 
+def parts_of(found: Iterable[Message]) -> set[str]:
+    """What stands between the placeholders of messages, if it has three words."""
+    parts = {part for message in found for part in re.split(r"\{[^}]*\}", message.id)}
+    return {part for part in parts if len(re.findall(r"[a-z]+ ", part)) > 2}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("language", [path.name for path in CATALOGUES.iterdir()])
 def test_no_sentence_of_a_check_stays_english_and_no_state_depends_on_the_language(
@@ -169,16 +236,82 @@ def test_no_sentence_of_a_check_stays_english_and_no_state_depends_on_the_langua
     text, states = spoken(language)
     assert states == spoken("en")[1]
     assert {"right", "wrong", "not written", "not attempted"} <= set(re.findall(r"[a-z ]+", states))
-    catalogue = messages(open_catalogue(CATALOGUES / language / "LC_MESSAGES" / "workbook.po"))
-    english = {
-        part
-        for message in catalogue
-        if message.string != message.id
-        for part in re.split(r"\{[^}]*\}", message.id)
-        if len(re.findall(r"[a-z]+ ", part)) > 2
-    }
+    catalogue = open_catalogue(CATALOGUES / language / "LC_MESSAGES" / "workbook.po")
+    now = translations((message.id for message in messages(of_the_workbook())), catalogue)
+    same = [is_missing(message, language) or message.string == message.id for message in now]
+    english = parts_of(compress(now, map(not_, same))) - parts_of(compress(now, same))
     assert len([part for part in english if part in spoken("en")[0]]) > 20
     assert [part for part in english if part in text] == []
+
+
+PROJECT = {
+    "conf.py": """
+from pathlib import Path
+import editions
+editions.LOCALE = Path("locale").resolve()
+extensions, locale_dirs = ["myst_nb", "sphinx_external_toc", "languages"], ["locale"]
+html_theme, language, gettext_compact = "sphinx_book_theme", "ko", False
+""",
+    "_toc.yml": "{format: jb-book, root: whole, chapters: [{file: part}, {file: none}]}",
+    "x.svg": '<svg xmlns="http://www.w3.org/2000/svg"/>',
+    "whole.md": "---\nkey: word\n---\n# A title\n\nThe same.\n\n"
+    "$x$ is `code`\n\n`code`\n\n![A picture](x.svg)\n",
+    "part.md": "# A title\n\nThe same.\n\nIt is [new](whole.md).\n\n"
+    "- It is old.\n- It is empty.\n\n"
+    "`code`\n\n![A new picture of 한국어](x.svg)\n",
+    "none.md": "# A title\n\nThe same.\n",
+}
+PICTURE = {"A picture": "그림", "![A picture](x.svg)": "![그림](x.svg)"}
+CATALOGUES_OF_IT = {
+    "whole": {"A title": "제목", "The same.": "같은 문장.", "$x$ is `code`": "$x$는 `code`"}
+    | PICTURE,
+    "part": {
+        "A title": "제목",
+        "The same.": "같은 문장.",
+        "It is empty.": "",
+        "It is gone.": "없음.",
+    },
+    "sphinx": {"What is not translated yet on this page is shown in English.": "영어로 보입니다."},
+}
+
+
+@pytest.mark.slow
+def test_a_page_whose_catalogue_is_behind_shows_its_english_and_says_so(tmp_path: Path) -> None:
+    """And is built without a warning; code needs no translation."""
+    for name, text in PROJECT.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    folder = tmp_path / "locale" / "ko" / "LC_MESSAGES"
+    folder.mkdir(parents=True)
+    for name, entries in CATALOGUES_OF_IT.items():
+        catalogue = Catalog()
+        for english, korean in entries.items():
+            catalogue.add(english, korean)
+        catalogue.add("It is old.", "옛 문장.", flags=["fuzzy"])
+        with (folder / f"{name}.po").open("wb") as file:
+            write_po(file, catalogue)
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", ".", "built"]
+    path = os.environ | {"PYTHONPATH": str(ROOT / "book" / "_ext")}
+    build = subprocess.run(
+        command, cwd=tmp_path, env=path, capture_output=True, text=True, check=False
+    )
+    assert (build.stdout, build.stderr, build.returncode) == ("", "", 0)
+    shown, marked = {}, {}
+    for name in ("whole", "part", "none"):
+        html = BeautifulSoup((tmp_path / "built" / f"{name}.html").read_bytes(), "lxml")
+        for found, selector in ((shown, "h1, p, img"), (marked, "[lang=en]")):
+            tags = html.select(f"article :is({selector})")
+            found[name] = [tag.get("alt") or tag.get_text().removesuffix("#") for tag in tags]
+    new = ["It is new.", "It is old.", "It is empty."]
+    picture = ["", "A new picture of 한국어"]
+    assert shown == {
+        "whole": ["제목", "같은 문장.", "$x$는 code", "code", "", "그림"],
+        "part": ["제목", "영어로 보입니다.", "같은 문장.", *new, "code", *picture],
+        "none": ["A title", "영어로 보입니다.", "The same."],
+    }
+    assert marked == {"whole": [], "part": new + picture, "none": ["A title", "The same."]}
+    script = (tmp_path / "built" / "_static" / "translations.js").read_text("utf-8")
+    assert "영어로 보입니다." in script
+    assert "옛 문장." not in script
 
 
 def test_the_label_of_a_fold_is_a_message() -> None:
@@ -189,13 +322,13 @@ def test_the_label_of_a_fold_is_a_message() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("book/")])
-def test_a_catalogue_has_the_messages_of_its_page(site: Path, page: str) -> None:
-    """Otherwise `make catalogues` brings it up to date."""
-    with (site.parent / ".doctrees" / f"{page}.doctree").open("rb") as file:
-        document = pickle.load(file)
-    now = {message for _, message in extract_messages(document)} - {""}
-    assert {message.id for message in messages(catalogue_of(page, "ko"))} == now
+@pytest.mark.parametrize("page", sorted({*READ, *expected_pages("ko")}))
+def test_a_release_has_all_messages_of_a_page_in_korean(site: Path, page: str) -> None:
+    """`make catalogues` brings its catalogue up to date; a page that is gone has no messages."""
+    path = site.parent / ".doctrees" / f"{page}.doctree"
+    document = pickle.loads(path.read_bytes()) if path.exists() else nodes.Element()
+    now = (message for _, message in extract_messages(document))
+    tell_what_is_behind(catalogue_of(page, "ko"), now)
 
 
 @pytest.fixture(scope="module")
@@ -210,10 +343,17 @@ ARTICLE = SoupStrainer("article")
 
 
 def both(site: Path) -> Iterator[tuple[str, str]]:
-    """Go through the translated pages in both languages."""
+    """Go through the pages with a catalogue in both languages."""
     for page in READ:
         english, translated = (folder / f"{page}.html" for folder in (site, site / "ko"))
-        yield english.read_text("utf-8"), translated.read_text("utf-8")
+        if english.exists():
+            yield english.read_text("utf-8"), translated.read_text("utf-8")
+
+
+def is_told(tag: Tag) -> bool:
+    """Tell whether a heading, a paragraph or an image is in Korean, a name, or marked English."""
+    text = tag.get("alt") or tag.get_text()
+    return tag.get("lang") == "en" or KOREAN.writes(text) or len(words(text)) <= NAMES
 
 
 @pytest.mark.slow
@@ -237,7 +377,8 @@ def test_both_editions_have_the_same_anchors_code_outputs_numbers_and_formulas(
             assert ours <= korean_ones, selector
             # A translation may say with a formula what the original says in words.
             assert korean_ones <= ours or "math" in selector, selector
-        assert all(KOREAN.writes(tag["alt"]) for tag in translated.select(".cell_output img"))
+        prose = translated.select("section > :is(h1, h2, h3, p), .cell_output img")
+        assert [tag for tag in prose if not is_told(tag)] == []
 
 
 @pytest.mark.slow
@@ -300,11 +441,12 @@ def test_a_language_without_catalogues_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_a_page_that_is_in_english_says_so(korean: Path) -> None:
-    for page in (path for path in PAGES if path.startswith("book/")):
-        html = (korean / f"{page}.html").read_text(encoding="utf-8")
-        assert ('<p class="in-english">' in html) == (page not in READ)
-        assert bool(re.search('<section [^>]*lang="en"', html)) == (page not in READ)
+def test_a_page_that_is_in_part_in_english_says_so_below_its_title(korean: Path) -> None:
+    for page in (korean / "book").rglob("*.html"):
+        _, _, article = page.read_text(encoding="utf-8").partition("<article")
+        article, _, _ = article.partition("</article>")
+        said = re.findall('(?<=</h1>)\\n<p class="in-english">', article)
+        assert len(said) == (' lang="en"' in article), page
 
 
 @pytest.mark.slow
@@ -341,7 +483,12 @@ def test_the_laboratory_and_the_explorer_speak_korean(korean: Path, tab: Page) -
     texts = tab.locator(
         ".laboratory :is(legend, h2, h3, h4, .note, .ask button, .step p, option)"
     ).all_inner_texts()
-    assert [text for text in texts if text.strip() and not KOREAN.writes(text)] == []
+    site = translations((m.id for m in messages(of_the_site())), catalogue_of("sphinx", "ko"))
+    escaped = [re.escape(message.id) for message in site if is_missing(message, "ko")]
+    english = re.compile(
+        "|".join([r"\s*", *(re.sub(r"\\{.*?\\}", ".*", text) for text in escaped)])
+    )
+    assert [text for text in texts if not (KOREAN.writes(text) or english.fullmatch(text))] == []
     tab.goto((korean / "book" / "05_self_attention.html").as_uri())
     expect(tab.locator(".attention-explorer, figure[id^=attention-]").first).to_contain_text(
         "주목하는 곳"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from babel.messages import Catalog, Message
 from babel.messages.pofile import read_po
+from contents import entries
 from editions import TRANSLATED
 
 # What a message has beside words: formulas, code, roles with their targets, addresses, tags.
@@ -48,6 +49,15 @@ def translated_pages(language: str) -> list[str]:
     return sorted(str(path.relative_to(folder).with_suffix("")) for path in folder.rglob("*.po"))
 
 
+def expected_pages(language: str) -> list[str]:
+    """Return the pages of the contents that have, or wait for, a catalogue.
+
+    The reference has pages that stay in English for now.
+    """
+    begun = translated_pages(language)
+    return [entry.name for entry in entries() if entry.part != "Reference" or entry.name in begun]
+
+
 def open_catalogue(path: Path) -> Catalog | None:
     """Read a catalogue; nothing where there is none."""
     if not path.exists():
@@ -61,6 +71,12 @@ def catalogue_of(page: str, language: str) -> Catalog | None:
     return open_catalogue(TRANSLATED[language].folder / f"{page}.po")
 
 
+def translations(found: Iterable[str], catalogue: Catalog | None) -> list[Message]:
+    """Return the messages of a page with all that its catalogue has of them, if it has one."""
+    catalogue = catalogue or Catalog()
+    return [catalogue.get(message) or Message(message) for message in found]
+
+
 def share(found: Iterable[Message], language: str) -> float:
     """Return which part of some messages is translated, by their words.
 
@@ -70,9 +86,3 @@ def share(found: Iterable[Message], language: str) -> float:
     counted = [(len(words(str(message.id))), is_missing(message, language)) for message in found]
     total = sum(number for number, _ in counted)
     return sum(number for number, missing in counted if not missing) / total if total else 1.0
-
-
-def share_of(page: str, language: str) -> float:
-    """Return which part of a page is translated: nothing of one that has no catalogue."""
-    catalogue = catalogue_of(page, language)
-    return share(messages(catalogue), language) if catalogue else 0.0

@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from babel.messages import Catalog
-from catalogues import catalogue_of, share_of
+from catalogues import catalogue_of, is_missing, messages, share, translations
 from docutils import nodes
-from editions import EDITIONS, SOURCE
+from editions import EDITIONS, SOURCE, TRANSLATED
 from myst_nb.ext.glue.roles import PasteTextRole
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 from sphinx.locale import _
 from sphinx.transforms import SphinxTransform
+from sphinx.util.nodes import extract_messages
 from sphinx.writers.html5 import HTML5Translator
 
 THEME_WORDS = (
@@ -71,7 +72,7 @@ class Fold(nodes.container, addnodes.translatable):
 
 
 class ChooseMessages(SphinxTransform):
-    """The label of a fold is a message, a formula is none."""
+    """The label of a fold is a message; a formula and what stands before the title are none."""
 
     default_priority = 5  # before Sphinx looks for messages
 
@@ -82,6 +83,30 @@ class ChooseMessages(SphinxTransform):
                 cell.__class__ = Fold  # with all that it has, in its place
         for formula in self.document.findall(nodes.math_block):
             formula["translatable"] = False
+        for matter in (node for node in self.document if isinstance(node, nodes.field_list)):
+            for text in matter.findall(nodes.TextElement):
+                text["translatable"] = False
+
+
+class MarkEnglish(SphinxTransform):
+    """Mark what has no translation, and note for each edition which part of the page it has."""
+
+    default_priority = 15  # before Sphinx translates, and forgets what an image said
+
+    def apply(self, **_: Any) -> None:
+        """Ask the catalogues."""
+        if self.document["source"].endswith("<translated>"):  # a message that becomes a document
+            return
+        page = self.env.docname
+        found = list(extract_messages(self.document))
+        for language in TRANSLATED:
+            catalogue = catalogue_of(page, language)
+            known = translations((message for _, message in found), catalogue)
+            self.env.metadata[page][language] = share(known, language)
+            if language == self.config.language:
+                for (node, _), message in zip(found, known, strict=True):
+                    if is_missing(message, language):
+                        node["classes"].append(f"language-{SOURCE}")  # docutils: lang="en"
 
 
 def translated(app: Sphinx, page: str, message: str) -> str:
@@ -93,25 +118,17 @@ def translated(app: Sphinx, page: str, message: str) -> str:
 
 
 def finish_page(app: Sphinx, document: nodes.document) -> None:
-    """Translate raw HTML, and say so where a page is in English."""
-    if app.config.language == SOURCE:
+    """Translate raw HTML, and say so where some of a page is in English."""
+    language = app.config.language
+    if language == SOURCE:
         return
     for raw in document.findall(nodes.raw):
         html = SUMMARY.sub(lambda found: _(found[0]), raw.astext())
         raw.children = [nodes.Text(html)]
-    share = share_of(app.env.docname, app.config.language)
-    if share < 1:
-        said = (
-            _("Of this page, {share:.0%} is in English.")
-            if share
-            else _("This page is not translated yet: it is in English.")
-        )
-        document.insert(
-            0, nodes.paragraph("", said.format(share=1 - share), classes=["in-english"])
-        )
-        if not share:
-            section = next(document.findall(nodes.section))
-            section["classes"].append(f"language-{SOURCE}")
+    if app.env.metadata[app.env.docname][language] < 1:
+        said = _("What is not translated yet on this page is shown in English.")
+        section = next(document.findall(nodes.section))
+        section.insert(1, nodes.paragraph("", said, classes=["in-english"]))
 
 
 def translate_parts(app: Sphinx) -> None:
@@ -163,7 +180,8 @@ def link_editions(app: Sphinx, error: Exception | None) -> None:
 
 def script_messages(catalogue: Catalog) -> Iterator[str]:
     """Write the messages for the scripts, as Sphinx reads its own."""
-    words = {message.id: message.string for message in catalogue if message.id}
+    done = (message for message in messages(catalogue) if message.string and not message.fuzzy)
+    words = {message.id: message.string for message in done}
     added = {"messages": words, "locale": str(catalogue.locale), "plural_expr": "0"}
     yield f"Documentation.addTranslations({json.dumps(added, ensure_ascii=False)});\n"
 
@@ -188,6 +206,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(Fold, html=(HTML5Translator.visit_container, HTML5Translator.depart_container))
     app.add_role_to_domain("glue", "text", GluedText(), override=True)
     app.add_transform(ChooseMessages)
+    app.add_transform(MarkEnglish)
     app.add_js_file("languages.js")
     if language != SOURCE:
         app.connect("html-page-context", speak_better, priority=900)

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from catalogues import share_of, translated_pages
+from catalogues import expected_pages
 from contents import entries
 from docutils import nodes
 from editions import TRANSLATED
@@ -52,27 +52,34 @@ class NotebooksStatus(SphinxDirective):
         return [[link], *([nodes.Text(cell)] for cell in cells)]
 
 
+class Translations(nodes.Element):
+    """The place of a table that needs all pages to be read."""
+
+
 class TranslationsStatus(SphinxDirective):
-    """A row for every page that has a catalogue: how much of it is translated."""
+    """A row for every page that has, or waits for, a catalogue: how much of it is translated."""
 
     def run(self) -> list[nodes.Node]:
-        """Return one table."""
+        """Return the place of the table."""
+        return [Translations()]
+
+
+def show_translations(app: Sphinx, document: nodes.document, _page: str) -> None:
+    """Put the table into its place."""
+    for place in document.findall(Translations):
         body: list[list[Cell]] = []
-        begun = {page for language in TRANSLATED for page in translated_pages(language)}
-        for page in sorted(page for page in begun if page.startswith("book/")):
-            for edition in TRANSLATED.values():
-                self.env.note_dependency(str(edition.folder / f"{page}.po"))
-            link = nodes.reference(
-                "", page, refuri=f"{page.removeprefix('book/')}.html", internal=True
-            )
-            shares = [f"{share_of(page, language):.0%}" for language in TRANSLATED]
-            body.append([[link], *([nodes.Text(share)] for share in shares)])
+        for page in sorted({page for language in TRANSLATED for page in expected_pages(language)}):
+            address = f"{page.removeprefix('book/')}.html"
+            shares = [app.env.metadata[page][language] for language in TRANSLATED]
+            cells = [[nodes.Text(f"{share:.0%}")] for share in shares]
+            body.append([[nodes.reference("", page, refuri=address, internal=True)], *cells])
         columns = {"page": 75} | {edition.name: 25 for edition in TRANSLATED.values()}
-        return [table(columns, body, "short", "translations")]
+        place.replace_self(table(columns, body, "short", "translations"))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.add_directive("notebooks-status", NotebooksStatus)
     app.add_directive("translations-status", TranslationsStatus)
+    app.connect("doctree-resolved", show_translations)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
