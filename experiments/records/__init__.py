@@ -60,6 +60,7 @@ from records import (
     transfer,
     transformers,
     tries,
+    tying,
 )
 from records.tables import RECORDS, Tables
 
@@ -156,6 +157,8 @@ TABLE = {
         Record("optimisers", optimisers.make_optimisers, 5),
         Record("transfer", transfer.make_transfer, 9),
         Record("transfer_best", transfer.make_transfer_best, 1),
+        Record("tied_start", tying.make_tied_start, 1),
+        Record("tied", tying.make_tied, 12),
         Record("sinks", sinks.make_sinks, 8),
         Record("lora", lora.make_lora, 8),
         Record("rewards", rewards.make_rewards, 6),

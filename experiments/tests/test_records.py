@@ -18,7 +18,18 @@ from annotated_transformer.ground.errors import InputError
 from annotated_transformer.luong import DotAttention
 from annotated_transformer.transformer import Transformer, TransformerConfig
 from annotated_transformer.translator import evaluating
-from records import block, decoding, norm, parts, recurrent, scaling, tables, transformers, trials
+from records import (
+    block,
+    decoding,
+    norm,
+    parts,
+    recurrent,
+    scaling,
+    tables,
+    transformers,
+    trials,
+    tying,
+)
 from records.__main__ import main
 from records.tables import RECORDS, Tables
 from records.trials import SEEDS
@@ -33,6 +44,7 @@ TUNED = {
     "block": tuple(block.MODELS),
     "block_narrow": tuple(block.NARROWED),
     "race_parts": tuple(parts.MODELS),
+    "tied": tuple(tying.MODELS),
 }
 
 
