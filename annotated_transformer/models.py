@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from annotated_transformer.bahdanau import Bahdanau
 from annotated_transformer.ground.errors import InputError, require_choice
-from annotated_transformer.ground.settings import check_value, unknown
+from annotated_transformer.ground.settings import check_value, default_of, unknown
 from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.luong import Luong, LuongConfig
 from annotated_transformer.seq2seq import RecurrentConfig, Seq2Seq
@@ -103,7 +103,7 @@ def sizes_of(model: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if fixed := sorted({*VOCABULARIES} & given.keys()):
         raise InputError(f"{fixed[0]} is given, it must be left out: the text determines it.")
     known = {
-        name: {f.name: f.default for f in fields(kind.config) if f.name not in VOCABULARIES}
+        name: {f.name: default_of(f) for f in fields(kind.config) if f.name not in VOCABULARIES}
         for name, kind in MODELS.items()
     }
     for name in given:

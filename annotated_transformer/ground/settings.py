@@ -112,6 +112,11 @@ and at most 1,000,000,000.
         check_value(type(settings), field.name, getattr(settings, field.name))
 
 
+def default_of(field: Any) -> Any:
+    """Return the default of a field of a dataclass."""
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
 def require_known(
     settings: object, reader: str, known: Mapping[str, Collection[Any] | None]
 ) -> None:
@@ -124,9 +129,8 @@ def require_known(
         InputError: if there is one.
     """
     for field in fields(settings):  # type: ignore[arg-type]
-        value, made = getattr(settings, field.name), field.default_factory
-        default = field.default if made is MISSING else made()
-        allowed = known.get(field.name, (default,))
+        value = getattr(settings, field.name)
+        allowed = known.get(field.name, (default_of(field),))
         if allowed is not None and value not in allowed:
             # Where None is also allowed, it stands for one of the other values.
             wanted = " or ".join(repr(one) for one in allowed if one is not None) or "None"
