@@ -24,9 +24,7 @@ ROWS: dict[str, Any] = {  # by what is added; a rival is right if it passes 600 
     "random rows": lambda: torch.randn(LONGER, WIDTH) / 2**0.5,  # as long as the sinusoids
     "sinusoids, shuffled": lambda: HANDS[torch.randperm(LONGER)],
     "learned rows": lambda: nn.Parameter(torch.randn(LONGER, WIDTH)),
-    "p / length, in one column": lambda: PLACE / LENGTH * (COLUMN < 1),
-    "p / length, in all columns": lambda: PLACE / LENGTH * (COLUMN < WIDTH),
-    "p and p², in two columns": lambda: (PLACE / LENGTH) ** (COLUMN + 1) * (COLUMN < 2),
+    "p / length": lambda: PLACE / LENGTH * (COLUMN < 1),
     "one bit, odd or even": lambda: PLACE % 2 * (COLUMN < 1.0),
     "p in binary": lambda: (2.0 * (PLACE >> COLUMN & 1) - 1) * (COLUMN < 5),
     "the first hand alone": lambda: HANDS * (COLUMN < 2),
@@ -62,7 +60,7 @@ def train_queue(model: str, seed: int) -> Row:
 
 
 def make_queues(tables: Tables) -> None:
-    """One head that says who stands in front, with twelve kinds of positions.
+    """One head that says who stands in front, with ten kinds of positions.
 
     It is the refuter of lesson 7: rows that are no clock, and a queue longer than in training.
     """

@@ -14,14 +14,19 @@ from transformer_workbook.judge import derivation, exercise, number
 BASE = 10000.0
 
 
-def read_sentences(answer: Callable[[], Any], x: Tensor) -> Any:
+def read_sentences(answer: Callable[[], Any], x: Float[Tensor, "batch time d"]) -> Any:
     """Build the reader's layer, and let it read some sentences."""
     layer = answer()
     return None if layer is None else layer(x)
 
 
 @exercise(
-    [(normal(1, 2, 4, seed=0),), (normal(2, 5, 6, seed=1),), (normal(3, 7, 2, seed=2),)],
+    [
+        (normal(3, 2, 4, seed=0),),
+        (normal(2, 5, 6, seed=1).float(),),
+        (normal(4, 7, 2, seed=2),),
+        (normal(2, 400, 4, seed=3),),  # where slow hands have turned
+    ],
     ask=read_sentences,
     gap=True,
 )
@@ -66,11 +71,11 @@ def embed_from(
     return x * math.sqrt(d) + positions
 
 
-@exercise([(1, 4), (3, 6), (-2, 8), (100, 2)])
+@exercise([(1, 4), (3, 6), (-2, 8), (100, 2), (400, 4)])
 def rotation(k: int, d_model: int) -> Float[Tensor, "d_model d_model"]:
     """Write the matrix that leads from every position to the one k further on."""
     angle = k * 10000 ** (-torch.arange(0, d_model, 2) / d_model)
-    turns = zip(angle.sin(), angle.cos(), strict=True)
+    turns = torch.stack([angle.sin(), angle.cos()]).T
     blocks = [torch.tensor([[cos, -sin], [sin, cos]]) for sin, cos in turns]
     return torch.block_diag(*blocks)
 
