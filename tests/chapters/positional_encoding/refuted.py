@@ -39,7 +39,7 @@ def rotary():
 REFUTED = {
     bag_of_words: "this is not true: in all 120 orders of five words",
     formula: "your matrix differs from the encodings of the formula",
-    turn: "R_k PE(p), at every p, differs from PE(p + k)",
+    turn: "PE(p) R_k, at every p, differs from PE(p + k)",
     one_word_back: "this is not true: each of the 8 positions after the first",
     positions: "that of the package differs from the output by the formula",
     equal_norms: "this is not true: on 8 symbols, every run with positions",

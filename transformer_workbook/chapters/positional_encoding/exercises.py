@@ -4,11 +4,43 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer_workbook.judge import derivation, exercise, normal, number
 
 BASE = 10000.0
+
+
+def read_sentences(answer: Callable[[], Any], x: Float[Tensor, "batch time d"]) -> Any:
+    """Build the reader's layer, and let it read some sentences."""
+    layer = answer()
+    return None if layer is None else layer(x)
+
+
+@exercise(
+    [
+        (normal(3, 2, 4, seed=0),),
+        (normal(2, 5, 6, seed=1).float(),),
+        (normal(4, 7, 2, seed=2),),
+        (normal(2, 400, 4, seed=3),),  # where slow hands have turned
+    ],
+    ask=read_sentences,
+    gap=True,
+)
+def positions() -> nn.Module:
+    """Write a layer that adds to every word the hands of its position."""
+
+    class Positions(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            time, d_model = x.shape[1:]
+            position = torch.arange(time)[:, None]
+            frequency = 10000 ** (-torch.arange(0, d_model, 2) / d_model)
+            angle = position * frequency
+            tips = torch.stack([angle.sin(), angle.cos()], dim=-1)
+            output: Tensor = x + tips.flatten(1)
+            return output
+
+    return Positions()
 
 
 @exercise([(0, 4), (2, 4), (3, 8), (7, 10), (4, 6), (1, 12)])
@@ -17,14 +49,6 @@ def wavelength(column: int, d_model: int) -> float:
     pair = column // 2
     positions: float = 2 * math.pi * BASE ** (2 * pair / d_model)
     return positions
-
-
-@exercise([(1, 2), (3, 10), (6, 10), (4, 8), (-5, 6), (3000, 40), (500, 4), (800, 6)])
-def offset_distance(offset: int, d_model: int) -> float:
-    """How far apart are two encodings with that offset?"""
-    frequencies = [BASE ** (-2 * i / d_model) for i in range(d_model // 2)]
-    squares = [2 - 2 * math.cos(offset * frequency) for frequency in frequencies]
-    return math.sqrt(sum(squares))
 
 
 @exercise(
@@ -42,6 +66,23 @@ def embed_from(
     _, time, d = x.shape
     positions = table[start : start + time]
     return x * math.sqrt(d) + positions
+
+
+@exercise([(1, 4), (3, 6), (-2, 8), (100, 2), (400, 4)])
+def rotation(k: int, d_model: int) -> Float[Tensor, "d_model d_model"]:
+    """Write the matrix that leads from every position to the one k further on."""
+    angle = k * 10000 ** (-torch.arange(0, d_model, 2) / d_model)
+    turns = torch.stack([angle.sin(), angle.cos()]).T
+    blocks = [torch.tensor([[cos, -sin], [sin, cos]]) for sin, cos in turns]
+    return torch.block_diag(*blocks)
+
+
+@exercise([(1, 2), (3, 10), (6, 10), (4, 8), (-5, 6), (3000, 40), (500, 4), (800, 6)])
+def offset_distance(offset: int, d_model: int) -> float:
+    """How far apart are two encodings with that offset?"""
+    frequencies = [BASE ** (-2 * i / d_model) for i in range(d_model // 2)]
+    squares = [2 - 2 * math.cos(offset * frequency) for frequency in frequencies]
+    return math.sqrt(sum(squares))
 
 
 BASES = 10, 100, 1000, 10000

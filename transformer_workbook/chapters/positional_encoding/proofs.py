@@ -59,16 +59,14 @@ def turn(rotation: Callable[[int, int], Float[Tensor, "d_model d_model"]]) -> No
     encoding, offsets = sinusoidal_encoding(2000, 16), (1, 7, 100, -3)
     spans = [torch.arange(max(0, -k), 2000 - max(0, k)) for k in offsets]
     further = [encoding[p + k] for p, k in zip(spans, offsets, strict=True)]
-    turned = [  # rows are vectors, hence .T
-        encoding[p] @ rotation(k, 16).T for p, k in zip(spans, offsets, strict=True)
-    ]
-    results = {"PE(p + k)": torch.cat(further), "R_k PE(p), at every p,": torch.cat(turned)}
+    turned = [encoding[p] @ rotation(k, 16) for p, k in zip(spans, offsets, strict=True)]
+    results = {"PE(p + k)": torch.cat(further), "PE(p) R_k, at every p,": torch.cat(turned)}
     agree(1e-11, results)
     back = torch.stack([rotation(-k, 16) for k in offsets])
     transposed = torch.stack([rotation(k, 16).T for k in offsets])
     agree(1e-11, {"R_−k": back, "the transpose of R_k": transposed})
     seven = rotation(3, 16) @ rotation(4, 16)
-    agree(1e-11, {"R_7": rotation(7, 16), "R_4 followed by R_3": seven})
+    agree(1e-11, {"R_7": rotation(7, 16), "R_3 followed by R_4": seven})
     lengths = encoding.norm(dim=1)
     agree(
         1e-11, {"√(d/2)": torch.full_like(lengths, math.sqrt(8)), "the norms of all PE(p)": lengths}
@@ -125,8 +123,8 @@ def equal_norms(models: Mapping[str, Any], right: Any) -> None:
 def rotary(rotate: Any, rotation: Any) -> None:
     """Rotated queries and keys have the same scores three positions on; with sinusoids, others."""
     q, k = torch.randn(2, 5, 16)  # (time, d_k) each
-    by_matrix = torch.stack([rotation(p, 16) @ row for p, row in enumerate(q)])
-    agree(1e-12, {"R_p q": by_matrix, "what rotate makes of q": rotate(q)})
+    by_matrix = torch.stack([row @ rotation(p, 16) for p, row in enumerate(q)])
+    agree(1e-12, {"q R_p": by_matrix, "what rotate makes of q": rotate(q)})
     scores, later = rotate(q) @ rotate(k).T, torch.arange(3, 8)  # (query, key)
     moved = rotate(q, later) @ rotate(k, later).T
     agree(1e-12, {"the scores": scores, "the scores with all positions shifted by 3": moved})
