@@ -58,6 +58,7 @@ def decoder_only(vocab: int, longest: int, d: int, heads: int, layers: int) -> n
     class LanguageModel(nn.Module):
         def __init__(self) -> None:
             super().__init__()
+            self.longest = longest
             self.tokens = nn.Embedding(vocab, d)
             self.positions = nn.Embedding(longest, d)
             for table in (self.tokens, self.positions):

@@ -21,7 +21,7 @@ def looks(seen: Mapping[str, Any], pair: Pair) -> None:
     korean = [f"{word} ({gloss})" for word, gloss in zip(pair.tgt, pair.gloss, strict=True)]
     columns = ["⏎", *korean, "=", *pair.src[:-1]]
     gold = {(1 + j, i) for i, j in pair.alignment}
-    _, axes = plt.subplots(1, len(seen), figsize=(11, 3.9))
+    _, axes = plt.subplots(1, len(seen), figsize=(11, 3.3))
     for number, (ax, [weights]) in enumerate(zip(axes, seen.values(), strict=True), 1):
         rows = weights[0].mean(dim=0)[len(pair.tgt) + 1 : -1, :-1]  # (english, row - 1)
         heat_map(ax, rows.double(), pair.src, columns, gold=gold)
