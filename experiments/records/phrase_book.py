@@ -8,7 +8,7 @@ import torch
 
 from annotated_transformer.toy import Pair, toy_corpus
 from records.tables import Row, Tables
-from transformer_workbook.exercises import language_model as lesson
+from transformer_workbook.chapters.language_model import exercises as lesson
 
 STEPS, ROWS, LONGEST = 800, 32, 48  # the page's, but for room for longer lines
 KNOWN: dict[str, Any] = {  # of the source; a rival fails that gets less than 10% right

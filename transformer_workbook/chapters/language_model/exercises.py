@@ -132,7 +132,7 @@ def text_of(
     whole=True,
     gap=True,
 )
-def sampled_text(model: nn.Module, ids: Tensor, temperature: float) -> Tensor:
+def sampled_text(model: Any, ids: Tensor, temperature: float) -> Tensor:
     """Write the loop that draws one word after another."""
     while ids.size(1) < model.longest:
         logits = model(ids)[:, -1]

@@ -33,11 +33,8 @@ def pairs(mask: Bool[Tensor, "n n"], source: int) -> None:
 @proof
 def one_text(plain: Callable[..., nn.Module], package: type[LanguageModel]) -> None:
     """With the same random weights, the lesson's class, the package's and PyTorch's stack agree."""
-    sizes = {"d_model": 16, "num_layers": 2, "num_heads": 4, "d_ff": 64, "dropout": 0.0}
-    config = LanguageModelConfig(
-        11, 11, norm_position="pre", positions="learned", tie_output=False, has_source=False,
-        max_length=9, **sizes,
-    )  # fmt: skip
+    sizes = SIZES | {"d_ff": 64, "max_length": 9, "tie_output": False, "has_source": False}
+    config = LanguageModelConfig(11, 11, norm_position="pre", positions="learned", **sizes)
     ours: Any = package(config).eval()
     mine: Any = plain(11, 9, 16, 4, 2).eval()
     for weight in mine.parameters():
