@@ -6,6 +6,7 @@ from annotated_transformer.language_model import LanguageModel, LanguageModelCon
 from annotated_transformer.layers import EncoderLayer
 from annotated_transformer.masking import causal_mask, target_mask
 from annotated_transformer.transformer import Embedding
+from transformer_workbook.chapters.language_model import exercises as lesson
 from transformer_workbook.chapters.language_model import proofs
 
 BATCH = Batch.of([([5, 6, 7], [8, 9]), ([9, 8], [7])])
@@ -14,6 +15,18 @@ BATCH = Batch.of([([5, 6, 7], [8, 9]), ([9, 8], [7])])
 def pairs():
     everything = torch.ones_like(causal_mask(6)[0, 0])
     proofs.pairs(everything, source=3)
+
+
+def sees_everything(*sizes):
+    """Make the lesson's model without its mask."""
+    model = lesson.decoder_only.reference(*sizes)
+    for block in model.layers:
+        block.register_forward_pre_hook(lambda block, inputs: (inputs[0], None))
+    return model
+
+
+def one_text():
+    proofs.one_text(sees_everything, LanguageModel)
 
 
 class CountsColumns(nn.Module):
@@ -66,6 +79,7 @@ def loss_on_the_target():
 
 REFUTED = {
     pairs: "this is not true: of 24 pairs in an encoder–decoder, -12 are gone",
+    one_text: "the package's differs from your class by",
     language_model: "your class differs from the package by",
     prefill_and_decode: "one at a time differs from all tokens at once by",
     loss_on_the_target: "the mean over 5 target tokens differs from your loss by",

@@ -3,29 +3,149 @@ from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.batches import pad
+from annotated_transformer.layers import FeedForward
+from annotated_transformer.masking import causal_mask
+from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.tokens import BOS, EOS, PAD
 from transformer_workbook.judge import derivation, exercise, letters, normal
 
 
+class Block(nn.Module):
+    """A block of the lesson, pre-norm."""
+
+    def __init__(self, d: int, heads: int) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(d, heads)
+        self.network = FeedForward(d, 4 * d)
+        self.norm_1, self.norm_2 = nn.LayerNorm(d), nn.LayerNorm(d)
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Add what the attention and the network say."""
+        y = self.norm_1(x)
+        x = x + self.attention(y, y, y, mask)
+        network: Tensor = self.network(self.norm_2(x))
+        return x + network
+
+
+def logits_of(answer: Callable[..., Any], sizes: tuple[int, ...], ids: Tensor) -> Any:
+    """Build the reader's model, give it weights that matter, and let it read."""
+    model = answer(*sizes)
+    if model is None:
+        return None
+    generator = torch.Generator().manual_seed(len(ids))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=generator) / 3)
+        return model(ids)
+
+
 @exercise(
     [
-        ([5, 6], [7, 8, 9]),
-        ([9], [4, 4]),
-        ([6, 7, 8, 5], [9]),
-        ([4, 8, 8], [5, 9, 6, 7, 4]),
+        ((9, 8, 8, 2, 2), torch.tensor([[3, 7, 4, 8, 5, 6]])),
+        ((11, 12, 12, 3, 3), torch.tensor([[1, 7, 4, 9], [5, 8, 10, 2]])),
+        ((7, 6, 16, 4, 2), torch.tensor([[2, 2, 6], [3, 1, 5], [4, 4, 4]])),
     ],
-    whole=True,
+    ask=logits_of,
+    gap=True,
 )
-def text_and_targets(src: list[int], tgt: list[int]) -> tuple[list[int], list[int]]:
-    """Make the text that a language model reads of a pair, and the targets of its loss."""
-    text = [*src, EOS, BOS, *tgt]
-    prompt = len(src) + 1
-    targets = [PAD] * prompt + [*tgt, EOS]
-    return text, targets
+def decoder_only(vocab: int, longest: int, d: int, heads: int, layers: int) -> nn.Module:
+    """Write a model that gives, at each position, one logit for every possible next word."""
+
+    class LanguageModel(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.longest = longest
+            self.tokens = nn.Embedding(vocab, d)
+            self.positions = nn.Embedding(longest, d)
+            for table in (self.tokens, self.positions):
+                nn.init.normal_(table.weight, std=0.1)
+            self.layers = nn.ModuleList(Block(d, heads) for _ in range(layers))
+            self.norm = nn.LayerNorm(d)
+            self.output = nn.Linear(d, vocab)
+
+        def forward(self, ids: Tensor) -> Tensor:
+            time = ids.size(1)
+            x = self.tokens(ids)
+            x = x + self.positions(torch.arange(time))
+            mask = causal_mask(time)
+            for layer in self.layers:
+                x = layer(x, mask)
+            logits: Tensor = self.output(self.norm(x))
+            return logits
+
+    return LanguageModel()
+
+
+def loss_of(answer: Callable[..., Any], table: Tensor, ids: Tensor) -> Any:
+    """Ask for the loss of a model that looks its logits up, by the word just read."""
+    return answer(lambda ids: table[ids], ids)
+
+
+@exercise(
+    [
+        (normal(7, 7, seed=0), torch.tensor([[3, 5, 2, 6], [1, 4, 6, 2]])),
+        (normal(6, 6, seed=1), torch.tensor([[1, 4, 5, 2, 1], [1, 3, 1, 0, 0]])),
+        (normal(9, 9, seed=2), torch.tensor([[1, 8, 7, 1], [1, 2, 1, 0], [1, 1, 0, 0]])),
+    ],
+    ask=loss_of,
+    gap=True,
+)
+def loss_of_every_word(model: Callable[[Tensor], Tensor], ids: Tensor) -> Tensor:
+    """Write the mean of −ln p of every next word, padding left out."""
+    logits = model(ids[:, :-1])
+    targets = ids[:, 1:]
+    return F.cross_entropy(logits.mT, targets, ignore_index=PAD)
+
+
+class TableModel(nn.Module):
+    """Logits by all words read so far, without weights to train."""
+
+    def __init__(self, table: Tensor, longest: int) -> None:
+        super().__init__()
+        self.table, self.longest = table, longest
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Add the rows of the words read so far."""
+        return self.table[ids].cumsum(dim=1)
+
+
+def text_of(
+    answer: Callable[..., Any], table: Tensor, longest: int, ids: Tensor, temperature: float
+) -> Any:
+    """Let the reader's function continue a text, always with the same random numbers."""
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        return answer(TableModel(table, longest), ids, temperature)
+
+
+@exercise(
+    [
+        (normal(9, 9, seed=0), 24, torch.tensor([[1]]), 1.0),
+        (normal(7, 7, seed=1), 20, torch.tensor([[1, 5, 3]]), 0.5),
+        (normal(8, 8, seed=2), 16, torch.tensor([[1, 6], [1, 4], [1, 2]]), 2.0),
+    ],
+    ask=text_of,
+    whole=True,
+    gap=True,
+)
+def sampled_text(model: Any, ids: Tensor, temperature: float) -> Tensor:
+    """Write the loop that draws one word after another."""
+    while ids.size(1) < model.longest:
+        logits = model(ids)[:, -1]
+        p = (logits / temperature).softmax(dim=-1)
+        token = torch.multinomial(p, 1)
+        ids = torch.cat([ids, token], dim=1)
+    return ids
+
+
+@letters
+def without_the_mask() -> str:
+    """Is the loss higher or lower if every word sees the whole text?"""
+    return "C"  # the notebook's solution tries it
 
 
 def positions_of_tokens(answer: Callable[..., Any], ids: Tensor) -> Any:
@@ -52,6 +172,23 @@ def token_positions(ids: Int[Tensor, "batch time"]) -> Int[Tensor, "batch time"]
     counted = real.cumsum(dim=1)
     positions = counted - 1
     return positions * real
+
+
+@exercise(
+    [
+        ([5, 6], [7, 8, 9]),
+        ([9], [4, 4]),
+        ([6, 7, 8, 5], [9]),
+        ([4, 8, 8], [5, 9, 6, 7, 4]),
+    ],
+    whole=True,
+)
+def text_and_targets(src: list[int], tgt: list[int]) -> tuple[list[int], list[int]]:
+    """Make the text that a language model reads of a pair, and the targets of its loss."""
+    text = [*src, EOS, BOS, *tgt]
+    prompt = len(src) + 1
+    targets = [PAD] * prompt + [*tgt, EOS]
+    return text, targets
 
 
 @exercise(

@@ -14,6 +14,24 @@ def targets_of_the_loss(text: Sequence[str], targets: Sequence[str]) -> Any:
     return table([text, [word or "–" for word in targets]], ["read", "to be predicted"])
 
 
+def looks(seen: Mapping[str, Any], pair: Pair) -> None:
+    """Every layer, the mean of its heads, at the words about to be written; gold links outlined."""
+    import matplotlib.pyplot as plt
+
+    korean = [f"{word} ({gloss})" for word, gloss in zip(pair.tgt, pair.gloss, strict=True)]
+    columns = ["⏎", *korean, "=", *pair.src[:-1]]
+    gold = {(1 + j, i) for i, j in pair.alignment}
+    _, axes = plt.subplots(1, len(seen), figsize=(11, 3.3))
+    for number, (ax, [weights]) in enumerate(zip(axes, seen.values(), strict=True), 1):
+        rows = weights[0].mean(dim=0)[len(pair.tgt) + 1 : -1, :-1]  # (english, row - 1)
+        heat_map(ax, rows.double(), pair.src, columns, gold=gold)
+        ax.set_title(f"layer {number}", fontsize=11)
+        ax.set(xlabel="looks at", ylabel="is about to write")
+        ax.tick_params(labelsize=9)
+        ax.label_outer()
+    plt.show()
+
+
 def alignment(
     task: ToyTask, model: torch.nn.Module, errors: Mapping[str, float], pair: Pair
 ) -> None:

@@ -1,6 +1,7 @@
 import math
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -30,6 +31,34 @@ def pairs(mask: Bool[Tensor, "n n"], source: int) -> None:
 
 
 @proof
+def one_text(plain: Callable[..., nn.Module], package: type[LanguageModel]) -> None:
+    """With the same random weights, the lesson's class, the package's and PyTorch's stack agree."""
+    sizes = SIZES | {"d_ff": 64, "max_length": 9, "tie_output": False, "has_source": False}
+    config = LanguageModelConfig(11, 11, norm_position="pre", positions="learned", **sizes)
+    ours: Any = package(config).eval()
+    mine: Any = plain(11, 9, 16, 4, 2).eval()
+    for weight in mine.parameters():
+        nn.init.normal_(weight, std=0.3)
+    weights = dict(mine.state_dict())
+    weights["tokens.weight"] = weights["tokens.weight"] / 4  # the package multiplies them by √16
+    ours.load_state_dict({name: weights[_of_the_lesson(name)] for name in ours.state_dict()})
+    ids = torch.tensor([[3, 7, 4, 9, 5, 8], [6, 6, 2, 10, 3, 1]])
+    x = mine.tokens(ids) + mine.positions(torch.arange(6))
+    for block in mine.layers:
+        theirs = nn.TransformerEncoderLayer(16, 4, 64, 0.0, batch_first=True, norm_first=True)
+        norms = [SimpleNamespace(norm=norm) for norm in (block.norm_1, block.norm_2)]
+        parts = dict(zip(("residual_1", "residual_2"), norms, strict=True))
+        copy_layer(
+            SimpleNamespace(self_attention=block.attention, feed_forward=block.network, **parts),
+            theirs,
+        )
+        x = theirs(x, src_mask=~causal_mask(6)[0, 0])
+    logits = mine.output(mine.norm(x))
+    names = "your class", "the package's", "PyTorch's nn.TransformerEncoderLayer with a causal mask"
+    agree(1e-12, dict(zip(names, (mine(ids), ours(ids), logits), strict=True)))
+
+
+@proof
 def language_model(plain: Callable[..., nn.Module], package: type[LanguageModel]) -> None:
     """With the same random weights, three programs give the same logits where a token is read."""
     config = LanguageModelConfig(11, 13, norm_position="pre", **SIZES)
@@ -45,6 +74,22 @@ def language_model(plain: Callable[..., nn.Module], package: type[LanguageModel]
         "PyTorch's nn.TransformerEncoder with a causal mask": _of_torch(mine, weights),
     }
     agree(1e-12, {name: logits[real] for name, logits in results.items()})
+
+
+def _of_the_lesson(name: str) -> str:
+    """Return what the lesson calls a parameter of the package, by what stands where."""
+    for pattern, lessons in {
+        r"^\w+_embedding\.positions\.table": "positions.weight",
+        r"^\w+_embedding\.": "",
+        r"^decoder\.": "layers.",
+        r"^decoder_norm": "norm",
+        "self_attention": "attention",
+        "feed_forward": "network",
+        r"residual_1\.norm": "norm_1",
+        r"residual_3\.norm": "norm_2",
+    }.items():
+        name = re.sub(pattern, lessons, name)
+    return name
 
 
 def _of_the_package(name: str) -> str:
