@@ -18,10 +18,21 @@ NEVER, KNOWN, NEW = [3, 6, 9, 12], [2, 5, 10, 13], [16, 17, 18, 19]
 ASKED = torch.tensor([place for place in range(1, LENGTH) if place not in NEVER])
 PLACE, COLUMN = torch.arange(LONGER)[:, None], torch.arange(WIDTH)
 HANDS = sinusoidal_encoding(LONGER, WIDTH).float()
+
+
+def blurred() -> torch.Tensor:
+    """Random rows, each mixed with its neighbours until both are alike."""
+    rows = torch.randn(LONGER + 5, WIDTH) * 2**0.5
+    for _ in range(5):
+        rows = (rows[:-1] + rows[1:]) / 2
+    return rows
+
+
 ROWS: dict[str, Any] = {  # by what is added; a rival is right if it passes 600 of 1,000
     "sinusoids": lambda: HANDS,
     "nothing": lambda: torch.zeros(LONGER, WIDTH),
     "random rows": lambda: torch.randn(LONGER, WIDTH) / 2**0.5,  # as long as the sinusoids
+    "blurred rows": blurred,
     "sinusoids, shuffled": lambda: HANDS[torch.randperm(LONGER)],
     "learned rows": lambda: nn.Parameter(torch.randn(LONGER, WIDTH)),
     "p / length": lambda: PLACE / LENGTH * (COLUMN < 1),
@@ -60,7 +71,7 @@ def train_queue(model: str, seed: int) -> Row:
 
 
 def make_queues(tables: Tables) -> None:
-    """One head that says who stands in front, with ten kinds of positions.
+    """One head that says who stands in front, with eleven kinds of positions.
 
     It is the refuter of lesson 7: rows that are no clock, and a queue longer than in training.
     """
