@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import torch
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -92,6 +93,7 @@ def say_it_in_the_language(app: Sphinx, _config: object) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
+    torch.set_num_threads(1)  # pages are read in forks, where the threads of the parent are gone
     app.connect("config-inited", say_it_in_the_language)
     app.connect("doctree-read", show_gaps)
     app.connect("html-page-context", offer_to_do, priority=600)  # after the theme's buttons
