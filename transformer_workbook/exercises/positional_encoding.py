@@ -77,7 +77,7 @@ def rotation(k: int, d_model: int) -> Float[Tensor, "d_model d_model"]:
     angle = k * 10000 ** (-torch.arange(0, d_model, 2) / d_model)
     turns = torch.stack([angle.sin(), angle.cos()]).T
     blocks = [torch.tensor([[cos, -sin], [sin, cos]]) for sin, cos in turns]
-    return torch.block_diag(*blocks)
+    return torch.block_diag(*blocks)  # type: ignore[no-untyped-call]
 
 
 @exercise([(1, 2), (3, 10), (6, 10), (4, 8), (-5, 6), (3000, 40), (500, 4), (800, 6)])
