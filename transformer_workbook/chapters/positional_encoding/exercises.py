@@ -1,5 +1,3 @@
-"""Exercises of the chapter "Positional encoding: telling a word where it stands"."""
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -8,8 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_workbook.exercises.cases import normal
-from transformer_workbook.judge import derivation, exercise, number
+from transformer_workbook.judge import derivation, exercise, normal, number
 
 BASE = 10000.0
 
@@ -77,7 +74,8 @@ def rotation(k: int, d_model: int) -> Float[Tensor, "d_model d_model"]:
     angle = k * 10000 ** (-torch.arange(0, d_model, 2) / d_model)
     turns = torch.stack([angle.sin(), angle.cos()]).T
     blocks = [torch.tensor([[cos, -sin], [sin, cos]]) for sin, cos in turns]
-    return torch.block_diag(*blocks)  # type: ignore[no-untyped-call]
+    matrix: Tensor = torch.block_diag(*blocks)  # type: ignore[no-untyped-call]
+    return matrix
 
 
 @exercise([(1, 2), (3, 10), (6, 10), (4, 8), (-5, 6), (3000, 40), (500, 4), (800, 6)])
