@@ -45,21 +45,25 @@ def parsed(page: Path, *tags: str) -> BeautifulSoup:
 
 @cache
 def forwards(page: Path) -> dict[str, str]:
-    """The addresses to which a page that has moved forwards its anchors, and all else (``""``)."""
-    if "refresh" not in page.read_text(encoding="utf-8"):
+    """The addresses to which a page forwards anchors, and if it has moved, all else (``""``)."""
+    html = page.read_text(encoding="utf-8")
+    if "refresh" not in html and 'id="moved"' not in html:
         return {}
-    found = parsed(page, "meta", "a")
-    refresh = found.find("meta", {"http-equiv": "refresh"})
-    if not refresh:
-        return {}
-    places = {str(link["id"]): str(link["href"]) for link in found.select("a[id]")}
-    return {"": str(refresh["content"]).removeprefix("0; url=")} | places
+    found = parsed(page, "meta", "nav", "a")
+    links = found.select("#moved a[id]")
+    known = {}
+    if refresh := found.find("meta", {"http-equiv": "refresh"}):
+        links = found.select("a[id]")
+        known = {"": str(refresh["content"]).removeprefix("0; url=")}
+    return known | {str(link["id"]): str(link["href"]) for link in links}
 
 
 def leads_to(page: Path, anchor: str = "") -> str | None:
     """Return the address that a page, or a place of it, only forwards to."""
     known = forwards(page)
-    return known.get(anchor, f"{known['']}#{anchor}") if known else None
+    if anchor in known:
+        return known[anchor]
+    return f"{known['']}#{anchor}" if "" in known else None
 
 
 def every_page(site: Path) -> list[str]:

@@ -62,7 +62,7 @@ def test_each_condition_has_five_runs_that_chose_nothing_and_a_page_shows_it(nam
 
 LESSONS = "".join(
     cell.source
-    for path in RECORDS.parent.glob("[0-9]*.ipynb")
+    for path in [*RECORDS.parent.glob("[0-9]*.ipynb"), *RECORDS.parent.glob("further/*.ipynb")]
     for cell in nbformat.read(path, 4).cells
 )
 

@@ -82,6 +82,7 @@ def run(path: Path, runs: list[notebook_status.Run] | None = None) -> str | None
                 return f"{path}: cell {cell.execution_count} writes to stderr:\n{output.text}"
     if path.resolve().is_relative_to(ROOT):
         plain_notebooks.make_plain(notebook, plain_notebooks.way_up(path))
+    mine.unlink(missing_ok=True)  # the checks of the gaps have been passed
     path.write_text(text(normalise(notebook)), encoding="utf-8")
     if runs is not None:
         runs.append(notebook_status.measured(path, used))

@@ -52,13 +52,24 @@ location.replace(place ?? document.querySelector("a").href + location.hash);
 </html>
 """
 
+PLACES = """<nav id="moved" hidden>{places}</nav>
+<script>
+const place = document.querySelector(`#moved [id="${{CSS.escape(location.hash.slice(1))}}"]`);
+if (place) location.replace(place);
+</script>
+</body>"""
+
 
 def moved() -> dict[str, dict[str, str]]:
-    """Read where each page that is gone leads to (``""``, its first row), and its anchors."""
+    """Read where anchors lead to that have moved, and pages that are gone (``""``, the first row).
+
+    A page that is still there may have lost some of its anchors to another.
+    """
     found: dict[str, dict[str, str]] = {}
     with MOVED.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            places = found.setdefault(row["page"], {"": row["leads_to"]})
+            is_there = (MOVED.parent / row["page"]).with_suffix(".ipynb").exists()
+            places = found.setdefault(row["page"], {} if is_there else {"": row["leads_to"]})
             places |= dict.fromkeys(row["anchors"].split(), row["leads_to"])
     return found
 
@@ -110,16 +121,23 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
         leads[before] = {"": now} | anchors_of_module(Path(app.outdir, now), new, old)
     for old, places in leads.items():
         up = "../" * old.count("/")
-        (_, page), *others = ((anchor, up + new) for anchor, new in places.items())
-        links = (f'<a id="{anchor}" href="{new}">{anchor}</a>' for anchor, new in others)
-        html = REDIRECT.format(
-            language=app.config.language,
-            page=page,
-            title=app.config.html_title,
-            icon=f"{up}_static/{Path(app.config.html_favicon).name}",
-            places="".join(links),
+        file = Path(app.outdir, old)
+        links = "".join(
+            f'<a id="{anchor}" href="{up}{new}">{anchor}</a>'
+            for anchor, new in places.items()
+            if anchor
         )
-        (Path(app.outdir) / old).write_text(html, encoding="utf-8")
+        if "" not in places:
+            html = file.read_text("utf-8").replace("</body>", PLACES.format(places=links))
+        else:
+            html = REDIRECT.format(
+                language=app.config.language,
+                page=up + places[""],
+                title=app.config.html_title,
+                icon=f"{up}_static/{Path(app.config.html_favicon).name}",
+                places=links,
+            )
+        file.write_text(html, encoding="utf-8")
 
 
 def use_all_cores(app: Sphinx, *_: object) -> None:

@@ -12,7 +12,7 @@ THREADS = "ANNOTATED_TRANSFORMER_THREADS"
 
 
 def set_up_notebook() -> None:
-    """Set the style of the course, print three decimals, and use one thread or ``THREADS``.
+    """Set the style and the seed, print three decimals, and use one thread or ``THREADS``.
 
     The stored outputs are the same with two (``make portability``); one is enough for the small
     models, and lets the tests run two notebooks at once.
@@ -25,4 +25,5 @@ def set_up_notebook() -> None:
         raise InputError(f"{THREADS} is {threads!r}, it must be a number of at least 1.")
     torch.set_num_threads(int(threads))
     torch.set_printoptions(precision=3, sci_mode=False)  # type: ignore[no-untyped-call]
+    torch.manual_seed(0)
     use_course_style()
