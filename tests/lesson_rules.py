@@ -8,7 +8,7 @@ does ends with what to remember and keeps `OF_DOING`; one that has not been rewr
 import re
 from collections.abc import Iterator
 
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
 from plain_markdown import to_roles
 from reading_time import is_visible, reading
 
@@ -227,7 +227,7 @@ def until_exercises(notebook: NotebookNode) -> NotebookNode:
         kept.append(cell | {"source": before})
         if heading and cell.cell_type == "markdown":
             break
-    return notebook | {"cells": kept}
+    return from_dict(notebook | {"cells": kept})
 
 
 def parts_of_doing(notebook: NotebookNode) -> list[str]:
