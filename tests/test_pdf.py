@@ -62,7 +62,7 @@ parts:
           - glob: d/*
 """
     (tmp_path / "_toc.yml").write_text(contents, encoding="utf-8")
-    found = [Entry("", "a", False), Entry("One", "b", True), Entry("One", "c", True)]
+    found = [Entry("", "a", False), Entry("One", "b", True), Entry("One", "c", False)]
     assert list(entries(tmp_path)) == [*found, Entry("Two", "d", False)]
     write_pages(tmp_path / "d", {"new": "# New\n", "old": "# Old\n"})
     written = (tmp_path / "d" / "new.md").stat().st_mtime_ns

@@ -16,6 +16,7 @@ class Entry:
     part: str
     name: str
     is_numbered: bool
+    """Whether it is a chapter, which has a number; its second page has none of its own."""
 
 
 def entries(root: Path = ROOT) -> Iterator[Entry]:
@@ -26,7 +27,8 @@ def entries(root: Path = ROOT) -> Iterator[Entry]:
         for chapter in part["chapters"]:
             for page in [chapter, *chapter.get("sections", [])]:
                 for name in [page["file"]] if "file" in page else made(root, page["glob"]):
-                    yield Entry(part["caption"], name, part.get("numbered", False))
+                    numbered = page is chapter and part.get("numbered", False)
+                    yield Entry(part["caption"], name, numbered)
 
 
 def made(root: Path, pattern: str) -> list[str]:

@@ -59,11 +59,12 @@ def index(app: Sphinx) -> dict[str, Any]:
     language = app.config.language
     pages, prose, home, most = [], [], {}, {}
     letters = [entry.name for entry in entries() if entry.name.startswith("book/glossary/")]
+    chapters = [entry.name for entry in entries() if entry.is_numbered]
     for number, entry in enumerate(entry for entry in entries() if entry.name not in letters):
         page = app.env.get_doctree(entry.name)
         part = entry.part and _(entry.part)
         if entry.is_numbered:
-            part = _("Chapter {number}").format(number=number)
+            part = _("Chapter {number}").format(number=chapters.index(entry.name) + 1)
         weight = WEIGHTS.get(entry.part, 1)
         found = list(sections(page))[: 1 if entry.part == "Solutions" else None]
         places = [
