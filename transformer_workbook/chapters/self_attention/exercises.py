@@ -76,7 +76,7 @@ def head_by_hand(
     kinds: int,
 ) -> tuple[Float[Tensor, "width d_k"], Float[Tensor, "width d_k"]]:
     """Write the two matrices with which all children attend to whom they drew."""
-    name, drawn, _ = torch.eye(3 * kinds).split(kinds)  # the rows of X @ W that each one selects
+    name, drawn, _ = torch.eye(3 * kinds).view(3, kinds, -1)  # select each a part of X
     W_Q = 100 * drawn.T
     W_K = name.T
     return W_Q, W_K
