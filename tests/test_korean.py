@@ -459,7 +459,7 @@ def test_the_switch_leads_to_the_same_block(site: Path, korean: Path, browser: B
     )
     with browser.new_page(viewport={"width": 390, "height": 800}) as page:
         page.goto((site / "book" / "05_self_attention.html").as_uri())
-        paragraph = "document.querySelector('#the-class > p')"
+        paragraph = "document.querySelector('#your-turn-the-class > p')"
         page.evaluate(f"{paragraph}.scrollIntoView({{behavior: 'instant'}})")
         before = page.evaluate(first)
         for language in ("ko", "en"):
@@ -467,7 +467,7 @@ def test_the_switch_leads_to_the_same_block(site: Path, korean: Path, browser: B
             page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
             page.wait_for_function(f"document.documentElement.lang === '{language}'")
             page.wait_for_function("!location.search")
-            assert page.url.endswith("#the-class")
+            assert page.url.endswith("#your-turn-the-class")
             # On a busy machine the layout settles after the page has scrolled.
             page.wait_for_function(f"({first})() === {before}")
 
@@ -489,7 +489,7 @@ def test_the_laboratory_and_the_explorer_speak_korean(korean: Path, tab: Page) -
         "|".join([r"\s*", *(re.sub(r"\\{.*?\\}", ".*", text) for text in escaped)])
     )
     assert [text for text in texts if not (KOREAN.writes(text) or english.fullmatch(text))] == []
-    tab.goto((korean / "book" / "05_self_attention.html").as_uri())
+    tab.goto((korean / "book" / "further" / "05_self_attention.html").as_uri())
     expect(tab.locator(".attention-explorer, figure[id^=attention-]").first).to_contain_text(
         "주목하는 곳"
     )

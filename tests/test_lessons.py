@@ -1,5 +1,6 @@
 """Every lesson keeps the rules of a lesson, and its minutes are counted."""
 
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -47,9 +48,10 @@ def test_every_lesson_keeps_the_rule(rule: Rule) -> None:
 
 
 def test_a_deeper_page_is_linked_from_the_lesson_whose_question_it_answers() -> None:
-    prose = [lesson_rules.prose(read(page)) for page in BOOK.glob("*.ipynb")]
+    pages = [*BOOK.glob("*.ipynb"), *FURTHER]
+    prose = "".join(lesson_rules.prose(read(page)) for page in pages)
     for page in DEEPER:
-        assert any(f"](deeper/{page.name})" in text for text in prose), page.name
+        assert re.search(rf"\]\((\.\./)?deeper/{page.name}\)", prose), page.name
 
 
 # --- the minutes ---------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def of_the_workbook() -> Catalog:
         catalogue.add(message)
     for path in sorted(WORKBOOK.glob("**/*.toml")):
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
-        for row in (row for rows in tables.values() for row in rows):
+        for row in (row for rows in tables.values() for row in rows if "says" in row):
             catalogue.add(row["says"])
     for message in (*TITLES.values(), *(task.statement for task in TASKS.values())):
         catalogue.add(message)

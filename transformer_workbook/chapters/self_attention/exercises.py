@@ -4,10 +4,12 @@ from functools import cache
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from transformer_workbook.judge import (
+    Unfit,
     derivation,
     exercise,
     form,
@@ -18,6 +20,7 @@ from transformer_workbook.judge import (
     random_cases,
     show,
 )
+from transformer_workbook.judge.sentences import said
 
 
 @exercise(random_cases("d_k", "n d_k", "n d_v"))
@@ -28,6 +31,55 @@ def one_output(
     scores = keys @ query / math.sqrt(query.size(0))
     weights = scores.softmax(dim=0)
     return weights @ values
+
+
+@exercise(random_cases("batch query d_k", "batch key d_k", "batch key d_v"))
+def batched_attention(
+    query: Float[Tensor, "batch query d_k"],
+    key: Float[Tensor, "batch key d_k"],
+    value: Float[Tensor, "batch key d_v"],
+) -> Float[Tensor, "batch query d_v"]:
+    """Attend within every sentence of a batch."""
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.size(-1))
+    weights = scores.softmax(dim=-1)
+    return weights @ value
+
+
+def _look(answer: Callable[[int], Any], cards: Int[Tensor, "children 3"], kinds: int) -> Any:
+    """Give a head two matrices, and return whom the children attend to."""
+    matrices = answer(kinds)
+    if matrices is None:
+        return None
+    x = F.one_hot(cards, kinds).flatten(1).double()
+    try:
+        query, key = (x @ torch.as_tensor(matrix).double() for matrix in matrices)
+        scores = query @ key.mT / math.sqrt(key.size(-1))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise Unfit(said("return two matrices, each ({rows}, d_k)", rows=3 * kinds)) from error
+    return scores.softmax(-1).round(decimals=2)
+
+
+def _cards(*rows: tuple[int, int, int]) -> Int[Tensor, "children 3"]:
+    """Cards of a party: name, drawn name, gift."""
+    return torch.tensor(rows)
+
+
+@exercise(
+    [
+        (_cards((0, 2, 1), (1, 0, 2), (3, 1, 4), (2, 3, 0)), 5),
+        (_cards((5, 3, 0), (0, 5, 4), (4, 0, 3), (1, 4, 5), (3, 1, 2)), 6),
+        (_cards((7, 2, 8), (2, 6, 7), (6, 1, 5), (1, 8, 6), (4, 7, 2), (8, 4, 0)), 9),
+    ],
+    ask=_look,
+)
+def head_by_hand(
+    kinds: int,
+) -> tuple[Float[Tensor, "width d_k"], Float[Tensor, "width d_k"]]:
+    """Write the two matrices with which all children attend to whom they drew."""
+    name, drawn, _ = torch.eye(3 * kinds).view(3, kinds, -1)  # select each a part of X
+    W_Q = 100 * drawn.T
+    W_K = name.T
+    return W_Q, W_K
 
 
 @derivation([(16, 4.0, 1.0), (5, 2.0, 3.0), (64, 0.5, 0.25)])
@@ -67,18 +119,6 @@ def nearly_one_key(answer: Any, say: Callable[..., str]) -> str:
     return say("too large") if answer > right else ""
 
 
-@exercise(random_cases("batch query d_k", "batch key d_k", "batch key d_v"))
-def batched_attention(
-    query: Float[Tensor, "batch query d_k"],
-    key: Float[Tensor, "batch key d_k"],
-    value: Float[Tensor, "batch key d_v"],
-) -> Float[Tensor, "batch query d_v"]:
-    """Attend within every sentence of a batch."""
-    scores = query @ key.transpose(1, 2) / math.sqrt(query.size(-1))
-    weights = scores.softmax(dim=-1)
-    return weights @ value
-
-
 Weights = dict[str, Tensor]
 
 
@@ -111,6 +151,7 @@ def _case(
         _case(3, 2, 4, 8, d_k=5, d_v=6),
     ],
     ask=_put_to_work,
+    gap=True,
 )
 def self_attention_layer(d_model: int, d_k: int, d_v: int) -> nn.Module:
     """Write a layer of self-attention with matrices for queries, keys and values."""
