@@ -4,6 +4,7 @@ import json
 import os
 from html import escape
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import torch
@@ -41,7 +42,7 @@ def show_fillings(cell: nodes.container, notebook: Notebook, gap: Gap, lines: li
     title = _("What it says to other lines")
     cell += raw(f'<details class="fillings"><summary>{escape(title)}</summary>')
     for written in lines[:SHOWN]:
-        cell += nodes.literal_block(written, written.strip("\n"), language="python")
+        cell += nodes.literal_block(written, dedent(written).strip("\n"), language="python")
         verdict = judged(notebook, gap, gap.filled(written))
         cell += raw(verdict._repr_html_())
     cell += raw("</details>")
