@@ -397,8 +397,7 @@ def queries_for_keys(d_model: int, d_k: int, d_v: int) -> nn.Module:
         (
             "self_attention_layer",
             queries_for_keys,
-            "this is the right result for other arguments: "
-            "`query.weight` is also used for `key.weight`.",
+            "the scores compare the queries with each other; the second factor is the keys.",
         ),
         (
             "stack_derivatives",

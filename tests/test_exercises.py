@@ -259,7 +259,7 @@ def axes(name: str) -> list[dict[str, set[int]]]:
     for case in ALL[name].cases:
         sizes: dict[str, set[int]] = {}
         for annotation, argument in zip(known.values(), case, strict=True):
-            if isinstance(argument, Tensor):
+            if isinstance(argument, Tensor) and hasattr(annotation, "dim_str"):
                 names = annotation.dim_str.split()
                 if names[0].startswith("*"):
                     more = argument.dim() - len(names) + 1

@@ -3,7 +3,7 @@
 BENCH := .bench-venv
 OLDEST := .oldest-venv
 
-.PHONY: pdf pictures records capstone bench accelerator portability scale killtest mutants coverage oldest audit release
+.PHONY: pdf pictures records capstone bench accelerator portability scale killtest mutants coverage oldest audit branch release
 
 ## pdf: print the website into _build/course.pdf (through Debian's chromium)
 pdf: $(CHECKED) $(SITE)
@@ -71,6 +71,14 @@ oldest:
 ## audit: ask the package registry whether a flaw is known in a locked library (needs the internet)
 audit: $(CHECKED)
 	$(BIN)/pip-audit --strict --disable-pip --no-deps --requirement requirements.txt
+
+## branch: write the lessons to do into the branch `lessons` (the workflow of the site does, for Colab and Binder)
+branch: $(INSTALLED)
+	$(BIN)/annotated-transformer lessons lessons
+	git config --global --add safe.directory "$(CURDIR)"
+	git add --force lessons
+	git -c user.name=github-actions -c user.email=actions@users.noreply.github.com commit --quiet --message "The lessons to do"
+	git push --force origin HEAD:lessons
 
 ## release: publish what `make dist` has built under a tag, if all places say its version (TAG=v1.2.3)
 release:

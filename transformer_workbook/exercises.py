@@ -8,9 +8,9 @@ wrong: you add up the ids; compare them with PAD first.
 """
 
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
+from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook import chapters
 from transformer_workbook.judge import Task
 from transformer_workbook.judge.progress import FILE, read_progress
@@ -54,13 +54,13 @@ def __dir__() -> list[str]:
     return [*globals(), *TASKS]
 
 
-def progress_by_lesson(folder: Path = Path()) -> str:
+def progress_by_lesson(folder: StrPath = ".") -> str:
     """Say how many gaps and exercises of each lesson are passed, as the notebooks in a folder know.
 
     Raises:
         InputError: if the file there is no record of exercises.
     """
-    known = read_progress(folder / FILE)
+    known = read_progress(require_path("folder", folder) / FILE)
     rows = []
     for number, chapter in enumerate(CHAPTERS, start=1):
         parts = {said("gaps"): GAPS[chapter], said("exercises"): CHAPTERS[chapter]}

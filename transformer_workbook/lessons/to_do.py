@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.inputs import StrPath, require_path
 from annotated_transformer.run.files import write_atomically
 from transformer_workbook.lessons.gaps import Notebook, gaps_of, source_of
 from transformer_workbook.places import course_file
@@ -78,7 +79,7 @@ def chosen(names: Iterable[str]) -> dict[str, Path]:
     return found or every
 
 
-def write_lessons(folder: Path, names: Iterable[str] = ()) -> list[Path]:
+def write_lessons(folder: StrPath, names: Iterable[str] = ()) -> list[Path]:
     """Write lessons to do into a folder: all of them without names.
 
     A file in which the source of a cell was changed is never overwritten.
@@ -86,6 +87,9 @@ def write_lessons(folder: Path, names: Iterable[str] = ()) -> list[Path]:
     Raises:
         InputError: if there is no such lesson, or a file holds work; nothing is written then.
     """
+    folder = require_path("folder", folder)
+    if folder.is_file():
+        raise InputError(f"{folder} is a file, it must be a folder.")
     wanted = {folder / f"{stem}.ipynb": path for stem, path in chosen(names).items()}
     mine = [str(path) for path in wanted if path.exists() and not is_untouched(path)]
     if mine:
