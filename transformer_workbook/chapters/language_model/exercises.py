@@ -88,7 +88,7 @@ def loss_of(answer: Callable[..., Any], table: Tensor, ids: Tensor) -> Any:
 @exercise(
     [
         (normal(7, 7, seed=0), torch.tensor([[3, 5, 2, 6], [1, 4, 6, 2]])),
-        (normal(6, 6, seed=1), torch.tensor([[1, 4, 5, 2, 1], [1, 3, 1, 0, 0]])),
+        (normal(6, 6, seed=1).float(), torch.tensor([[1, 4, 5, 2, 1], [1, 3, 1, 0, 0]])),
         (normal(9, 9, seed=2), torch.tensor([[1, 8, 7, 1], [1, 2, 1, 0], [1, 1, 0, 0]])),
     ],
     ask=loss_of,
@@ -125,7 +125,7 @@ def text_of(
 @exercise(
     [
         (normal(9, 9, seed=0), 24, torch.tensor([[1]]), 1.0),
-        (normal(7, 7, seed=1), 20, torch.tensor([[1, 5, 3]]), 0.5),
+        (normal(7, 7, seed=1).float(), 20, torch.tensor([[1, 5, 3]]), 0.5),
         (normal(8, 8, seed=2), 16, torch.tensor([[1, 6], [1, 4], [1, 2]]), 2.0),
     ],
     ask=text_of,
