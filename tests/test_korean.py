@@ -453,7 +453,7 @@ def test_a_page_that_is_in_part_in_english_says_so_below_its_title(korean: Path)
 def test_the_switch_leads_to_the_same_block(site: Path, korean: Path, browser: Browser) -> None:
     """From a file, as well: and back."""
     first = (
-        "() => [...document.querySelectorAll('article p')]"
+        "() => [...document.querySelectorAll('article p:not(.in-english)')]"
         ".findIndex(p => p.checkVisibility({contentVisibilityAuto: true})"
         " && p.getBoundingClientRect().top > 60)"
     )

@@ -35,6 +35,10 @@ EARLIER = {
         "buffers_of tensors_of load_tensors": "is in weights",
         "random_states set_random_states": "is in ground.devices",
     },
+    "translator": {
+        "Translator.start": "is in NextTokenModel",
+        "Translator.forward": "is there, too",
+    },
     "run": {
         "LineTranslator.fast": "is LineTranslator.translating",
         "export_to_web": "is in exchange",
