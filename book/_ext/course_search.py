@@ -80,7 +80,8 @@ def index(app: Sphinx) -> dict[str, Any]:
                 if times * weight**3 > most.get(word, (0,))[0]:
                     most[word] = times * weight**3, place
         for row in page.findall(nodes.row):
-            home.setdefault(" · ".join(map(text, row[:2])), number)
+            lesson = number - entry.name.startswith("book/further/")  # which stands before it
+            home.setdefault(" · ".join(map(text, row[:2])), lesson)
     for word, (_times, place) in most.items():
         if word not in " ".join(place).lower():
             place[3:] = [" ".join([*place[3:], word])]
