@@ -143,7 +143,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "book" / "01_tokens_and_batches.ipynb"
     path.parent.mkdir()
     path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
-    monkeypatch.setattr(writer, "course_file", lambda name: path.with_name(name))
+    monkeypatch.setattr(writer, "BOOK", path.parent)
     return tmp_path
 
 

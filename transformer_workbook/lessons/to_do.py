@@ -11,7 +11,10 @@ from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath, require_path
 from annotated_transformer.run.files import write_atomically
 from transformer_workbook.lessons.gaps import Notebook, gaps_of, source_of
-from transformer_workbook.places import course_file
+from transformer_workbook.places import ROOT, SHIPPED
+
+BOOK = (SHIPPED if (SHIPPED / "book").is_dir() else ROOT) / "book"
+"""The folder of the lessons: in a wheel those that have gaps, in the repository all of them."""
 
 WRITTEN = "annotated_transformer"
 """Where the metadata of a notebook keep the digest of the sources that were written."""
@@ -19,7 +22,7 @@ WRITTEN = "annotated_transformer"
 
 def lessons() -> dict[str, Path]:
     """Return the notebooks of the lessons that have gaps, by name, in the order of the course."""
-    every = sorted(course_file("01_tokens_and_batches.ipynb").parent.glob("[0-9][0-9]_*.ipynb"))
+    every = sorted(BOOK.glob("[0-9][0-9]_*.ipynb"))
     return {path.stem: path for path in every if gaps_of(read(path))}
 
 
