@@ -4,7 +4,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -12,9 +11,8 @@ import yaml
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
-from gaps import launchers
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from public_address import site_address, sitemap, summarise_card
+from public_address import lesson_launchers, site_address, sitemap, summarise_card
 
 import launch_cell
 
@@ -52,8 +50,7 @@ def test_the_site_stands_where_github_puts_it(repository: str, site: str) -> Non
     ],
 )
 def test_a_lesson_to_do_opens_from_the_branch_of_the_lessons(repository, places) -> None:
-    app = SimpleNamespace(config=SimpleNamespace(html_theme_options={"repository_url": repository}))
-    assert launchers(app, "x.ipynb") == places
+    assert lesson_launchers(repository, "x.ipynb") == places
 
 
 def test_the_sitemap_has_every_page() -> None:

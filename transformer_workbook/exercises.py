@@ -7,6 +7,7 @@ An exercise is called with the reader's function and returns a verdict:
 wrong: you add up the ids; compare them with PAD first.
 """
 
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -54,6 +55,11 @@ def __dir__() -> list[str]:
     return [*globals(), *TASKS]
 
 
+def _passed(known: Mapping[str, str], names: Sequence[str]) -> int:
+    """Count those that are passed."""
+    return [known.get(name) for name in names].count("right")
+
+
 def progress_by_lesson(folder: StrPath = ".") -> str:
     """Say how many gaps and exercises of each lesson are passed, as the notebooks in a folder know.
 
@@ -65,10 +71,11 @@ def progress_by_lesson(folder: StrPath = ".") -> str:
     for number, chapter in enumerate(CHAPTERS, start=1):
         parts = {said("gaps"): GAPS[chapter], said("exercises"): CHAPTERS[chapter]}
         told = [
-            said("{passed} of {all} {what}", passed=count, all=len(names), what=what)
+            said(
+                "{passed} of {all} {what}", passed=_passed(known, names), all=len(names), what=what
+            )
             for what, names in parts.items()
             if names
-            for count in [[known.get(name) for name in names].count("right")]
         ]
         rows.append(f"{number:2}  {in_language(TITLES[chapter])}: {', '.join(told)}")
     return "\n".join(rows)
@@ -82,7 +89,7 @@ def summary(chapter: str | None = None) -> Any:
     """
     known = read_progress()
     if chapter is None:
-        passed = [[known.get(name) for name in names].count("right") for names in CHAPTERS.values()]
+        passed = [_passed(known, names) for names in CHAPTERS.values()]
         asked = [len(names) for names in CHAPTERS.values()]
         columns = {said("passed"): passed, said("of"): asked}
         return table(columns, rows=[in_language(title) for title in TITLES.values()])

@@ -31,7 +31,7 @@ def toy_corpus() -> dict[str, list[Pair]]:
     with suppress(OSError, InputError):
         kept = _kept()
         kept.parent.mkdir(parents=True, exist_ok=True)
-        new = kept.with_suffix(f".{os.getpid()}")
+        new = kept.with_suffix(f".{os.getpid()}")  # several processes may draw at once
         new.write_text(f"{sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
         new.replace(kept)
     return drawn

@@ -66,8 +66,6 @@ def index(app: Sphinx) -> dict[str, Any]:
         if entry.is_numbered:
             part = _("Chapter {number}").format(number=chapters.index(entry.name) + 1)
         weight = WEIGHTS.get(entry.part, 1)
-        if entry.name.startswith("book/further/"):  # the lesson comes before its second page
-            weight *= 0.7
         found = list(sections(page))[: 1 if entry.part == "Solutions" else None]
         places = [
             [anchor, heading, first_sentence(said, language)] for anchor, heading, said in found

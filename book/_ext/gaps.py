@@ -1,6 +1,5 @@
 """The gaps of a lesson on the site: marked, blank at first, wrong fillings below the check."""
 
-import json
 import os
 from html import escape
 from pathlib import Path
@@ -9,13 +8,14 @@ from typing import Any
 
 import torch
 from docutils import nodes
+from public_address import lesson_launchers
 from sphinx.application import Sphinx
 from sphinx.locale import _
 
 from transformer_workbook.judge.sentences import LANGUAGE_VARIABLE
 from transformer_workbook.lessons.fillings import CHAPTERS, judged, wrong_fillings
 from transformer_workbook.lessons.gaps import Gap, Notebook, gaps_of
-from transformer_workbook.lessons.to_do import read, to_do
+from transformer_workbook.lessons.to_do import read, write_to_do
 
 SHOWN = 3
 """Wrong fillings that a page shows; the others are for the tests."""
@@ -73,39 +73,26 @@ def offer_to_do(
 ) -> None:
     """Write the notebook to do beside the lesson's, and offer both."""
     path = Path(app.env.doc2path(page))
-    if document is None or path.suffix != ".ipynb" or not gaps_of(notebook := read(path)):
+    if document is None or path.suffix != ".ipynb" or not gaps_of(read(path)):
         return
     file = Path("_sources", Path(page).parent, "to_do", path.name)
     target = Path(app.outdir) / file
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps(to_do(notebook), indent=1, ensure_ascii=False), encoding="utf-8")
+    write_to_do(path, target)
+    repository = app.config.html_theme_options.get("repository_url", "")
     buttons = {
         "download-buttons": {
             _("Download the notebook to do"): context["pathto"](file.as_posix(), 1)
         },
         "launch-buttons": {
             _("Do the lesson on {place}").format(place=place): address
-            for place, address in launchers(app, path.name).items()
+            for place, address in lesson_launchers(repository, path.name).items()
         },
     }
     for group in context["header_buttons"]:
         for told, address in reversed(buttons.get(group.get("label"), {}).items()):
             button = {"type": "link", "url": address, "icon": "fas fa-pen", "label": "to-do-button"}
             group["buttons"].insert(0, button | {"text": _("to do"), "tooltip": told})
-
-
-def launchers(app: Sphinx, name: str) -> dict[str, str]:
-    """Return where a notebook to do opens, if the repository has an address on GitHub.
-
-    The workflow of the site writes these notebooks into the branch ``lessons``.
-    """
-    repository = app.config.html_theme_options.get("repository_url", "").removesuffix(".git")
-    if not (at := repository.removeprefix("https://github.com/")) or at == repository:
-        return {}
-    return {
-        "Colab": f"https://colab.research.google.com/github/{at}/blob/lessons/lessons/{name}",
-        "Binder": f"https://mybinder.org/v2/gh/{at}/lessons?urlpath=lab/tree/lessons/{name}",
-    }
 
 
 def say_it_in_the_language(app: Sphinx, _config: object) -> None:

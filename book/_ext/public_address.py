@@ -28,16 +28,35 @@ CARDS = {"line_color": "#35618f"}
 MISSING = "<h1>{title}</h1>\n<p>{text}</p>"
 
 
+def on_github(repository: str) -> tuple[str, str] | None:
+    """Return owner and name of a repository on GitHub; nothing for other hosts."""
+    found = re.fullmatch(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?", repository)
+    return (found[1], found[2]) if found else None
+
+
+def lesson_launchers(repository: str, name: str) -> dict[str, str]:
+    """Return where a notebook to do opens, if the repository is on GitHub.
+
+    The workflow of the site writes these notebooks into the branch ``lessons``.
+    """
+    if not (found := on_github(repository)):
+        return {}
+    at, colab, binder = "/".join(found), LAUNCHERS["colab_url"], LAUNCHERS["binderhub_url"]
+    return {
+        "Colab": f"{colab}/github/{at}/blob/lessons/lessons/{name}",
+        "Binder": f"{binder}/v2/gh/{at}/lessons?urlpath=lab/tree/lessons/{name}",
+    }
+
+
 def site_address(repository: str) -> str:
     """Return where GitHub Pages puts the site of a repository; nothing for other hosts.
 
     >>> site_address("https://github.com/Someone/course")
     'https://someone.github.io/course/'
     """
-    found = re.fullmatch(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?", repository)
-    if not found:
+    if not (found := on_github(repository)):
         return ""
-    owner, name = found.groups()
+    owner, name = found
     host = f"{owner.lower()}.github.io"
     return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
 

@@ -12,30 +12,36 @@ def is_stub(function: Callable[..., Any]) -> bool:
 
     A function that ends otherwise, and still returns None, lacks a `return`.
     """
-    try:
-        [node] = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return True
-    if not isinstance(node, ast.FunctionDef):
-        return True
-    match node.body[-1]:
-        case ast.Return(value=None | ast.Constant(None)) | ast.Pass() | ast.Expr(ast.Constant()):
+    match _statements(function):
+        case [
+            ast.FunctionDef(
+                body=[
+                    *_,
+                    ast.Return(value=None | ast.Constant(None))
+                    | ast.Pass()
+                    | ast.Expr(ast.Constant()),
+                ]
+            )
+        ]:
             return True
-    return False
+        case [ast.FunctionDef()]:
+            return False
+    return True
 
 
 def has_empty_lines(answer: Callable[..., Any]) -> bool:
     """Tell whether a line of a gap is as it was given: `name = None`, `return None`, or raising."""
     written = vars(answer).values() if isinstance(answer, type) else [answer]
-    return any(map(_has_empty_lines, filter(inspect.isfunction, written)))
+    statements = (node for one in written if inspect.isfunction(one) for node in _statements(one))
+    return any(_is_empty(node) for statement in statements for node in ast.walk(statement))
 
 
-def _has_empty_lines(function: Callable[..., Any]) -> bool:
+def _statements(function: Callable[..., Any]) -> list[ast.stmt]:
+    """Parse the source of a function; there is none if it was typed at a prompt."""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        return ast.parse(textwrap.dedent(inspect.getsource(function))).body
     except (OSError, TypeError, SyntaxError, ValueError):
-        return False  # typed at a prompt: no line is known to be empty
-    return any(map(_is_empty, ast.walk(tree)))
+        return []
 
 
 def _is_empty(node: ast.AST) -> bool:

@@ -82,6 +82,12 @@ def chosen(names: Iterable[str]) -> dict[str, Path]:
     return found or every
 
 
+def write_to_do(lesson: Path, path: Path) -> None:
+    """Write one lesson to do, whatever is there."""
+    text = json.dumps(to_do(read(lesson)), indent=1, ensure_ascii=False) + "\n"
+    write_atomically(path, text)
+
+
 def write_lessons(folder: StrPath, names: Iterable[str] = ()) -> list[Path]:
     """Write lessons to do into a folder: all of them without names.
 
@@ -102,6 +108,5 @@ def write_lessons(folder: StrPath, names: Iterable[str] = ()) -> list[Path]:
         )
     folder.mkdir(parents=True, exist_ok=True)
     for path, lesson in wanted.items():
-        text = json.dumps(to_do(read(lesson)), indent=1, ensure_ascii=False) + "\n"
-        write_atomically(path, text)
+        write_to_do(lesson, path)
     return list(wanted)
