@@ -277,7 +277,7 @@ Weights = dict[str, Tensor]
 def _put_to_work(
     kind: Callable[..., nn.Module],
     x: Float[Tensor, "*batch time d_model"],
-    mask: Bool[Tensor, "*batch time time"],
+    mask: Bool[Tensor, "*#batch #time time"],
     weights: Weights,
 ) -> Any:
     """Build a layer, give it weights, and let sentences pass through it, under a mask."""
@@ -299,7 +299,7 @@ def _layer_case(
     return normal(*axes, seed=10, dtype=dtype), mask, weights
 
 
-def _causal(*axes: int) -> Bool[Tensor, "*axes"]:
+def _causal(*axes: int) -> Bool[Tensor, "query key"]:
     return torch.ones(axes, dtype=torch.bool).tril()
 
 
