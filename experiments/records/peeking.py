@@ -15,9 +15,9 @@ from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.tokens import PAD
 from records.tables import Row, Tables
 
-ONES = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen""".split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+WORDS = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"""
+ONES, TENS = WORDS.split()[:19], WORDS.split()[19:]
 TOKENS = ["<pad>", *"0123456789", ":", *ONES, *TENS, "hundred", "thousand", "and", "."]
 STOP, NEW, STEPS, LAYERS = TOKENS.index("."), 200, 1000, 2
 PADDING = "padding mask alone"  # a rival is right if it passes 10.5 %: one of 200, and ten points
