@@ -22,7 +22,7 @@ class opened(nodes.inline):
 
 @cache
 def glossary(env: BuildEnvironment) -> dict[str, str]:
-    """Return the HTML of the meaning of each word, in English or Korean, before it the other word."""
+    """Return the meaning of each word, English or Korean, as HTML that begins with the other."""
     letters = [entry.name for entry in entries() if entry.name.startswith("book/glossary/")]
     pages = nodes.container("", *(env.get_doctree(name) for name in letters))
     found = {}
