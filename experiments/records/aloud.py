@@ -138,6 +138,6 @@ def make_aloud_longer(tables: Tables) -> None:
 
     It is the refuter of lesson 2: whether the length at which a vector breaks moves.
     """
-    seeds = dict.fromkeys(LONGER, 3) | {"128 numbers": 10}
+    seeds = dict.fromkeys(LONGER, 3) | {"64 numbers": 5, "128 numbers": 10}
     tasks = [(model, seed) for model, number in seeds.items() for seed in range(1, number + 1)]
     tables.extend("aloud_longer", measure_long, tasks, ["model", "seed"])
