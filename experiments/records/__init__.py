@@ -21,6 +21,7 @@ from typing import Any
 
 from annotated_transformer.ground.errors import require_choice
 from records import (
+    aloud,
     bench,
     block,
     checkpoint,
@@ -119,6 +120,8 @@ TABLE = {
         Record("serving_times", serving.make_serving_times, 1),
         Record("speculative_times", speculative.make_speculative_times, 3),
         Record("scaling", scaling.make_scaling, 20),
+        Record("aloud", aloud.make_aloud, 5),
+        Record("aloud_longer", aloud.make_aloud_longer, 6),
         Record("party", party.make_party, 2),
         Record("stacks", stacks.make_stacks, 17),
         Record("norms", norm.make_norms, 30),
