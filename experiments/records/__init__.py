@@ -62,6 +62,7 @@ from records import (
     training,
     transfer,
     transformers,
+    two_names,
     tries,
     tying,
 )
@@ -120,6 +121,7 @@ TABLE = {
         Record("speculative_times", speculative.make_speculative_times, 3),
         Record("scaling", scaling.make_scaling, 20),
         Record("party", party.make_party, 2),
+        Record("two_names", two_names.make_two_names, 2),
         Record("stacks", stacks.make_stacks, 17),
         Record("norms", norm.make_norms, 30),
         Record("layers_times", layers.make_layers_times, 2),
