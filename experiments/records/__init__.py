@@ -62,8 +62,8 @@ from records import (
     training,
     transfer,
     transformers,
-    two_names,
     tries,
+    two_names,
     tying,
 )
 from records.tables import RECORDS, Tables
