@@ -64,6 +64,7 @@ from records import (
     transfer,
     transformers,
     tries,
+    two_names,
     tying,
 )
 from records.tables import RECORDS, Tables
@@ -123,6 +124,7 @@ TABLE = {
         Record("aloud", aloud.make_aloud, 5),
         Record("aloud_longer", aloud.make_aloud_longer, 6),
         Record("party", party.make_party, 2),
+        Record("two_names", two_names.make_two_names, 2),
         Record("stacks", stacks.make_stacks, 17),
         Record("norms", norm.make_norms, 30),
         Record("layers_times", layers.make_layers_times, 2),
