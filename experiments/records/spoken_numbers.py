@@ -15,9 +15,9 @@ from annotated_transformer.tokens import BOS, EOS, PAD
 from records.tables import Row, Tables
 from transformer_workbook.chapters.tokens_and_batches import exercises as lesson
 
-SMALL = """ one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen""".replace("\n", " ").split(" ")
-TENS = "  twenty thirty forty fifty sixty seventy eighty ninety".split(" ")
+TO_15 = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+SMALL = ["", *f"{TO_15} sixteen seventeen eighteen nineteen".split()]
+TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 WORDS = ["<pad>", "<bos>", "<eos>", *SMALL[1:], *TENS[2:], "hundred", "thousand", "and"]
 SPLITS: dict[str, Any] = {  # what is read of a batch (sentence, position), and what is predicted
     "next word": lambda ids: (ids[:, :-1], ids[:, 1:]),
