@@ -23,22 +23,6 @@ def count_tokens(ids: Int[Tensor, "batch length"]) -> Int[Tensor, " batch"]:
     return is_token.sum(dim=-1)
 
 
-@exercise(
-    [
-        (pad([[5, 6, EOS], [7, EOS]]),),
-        (pad([[7, 8, 9, 4, EOS], [6, EOS], [5, 5, 8, EOS]]),),
-        (pad([[4, EOS], [9, UNK, 6, EOS], [EOS], [8, 7, EOS], [6, EOS]]),),
-        (pad([[9, 4, 8, EOS], [6, 7, 5, EOS]]),),
-    ],
-    whole=True,
-)
-def shift(tgt_out: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
-    """What does the decoder read, given the padded batch that it must predict?"""
-    first = torch.full_like(tgt_out[:, :1], BOS)
-    words = tgt_out.masked_fill(tgt_out == EOS, PAD)
-    return torch.cat([first, words[:, :-1]], dim=1)
-
-
 @exercise([([1.0, 2.0], [3.0]), ([0.5], [0.1, 0.2, 0.3]), ([2.0, 0.0, 1.0], [4.0, 1.5])])
 def perplexity_of_two(first: list[float], second: list[float]) -> float:
     """What is the perplexity over all tokens of two sentences?"""
@@ -61,6 +45,22 @@ def mean_surprisal(
     surprisals = -log_probs.gather(-1, target[..., None]).squeeze(-1)
     is_token = target != PAD
     return surprisals[is_token].mean()
+
+
+@exercise(
+    [
+        (pad([[5, 6, EOS], [7, EOS]]),),
+        (pad([[7, 8, 9, 4, EOS], [6, EOS], [5, 5, 8, EOS]]),),
+        (pad([[4, EOS], [9, UNK, 6, EOS], [EOS], [8, 7, EOS], [6, EOS]]),),
+        (pad([[9, 4, 8, EOS], [6, 7, 5, EOS]]),),
+    ],
+    whole=True,
+)
+def shift(tgt_out: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
+    """What does the decoder read, given the padded batch that it must predict?"""
+    first = torch.full_like(tgt_out[:, :1], BOS)
+    words = tgt_out.masked_fill(tgt_out == EOS, PAD)
+    return torch.cat([first, words[:, :-1]], dim=1)
 
 
 @derivation([(77.0, 0.0, 2.0), (148.0, 3.0, 8.5), (10.0, -1.0, 9.0)])
