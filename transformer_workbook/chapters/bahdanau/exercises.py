@@ -181,3 +181,64 @@ def additive_attention(
     scores = torch.tanh(asked + keys.unsqueeze(-3)) @ v
     weights = masked_softmax(scores, mask)
     return weights @ memory
+
+
+Weights = dict[str, Tensor]
+
+
+def _look(
+    kind: Any, query: Tensor, h: Tensor, mask: Tensor, weights: Weights
+) -> tuple[Tensor, Tensor] | None:
+    """Build a layer, give it weights, and let queries look at rows."""
+    layer = loaded(kind(query.size(-1), h.size(-1), len(weights["W.weight"])), weights)
+    with torch.no_grad():
+        return None if layer is None else layer(query, h, mask)
+
+
+def _case(
+    batch: int, row: int, query: int, width: int, hidden: int, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor, Tensor, Weights]:
+    """Queries, rows, a mask that hides some of them, and weights for a layer."""
+    shapes = {"W": (hidden, query), "U": (hidden, width), "v": (1, hidden)}
+    weights = {
+        f"{name}.weight": normal(*shape, seed=seed, dtype=dtype)
+        for seed, (name, shape) in enumerate(shapes.items())
+    }
+    mask = torch.arange(row) % (torch.arange(batch)[:, None] + 2) > 0
+    return (
+        normal(batch, query, seed=3, dtype=dtype),
+        normal(batch, row, width, seed=4, dtype=dtype),
+        mask,
+        weights,
+    )
+
+
+@exercise(
+    [
+        _case(2, 5, query=3, width=4, hidden=6),
+        _case(3, 4, query=5, width=2, hidden=6, dtype=torch.float32),
+        _case(1, 6, query=2, width=5, hidden=3),
+    ],
+    ask=_look,
+    gap=True,
+)
+def additive_layer(query_dim: int, row_dim: int, hidden: int) -> nn.Module:
+    """Write a layer that scores rows by a small network, and returns their mean and its weights."""
+
+    class Attention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.W = nn.Linear(query_dim, hidden, bias=False)
+            self.U = nn.Linear(row_dim, hidden, bias=False)
+            self.v = nn.Linear(hidden, 1, bias=False)
+
+        def forward(self, query: Tensor, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+            wanted = self.W(query)[:, None]
+            offered = self.U(h)
+            scores = self.v(torch.tanh(wanted + offered)).squeeze(-1)
+            masked = scores.masked_fill(~mask, -torch.inf)
+            weights = masked.softmax(dim=-1)
+            context = (weights[:, None] @ h).squeeze(1)
+            return context, weights
+
+    return Attention()
