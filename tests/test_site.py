@@ -51,7 +51,7 @@ def test_a_browser_goes_from_an_old_place_to_the_new_one(site: Path, browser: Br
     book = (site / "book").as_uri()
     with browser.new_page() as page:
         for old, new in (
-            ("sources/bahdanau.html#decides-not-similarity", "03_bahdanau.html#decides-score"),
+            ("03_bahdanau.html#glossary", "further/03_bahdanau.html#glossary"),
             ("10_layers.html#exercises", "11_layers.html#exercises"),
             ("sources/part_2.html", "sources.html"),
         ):
