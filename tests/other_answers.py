@@ -549,6 +549,7 @@ OTHERS: dict[str, list[Callable[..., Any]]] = {
         lambda d, a, b: torch.tensor([a * b, sum(a * b for _ in range(d)), a * b, (a * b) ** 0.5])
     ],
     "self_attention_layer": [SelfAttentionInLoops],
+    "multi_head_layer": [MultiHeadAttention],
     "batched_attention": [F.scaled_dot_product_attention],
     "cross_mask": [lambda s, t: (s != 0)[:, None, None, :].repeat(1, 1, t.size(1), 1)],
     "memory_gradient": [

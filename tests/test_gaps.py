@@ -41,8 +41,8 @@ def test_the_right_lines_are_right_and_the_empty_ones_not_attempted(stem: str, g
     right = judged(LESSONS[stem], gap, gap.source)
     assert right.passed, right
     assert judged(LESSONS[stem], gap, gap.emptied()).state == "not attempted"
-    raising = gap.filled(f"{' ' * indent(gap)}raise NotImplementedError('yours to write')")
-    assert judged(LESSONS[stem], gap, raising).state == "not attempted"
+    raising = [f"{' ' * indent(gap)}raise NotImplementedError('yours to write')"] * len(gap.ranges)
+    assert judged(LESSONS[stem], gap, gap.filled("\n…\n".join(raising))).state == "not attempted"
 
 
 def indent(gap: Gap) -> int:

@@ -51,7 +51,7 @@ def test_a_browser_goes_from_an_old_place_to_the_new_one(site: Path, browser: Br
     book = (site / "book").as_uri()
     with browser.new_page() as page:
         for old, new in (
-            ("sources/bahdanau.html#decides-not-similarity", "03_bahdanau.html#decides-score"),
+            ("03_bahdanau.html#glossary", "further/03_bahdanau.html#glossary"),
             ("10_layers.html#exercises", "11_layers.html#exercises"),
             ("sources/part_2.html", "sources.html"),
         ):
@@ -274,6 +274,21 @@ def test_an_old_address_of_a_term_leads_to_its_meaning(site: Path, browser: Brow
         assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
         row.get_by_role("link", name="A", exact=True).click()
         page.wait_for_url("**/glossary/a.html")
+
+
+def test_a_term_of_a_lesson_opens_its_meaning(site: Path, browser: Browser) -> None:
+    """By hover, focus and tap; Escape closes it, and a narrow screen does not scroll sideways."""
+    for how in ("hover", "focus", "tap"):
+        with browser.new_page(has_touch=True, **VIEWS["phone"]) as page:
+            page.goto((site / "book" / "05_self_attention.html").as_uri())
+            term = page.locator("strong > .term").first
+            expect(meaning := term.get_by_role("tooltip")).to_be_hidden()
+            getattr(term, how)()
+            expect(meaning).to_contain_text("compared with every key")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            if how == "focus":
+                page.keyboard.press("Escape")
+                expect(meaning).to_be_hidden()
 
 
 def test_a_figure_that_a_phone_makes_small_opens_at_its_own_width(

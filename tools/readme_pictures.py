@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 
 ROOT = Path(__file__).resolve().parent.parent
-NOTEBOOK = ROOT / "book" / "01_tokens_and_batches.ipynb"
+NOTEBOOK = ROOT / "book" / "further" / "01_tokens_and_batches.ipynb"
 PICTURES = ROOT / "book" / "_static"
 FIGURE = PICTURES / "alignment.svg"
 

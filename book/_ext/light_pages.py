@@ -26,6 +26,7 @@ ASKED_FOR = {
     "figures.js": "<img [^>]*_images/",
     "folds.js": "<details",
     "gaps.js": r'class="[^"]*\bgap\b',
+    "terms.js": 'class="term"',
     "languages.js": r'<a class="language\b',
 }
 
@@ -41,7 +42,9 @@ POINTS_TO_PIXELS = 4 / 3
 # How high a section is on a phone, in pixels: so much for each of its blocks, characters of text,
 # lines of code, and pixels of its drawings. Fitted to the lessons, half of them within 210 pixels.
 SECTION = re.compile(r"<(?P<end>/)?section\b[^>]*>")
-FOLDED = re.compile(r"<details\b(?![^>]*\sopen\b).*?</details>", re.S)
+HIDDEN = re.compile(
+    r'<details\b(?![^>]*\sopen\b).*?</details>|<span class="meaning".*?</span>', re.S
+)
 CODE = re.compile(r"<pre\b.*?</pre>|<math\b.*?</math>", re.S)
 BLOCK = re.compile(r'<(?:p|li|h\d|pre|figure|div class="(?:cell|math))\b')
 HEIGHTS = {"block": 34, "character": 0.3, "line": 18, "drawing": 2.5}
@@ -152,7 +155,7 @@ def keep_room(html: str, folder: Path) -> str:
 
 def height(section: str) -> int:
     """Estimate how high a section will be on a phone, in pixels."""
-    seen = FOLDED.sub("<p>", section)
+    seen = HIDDEN.sub("<p>", section)
     drawings = re.findall(r'<img [^>]*\bwidth="(\d+)" height="(\d+)"', seen)
     text = re.sub(r"<[^>]*>|\s+", " ", CODE.sub("", seen))
     counts = {

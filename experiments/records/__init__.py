@@ -21,6 +21,7 @@ from typing import Any
 
 from annotated_transformer.ground.errors import require_choice
 from records import (
+    aloud,
     bench,
     block,
     checkpoint,
@@ -50,6 +51,7 @@ from records import (
     programs,
     queues,
     race,
+    reading_aloud,
     recall,
     recurrent,
     rewards,
@@ -59,11 +61,13 @@ from records import (
     sinks,
     sizes,
     speculative,
+    spoken_numbers,
     stacks,
     training,
     transfer,
     transformers,
     tries,
+    two_names,
     tying,
 )
 from records.tables import RECORDS, Tables
@@ -120,8 +124,13 @@ TABLE = {
         Record("serving_times", serving.make_serving_times, 1),
         Record("speculative_times", speculative.make_speculative_times, 3),
         Record("scaling", scaling.make_scaling, 20),
+        Record("aloud", aloud.make_aloud, 5),
+        Record("aloud_longer", aloud.make_aloud_longer, 6),
         Record("party", party.make_party, 2),
         Record("peeking", peeking.make_peeking, 4),
+        Record("two_names", two_names.make_two_names, 2),
+        Record("spoken_numbers", spoken_numbers.make_spoken_numbers, 2),
+        Record("reading_aloud", reading_aloud.make_reading_aloud, 10),
         Record("stacks", stacks.make_stacks, 17),
         Record("norms", norm.make_norms, 30),
         Record("layers_times", layers.make_layers_times, 2),

@@ -3,6 +3,7 @@
 Import from here: ``from transformer_workbook.notebook import ToyTask, table``.
 """
 
+from transformer_workbook.notebook.aloud import aloud
 from transformer_workbook.notebook.comparisons import compare, comparisons
 from transformer_workbook.notebook.experiments import (
     BINS,
@@ -34,6 +35,7 @@ __all__ = [
     "COLOURS",
     "Interval",
     "ToyTask",
+    "aloud",
     "arrow",
     "attention_explorer",
     "box",

@@ -11,18 +11,17 @@ from transformer_workbook.chapters.bahdanau import proofs
 EXAMPLES = [([5, 6, 7], [5, 6]), ([8, 9], [7, 8, 9])]
 
 
-class AdditiveScore(nn.Module):
-    def __init__(self, query_dim, memory_dim, hidden):
+class Attention(nn.Module):
+    def __init__(self, query_dim, row_dim, hidden):
         super().__init__()
-        self.W_s = nn.Linear(query_dim, hidden, bias=False)
-        self.W_h = nn.Linear(memory_dim, hidden, bias=False)
-        self.v_a = nn.Linear(hidden, 1, bias=False)
+        self.W = nn.Linear(query_dim, hidden, bias=False)
+        self.U = nn.Linear(row_dim, hidden, bias=False)
+        self.v = nn.Linear(hidden, 1, bias=False)
 
-    def keys(self, memory):
-        return self.W_h(memory)
-
-    def forward(self, query, keys):
-        return self.v_a(self.W_s(query)[:, :, None] + keys[:, None]).squeeze(-1)  # no tanh
+    def forward(self, query, h, mask):
+        scores = self.v(self.W(query)[:, None] + self.U(h)).squeeze(-1)  # no tanh
+        weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+        return (weights[:, None] @ h).squeeze(1), weights
 
 
 class Decoder(nn.Module):
@@ -30,9 +29,9 @@ class Decoder(nn.Module):
 
     def __init__(self, vocabulary):
         super().__init__()
-        self.score, self.cell = AdditiveScore(1, 1, 1), nn.GRUCell(1, 1)
+        self.attention, self.cell = Attention(1, 1, 1), nn.GRUCell(1, 1)
 
-    def forward(self, word, s, keys, memory, mask):
+    def forward(self, word, s, memory, mask):
         y = self.embedding(word)
         seen = torch.cat([s, memory.mean(dim=1), y], dim=-1)
         return self.output(torch.tanh(self.readout(seen))), s
@@ -58,7 +57,7 @@ def annotations():
 
 
 def additive_score():
-    proofs.additive_score(AdditiveScore, None, AdditiveAttention)
+    proofs.additive_score(Attention, AdditiveAttention)
 
 
 def one_loss():
@@ -78,7 +77,7 @@ def mask():
 REFUTED = {
     by_hand: "your weights differs from the exponentials of the scores",
     annotations: "this is not true: a new third word changes",
-    additive_score: "your scores differs from a loop",
+    additive_score: "your weights differs from a loop",
     one_loss: "this is not true: the loss of one sentence sends a gradient",
     decoder: "those of your decoder differs from the logits of Bahdanau",
     mask: "this is not true: with the mask, 2 sentences",

@@ -70,21 +70,22 @@ def annotations(
 
 
 @proof
-def additive_score(plain: Any, attend: Any, package: Any) -> None:
-    """A short score is a loop over all pairs; with the mask, the context is the package's."""
+def additive_score(plain: Any, package: Any) -> None:
+    """The weights are the softmax of a loop over all pairs; the contexts are the package's."""
     ours, theirs = plain(3, 4, 5), package(3, 4, 5)
-    theirs.query, theirs.key, theirs.v = ours.W_s, ours.W_h, ours.v_a
-    query, memory = torch.randn(2, 7, 3), torch.randn(2, 6, 4)
-    mask = torch.arange(6) < torch.tensor([6, 4])[:, None, None]  # (2, 1, 6)
-    W, v = torch.cat([ours.W_s.weight, ours.W_h.weight], dim=1), ours.v_a.weight[0]
-    loop = torch.zeros(2, 7, 6)
+    theirs.query, theirs.key, theirs.v = ours.W, ours.U, ours.v
+    query, memory = torch.randn(2, 3), torch.randn(2, 6, 4)
+    mask = torch.arange(6) < torch.tensor([6, 4])[:, None]  # (2, 6)
+    W, v = torch.cat([ours.W.weight, ours.U.weight], dim=1), ours.v.weight[0]
+    loop = torch.zeros(2, 6)
     with torch.no_grad():
-        for b, t, j in itertools.product(range(2), range(7), range(6)):
-            loop[b, t, j] = v @ torch.tanh(W @ torch.cat([query[b, t], memory[b, j]]))
-        scores = ours(query, ours.keys(memory))
-        contexts = theirs(query, theirs.keys(memory), memory, mask)
-        agree(1e-12, {"a loop over vᵀ tanh(W [s; h])": loop, "your scores": scores})
-        context = attend(scores, memory, mask)
+        for b, j in itertools.product(range(2), range(6)):
+            score = v @ torch.tanh(W @ torch.cat([query[b], memory[b, j]]))
+            loop[b, j] = score.exp() * mask[b, j]
+        loop = loop / loop.sum(dim=1, keepdim=True)
+        context, weights = ours(query, memory, mask)
+        contexts = theirs(query[:, None], theirs.keys(memory), memory, mask[:, None])[:, 0]
+        agree(1e-12, {"a loop over exp(vᵀ tanh(W [s; h]))": loop, "your weights": weights})
         agree(1e-12, {"the contexts of the package": contexts, "your contexts": context})
 
 
@@ -103,9 +104,9 @@ def one_loss(model: Any, examples: Sequence[Example]) -> None:
 def decoder(plain: Any, model: Any, examples: Sequence[Example]) -> None:
     """A short decoder, given the parameters of the package's model, gives its logits."""
     ours, theirs = plain(model.config.tgt_vocab), model.decoder
-    ours.embedding, score = model.tgt_embedding, ours.score
-    score.W_s, score.W_h = model.attention.query, model.attention.key
-    score.v_a = model.attention.v
+    ours.embedding, layer = model.tgt_embedding, ours.attention
+    layer.W, layer.U = model.attention.query, model.attention.key
+    layer.v = model.attention.v
     ours.readout, ours.output = model.readout, model.output
     cell = ours.cell
     cell.weight_ih, cell.bias_ih = theirs.read.weight, theirs.read.bias
@@ -116,7 +117,7 @@ def decoder(plain: Any, model: Any, examples: Sequence[Example]) -> None:
         state = model.start(batch.src)
         s = state.decoder
         for word in batch.tgt_in.T:
-            logits, s = ours(word, s, state.keys, state.memory, state.mask)
+            logits, s = ours(word, s, state.memory, state.mask[:, 0])
             steps.append(logits)
     logits = {"the logits of Bahdanau": expected}
     agree(1e-12, logits | {"those of your decoder": torch.stack(steps, dim=1)})

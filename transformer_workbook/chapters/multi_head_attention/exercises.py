@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from transformer_workbook.judge import derivation, exercise, letters, loaded, normal
 
@@ -156,3 +157,56 @@ def grouped_attention(d_model: int, num_heads: int, num_groups: int) -> nn.Modul
             return output
 
     return GroupedAttention()
+
+
+def _let_look(
+    kind: Callable[..., nn.Module], num_heads: int, inputs: tuple[Tensor, ...], weights: Weights
+) -> Any:
+    """Build a layer, give it weights, and let the words of one sentence look at another."""
+    layer = loaded(kind(inputs[0].size(-1), num_heads), weights)
+    with torch.no_grad():
+        return None if layer is None else layer(*inputs)
+
+
+def _heads(
+    d_model: int, num_heads: int, batch: int, *times: int, dtype: torch.dtype = torch.float64
+) -> tuple[int, tuple[Tensor, ...], Weights]:
+    """Words that look, words that are looked at, and weights for a layer."""
+    _, _, _, weights = _case(d_model, num_heads, num_heads, dtype)
+    look, found = (normal(batch, time, d_model, seed=30 + time, dtype=dtype) for time in times)
+    return num_heads, (look, found, found.flip(0)), weights
+
+
+@exercise(
+    [
+        _heads(6, 2, 3, 4, 4),
+        _heads(12, 3, 2, 5, 5, dtype=torch.float32),
+        _heads(8, 2, 3, 5, 7),
+    ],
+    ask=_let_look,
+    gap=True,
+)
+def multi_head_layer(d_model: int, num_heads: int) -> nn.Module:
+    """Write a layer that splits into heads, attends in each, and merges them."""
+
+    class MultiHead(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.query = nn.Linear(d_model, d_model)
+            self.key = nn.Linear(d_model, d_model)
+            self.value = nn.Linear(d_model, d_model)
+            self.output = nn.Linear(d_model, d_model)
+
+        def split(self, x: Tensor) -> Tensor:
+            batch, word, _ = x.shape
+            return x.view(batch, word, num_heads, -1).transpose(1, 2)
+
+        def forward(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+            q, k, v = self.query(query), self.key(key), self.value(value)
+            q, k, v = self.split(q), self.split(k), self.split(v)
+            heads = F.scaled_dot_product_attention(q, k, v)
+            merged = heads.transpose(1, 2).flatten(2)
+            output: Tensor = self.output(merged)
+            return output
+
+    return MultiHead()

@@ -59,15 +59,13 @@ def by_loop(
 
 @proof
 def multi_head(plain: Any, package: Any) -> None:
-    """Two classes compute what PyTorch's does with the same numbers, also beside padding."""
+    """Two classes compute what PyTorch's does with the same numbers."""
     pytorch: Any = nn.MultiheadAttention(6, 3, batch_first=True)
     x = torch.randn(5, 4, 6)
-    is_word = torch.ones(5, 4, dtype=torch.bool)
-    is_word[1, 3] = False  # the second sentence has a word of padding
     with torch.no_grad():
         for bias in (pytorch.in_proj_bias, pytorch.out_proj.bias):
             bias.normal_()
-        expected, _ = pytorch(x, x, x, key_padding_mask=~is_word)
+        expected, _ = pytorch(x, x, x)
         results = {"the outputs of PyTorch": expected}
         for name, layer in {"your class": plain(6, 3), "the package": package(6, 3)}.items():
             for part, W, bias in zip(
@@ -79,7 +77,7 @@ def multi_head(plain: Any, package: Any) -> None:
                 part.weight.copy_(W)
                 part.bias.copy_(bias)
             layer.output.load_state_dict(pytorch.out_proj.state_dict())
-            results[name] = layer(x, x, x, is_word[:, None, None])
+            results[name] = layer(x, x, x)
     agree(1e-12, results)
 
 

@@ -22,11 +22,11 @@ def attention_layer() -> None:
         "$X$  (4, 4)": (2, 0, BLUE),
         "$Q$  (4, 2)": (0, 1.3, GREEN),
         "$K$  (4, 2)": (2, 1.3, GREEN),
-        "$V$  (4, 2)": (4, 1.3, GREEN),
+        "$V$  (4, 4)": (4, 1.3, GREEN),
         "scores $QK^\\top$  (4, 4)": (1, 2.4, "white"),
         "divide by $\\sqrt{d_k}$": (1, 3.3, ORANGE),
         "softmax of each row: weights  (4, 4)": (1, 4.2, "white"),
-        "output: weights times $V$  (4, 2)": (2.2, 5.3, BLUE),
+        "output: weights times $V$  (4, 4)": (2.2, 5.3, BLUE),
     }
     arrows = [
         ((1.5, 0.25), (0.1, 1.05)), ((2, 0.25), (2, 1.05)), ((2.5, 0.25), (3.9, 1.05)),

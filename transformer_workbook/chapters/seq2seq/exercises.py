@@ -9,25 +9,50 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.batches import pad
-from annotated_transformer.tokens import PAD
-from transformer_workbook.judge import derivation, exercise, normal, number
+from annotated_transformer.tokens import BOS, EOS, PAD
+from transformer_workbook.judge import (
+    derivation,
+    exercise,
+    loaded,
+    normal,
+    number,
+    numbers_for,
+)
 from transformer_workbook.judge.trials import settings_put_back
+
+Sentences = list[list[str]]
+
+
+def _case(said: str, right: str, edges: list[int]) -> tuple[Sentences, Sentences, list[int]]:
+    """Sentences, between which bars stand, and edges."""
+    return [s.split() for s in said.split("|")], [s.split() for s in right.split("|")], edges
 
 
 @exercise(
     [
-        (normal(2, 3, 4, seed=0), torch.tensor([1, 2])),
-        (normal(3, 4, 2, seed=1, dtype=torch.float32), torch.tensor([2, 1, 3])),
-        (normal(5, 6, 3, seed=2), torch.tensor([2, 3, 1, 5, 2])),
+        _case("a | b c d | b d | d a b | c d b a", "a | b c | b a | d a b | c d a b", [1, 3, 5]),
+        _case(
+            "a | a b | c b | a b c | b c d | a d b c | a b c d e | a c c d f f | a b c d e f g",
+            "a | a b | b c | a b c | b c d a | a b c d | a b c d e | a c c d f e | a b c d e f g",
+            [2, 4, 7],
+        ),
+        _case(
+            "a b a | b | b b c | a c b | d a b b c | d c b a | e d c b | a b c a b c | d",
+            "a b | b | b b c | a b c | d a b c | d c b a | e d c b a | a b c a b c | e",
+            [1, 3, 5, 8],
+        ),
     ]
 )
-def last_states(
-    outputs: Float[Tensor, "batch time hidden"], lengths: Int[Tensor, " batch"]
-) -> Float[Tensor, "batch hidden"]:
-    """Which state does each sentence of a padded batch have after its last word?"""
-    sentence = torch.arange(len(lengths))
-    last_word = lengths - 1
-    return outputs[sentence, last_word]
+def exact_accuracy_by_length(
+    translations: Sentences, references: Sentences, edges: list[int]
+) -> list[float]:
+    """What share of the translations is exactly right, for each bin of lengths?"""
+    shares = []
+    for low, high in pairwise(edges):
+        pairs = zip(translations, references, strict=True)
+        exact = [said == right for said, right in pairs if low <= len(right) < high]
+        shares.append(sum(exact) / len(exact))
+    return shares
 
 
 @exercise(
@@ -45,6 +70,56 @@ def reverse_padded(ids: Int[Tensor, "batch length"]) -> Int[Tensor, "batch lengt
         words = old[old != PAD]
         new[: len(words)] = words.flip(0)
     return result
+
+
+@exercise(
+    (
+        normal(batch, words, features, seed=seed, dtype=dtype),
+        torch.arange(words) < torch.tensor(lengths)[:, None],
+        normal(4 * hidden, features, seed=seed + 1, dtype=dtype),
+        normal(4 * hidden, hidden, seed=seed + 2, dtype=dtype),
+        normal(4 * hidden, seed=seed + 3, dtype=dtype),
+    )
+    for seed, batch, words, features, hidden, lengths, dtype in (
+        (0, 2, 4, 3, 5, [4, 2], torch.float64),
+        (10, 3, 5, 4, 2, [2, 5, 1], torch.float32),
+        (20, 6, 7, 2, 3, [3, 7, 1, 5, 2, 6], torch.float64),
+    )
+)
+def lstm_encode(
+    x: Float[Tensor, "batch words input"],
+    is_word: Bool[Tensor, "batch words"],
+    W: Float[Tensor, "gates input"],
+    U: Float[Tensor, "gates hidden"],
+    b: Float[Tensor, " gates"],
+) -> Float[Tensor, "batch hidden"]:
+    """Read a padded batch with an LSTM, and give h after the last word of each sentence."""
+    h = c = x.new_zeros(len(x), U.size(1))
+    for t in range(x.size(1)):
+        here = is_word[:, t, None]
+        blocks = x[:, t] @ W.T + h @ U.T + b
+        i, f, g, o = blocks.chunk(4, dim=1)
+        new_c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        new_h = o.sigmoid() * new_c.tanh()
+        c = torch.where(here, new_c, c)
+        h = torch.where(here, new_h, h)
+    return h
+
+
+@exercise(
+    [
+        (normal(2, 3, 4, seed=0), torch.tensor([1, 2])),
+        (normal(3, 4, 2, seed=1, dtype=torch.float32), torch.tensor([2, 1, 3])),
+        (normal(5, 6, 3, seed=2), torch.tensor([2, 3, 1, 5, 2])),
+    ]
+)
+def last_states(
+    outputs: Float[Tensor, "batch time hidden"], lengths: Int[Tensor, " batch"]
+) -> Float[Tensor, "batch hidden"]:
+    """Which state does each sentence of a padded batch have after its last word?"""
+    sentence = torch.arange(len(lengths))
+    last_word = lengths - 1
+    return outputs[sentence, last_word]
 
 
 VOCAB = 10
@@ -92,41 +167,6 @@ def greedy_decode(
     return tokens[1:]
 
 
-Sentences = list[list[str]]
-
-
-def _case(said: str, right: str, edges: list[int]) -> tuple[Sentences, Sentences, list[int]]:
-    """Sentences, between which bars stand, and edges."""
-    return [s.split() for s in said.split("|")], [s.split() for s in right.split("|")], edges
-
-
-@exercise(
-    [
-        _case("a | b c d | b d | d a b | c d b a", "a | b c | b a | d a b | c d a b", [1, 3, 5]),
-        _case(
-            "a | a b | c b | a b c | b c d | a d b c | a b c d e | a c c d f f | a b c d e f g",
-            "a | a b | b c | a b c | b c d a | a b c d | a b c d e | a c c d f e | a b c d e f g",
-            [2, 4, 7],
-        ),
-        _case(
-            "a b a | b | b b c | a c b | d a b b c | d c b a | e d c b | a b c a b c | d",
-            "a b | b | b b c | a b c | d a b c | d c b a | e d c b a | a b c a b c | e",
-            [1, 3, 5, 8],
-        ),
-    ]
-)
-def exact_accuracy_by_length(
-    translations: Sentences, references: Sentences, edges: list[int]
-) -> list[float]:
-    """What share of the translations is exactly right, for each bin of lengths?"""
-    shares = []
-    for low, high in pairwise(edges):
-        pairs = zip(translations, references, strict=True)
-        exact = [said == right for said, right in pairs if low <= len(right) < high]
-        shares.append(sum(exact) / len(exact))
-    return shares
-
-
 @derivation(
     [
         (0.5, 0.9, 0.2, -0.4, 1.5, -0.5, 2.0),
@@ -170,35 +210,128 @@ def remembering_bias() -> int:
     return next(bias for bias in BIASES if share_left(bias) > 0.5)
 
 
+Weights = dict[str, Tensor]
+
+
+class _NumberReader(nn.Module):
+    """Two recurrent networks, of which the first reads and the second writes."""
+
+    def __init__(self, tokens: int, d: int) -> None:
+        super().__init__()
+        self.source = nn.Embedding(tokens, d)
+        self.reader = nn.GRU(d, d, batch_first=True)
+        self.target = nn.Embedding(tokens, d)
+        self.writer = nn.GRU(d, d, batch_first=True)
+        self.output = nn.Linear(d, tokens)
+
+
+def _read(kind: Callable[..., nn.Module], source: Int[Tensor, "b t"], weights: Weights) -> Any:
+    """Build a model, give it weights, and let it read numbers."""
+    layer: Any = loaded(kind(*weights["source.weight"].shape), weights)
+    with torch.no_grad():
+        return None if layer is None else layer.read(source)
+
+
+def _numbers(
+    *rows: list[int], tokens: int, d: int, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Weights]:
+    """A padded batch, and weights for a model that reads it."""
+    return pad(rows), numbers_for(_NumberReader(tokens, d), dtype)
+
+
 @exercise(
-    (
-        normal(batch, words, features, seed=seed, dtype=dtype),
-        torch.arange(words) < torch.tensor(lengths)[:, None],
-        normal(4 * hidden, features, seed=seed + 1, dtype=dtype),
-        normal(4 * hidden, hidden, seed=seed + 2, dtype=dtype),
-        normal(4 * hidden, seed=seed + 3, dtype=dtype),
-    )
-    for seed, batch, words, features, hidden, lengths, dtype in (
-        (0, 2, 4, 3, 5, [4, 2], torch.float64),
-        (10, 3, 5, 4, 2, [2, 5, 1], torch.float32),
-        (20, 6, 7, 2, 3, [3, 7, 1, 5, 2, 6], torch.float64),
-    )
+    [
+        _numbers([5, 8, 6], [7, 4], tokens=10, d=4),
+        _numbers([3], [6, 4, 5, 9], [8, 7], tokens=12, d=5, dtype=torch.float32),
+        _numbers([7, 9], [9, 6, 9, 4, 3], [5, 7, 3], [4, 4], tokens=11, d=3),
+    ],
+    ask=_read,
+    gap=True,
 )
-def lstm_encode(
-    x: Float[Tensor, "batch words input"],
-    is_word: Bool[Tensor, "batch words"],
-    W: Float[Tensor, "gates input"],
-    U: Float[Tensor, "gates hidden"],
-    b: Float[Tensor, " gates"],
-) -> Float[Tensor, "batch hidden"]:
-    """Read a padded batch with an LSTM, and give h after the last word of each sentence."""
-    h = c = x.new_zeros(len(x), U.size(1))
-    for t in range(x.size(1)):
-        here = is_word[:, t, None]
-        blocks = x[:, t] @ W.T + h @ U.T + b
-        i, f, g, o = blocks.chunk(4, dim=1)
-        new_c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-        new_h = o.sigmoid() * new_c.tanh()
-        c = torch.where(here, new_c, c)
-        h = torch.where(here, new_h, h)
-    return h
+def number_reader(tokens: int, d: int) -> nn.Module:
+    """Read a padded batch of digits into one vector for each number."""
+
+    class Seq2Seq(_NumberReader):
+        def read(self, source: Tensor) -> Tensor:
+            states, _ = self.reader(self.source(source))
+            last = (source != PAD).sum(dim=1) - 1
+            read: Tensor = states[torch.arange(len(source)), last]
+            return read
+
+    return Seq2Seq(tokens, d)
+
+
+@dataclass(frozen=True)
+class Script:
+    """A model whose next word and next state depend on its state and on the word that it reads."""
+
+    times: int
+    plus: int
+
+    def read(self, source: Int[Tensor, "one digits"]) -> Float[Tensor, "one d"]:
+        """The state after the last digit."""
+        state = 0
+        for digit in source[0].tolist():
+            state = (self.times * state + digit) % 101
+        return torch.tensor([[float(state)]])
+
+    def write(
+        self, state: Float[Tensor, "one d"], words: Int[Tensor, "one words"]
+    ) -> tuple[Float[Tensor, "one words vocabulary"], Float[Tensor, "one d"]]:
+        """The logits after each word, and the last state."""
+        s, best = int(state), []
+        for word in words[0].tolist():
+            s = (self.times * s + int(word) + self.plus) % 101
+            best.append(s % VOCAB)
+        logits = -(torch.arange(VOCAB) - torch.tensor(best)[:, None]).abs().float()
+        return logits[None], torch.tensor([[float(s)]])
+
+
+def _write(answer: Callable[..., Any], model: Script, digits: list[int], limit: int) -> Any:
+    """Let the model say one number."""
+    return answer(model, torch.tensor([digits]), limit)
+
+
+def _speaks_after_the_end(model: Script, source: Tensor, limit: int) -> list[int]:
+    state, word, said = model.read(source), BOS, []
+    for _ in range(limit):
+        logits, state = model.write(state, torch.tensor([[word]]))
+        word = int(logits.argmax())
+        said.append(word)
+        if word == EOS:
+            break
+    return said
+
+
+def _says_what_it_read(model: Script, source: Tensor, limit: int) -> list[int]:
+    state, word, said = model.read(source), BOS, []
+    for _ in range(limit):
+        said.append(word)
+        logits, state = model.write(state, torch.tensor([[word]]))
+        word = int(logits.argmax())
+        if word == EOS:
+            break
+    return said
+
+
+@exercise(
+    [
+        (Script(7, 1), [4, 12, 3], 9),
+        (Script(13, 8), [4, 5], 9),
+        (Script(7, 1), [4, 5], 4),
+    ],
+    ask=_write,
+    whole=True,
+    gap=True,
+)
+def number_writer(model: Any, source: Int[Tensor, "one digits"], limit: int) -> list[int]:
+    """Write the words of a number, one after the other, until EOS or the limit."""
+    said: list[int] = []
+    word, state = BOS, model.read(source)
+    for _ in range(limit):
+        logits, state = model.write(state, torch.tensor([[word]]))
+        word = int(logits.argmax())
+        if word == EOS:
+            break
+        said.append(word)
+    return said

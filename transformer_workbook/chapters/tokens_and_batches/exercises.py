@@ -1,12 +1,14 @@
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 from statistics import fmean
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from annotated_transformer.batches import pad
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
@@ -19,22 +21,6 @@ def count_tokens(ids: Int[Tensor, "batch length"]) -> Int[Tensor, " batch"]:
     """How many tokens does each sentence of a batch have, padding not counted?"""
     is_token = ids != PAD
     return is_token.sum(dim=-1)
-
-
-@exercise(
-    [
-        (pad([[5, 6, EOS], [7, EOS]]),),
-        (pad([[7, 8, 9, 4, EOS], [6, EOS], [5, 5, 8, EOS]]),),
-        (pad([[4, EOS], [9, UNK, 6, EOS], [EOS], [8, 7, EOS], [6, EOS]]),),
-        (pad([[9, 4, 8, EOS], [6, 7, 5, EOS]]),),
-    ],
-    whole=True,
-)
-def shift(tgt_out: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
-    """What does the decoder read, given the padded batch that it must predict?"""
-    first = torch.full_like(tgt_out[:, :1], BOS)
-    words = tgt_out.masked_fill(tgt_out == EOS, PAD)
-    return torch.cat([first, words[:, :-1]], dim=1)
 
 
 @exercise([([1.0, 2.0], [3.0]), ([0.5], [0.1, 0.2, 0.3]), ([2.0, 0.0, 1.0], [4.0, 1.5])])
@@ -59,6 +45,22 @@ def mean_surprisal(
     surprisals = -log_probs.gather(-1, target[..., None]).squeeze(-1)
     is_token = target != PAD
     return surprisals[is_token].mean()
+
+
+@exercise(
+    [
+        (pad([[5, 6, EOS], [7, EOS]]),),
+        (pad([[7, 8, 9, 4, EOS], [6, EOS], [5, 5, 8, EOS]]),),
+        (pad([[4, EOS], [9, UNK, 6, EOS], [EOS], [8, 7, EOS], [6, EOS]]),),
+        (pad([[9, 4, 8, EOS], [6, 7, 5, EOS]]),),
+    ],
+    whole=True,
+)
+def shift(tgt_out: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
+    """What does the decoder read, given the padded batch that it must predict?"""
+    first = torch.full_like(tgt_out[:, :1], BOS)
+    words = tgt_out.masked_fill(tgt_out == EOS, PAD)
+    return torch.cat([first, words[:, :-1]], dim=1)
 
 
 @derivation([(77.0, 0.0, 2.0), (148.0, 3.0, 8.5), (10.0, -1.0, 9.0)])
@@ -118,3 +120,55 @@ def fill_batches(lengths: list[int], limit: int) -> list[list[int]]:
             batches.append([])
         batches[-1].append(place)
     return batches
+
+
+def _ids(words: str) -> dict[str, int]:
+    """Number the special tokens and these words."""
+    return {word: i for i, word in enumerate(["<pad>", "<bos>", "<eos>", *words.split()])}
+
+
+@exercise(
+    [
+        (["forty two", "one hundred and two"], _ids("forty two one hundred and")),
+        (["six", "nine nine six six", "six nine"], _ids("six nine")),
+        (["a b c", "b", "c a", "b b a c a"], _ids("c b a")),
+    ],
+    whole=True,
+    gap=True,
+)
+def batch_of_sentences(sentences: list[str], ids: dict[str, int]) -> Int[Tensor, "batch length"]:
+    """Turn sentences into a batch of their numbers, with BOS and EOS, filled up with padding."""
+    rows = [sentence.split() for sentence in sentences]
+    framed = [["<bos>", *row, "<eos>"] for row in rows]
+    longest = max(len(row) for row in framed)
+    padded = [row + ["<pad>"] * (longest - len(row)) for row in framed]
+    return torch.tensor([[ids[word] for word in row] for row in padded])
+
+
+def _look_up(
+    answer: Callable[..., Any],
+    table: Float[Tensor, "vocab vocab"],
+    batch: Int[Tensor, "batch length"],
+) -> Any:
+    """Give a loss a table of logits as its model."""
+    return answer(nn.Embedding.from_pretrained(table), batch)
+
+
+@exercise(
+    [
+        (normal(6, 6, seed=2), torch.tensor([[1, 4, 2, 0], [1, 3, 5, 2]])),
+        (normal(8, 8, seed=3).float(), pad([[1, 4, 6, 5, 7, 2], [1, 3, 2], [1, 7, 4, 2]])),
+        (normal(5, 5, seed=4), pad([[1, 4, 3, 4, 2], [1, 2], [1, 4, 2], [1, 3, 3, 2]])),
+    ],
+    ask=_look_up,
+    gap=True,
+)
+def loss_of_real_words(
+    model: Callable[[Tensor], Tensor], batch: Int[Tensor, "batch length"]
+) -> Float[Tensor, ""]:
+    """Find the mean surprisal of the next words of a batch, padding left out."""
+    read = batch[:, :-1]
+    target = batch[:, 1:]
+    logits = model(read)
+    real = target != PAD
+    return F.cross_entropy(logits[real], target[real])
