@@ -15,6 +15,46 @@ from transformer_workbook.judge.questions import by_letters
 from transformer_workbook.places import course_file
 
 
+@exercise([(4, 3, 3), (7, 5, 2), (3, 8, 5), (9, 2, 4)], gap=True)
+def multiplications(n: int, d: int, k: int) -> tuple[int, int, int]:
+    """Count the multiplications of attention, of a recurrence and of a convolution."""
+    attention = 2 * n * n * d
+    recurrence = 2 * n * d * d
+    convolution = k * n * d * d
+    return attention, recurrence, convolution
+
+
+def through(
+    answer: Callable[..., Any],
+    mixes: Float[Tensor, "time time"],
+    matrix: Float[Tensor, "d width"],
+    x: Float[Tensor, "1 time d"],
+) -> Any:
+    """Let the reader measure a layer that mixes words."""
+    return answer(lambda x: (mixes @ x @ matrix).tanh(), x)
+
+
+@exercise(
+    [
+        (normal(4, 4, seed=0), normal(3, 2, seed=1), normal(1, 4, 3, seed=2)),
+        (normal(5, 5, seed=3).tril(), normal(3, 4, seed=4), normal(1, 5, 3, seed=5)),
+        (normal(6, 6, seed=6).triu(-2), normal(6, 6, seed=7), normal(1, 6, 6, seed=8)),
+    ],
+    ask=through,
+    gap=True,
+)
+def reach(
+    layer: Callable[[Tensor], Tensor], x: Float[Tensor, "1 time d"]
+) -> Float[Tensor, " time"]:
+    """Measure how strongly the last output depends on each word."""
+    words = x.clone().requires_grad_()
+    last = layer(words)[0, -1]
+    last.sum().backward()  # type: ignore[no-untyped-call]
+    gradient: Any = words.grad
+    size: Tensor = gradient[0].norm(dim=-1)
+    return size
+
+
 @exercise([(6, 3), (9, 5), (5, 1), (12, 7)])
 def window(length: int, width: int) -> Bool[Tensor, "query key"]:
     """Write the mask of restricted self-attention."""
@@ -47,7 +87,7 @@ def break_even(n: int, g: int, d: int) -> tuple[int, int, int, float, float]:
 DILATIONS = [1, 2, 4, 8]
 
 
-def reach(dilations: list[int], kernel_size: int = 3) -> int:
+def receptive_field(dilations: list[int], kernel_size: int = 3) -> int:
     """Count the positions of the receptive field of a stack of convolutions."""
     return 1 + sum((kernel_size - 1) * dilation for dilation in dilations)
 
@@ -55,7 +95,7 @@ def reach(dilations: list[int], kernel_size: int = 3) -> int:
 @number()
 def doubling_reach() -> int:
     """Up to which length can four convolutions with dilations 1, 2, 4 and 8 learn the task?"""
-    return reach(DILATIONS)
+    return receptive_field(DILATIONS)
 
 
 @cache
