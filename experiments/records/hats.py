@@ -57,7 +57,7 @@ class Reader(nn.Module):
             return self.output(self.layer(x.mean(1)))
         if isinstance(self.layer, nn.ModuleList):
             for layer, gap in zip(self.layer, self.gaps, strict=True):
-                x = layer(F.pad(x.mT, (2 * gap, 0))).relu().mT
+                x = layer(F.pad(x.mT, (2 * gap, 0))).tanh().mT
             return self.output(x[:, -1])
         return self.output(self.layer(x)[:, -1])
 
