@@ -21,6 +21,7 @@ from typing import Any
 
 from annotated_transformer.ground.errors import require_choice
 from records import (
+    at_once,
     bench,
     block,
     checkpoint,
@@ -120,6 +121,7 @@ TABLE = {
         Record("speculative_times", speculative.make_speculative_times, 3),
         Record("scaling", scaling.make_scaling, 20),
         Record("party", party.make_party, 2),
+        Record("at_once", at_once.make_at_once, 8),
         Record("stacks", stacks.make_stacks, 17),
         Record("norms", norm.make_norms, 30),
         Record("layers_times", layers.make_layers_times, 2),
