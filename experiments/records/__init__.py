@@ -22,6 +22,7 @@ from typing import Any
 from annotated_transformer.ground.errors import require_choice
 from records import (
     aloud,
+    at_once,
     bench,
     block,
     checkpoint,
@@ -32,6 +33,7 @@ from records import (
     experts,
     following,
     growth,
+    hats,
     heads,
     induction,
     language,
@@ -131,6 +133,8 @@ TABLE = {
         Record("two_names", two_names.make_two_names, 2),
         Record("spoken_numbers", spoken_numbers.make_spoken_numbers, 2),
         Record("reading_aloud", reading_aloud.make_reading_aloud, 10),
+        Record("hats", hats.make_hats, 5),
+        Record("at_once", at_once.make_at_once, 8),
         Record("stacks", stacks.make_stacks, 17),
         Record("norms", norm.make_norms, 30),
         Record("layers_times", layers.make_layers_times, 2),
