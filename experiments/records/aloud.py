@@ -137,7 +137,7 @@ def make_aloud(tables: Tables) -> None:
 
 
 def make_aloud_longer(tables: Tables) -> None:
-    """Numbers of up to twelve digits through vectors of two sizes, the smaller also with four times the steps.
+    """Numbers of up to twelve digits through vectors of two sizes, and four times the steps.
 
     It is the refuter of lesson 2: whether the length at which a vector breaks moves.
     """
