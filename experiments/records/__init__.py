@@ -67,6 +67,7 @@ from records import (
     tries,
     two_names,
     tying,
+    whose,
 )
 from records.tables import RECORDS, Tables
 
@@ -127,6 +128,7 @@ TABLE = {
         Record("party", party.make_party, 2),
         Record("two_names", two_names.make_two_names, 2),
         Record("spoken_numbers", spoken_numbers.make_spoken_numbers, 2),
+        Record("whose", whose.make_whose, 6),
         Record("stacks", stacks.make_stacks, 17),
         Record("norms", norm.make_norms, 30),
         Record("layers_times", layers.make_layers_times, 2),
