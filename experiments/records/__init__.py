@@ -71,6 +71,7 @@ from records import (
     tries,
     two_names,
     tying,
+    whose,
 )
 from records.tables import RECORDS, Tables
 
@@ -135,6 +136,7 @@ TABLE = {
         Record("reading_aloud", reading_aloud.make_reading_aloud, 10),
         Record("hats", hats.make_hats, 5),
         Record("at_once", at_once.make_at_once, 8),
+        Record("whose", whose.make_whose, 6),
         Record("stacks", stacks.make_stacks, 17),
         Record("norms", norm.make_norms, 30),
         Record("layers_times", layers.make_layers_times, 2),
