@@ -65,6 +65,7 @@ from records import (
     transformers,
     tries,
     tying,
+    wirings,
 )
 from records.tables import RECORDS, Tables
 
@@ -122,6 +123,8 @@ TABLE = {
         Record("scaling", scaling.make_scaling, 20),
         Record("aloud", aloud.make_aloud, 5),
         Record("aloud_longer", aloud.make_aloud_longer, 6),
+        Record("wirings", wirings.make_wirings, 6),
+        Record("wirings_longer", wirings.make_wirings_longer, 3),
         Record("party", party.make_party, 2),
         Record("stacks", stacks.make_stacks, 17),
         Record("norms", norm.make_norms, 30),
