@@ -109,7 +109,8 @@ def measure_wiring(name: str, seed: int) -> Row:
     model = train_wired(name, 4, 1200 if name == LONGER else 300, seed)
     with torch.no_grad():
         loss = loss_of(model, [*TEST]).item()
-    return {"model": name, "seed": seed, "loss": f"{loss:.3f}", "right": share(right(model, [*TEST]))}
+    row: Row = {"model": name, "seed": seed, "loss": f"{loss:.3f}"}
+    return row | {"right": share(right(model, [*TEST]))}
 
 
 def measure_longer(seed: int, steps: int = 500) -> Row:
@@ -124,7 +125,7 @@ def make_wirings(tables: Tables) -> None:
 
     It is the refuter of lesson 12: which of them reads aloud, and which has a low loss.
     """
-    seeds = {"yours": 20} | dict.fromkeys(WRONG, 5) | {LONGER: 2}
+    seeds = {"yours": 20} | dict.fromkeys((*WRONG, LONGER), 5)
     tasks = [(model, seed) for model, number in seeds.items() for seed in range(1, number + 1)]
     tables.extend("wirings", measure_wiring, tasks, ["model", "seed"])
 
