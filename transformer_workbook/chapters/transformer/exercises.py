@@ -27,14 +27,6 @@ from transformer_workbook.judge import (
 )
 
 
-@exercise(random_cases("batch t d", "vocab d"))
-def tied_logits(
-    x: Float[Tensor, "batch t d"], E: Float[Tensor, "vocab d"]
-) -> Float[Tensor, "batch t vocab"]:
-    """Give the logits of a model with tied weights."""
-    return x @ E.T
-
-
 @dataclass
 class Maker:
     """Makes a layer, a matrix here: other numbers at every call, the same after the same seed."""
@@ -59,6 +51,19 @@ def make_stack(make: Callable[[], Tensor], num_layers: int) -> list[Tensor]:
     return [make() for _ in range(num_layers)]
 
 
+@derivation([(10, 2, 6, 11), (146, 4, 64, 256), (7, 6, 5, 9)])
+def model_parameters(vocab: int, num_layers: int, d: int, d_ff: int) -> tuple[int, ...]:
+    """Count the parameters of the parts of a Transformer, and then of the whole."""
+    attention = 4 * (d + 1) * d
+    feed_forward = (d + 1) * d_ff + (d_ff + 1) * d
+    norm = 2 * d  # a gain and a bias
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = 2 * attention + feed_forward + 3 * norm
+    table, bias_of_logits = vocab * d, vocab
+    whole = num_layers * (encoder_layer + decoder_layer) + table + bias_of_logits
+    return attention, feed_forward, encoder_layer, decoder_layer, whole
+
+
 @exercise(  # of two numbers, a normalisation leaves the signs alone
     random_cases("n d", "d d", "d d", "d d", "d d", "d d_f", "d_f d", least=3)
 )
@@ -80,17 +85,12 @@ def encoder_block(
     return F.layer_norm(M + H, size)
 
 
-@derivation([(10, 2, 6, 11), (146, 4, 64, 256), (7, 6, 5, 9)])
-def model_parameters(vocab: int, num_layers: int, d: int, d_ff: int) -> tuple[int, ...]:
-    """Count the parameters of the parts of a Transformer, and then of the whole."""
-    attention = 4 * (d + 1) * d
-    feed_forward = (d + 1) * d_ff + (d_ff + 1) * d
-    norm = 2 * d  # a gain and a bias
-    encoder_layer = attention + feed_forward + 2 * norm
-    decoder_layer = 2 * attention + feed_forward + 3 * norm
-    table, bias_of_logits = vocab * d, vocab
-    whole = num_layers * (encoder_layer + decoder_layer) + table + bias_of_logits
-    return attention, feed_forward, encoder_layer, decoder_layer, whole
+@exercise(random_cases("batch t d", "vocab d"))
+def tied_logits(
+    x: Float[Tensor, "batch t d"], E: Float[Tensor, "vocab d"]
+) -> Float[Tensor, "batch t vocab"]:
+    """Give the logits of a model with tied weights."""
+    return x @ E.T
 
 
 @letters
@@ -239,9 +239,9 @@ def _layer_case(
 
 @exercise(
     [
-        _layer_case([[4, 5, 6], [7, 8]], [[1, 9, 8, 7, 6], [1, 9, 9]], heads=2, d=4),
-        _layer_case([[4, 5], [6]], [[1, 9, 8, 7], [1, 9]], 3, 6, torch.float32),
         _layer_case([[4, 5, 6, 3], [6, 7]], [[1, 9, 8, 7], [1, 5, 9]], heads=2, d=6),
+        _layer_case([[4, 5, 6], [7, 8]], [[1, 9, 8, 7, 6], [1, 9, 9]], heads=2, d=4),
+        _layer_case([[4, 5, 8], [6]], [[1, 9, 8, 7], [1, 9]], 3, 6, torch.float32),
     ],
     ask=_put_to_work,
     gap=True,
@@ -265,21 +265,24 @@ def decoder_layer(d: int, heads: int) -> nn.Module:
 class Wired:
     """A model whose logits depend on just these tokens: a row for each word, a 1 for each of them.
 
-    All but the first fall where a token becomes a smaller one. The last stays the largest unless
-    there is a threshold above which it has to be.
+    The digits come first, then a space. Where a token becomes a smaller one, all logits fall that
+    have a factor; the last stays the largest unless there is a threshold above which it has to be.
     """
 
     wires: tuple[str, ...]
+    factors: tuple[float, ...] = (0.0, 1.0, 3.0)
     threshold: float = 0.0
 
     def __call__(
         self, source: Int[Tensor, "1 digits"], words: Int[Tensor, "1 words"]
     ) -> Float[Tensor, "1 words vocab"]:
         """The logits."""
+        if source.size(1) != (digits := self.wires[0].index(" ")):
+            raise ValueError(f"the source has {source.size(1)} digits, the model reads {digits}")
         read = torch.cat([source, words], dim=1)[0]
-        wires = torch.tensor([[int(wire) for wire in row] for row in self.wires])
+        wires = torch.tensor([[int(wire) for wire in row.replace(" ", "")] for row in self.wires])
         heard = wires @ ((torch.arange(len(read)) + 1) * read) - self.threshold
-        return heard[None, :, None] * torch.tensor([0.0, 1.0, 3.0])
+        return heard[None, :, None] * torch.tensor(self.factors) / 100
 
 
 def _wired(model: Wired, digits: list[int], words: list[int]) -> tuple[Wired, Tensor, Tensor]:
@@ -287,11 +290,16 @@ def _wired(model: Wired, digits: list[int], words: list[int]) -> tuple[Wired, Te
     return model, torch.tensor([digits]), torch.tensor([words])
 
 
+ROWS = "0001 000", "1001 100", "0011 110"
+
+
 @exercise(
     [
-        _wired(Wired(("11100", "11110", "11111")), [5, 9], [4, 20, 30]),
-        _wired(Wired(("01010", "10101", "10011")), [7, 8], [5, 9, 41]),
-        _wired(Wired(("000100", "100110", "001111"), threshold=100.0), [12, 3, 6], [7, 40, 21]),
+        _wired(Wired(("11 100", "11 110", "11 111")), [5, 9], [1, 20, 30]),
+        _wired(
+            Wired(("00 0010", "10 1010", "10 0110", "10 0101"), (1, 2, 3)), [7, 8], [5, 9, 41, 6]
+        ),
+        _wired(Wired(ROWS, threshold=100.0), [12, 3, 6, 8], [7, 40, 21]),
     ],
     gap=True,
 )
