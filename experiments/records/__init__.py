@@ -72,6 +72,7 @@ from records import (
     two_names,
     tying,
     whose,
+    wirings,
 )
 from records.tables import RECORDS, Tables
 
@@ -129,6 +130,8 @@ TABLE = {
         Record("scaling", scaling.make_scaling, 20),
         Record("aloud", aloud.make_aloud, 5),
         Record("aloud_longer", aloud.make_aloud_longer, 6),
+        Record("wirings", wirings.make_wirings, 6),
+        Record("wirings_longer", wirings.make_wirings_longer, 3),
         Record("party", party.make_party, 2),
         Record("peeking", peeking.make_peeking, 4),
         Record("two_names", two_names.make_two_names, 2),
