@@ -38,7 +38,7 @@ class Answerer(nn.Module):
         self.read = read if network else nn.Identity()
 
     def forward(self, question: Tensor, text: Tensor) -> Tensor:
-        """Give logits (batch, question, name) for questions (batch, question), texts (batch, word)."""
+        """Give logits (batch, question, name) for questions and texts (batch, question or word)."""
         x, words = self.words(question), self.words(text)
         memory = words + self.left(words.roll(1, dims=1))
         if self.model.startswith("question"):
