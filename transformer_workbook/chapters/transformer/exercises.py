@@ -285,7 +285,7 @@ class Wired:
         return heard[None, :, None] * torch.tensor(self.factors) / 100
 
 
-def _wired(model: Wired, digits: list[int], words: list[int]) -> tuple[Wired, Tensor, Tensor]:
+def _wired(model: Any, digits: list[int], words: list[int]) -> tuple[Any, Tensor, Tensor]:
     """A model, digits and words."""
     return model, torch.tensor([digits]), torch.tensor([words])
 
@@ -297,7 +297,9 @@ ROWS = "0001 000", "1001 100", "0011 110"
     [
         _wired(Wired(("11 100", "11 110", "11 111")), [5, 9], [1, 20, 30]),
         _wired(
-            Wired(("00 0010", "10 1010", "10 0110", "10 0101"), (1, 2, 3)), [7, 8], [5, 9, 41, 6]
+            Wired(("00 0010", "10 1010", "10 0110", "10 0101"), (1.0, 2.0, 3.0)),
+            [7, 8],
+            [5, 9, 41, 6],
         ),
         _wired(Wired(ROWS, threshold=100.0), [12, 3, 6, 8], [7, 40, 21]),
     ],
