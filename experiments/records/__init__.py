@@ -22,6 +22,7 @@ from typing import Any
 from annotated_transformer.ground.errors import require_choice
 from records import (
     aloud,
+    at_once,
     bench,
     block,
     checkpoint,
@@ -33,6 +34,7 @@ from records import (
     experts,
     following,
     growth,
+    hats,
     heads,
     induction,
     language,
@@ -45,6 +47,7 @@ from records import (
     parts,
     party,
     passes,
+    peeking,
     phrase_book,
     positions,
     preferences,
@@ -69,6 +72,8 @@ from records import (
     tries,
     two_names,
     tying,
+    whose,
+    wirings,
 )
 from records.tables import RECORDS, Tables
 
@@ -126,11 +131,17 @@ TABLE = {
         Record("scaling", scaling.make_scaling, 20),
         Record("aloud", aloud.make_aloud, 5),
         Record("aloud_longer", aloud.make_aloud_longer, 6),
+        Record("wirings", wirings.make_wirings, 6),
+        Record("wirings_longer", wirings.make_wirings_longer, 3),
         Record("party", party.make_party, 2),
         Record("dinner", dinner.make_dinner, 10),
+        Record("peeking", peeking.make_peeking, 4),
         Record("two_names", two_names.make_two_names, 2),
         Record("spoken_numbers", spoken_numbers.make_spoken_numbers, 2),
         Record("reading_aloud", reading_aloud.make_reading_aloud, 10),
+        Record("hats", hats.make_hats, 5),
+        Record("at_once", at_once.make_at_once, 8),
+        Record("whose", whose.make_whose, 6),
         Record("stacks", stacks.make_stacks, 17),
         Record("norms", norm.make_norms, 30),
         Record("layers_times", layers.make_layers_times, 2),

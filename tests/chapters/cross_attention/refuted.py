@@ -1,3 +1,4 @@
+from annotated_transformer.attention import SelfAttention
 from annotated_transformer.batches import Batch
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.transformer import Transformer, TransformerConfig
@@ -16,6 +17,17 @@ class Common(MultiHeadAttention):
 
     def attend(self, query, seen, mask=None, positions=None):
         return super().attend(query.mean(dim=1, keepdim=True).expand_as(query), seen, mask)
+
+
+class Leaky(SelfAttention):
+    """Padding of the source gets weight."""
+
+    def forward(self, x, memory, real):
+        return self.attention(self.query(x), self.key(memory), self.value(memory))
+
+
+def one_head():
+    proofs.one_head(Leaky, MultiHeadAttention)
 
 
 def two_sentences():
@@ -41,6 +53,7 @@ def cut_off():
 
 
 REFUTED = {
+    one_head: "that of the package's layer with one head differs from the output of your class",
     two_sentences: "that of the layer differs from the output of a loop",
     old_attentions: "one head with W_K = I differs from Luong's dot attention",
     what_a_position_sees: "this is not true: in cross-attention, a target position depends on no",

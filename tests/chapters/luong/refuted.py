@@ -1,4 +1,5 @@
 import torch
+from torch import nn
 
 from annotated_transformer import toy
 from annotated_transformer.batches import Batch
@@ -15,8 +16,22 @@ class Transposed(GeneralAttention):
         return memory @ self.key.weight
 
 
+class Swapped(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.mix = nn.Linear(2 * d, d)
+
+    def forward(self, s, h, mask):
+        context = DotAttention()(s, h, h, mask[:, None])
+        return torch.tanh(self.mix(torch.cat([s, context], dim=-1))), None
+
+
 def build():
     return TASK.build(Luong, LuongConfig)
+
+
+def attend():
+    proofs.attend(Swapped)
 
 
 def scores():
@@ -35,6 +50,7 @@ def misses():
 
 
 REFUTED = {
+    attend: "those of your class differs from the attentional states of a loop",
     scores: "of your class differs from general: the scores and contexts of a loop",
     whole: "those of your modules differs from the logits of the formulas",
     misses: "this is not true: ",

@@ -1,3 +1,4 @@
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from transformer_workbook.notebook import (
     attention_explorer,
     box,
     heat_map,
+    table,
 )
 from transformer_workbook.notebook.explorer import Explorer
 from transformer_workbook.places import course_file
@@ -34,6 +36,22 @@ def gold_links() -> None:
     heat_map(ax, gold, MORPHEMES, ROBOT.src)
     ax.set(xlabel="English words", ylabel="Korean morphemes")
     plt.show()
+
+
+def thermometer() -> Any:
+    """The four steps from three readings to a guess for 11 o'clock."""
+    steps, rows = [], {9: 10, 10: 14, 12: 20}  # hours and degrees
+    total = sum(math.exp(-((11 - hour) ** 2) / 2) for hour in rows)
+    for hour, degrees in rows.items():
+        score = -((11 - hour) ** 2) / 2
+        weight = math.exp(score) / total
+        steps.append([degrees, score, math.exp(score), weight, weight * degrees])
+    sums = [sum(column) for column in list(zip(*steps, strict=True))[2:]]
+    return table(
+        [*steps, ["", "", *sums]],
+        [*(f"at {hour}" for hour in rows), "sum"],
+        ["degrees", "1 score", "2 exponential", "3 weight", "4 part"],
+    )
 
 
 def one_step() -> None:

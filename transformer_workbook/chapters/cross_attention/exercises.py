@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from annotated_transformer.attention import SelfAttention
 from annotated_transformer.tokens import PAD
 from transformer_workbook.judge import derivation, exercise, letters, loaded, normal, random_cases
 
@@ -194,3 +195,63 @@ def source_reader(d_model: int, num_heads: int) -> nn.Module:
             return x.view(*x.shape[:2], num_heads, -1).transpose(1, 2)
 
     return SourceReader()
+
+
+Weights = dict[str, Tensor]
+
+
+def _ask(
+    kind: Callable[..., nn.Module],
+    x: Float[Tensor, "batch target d_model"],
+    memory: Float[Tensor, "batch source d_model"],
+    real: Bool[Tensor, "batch source"],
+    weights: Weights,
+) -> Any:
+    """Build a layer, give it weights, and let the words of one sentence ask those of another."""
+    d_k, d_v = (len(weights[f"{name}.weight"]) for name in ("key", "value"))
+    layer = loaded(kind(x.size(-1), d_k, d_v), weights)
+    with torch.no_grad():
+        return None if layer is None else layer(x, memory, real)
+
+
+def _asking(
+    target: int,
+    lengths: tuple[int, ...],
+    widths: tuple[int, int, int],
+    dtype: torch.dtype = torch.float64,
+) -> tuple[Tensor, Tensor, Tensor, Weights]:
+    """Questions, texts with padding, which words are real, and weights for a layer."""
+    (d_model, d_k, d_v), batch, source = widths, len(lengths), max(lengths)
+    weights = {
+        f"{name}.weight": normal(width, d_model, seed=seed, dtype=dtype)
+        for seed, (name, width) in enumerate({"query": d_k, "key": d_k, "value": d_v}.items())
+    }
+    real = torch.arange(source) < torch.tensor(lengths)[:, None]
+    x = normal(batch, target, d_model, seed=10, dtype=dtype)
+    return x, normal(batch, source, d_model, seed=11, dtype=dtype), real, weights
+
+
+@exercise(
+    [
+        _asking(4, (4, 3), (6, 3, 5)),
+        _asking(5, (5, 2, 4), (7, 4, 3), torch.float32),
+        _asking(2, (3, 5), (8, 5, 6)),
+    ],
+    ask=_ask,
+    gap=True,
+)
+def cross_attention_layer(d_model: int, d_k: int, d_v: int) -> nn.Module:
+    """Write a layer in which the words of one sentence ask the real words of another."""
+
+    class CrossAttention(SelfAttention):
+        def forward(self, x: Tensor, memory: Tensor, real: Tensor) -> Tensor:
+            q = self.query(x)
+            k = self.key(memory)
+            v = self.value(memory)
+            scores = q @ k.mT / math.sqrt(d_k)
+            scores = scores.masked_fill(~real[:, None], -torch.inf)
+            weights = scores.softmax(dim=-1)
+            output: Tensor = weights @ v
+            return output
+
+    return CrossAttention(d_model, d_k, d_v)

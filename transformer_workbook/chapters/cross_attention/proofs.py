@@ -38,6 +38,23 @@ def two_sentences(package: Any) -> None:
 
 
 @proof
+@torch.no_grad()
+def one_head(plain: Any, package: Any) -> None:
+    """With one head and the identity behind it, the layer computes what the reader's class does."""
+    mine, theirs = plain(6, 6, 6), package(6, num_heads=1)
+    for part in (theirs.query, theirs.key, theirs.value, theirs.output):
+        part.bias.zero_()
+    for name in ("query", "key", "value"):
+        getattr(theirs, name).weight.copy_(getattr(mine, name).weight)
+    theirs.output.weight.copy_(torch.eye(6))
+    x, memory = torch.randn(2, 4, 6), torch.randn(2, 5, 6)  # (batch, target or source, d_model)
+    real = torch.arange(5) < torch.tensor([[5], [3]])
+    by_package = theirs(x, memory, memory, real[:, None, None])
+    name = "that of the package's layer with one head"
+    agree(1e-12, {"the output of your class": mine(x, memory, real), name: by_package})
+
+
+@proof
 def old_attentions(package: Any) -> None:
     """One head is Luong's attention, and with the additive score it is Bahdanau's."""
     s, h = torch.randn(2, 4, 5), torch.randn(2, 3, 5)  # target and source states

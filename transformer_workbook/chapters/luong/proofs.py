@@ -1,3 +1,5 @@
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +17,28 @@ from transformer_workbook.places import course_file
 
 MODULES = "src_embedding tgt_embedding encoder decoder attention readout output".split()  # noqa: SIM905
 """The modules of the package's model, as the lesson lists them."""
+
+
+@proof
+def attend(kind: Any) -> None:
+    """Your class computes what loops over words and digits compute, and the package's attention."""
+    s, h = torch.randn(2, 3, 5), torch.randn(2, 4, 5)
+    mask = torch.tensor([[True, True, True, True], [False, True, True, False]])
+    layer = kind(5)
+    with torch.no_grad():
+        contexts = torch.zeros_like(s)
+        for sentence, word in itertools.product(range(2), range(3)):
+            seen = h[sentence][mask[sentence]]
+            exponentials = [math.exp(sum(row * s[sentence, word])) for row in seen]
+            for exponential, row in zip(exponentials, seen, strict=True):
+                contexts[sentence, word] += exponential / sum(exponentials) * row
+        package = luong.DotAttention()(s, h, h, mask[:, None])
+        results = {
+            "the attentional states of a loop": torch.tanh(layer.mix(torch.cat([contexts, s], -1))),
+            "those of your class": layer(s, h, mask)[0],
+            "those of the package": torch.tanh(layer.mix(torch.cat([package, s], -1))),
+        }
+    agree(1e-12, results)
 
 
 @proof

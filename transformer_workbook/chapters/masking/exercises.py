@@ -5,9 +5,10 @@ from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
+from annotated_transformer.attention import SelfAttention
 from annotated_transformer.batches import pad
 from annotated_transformer.tokens import BOS, EOS, PAD, UNK
 from transformer_workbook.judge import (
@@ -16,6 +17,7 @@ from transformer_workbook.judge import (
     difference,
     equal,
     exercise,
+    loaded,
     normal,
     number,
     question,
@@ -24,21 +26,16 @@ from transformer_workbook.judge import (
 from transformer_workbook.judge.sentences import said, to_say
 
 
-@exercise(
-    [
-        ([3, 5, 5, 2, 3],),
-        ([4, 4],),
-        ([1, 6, 5, 6, 3, 2],),
-        ([7],),
-        ([9, 2, 8],),
-        ([12, 3, 4, 10],),
-    ]
-)
-def kept_ends(lengths: list[int]) -> int:
-    """In how many rows is an EOS left, once the last column is cut off?"""
-    longest = max(lengths)
-    shorter = [length for length in lengths if length < longest]
-    return len(shorter)
+@exercise(random_cases("... time d_k", "... time d_k", "... time d_v"))
+def causal_attention(
+    query: Float[Tensor, "*batch time d_k"],
+    key: Float[Tensor, "*batch time d_k"],
+    value: Float[Tensor, "*batch time d_v"],
+) -> Float[Tensor, "*batch time d_v"]:
+    """Causal attention, after the bug in the friend's is found."""
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    past = torch.ones_like(scores).tril() == 1
+    return scores.masked_fill(~past, -torch.inf).softmax(dim=-1) @ value
 
 
 @exercise(
@@ -57,59 +54,6 @@ def window_mask(ids: Int[Tensor, "batch time"], width: int) -> Bool[Tensor, "bat
     words = (ids != PAD)[:, None, None]
     mask = words & near
     return mask
-
-
-@exercise(random_cases("... time d_k", "... time d_k", "... time d_v"))
-def causal_attention(
-    query: Float[Tensor, "*batch time d_k"],
-    key: Float[Tensor, "*batch time d_k"],
-    value: Float[Tensor, "*batch time d_v"],
-) -> Float[Tensor, "*batch time d_v"]:
-    """Causal attention, after the bug in the friend's is found."""
-    scores = query @ key.mT / math.sqrt(query.size(-1))
-    past = torch.ones_like(scores).tril() == 1
-    return scores.masked_fill(~past, -torch.inf).softmax(dim=-1) @ value
-
-
-LAYERS, WIDTH, PLACES = 3, 5, 20
-
-
-def reach(layers: int = LAYERS, width: int = WIDTH) -> int:
-    """How many positions back a stack of layers reaches, each of them through a window."""
-    place = torch.arange(PLACES)
-    back = place[:, None] - place
-    window = ((back >= 0) & (back < width)).double()
-    seen = torch.linalg.matrix_power(window, layers)[-1]
-    return int(back[-1, seen > 0].max())
-
-
-@number()
-def far_reach() -> int:
-    """How many positions back do three layers reach, each through a window of five?"""
-    return reach()
-
-
-@derivation(
-    [
-        (normal(3, seed=0), torch.tensor([True, True, False]), normal(3, seed=1)),
-        (
-            normal(5, seed=2).float(),
-            torch.tensor([True, False, True, True, False]),
-            normal(5, seed=3).float(),
-        ),
-        (normal(4, seed=4), torch.tensor([False, True, True, True]), normal(4, seed=5)),
-    ]
-)
-def through_the_mask(
-    scores: Float[Tensor, " key"], mask: Bool[Tensor, " key"], values: Float[Tensor, " key"]
-) -> tuple[Tensor, ...]:
-    """What a mask does to the weights, and to the gradient of each score."""
-    weights = scores.softmax(0)
-    left = (weights * mask).sum()
-    masked = weights * mask / left
-    output = masked @ values
-    gradient = masked * (values - output)
-    return weights, left, masked, output, gradient
 
 
 Logits = Callable[[Tensor], Tensor]
@@ -176,6 +120,64 @@ def sees_the_future(logits: Logits, ids: Int[Tensor, " length"]) -> bool:
         if not same[:t].all():
             return True
     return False
+
+
+@exercise(
+    [
+        ([3, 5, 5, 2, 3],),
+        ([4, 4],),
+        ([1, 6, 5, 6, 3, 2],),
+        ([7],),
+        ([9, 2, 8],),
+        ([12, 3, 4, 10],),
+    ]
+)
+def kept_ends(lengths: list[int]) -> int:
+    """In how many rows is an EOS left, once the last column is cut off?"""
+    longest = max(lengths)
+    shorter = [length for length in lengths if length < longest]
+    return len(shorter)
+
+
+LAYERS, WIDTH, PLACES = 3, 5, 20
+
+
+def reach(layers: int = LAYERS, width: int = WIDTH) -> int:
+    """How many positions back a stack of layers reaches, each of them through a window."""
+    place = torch.arange(PLACES)
+    back = place[:, None] - place
+    window = ((back >= 0) & (back < width)).double()
+    seen = torch.linalg.matrix_power(window, layers)[-1]
+    return int(back[-1, seen > 0].max())
+
+
+@number()
+def far_reach() -> int:
+    """How many positions back do three layers reach, each through a window of five?"""
+    return reach()
+
+
+@derivation(
+    [
+        (normal(3, seed=0), torch.tensor([True, True, False]), normal(3, seed=1)),
+        (
+            normal(5, seed=2).float(),
+            torch.tensor([True, False, True, True, False]),
+            normal(5, seed=3).float(),
+        ),
+        (normal(4, seed=4), torch.tensor([False, True, True, True]), normal(4, seed=5)),
+    ]
+)
+def through_the_mask(
+    scores: Float[Tensor, " key"], mask: Bool[Tensor, " key"], values: Float[Tensor, " key"]
+) -> tuple[Tensor, ...]:
+    """What a mask does to the weights, and to the gradient of each score."""
+    weights = scores.softmax(0)
+    left = (weights * mask).sum()
+    masked = weights * mask / left
+    output = masked @ values
+    gradient = masked * (values - output)
+    return weights, left, masked, output, gradient
 
 
 Case = tuple[Tensor, Tensor, Tensor]
@@ -267,3 +269,80 @@ def unseen_leak(answer: Any, say: Callable[..., str]) -> str:
             print(say("unseen", probe=said(probe), how=difference(got, right)))
             return ""
     return say("no bug", number=len(PROBES))
+
+
+Weights = dict[str, Tensor]
+
+
+def _put_to_work(
+    kind: Callable[..., nn.Module],
+    x: Float[Tensor, "*batch time d_model"],
+    mask: Bool[Tensor, "*#batch #time time"],
+    weights: Weights,
+) -> Any:
+    """Build a layer, give it weights, and let sentences pass through it, under a mask."""
+    d_k, d_v = (len(weights[f"{name}.weight"]) for name in ("key", "value"))
+    layer = loaded(kind(x.size(-1), d_k, d_v), weights)
+    with torch.no_grad():
+        return None if layer is None else layer(x, mask)
+
+
+def _layer_case(
+    *axes: int, d_k: int, d_v: int, mask: Tensor, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor, Weights]:
+    """Sentences, a mask, and weights for a layer that reads them."""
+    widths = {"query": d_k, "key": d_k, "value": d_v}
+    weights = {
+        f"{name}.weight": normal(width, axes[-1], seed=seed, dtype=dtype)
+        for seed, (name, width) in enumerate(widths.items())
+    }
+    return normal(*axes, seed=10, dtype=dtype), mask, weights
+
+
+def _causal(*axes: int) -> Bool[Tensor, "query key"]:
+    return torch.ones(axes, dtype=torch.bool).tril()
+
+
+@exercise(
+    [
+        _layer_case(4, 6, d_k=3, d_v=5, mask=_causal(4, 4)),
+        _layer_case(2, 5, 7, d_k=4, d_v=3, mask=_causal(5, 5), dtype=torch.float32),
+        _layer_case(
+            2, 4, 8, d_k=5, d_v=6, mask=torch.tensor([[[1, 1, 0, 1]], [[1, 0, 0, 1]]]).bool()
+        ),
+    ],
+    ask=_put_to_work,
+    gap=True,
+)
+def masked_attention(d_model: int, d_k: int, d_v: int) -> nn.Module:
+    """Write a layer of self-attention that looks only where a mask is true."""
+
+    class MaskedAttention(SelfAttention):
+        def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+            q, k, v = self.query(x), self.key(x), self.value(x)
+            scores = q @ k.mT / math.sqrt(d_k)
+            scores = scores.masked_fill(~mask, -torch.inf)
+            weights = scores.softmax(dim=-1)
+            output: Tensor = weights @ v
+            return output
+
+    return MaskedAttention(d_model, d_k, d_v)
+
+
+@exercise(
+    [
+        (pad([[11, 16, 15, 12], [11, 17]]),),
+        (pad([[18, 12], [9, 8, 7, 6, 12], [13, 14, 12]]),),
+        (pad([[6, 5, 4, 9, 3, 12], [7, 12, 8, 3]]).flip(1),),  # padded on the left
+        (torch.tensor([[5, 6, 7]]),),
+        (torch.tensor([[4, 5, 0], [4, 0, 0], [4, 5, 6]]),),  # as many lines as positions
+    ],
+    gap=True,
+)
+def may_attend(ids: Int[Tensor, "batch time"]) -> Bool[Tensor, "batch time time"]:
+    """The mask of a batch of lines: nobody looks at padding, and nobody looks ahead."""
+    time = ids.size(1)
+    word = (ids != PAD)[:, None, :]
+    past = torch.ones(time, time, dtype=torch.bool).tril()
+    mask = word & past
+    return mask

@@ -5,14 +5,15 @@ from functools import cache
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from annotated_transformer.batches import pad
 from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
-from annotated_transformer.masking import target_mask
+from annotated_transformer.masking import padding_mask, target_mask
 from annotated_transformer.multi_head_attention import MultiHeadAttention
-from annotated_transformer.tokens import PAD
+from annotated_transformer.tokens import EOS, PAD
 from annotated_transformer.transformer import Embedding, TransformerConfig
 from transformer_workbook.judge import (
     derivation,
@@ -24,14 +25,6 @@ from transformer_workbook.judge import (
     numbers_for,
     random_cases,
 )
-
-
-@exercise(random_cases("batch t d", "vocab d"))
-def tied_logits(
-    x: Float[Tensor, "batch t d"], E: Float[Tensor, "vocab d"]
-) -> Float[Tensor, "batch t vocab"]:
-    """Give the logits of a model with tied weights."""
-    return x @ E.T
 
 
 @dataclass
@@ -58,6 +51,19 @@ def make_stack(make: Callable[[], Tensor], num_layers: int) -> list[Tensor]:
     return [make() for _ in range(num_layers)]
 
 
+@derivation([(10, 2, 6, 11), (146, 4, 64, 256), (7, 6, 5, 9)])
+def model_parameters(vocab: int, num_layers: int, d: int, d_ff: int) -> tuple[int, ...]:
+    """Count the parameters of the parts of a Transformer, and then of the whole."""
+    attention = 4 * (d + 1) * d
+    feed_forward = (d + 1) * d_ff + (d_ff + 1) * d
+    norm = 2 * d  # a gain and a bias
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = 2 * attention + feed_forward + 3 * norm
+    table, bias_of_logits = vocab * d, vocab
+    whole = num_layers * (encoder_layer + decoder_layer) + table + bias_of_logits
+    return attention, feed_forward, encoder_layer, decoder_layer, whole
+
+
 @exercise(  # of two numbers, a normalisation leaves the signs alone
     random_cases("n d", "d d", "d d", "d d", "d d", "d d_f", "d_f d", least=3)
 )
@@ -79,17 +85,12 @@ def encoder_block(
     return F.layer_norm(M + H, size)
 
 
-@derivation([(10, 2, 6, 11), (146, 4, 64, 256), (7, 6, 5, 9)])
-def model_parameters(vocab: int, num_layers: int, d: int, d_ff: int) -> tuple[int, ...]:
-    """Count the parameters of the parts of a Transformer, and then of the whole."""
-    attention = 4 * (d + 1) * d
-    feed_forward = (d + 1) * d_ff + (d_ff + 1) * d
-    norm = 2 * d  # a gain and a bias
-    encoder_layer = attention + feed_forward + 2 * norm
-    decoder_layer = 2 * attention + feed_forward + 3 * norm
-    table, bias_of_logits = vocab * d, vocab
-    whole = num_layers * (encoder_layer + decoder_layer) + table + bias_of_logits
-    return attention, feed_forward, encoder_layer, decoder_layer, whole
+@exercise(random_cases("batch t d", "vocab d"))
+def tied_logits(
+    x: Float[Tensor, "batch t d"], E: Float[Tensor, "vocab d"]
+) -> Float[Tensor, "batch t vocab"]:
+    """Give the logits of a model with tied weights."""
+    return x @ E.T
 
 
 @letters
@@ -188,3 +189,132 @@ def half_a_transformer(config: TransformerConfig) -> nn.Module:
             return logits
 
     return LanguageModel()
+
+
+Weights = dict[str, Tensor]
+
+
+class _DecoderParts(nn.Module):
+    """What a layer of the decoder is made of."""
+
+    def __init__(self, d: int, heads: int) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d, heads)
+        self.cross_attention = MultiHeadAttention(d, heads)
+        self.feed_forward = FeedForward(d, 4 * d)
+        self.norm_1 = nn.LayerNorm(d)
+        self.norm_2 = nn.LayerNorm(d)
+        self.norm_3 = nn.LayerNorm(d)
+
+
+def _put_to_work(
+    kind: Callable[..., nn.Module],
+    heads: int,
+    y: Float[Tensor, "batch words d"],
+    memory: Float[Tensor, "batch digits d"],
+    mask: Bool[Tensor, "batch 1 words words"],
+    memory_mask: Bool[Tensor, "batch 1 1 digits"],
+    weights: Weights,
+) -> Any:
+    """Build a layer, give it weights, and let a batch pass through it."""
+    layer = loaded(kind(y.size(-1), heads), weights)
+    with torch.no_grad():
+        return None if layer is None else layer(y, memory, mask, memory_mask)
+
+
+def _layer_case(
+    digits: list[list[int]],
+    words: list[list[int]],
+    heads: int,
+    d: int,
+    dtype: torch.dtype = torch.float64,
+) -> tuple[Any, ...]:
+    """A padded batch in the middle of a decoder, and weights for one of its layers."""
+    source, target = pad(digits), pad(words)
+    y = normal(*target.shape, d, seed=100, dtype=dtype)
+    memory = normal(*source.shape, d, seed=101, dtype=dtype)
+    weights = numbers_for(_DecoderParts(d, heads), dtype)
+    return heads, y, memory, target_mask(target), padding_mask(source), weights
+
+
+@exercise(
+    [
+        _layer_case([[4, 5, 6, 3], [6, 7]], [[1, 9, 8, 7], [1, 5, 9]], heads=2, d=6),
+        _layer_case([[4, 5, 6], [7, 8]], [[1, 9, 8, 7, 6], [1, 9, 9]], heads=2, d=4),
+        _layer_case([[4, 5, 8], [6]], [[1, 9, 8, 7], [1, 9]], 3, 6, torch.float32),
+    ],
+    ask=_put_to_work,
+    gap=True,
+)
+def decoder_layer(d: int, heads: int) -> nn.Module:
+    """Wire the three sub-layers of a layer of the decoder."""
+
+    class DecoderLayer(_DecoderParts):
+        def forward(self, y: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor) -> Tensor:
+            seen = self.self_attention(y, y, y, mask)
+            y = self.norm_1(y + seen)
+            heard = self.cross_attention(y, memory, memory, memory_mask)
+            y = self.norm_2(y + heard)
+            made: Tensor = self.norm_3(y + self.feed_forward(y))
+            return made
+
+    return DecoderLayer(d, heads)
+
+
+@dataclass(frozen=True)
+class Wired:
+    """A model whose logits depend on just these tokens: a row for each word, a 1 for each of them.
+
+    The digits come first, then a space. Where a token becomes a smaller one, all logits fall that
+    have a factor; the last stays the largest unless there is a threshold above which it has to be.
+    """
+
+    wires: tuple[str, ...]
+    factors: tuple[float, ...] = (0.0, 1.0, 3.0)
+    threshold: float = 0.0
+
+    def __call__(
+        self, source: Int[Tensor, "1 digits"], words: Int[Tensor, "1 words"]
+    ) -> Float[Tensor, "1 words vocab"]:
+        """The logits."""
+        if source.size(1) != (digits := self.wires[0].index(" ")):
+            raise ValueError(f"the source has {source.size(1)} digits, the model reads {digits}")
+        read = torch.cat([source, words], dim=1)[0]
+        wires = torch.tensor([[int(wire) for wire in row.replace(" ", "")] for row in self.wires])
+        heard = wires @ ((torch.arange(len(read)) + 1) * read) - self.threshold
+        return heard[None, :, None] * torch.tensor(self.factors) / 100
+
+
+def _wired(model: Wired, digits: list[int], words: list[int]) -> tuple[Wired, Tensor, Tensor]:
+    """A model, digits and words."""
+    return model, torch.tensor([digits]), torch.tensor([words])
+
+
+ROWS = "0001 000", "1001 100", "0011 110"
+
+
+@exercise(
+    [
+        _wired(Wired(("11 100", "11 110", "11 111")), [5, 9], [1, 20, 30]),
+        _wired(
+            Wired(("00 0010", "10 1010", "10 0110", "10 0101"), (1, 2, 3)), [7, 8], [5, 9, 41, 6]
+        ),
+        _wired(Wired(ROWS, threshold=100.0), [12, 3, 6, 8], [7, 40, 21]),
+    ],
+    gap=True,
+)
+def depends_on(
+    model: Callable[[Tensor, Tensor], Tensor],
+    source: Int[Tensor, "1 digits"],
+    words: Int[Tensor, "1 words"],
+) -> Bool[Tensor, "words digits_and_words"]:
+    """Find out which logits of a model depend on which tokens."""
+    before, digits = model(source, words), source.size(1)
+    both, columns = torch.cat([source, words], dim=1), []
+    for j in range(both.size(1)):
+        changed = both.clone()
+        changed[0, j] = EOS
+        after = model(changed[:, :digits], changed[:, digits:])
+        change = (after - before).abs().amax(dim=-1)[0]
+        columns.append(change > 1e-4)
+    return torch.stack(columns, dim=1)

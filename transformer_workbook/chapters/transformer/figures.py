@@ -8,18 +8,19 @@ from torch import Tensor
 
 from annotated_transformer import toy
 from transformer_workbook.notebook import COLOURS, arrow, box, table
+from transformer_workbook.places import course_file
 
 BLUE, ORANGE, PLAIN = "#cfe3f5", "#ffdf9e", "white"
 
 
-def transformer(vocab: int) -> None:
-    """Draw the model of the lesson, with the shapes of 9 source and 13 target tokens."""
+def transformer(vocab: int, source: int, target: int) -> None:
+    """Draw the model of the lesson, with the shapes of so many source and target tokens."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(5.6, 8.2))
-    _column(ax, 1.0, "encoder", ("self-attention", "feed-forward"), vocab)
+    _column(ax, 1.0, "encoder", ("self-attention", "feed-forward"), vocab, source)
     attends = "masked self-attention", "cross-attention", "feed-forward"
-    _column(ax, 5.2, "decoder", attends, vocab)
+    _column(ax, 5.2, "decoder", attends, vocab, target)
     box(ax, 1.0, 8.3, "memory", BLUE, 9)
     ax.text(2.85, 8.45, "keys, values", size=9, ha="center")
     ax.text(5.2, 13.1, "the next word", size=9, ha="center")
@@ -28,12 +29,12 @@ def transformer(vocab: int) -> None:
     plt.show()
 
 
-def _column(ax: Any, x: float, name: str, parts: Sequence[str], vocab: int) -> None:
+def _column(ax: Any, x: float, name: str, parts: Sequence[str], vocab: int, n: int) -> None:
     """Draw one side: token ids, embedding, two layers, and what follows them."""
     from matplotlib.patches import Rectangle
 
     is_encoder = name == "encoder"
-    colour, n, width = (BLUE, 9, 2.5) if is_encoder else (ORANGE, 13, 3.1)
+    colour, width = (BLUE, 2.5) if is_encoder else (ORANGE, 3.1)
     boxes = [("token ids", 0, PLAIN, f"1 × {n}"), ("embedding", 1.2, PLAIN, f"1 × {n} × 64")]
     for number in range(2):
         low = 2.7 + number * (len(parts) * 1.1 + 0.4)
@@ -109,3 +110,18 @@ def findings(found: Mapping[str, Mapping[str, bool]]) -> Any:
         {check: "found" if seen else "" for check, seen in row.items()} for row in found.values()
     ]
     return table(marks, list(found))
+
+
+def last_token() -> Any:
+    """How probable an untrained model with tied weights finds its last token again, by width."""
+    import pandas as pd
+
+    rows = pd.read_csv(course_file("records/tied_start.csv"))
+    rows = rows[(rows.model == "transformer") & (rows.start == "today")]
+    shown = {
+        f"{norm}-norm: {what}": by_norm.set_index("d_model")[column]
+        for norm, by_norm in rows.groupby("norm_position")
+        for column, what in {"p_last_token": "probability", "loss": "loss"}.items()
+    }
+    widths = [f"width {width}" for width in rows.d_model.unique()]
+    return table(torch.tensor([*map(list, shown.values())]), [*shown], widths)

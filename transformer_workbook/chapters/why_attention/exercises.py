@@ -15,6 +15,106 @@ from transformer_workbook.judge.questions import by_letters
 from transformer_workbook.places import course_file
 
 
+@exercise([(4, 3, 3), (7, 5, 2), (3, 8, 5), (9, 2, 4)], gap=True)
+def multiplications(n: int, d: int, k: int) -> tuple[int, int, int]:
+    """Count the multiplications of attention, of a recurrence and of a convolution."""
+    attention = 2 * n * n * d
+    recurrence = 2 * n * d * d
+    convolution = k * n * d * d
+    return attention, recurrence, convolution
+
+
+def through(
+    answer: Callable[..., Any],
+    mixes: Float[Tensor, "time time"],
+    matrix: Float[Tensor, "d width"],
+    x: Float[Tensor, "1 time d"],
+) -> Any:
+    """Let the reader measure a layer that mixes words."""
+    return answer(lambda x: (mixes.to(x) @ x @ matrix.to(x)).tanh(), x)
+
+
+@exercise(
+    [
+        (normal(4, 4, seed=0), normal(3, 2, seed=1), normal(1, 4, 3, seed=2)),
+        (normal(5, 5, seed=3).tril(), normal(3, 4, seed=4), normal(1, 5, 3, seed=5).float()),
+        (normal(6, 6, seed=6).triu(-2), normal(2, 7, seed=7), normal(1, 6, 2, seed=8)),
+    ],
+    ask=through,
+    gap=True,
+)
+def reach(
+    layer: Callable[[Tensor], Tensor], x: Float[Tensor, "1 time d"]
+) -> Float[Tensor, " time"]:
+    """Measure how strongly the last output depends on each word."""
+    words = x.clone().requires_grad_()
+    last = layer(words)[0, -1]
+    last.sum().backward()  # type: ignore[no-untyped-call]
+    gradient: Any = words.grad
+    size: Tensor = gradient[0].norm(dim=-1)
+    return size
+
+
+DILATIONS = [1, 2, 4, 8]
+
+
+def receptive_field(dilations: list[int], kernel_size: int = 3) -> int:
+    """Count the positions of the receptive field of a stack of convolutions."""
+    return 1 + sum((kernel_size - 1) * dilation for dilation in dilations)
+
+
+@number()
+def doubling_reach() -> int:
+    """Up to which length can four convolutions with dilations 1, 2, 4 and 8 learn the task?"""
+    return receptive_field(DILATIONS)
+
+
+@derivation([(10, 3, 64), (50, 4, 20), (7, 5, 8)])
+def break_even(n: int, g: int, d: int) -> tuple[int, int, int, float, float]:
+    """Derive the length at which attention and recurrence need equally many operations."""
+    attention = 8 * d**2 + 4 * n * d
+    recurrent = 4 * g * d**2
+    length = (g - 2) * d
+    share_of_pairs = (g - 2) / g
+    at_twice_the_length = 2 * (g - 1) / g
+    return attention, recurrent, length, share_of_pairs, at_twice_the_length
+
+
+def near(length: int, width: int) -> Bool[Tensor, "query key"]:
+    """Mask all but a window of this width around each position."""
+    distance = torch.arange(length) - torch.arange(length)[:, None]
+    return distance.abs() <= width // 2
+
+
+def tables() -> list[Tensor]:
+    """List windows, a ring, and windows in which one end reads all positions, or is read by all.
+
+    Two more are not symmetric in any order of the positions.
+    """
+    windows = [near(*sizes) for sizes in ((8, 3), (5, 9), (11, 5))]
+    ends = [near(length, 3) for length in (7, 6, 10, 9)]
+    ends[0][0], ends[1][:, 0], ends[2][-1], ends[3][:, -1] = True, True, True, True
+    ring = torch.eye(6).bool() | torch.eye(6).bool().roll(1, 0)
+    far = near(9, 3)
+    far[0, 8] = True
+    mixed, star = torch.eye(7).bool(), torch.eye(8).bool()
+    mixed[[0, 3, 5, 1, 6, 2, 4, 0], [3, 5, 1, 6, 2, 4, 0, 1]] = True
+    star[[0, 1, 2, 3, 4, 5, 6, 7, 7, 7], [1, 2, 3, 7, 7, 7, 7, 0, 4, 5]] = True
+    star[4, 6] = True
+    return [*windows, ring, far, *ends, mixed, star]
+
+
+@exercise([(table,) for table in tables()])
+def path_length(reads: Bool[Tensor, "n n"]) -> int:
+    """Find what is wrong in counting the layers until every output depends on every input."""
+    one_layer = reads.long()
+    reached, layers = one_layer, 1
+    while not reached.all() and layers < len(reads):  # no path takes more layers
+        reached = (reached @ one_layer).clamp(max=1)
+        layers += 1
+    return layers
+
+
 @exercise([(6, 3), (9, 5), (5, 1), (12, 7)])
 def window(length: int, width: int) -> Bool[Tensor, "query key"]:
     """Write the mask of restricted self-attention."""
@@ -31,31 +131,6 @@ def wasted_pairs(lengths: list[int]) -> float:
     cells = len(lengths) * longest**2
     used = sum(n**2 for n in lengths)
     return 1 - used / cells
-
-
-@derivation([(10, 3, 64), (50, 4, 20), (7, 5, 8)])
-def break_even(n: int, g: int, d: int) -> tuple[int, int, int, float, float]:
-    """Derive the length at which attention and recurrence need equally many operations."""
-    attention = 8 * d**2 + 4 * n * d
-    recurrent = 4 * g * d**2
-    length = (g - 2) * d
-    share_of_pairs = (g - 2) / g
-    at_twice_the_length = 2 * (g - 1) / g
-    return attention, recurrent, length, share_of_pairs, at_twice_the_length
-
-
-DILATIONS = [1, 2, 4, 8]
-
-
-def reach(dilations: list[int], kernel_size: int = 3) -> int:
-    """Count the positions of the receptive field of a stack of convolutions."""
-    return 1 + sum((kernel_size - 1) * dilation for dilation in dilations)
-
-
-@number()
-def doubling_reach() -> int:
-    """Up to which length can four convolutions with dilations 1, 2, 4 and 8 learn the task?"""
-    return reach(DILATIONS)
 
 
 @cache
@@ -87,35 +162,6 @@ def record_of_times(answer: Any, say: Callable[..., str]) -> str:
     """Which of five sentences does the record of times support?"""
     told = {letter: say(letter) for letter in "ABCDE"}
     return by_letters(answer, supported(milliseconds()), told)
-
-
-def tables() -> list[Tensor]:
-    """List windows, a ring, and windows in which one end reads all positions, or is read by all.
-
-    Two more are not symmetric in any order of the positions.
-    """
-    windows = [window.reference(*sizes) for sizes in ((8, 3), (5, 9), (11, 5))]
-    ends = [window.reference(length, 3) for length in (7, 6, 10, 9)]
-    ends[0][0], ends[1][:, 0], ends[2][-1], ends[3][:, -1] = True, True, True, True
-    ring = torch.eye(6).bool() | torch.eye(6).bool().roll(1, 0)
-    far = window.reference(9, 3)
-    far[0, 8] = True
-    mixed, star = torch.eye(7).bool(), torch.eye(8).bool()
-    mixed[[0, 3, 5, 1, 6, 2, 4, 0], [3, 5, 1, 6, 2, 4, 0, 1]] = True
-    star[[0, 1, 2, 3, 4, 5, 6, 7, 7, 7], [1, 2, 3, 7, 7, 7, 7, 0, 4, 5]] = True
-    star[4, 6] = True
-    return [*windows, ring, far, *ends, mixed, star]
-
-
-@exercise([(table,) for table in tables()])
-def path_length(reads: Bool[Tensor, "n n"]) -> int:
-    """Find what is wrong in counting the layers until every output depends on every input."""
-    one_layer = reads.long()
-    reached, layers = one_layer, 1
-    while not reached.all() and layers < len(reads):  # no path takes more layers
-        reached = (reached @ one_layer).clamp(max=1)
-        layers += 1
-    return layers
 
 
 def case(
