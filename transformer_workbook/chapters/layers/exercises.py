@@ -21,29 +21,10 @@ from transformer_workbook.judge import (
     number,
     numbers_for,
     question,
+    random_cases,
     show,
 )
 from transformer_workbook.judge.trials import settings_put_back
-
-
-@exercise(
-    [
-        (normal(4, seed=0), normal(4, seed=1), 0.1),
-        (
-            normal(2, 3, seed=1, dtype=torch.float32),
-            normal(3, seed=2, dtype=torch.float32),
-            0.5,
-        ),
-        (normal(3, 2, 5, seed=2), normal(5, seed=3), 0.01),
-    ]
-)
-def rms_norm(
-    x: Float[Tensor, "*batch d"], gain: Float[Tensor, " d"], eps: float
-) -> Float[Tensor, "*batch d"]:
-    """Divide by the root of the mean square, and multiply by the gain."""
-    mean_square = (x**2).mean(-1, keepdim=True)
-    root = (mean_square + eps).sqrt()
-    return gain * x / root
 
 
 @exercise([(0.5, 3), (-0.5, 4), (-0.5, 3), (-1.5, 3), (0.1, 6)])
@@ -77,6 +58,58 @@ def pre_norm_stack(
 
 
 WORDS, WIDTH, HEADS = 8, 32, 4
+
+
+@cache
+def apart(factor: float, layers: int = 2) -> float:
+    """How different words still are after fresh attentions, their matrices times a factor.
+
+    The median of nine draws.
+    """
+    found = []
+    with settings_put_back(), torch.no_grad():
+        for seed in range(9):
+            torch.manual_seed(seed)
+            x = normal(1, WORDS, WIDTH, seed=seed)
+            for _ in range(layers):
+                attention = MultiHeadAttention(WIDTH, HEADS).double()
+                for parameter in attention.parameters():
+                    if parameter.dim() > 1:  # a matrix, not a bias
+                        parameter.mul_(factor)
+                x = attention(x, x, x)
+            found.append(((x - x.mean(1, keepdim=True)).norm() / x.norm()).item())
+    return median(found)
+
+
+@question
+def keeps_words_apart(answer: Any, say: Callable[..., str]) -> str:
+    """Which factor on all matrices lets the words differ after two layers of attention?"""
+    if not is_number(answer):
+        return say("no number", form=form(answer))
+    left = apart(float(answer))
+    if math.isnan(left):
+        return say("overflow")
+    return "" if left > 0.5 else say("alike", factor=show(float(answer)), left=left)
+
+
+@exercise(
+    [
+        (normal(4, seed=0), normal(4, seed=1), 0.1),
+        (
+            normal(2, 3, seed=1, dtype=torch.float32),
+            normal(3, seed=2, dtype=torch.float32),
+            0.5,
+        ),
+        (normal(3, 2, 5, seed=2), normal(5, seed=3), 0.01),
+    ]
+)
+def rms_norm(
+    x: Float[Tensor, "*batch d"], gain: Float[Tensor, " d"], eps: float
+) -> Float[Tensor, "*batch d"]:
+    """Divide by the root of the mean square, and multiply by the gain."""
+    mean_square = (x**2).mean(-1, keepdim=True)
+    root = (mean_square + eps).sqrt()
+    return gain * x / root
 
 
 @cache
@@ -121,38 +154,6 @@ def layer_norm_derivative(
     of_n = (identity - 1 / d - torch.outer(n, n) / d) / sigma
     of_loss = g @ of_n
     return of_sigma, of_n, of_loss
-
-
-@cache
-def apart(factor: float, layers: int = 2) -> float:
-    """How different words still are after fresh attentions, their matrices times a factor.
-
-    The median of nine draws.
-    """
-    found = []
-    with settings_put_back(), torch.no_grad():
-        for seed in range(9):
-            torch.manual_seed(seed)
-            x = normal(1, WORDS, WIDTH, seed=seed)
-            for _ in range(layers):
-                attention = MultiHeadAttention(WIDTH, HEADS).double()
-                for parameter in attention.parameters():
-                    if parameter.dim() > 1:  # a matrix, not a bias
-                        parameter.mul_(factor)
-                x = attention(x, x, x)
-            found.append(((x - x.mean(1, keepdim=True)).norm() / x.norm()).item())
-    return median(found)
-
-
-@question
-def keeps_words_apart(answer: Any, say: Callable[..., str]) -> str:
-    """Which factor on all matrices lets the words differ after two layers of attention?"""
-    if not is_number(answer):
-        return say("no number", form=form(answer))
-    left = apart(float(answer))
-    if math.isnan(left):
-        return say("overflow")
-    return "" if left > 0.5 else say("alike", factor=show(float(answer)), left=left)
 
 
 def encoder_layer_case(
@@ -223,5 +224,71 @@ def encoder_layer(d_model: int, num_heads: int, d_ff: int, norm_first: bool) -> 
                 return gathered + self.work(self.norm2(gathered))
             gathered = self.norm1(x + self.gather(x, hidden))
             return self.norm2(gathered + self.work(gathered))
+
+    return EncoderLayer()
+
+
+@exercise(random_cases("batch word d", least=3), gap=True)
+def layer_normalisation(x: Float[Tensor, "batch word d"]) -> Float[Tensor, "batch word d"]:
+    """Bring every word's vector to mean 0 and variance 1."""
+    centred = x - x.mean(-1, keepdim=True)
+    variance = (centred**2).mean(-1, keepdim=True)
+    return centred / (variance + 1e-5).sqrt()
+
+
+def post_norm_case(
+    d_model: int, num_heads: int, d_ff: int, dtype: torch.dtype = torch.float64
+) -> tuple[Any, ...]:
+    """Two sentences of five words, and parameters for a layer that reads them."""
+    with torch.device("meta"):  # their shapes alone are needed
+        parts = {
+            "attention": MultiHeadAttention(d_model, num_heads),
+            "inner": nn.Linear(d_model, d_ff),
+            "outer": nn.Linear(d_ff, d_model),
+            "norm_1": nn.LayerNorm(d_model),
+            "norm_2": nn.LayerNorm(d_model),
+        }
+    x = normal(2, 5, d_model, seed=100, dtype=dtype)
+    return x, num_heads, d_ff, numbers_for(nn.ModuleDict(parts), dtype)
+
+
+def ask_post_norm_layer(
+    kind: Callable[..., nn.Module],
+    x: Float[Tensor, "batch word d_model"],
+    num_heads: int,
+    d_ff: int,
+    weights: dict[str, Tensor],
+) -> Any:
+    """Build the layer, give it its parameters, and send two sentences through it."""
+    layer = loaded(kind(x.size(-1), num_heads, d_ff), weights)
+    with torch.no_grad():
+        return None if layer is None else layer(x)
+
+
+@exercise(
+    [
+        post_norm_case(8, 2, 20),
+        post_norm_case(6, 3, 10, dtype=torch.float32),
+        post_norm_case(4, 2, 9),
+    ],
+    ask=ask_post_norm_layer,
+    gap=True,
+)
+def post_norm_layer(d_model: int, num_heads: int, d_ff: int) -> nn.Module:
+    """Write an encoder layer: two sub-layers, each with a residual connection and a norm."""
+
+    class EncoderLayer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention = MultiHeadAttention(d_model, num_heads)
+            self.inner, self.outer = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+        def forward(self, x: Tensor) -> Tensor:
+            mixed = self.attention(x, x, x)
+            first = self.norm_1(x + mixed)
+            found = torch.relu(self.inner(first))
+            second: Tensor = self.norm_2(first + self.outer(found))
+            return second
 
     return EncoderLayer()
