@@ -331,11 +331,11 @@ def masked_attention(d_model: int, d_k: int, d_v: int) -> nn.Module:
 
 @exercise(
     [
+        (torch.tensor([[4, 5, 0], [4, 0, 0], [4, 5, 6]]),),  # as many lines as positions
         (pad([[11, 16, 15, 12], [11, 17]]),),
         (pad([[18, 12], [9, 8, 7, 6, 12], [13, 14, 12]]),),
         (pad([[6, 5, 4, 9, 3, 12], [7, 12, 8, 3]]).flip(1),),  # padded on the left
-        (torch.tensor([[5, 6, 7]]),),
-        (torch.tensor([[4, 5, 0], [4, 0, 0], [4, 5, 6]]),),  # as many lines as positions
+        (torch.tensor([[5, 6, 7], [8, 9, 5]]),),
     ],
     gap=True,
 )

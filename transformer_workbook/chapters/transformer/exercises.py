@@ -233,7 +233,9 @@ def _layer_case(
     source, target = pad(digits), pad(words)
     y = normal(*target.shape, d, seed=100, dtype=dtype)
     memory = normal(*source.shape, d, seed=101, dtype=dtype)
-    weights = numbers_for(_DecoderParts(d, heads), dtype)
+    with torch.device("meta"):  # draws no number of the reader's
+        parts = _DecoderParts(d, heads)
+    weights = numbers_for(parts, dtype)
     return heads, y, memory, target_mask(target), padding_mask(source), weights
 
 
