@@ -20,7 +20,9 @@ from sphinx.locale import _
 
 # What a page of a part counts, where a lesson counts 1; sections that nobody looks for.
 WEIGHTS = {"Hands on": 0.8, "Deeper": 0.6, "": 0.5, "Reference": 0.3, "Solutions": 0.2}
-LEFT_OUT = {"exercises", "glossary", "next"}
+LEFT_OUT = {
+    "exercises", "more-exercises", "common-pitfalls", "glossary", "further-reading", "next",
+}  # fmt: skip
 
 FORM = """<h1>{title}</h1><form class="bd-search d-flex align-items-center" action="search.html">
 <i class="fa-solid fa-magnifying-glass"></i><input type="search" class="form-control" name="q"
