@@ -318,7 +318,7 @@ def masked_attention(d_model: int, d_k: int, d_v: int) -> nn.Module:
     """Write a layer of self-attention that looks only where a mask is true."""
 
     class MaskedAttention(SelfAttention):
-        def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]
             q, k, v = self.query(x), self.key(x), self.value(x)
             scores = q @ k.mT / math.sqrt(d_k)
             scores = scores.masked_fill(~mask, -torch.inf)
