@@ -14,6 +14,7 @@ from typing import Any
 from contents import entries
 from docutils import nodes
 from editions import EDITIONS, SOURCE
+from glossary_page import items
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -86,8 +87,7 @@ def index(app: Sphinx) -> dict[str, Any]:
         if word not in " ".join(place).lower():
             place[3:] = [" ".join([*place[3:], word])]
     terms = []
-    glossary = nodes.container("", *(app.env.get_doctree(name) for name in letters))
-    for item in glossary.findall(nodes.definition_list_item):
+    for item in items(app.env):
         term = " · ".join(map(text, item.findall(nodes.term)))
         if term not in home:  # no lesson introduces it: it belongs to the page that uses it most
             name = re.escape(re.split(" ?[(,·]", term)[0])

@@ -6,13 +6,15 @@ term once had there.
 """
 
 import re
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from contents import write_pages
+from contents import entries, write_pages
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_id
 
@@ -45,6 +47,13 @@ def write_letters(app: Sphinx, _: Config) -> None:
         for letter, own in found.items()
     }
     write_pages(page.with_suffix(""), texts)
+
+
+def items(env: BuildEnvironment) -> Iterator[nodes.definition_list_item]:
+    """Iterate over the entries on the pages of the letters, in the language of the book."""
+    for entry in entries():
+        if entry.name.startswith("book/glossary/"):
+            yield from env.get_doctree(entry.name).findall(nodes.definition_list_item)
 
 
 class GlossaryByLetter(SphinxDirective):

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from contents import entries
 from docutils import nodes
 from formulas import mathml
+from glossary_page import items
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
@@ -23,10 +23,8 @@ class opened(nodes.inline):
 @cache
 def glossary(env: BuildEnvironment) -> dict[str, str]:
     """Return the meaning of each word, English or Korean, as HTML that begins with the other."""
-    letters = [entry.name for entry in entries() if entry.name.startswith("book/glossary/")]
-    pages = nodes.container("", *(env.get_doctree(name) for name in letters))
     found = {}
-    for item in pages.findall(nodes.definition_list_item):
+    for item in items(env):
         terms = [str(next(term.findall(nodes.Text))) for term in item.findall(nodes.term)]
         for term, other in zip(terms, terms[::-1], strict=True):
             said = meaning(item[-1][0])

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.batches import pad
 from annotated_transformer.tokens import BOS, PAD
-from records.tables import Row, Tables
+from records.tables import Row, Tables, with_seeds
 from transformer_workbook.notebook.aloud import SIZES, aloud
 
 # A rival is right if it passes 19.9 %: 110 of 1,111, and ten points.
@@ -132,8 +132,7 @@ def make_aloud(tables: Tables) -> None:
     It is the refuter of lesson 2: what a cheaper model gets right, and a longer number.
     """
     seeds = {"a vector": 20} | dict.fromkeys(RIVALS, 5)
-    tasks = [(model, seed) for model, number in seeds.items() for seed in range(1, number + 1)]
-    tables.extend("aloud", measure_short, tasks, ["model", "seed"])
+    tables.extend("aloud", measure_short, with_seeds(seeds), ["model", "seed"])
 
 
 def make_aloud_longer(tables: Tables) -> None:
@@ -142,5 +141,4 @@ def make_aloud_longer(tables: Tables) -> None:
     It is the refuter of lesson 2: whether the length at which a vector breaks moves.
     """
     seeds = dict.fromkeys(LONGER, 5) | {"128 numbers": 10}
-    tasks = [(model, seed) for model, number in seeds.items() for seed in range(1, number + 1)]
-    tables.extend("aloud_longer", measure_long, tasks, ["model", "seed"])
+    tables.extend("aloud_longer", measure_long, with_seeds(seeds), ["model", "seed"])

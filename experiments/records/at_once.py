@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from annotated_transformer.luong import make_score
 from annotated_transformer.soft_lookup import masked_softmax
 from records.reading_aloud import WORDS, numbers, targets
-from records.tables import Row, Tables
+from records.tables import Row, Tables, with_seeds
 
 SHOWN: dict[str, Any] = {  # what the layer of a rival is shown of the rows of the digits
     "one vector": lambda h: h[:, :1].expand_as(h),
@@ -81,6 +81,6 @@ def make_at_once(tables: Tables) -> None:
     fails that is within ten points of what a model without a source can reach: 10.1 %.
     """
     seeds = dict.fromkeys([*SHOWN, *OTHERS], 5) | {"dot": 20}
-    tasks = [(model, 12, seed) for model, n in seeds.items() for seed in range(1, n + 1)]
+    tasks = [(model, 12, seed) for model, seed in with_seeds(seeds)]
     tasks += [("dot", 15, seed) for seed in range(1, 6)]
     tables.extend("at_once", train_at_once, tasks, ["model", "places", "seed"], workers=1)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.multi_head_attention import MultiHeadAttention
-from records.tables import Row, Tables
+from records.tables import Row, Tables, with_seeds
 
 ALONE: Row = {"residual": False, "network": False, "norm": False}
 RIVALS: dict[str, Row] = {
@@ -102,5 +102,4 @@ def make_dinner(tables: Tables) -> None:
     It is the refuter of lesson 11: what attention alone gets right, and a table of five.
     """
     seeds = dict.fromkeys(RIVALS, 5) | {"six encoder layers": 20}
-    tasks = [(model, seed) for model, number in seeds.items() for seed in range(1, number + 1)]
-    tables.extend("dinner", train_dinner, tasks, ["model", "seed"])
+    tables.extend("dinner", train_dinner, with_seeds(seeds), ["model", "seed"])

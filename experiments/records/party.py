@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import SelfAttention
-from records.tables import Row, Tables
+from records.tables import Row, Tables, with_seeds
 
 KINDS, STEPS = 16, 300  # a rival is right if it passes 24.3 %: one in seven, and ten points
 SHOWN: dict[str, Any] = {  # what the network of a rival is shown for each child
@@ -70,5 +70,4 @@ def make_party(tables: Tables) -> None:
     It is the refuter of lesson 5: what a cheaper model gets right, and a larger party.
     """
     seeds = dict.fromkeys([*HEADS, *SHOWN], 5) | {"self-attention": 20}
-    tasks = [(model, seed) for model, number in seeds.items() for seed in range(1, number + 1)]
-    tables.extend("party", train_party, tasks, ["model", "seed"])
+    tables.extend("party", train_party, with_seeds(seeds), ["model", "seed"])

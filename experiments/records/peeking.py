@@ -13,12 +13,11 @@ from annotated_transformer.attention import SelfAttention
 from annotated_transformer.batches import pad
 from annotated_transformer.positional_encoding import sinusoidal_encoding
 from annotated_transformer.tokens import PAD
-from records.tables import Row, Tables
+from records.tables import Row, Tables, with_seeds
+from transformer_workbook.notebook.aloud import ONES, TENS, aloud
 
-WORDS = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"""
-ONES, TENS = WORDS.split()[:19], WORDS.split()[19:]
-TOKENS = ["<pad>", *"0123456789", ":", *ONES, *TENS, "hundred", "thousand", "and", "."]
+SAID = [*ONES.split()[1:], *TENS.split(), "hundred", "thousand", "and", "."]
+TOKENS = ["<pad>", *"0123456789", ":", *SAID]
 STOP, NEW, STEPS, LAYERS = TOKENS.index("."), 200, 1000, 2
 PADDING = "padding mask alone"  # a rival is right if it passes 10.5 %: one of 200, and ten points
 TRAINED: dict[str, dict[str, Any]] = {  # by what differs from the page
@@ -35,16 +34,6 @@ TRAINED: dict[str, dict[str, Any]] = {  # by what differs from the page
     "both masks, four digits": {"digits": 4, "steps": 1500},
     f"{PADDING}, four digits": {"digits": 4, "steps": 1500},
 }
-
-
-def aloud(n: int) -> list[str]:
-    """Read a number aloud, from 0 to 9999; 0 has no words."""
-    if n < 100:
-        unit = ONES[n % 10 - 1 : n % 10]
-        return ONES[n - 1 : n] if n < 20 else [TENS[n // 10 - 2], *unit]
-    size, name = (1000, "thousand") if n >= 1000 else (100, "hundred")
-    joint = ["and"] if 0 < n % size < 100 else []
-    return [ONES[n // size - 1], name, *joint, *aloud(n % size)]
 
 
 class Reader(nn.Module):
@@ -114,5 +103,4 @@ def make_peeking(tables: Tables) -> None:
     It is the refuter of lesson 8: what a reader without the causal mask says, and longer numbers.
     """
     seeds = dict.fromkeys(TRAINED, 5) | {"both masks": 20, PADDING: 10}
-    tasks = [(arm, seed) for arm, number in seeds.items() for seed in range(1, number + 1)]
-    tables.extend("peeking", train_peeking, tasks, ["model", "seed"])
+    tables.extend("peeking", train_peeking, with_seeds(seeds), ["model", "seed"])

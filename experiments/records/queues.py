@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.attention import SelfAttention
 from annotated_transformer.positional_encoding import NoPositionalEncoding, sinusoidal_encoding
-from records.tables import Row, Tables
+from records.tables import Row, Tables, with_seeds
 
 PEOPLE, LENGTH, LONGER, WIDTH, STEPS = 20, 16, 20, 64, 400
 NEVER, KNOWN, NEW = [3, 6, 9, 12], [2, 5, 10, 13], [16, 17, 18, 19]
@@ -76,5 +76,4 @@ def make_queues(tables: Tables) -> None:
     It is the refuter of lesson 7: rows that are no clock, and a queue longer than in training.
     """
     seeds = dict.fromkeys(ROWS, 5) | {"sinusoids": 20, "the first hand alone": 20}
-    tasks = [(model, seed) for model, number in seeds.items() for seed in range(1, number + 1)]
-    tables.extend("queues", train_queue, tasks, ["model", "seed"])
+    tables.extend("queues", train_queue, with_seeds(seeds), ["model", "seed"])

@@ -14,11 +14,10 @@ from torch.nn import functional as F
 from annotated_transformer.tokens import BOS, EOS, PAD
 from records.tables import Row, Tables
 from transformer_workbook.chapters.tokens_and_batches import exercises as lesson
+from transformer_workbook.notebook.aloud import ONES, TENS, aloud
 
-TO_15 = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-SMALL = ["", *f"{TO_15} sixteen seventeen eighteen nineteen".split()]
-TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-WORDS = ["<pad>", "<bos>", "<eos>", *SMALL[1:], *TENS[2:], "hundred", "thousand", "and"]
+SAID = [*ONES.split()[1:], *TENS.split(), "hundred", "thousand", "and"]
+WORDS = ["<pad>", "<bos>", "<eos>", *SAID]
 SPLITS: dict[str, Any] = {  # what is read of a batch (sentence, position), and what is predicted
     "next word": lambda ids: (ids[:, :-1], ids[:, 1:]),
     "reads nothing": lambda ids: (torch.full_like(ids[:, 1:], BOS), ids[:, 1:]),
@@ -30,12 +29,8 @@ RIVALS = ["untrained", "reads nothing", "no shift", "word before", "padding coun
 
 
 def say(n: int) -> str:
-    """The name of a number from 1 to 99,999."""
-    if n < 100:
-        return SMALL[n] if n < 20 else f"{TENS[n // 10]} {SMALL[n % 10]}".strip()
-    size, word = (100, "hundred") if n < 1000 else (1000, "thousand")
-    link = " and " if n % size < 100 else " "
-    return f"{say(n // size)} {word}" + (link + say(n % size) if n % size else "")
+    """The name of a number."""
+    return " ".join(aloud(n))
 
 
 def build(model: str, training: Tensor) -> nn.Module:

@@ -38,6 +38,11 @@ def read(path: Path) -> list[Row]:
         return list(csv.DictReader(file))
 
 
+def with_seeds(runs: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return each name with its seeds, from 1 to the number of its runs."""
+    return [(name, seed) for name, number in runs.items() for seed in range(1, number + 1)]
+
+
 @dataclass(frozen=True)
 class Tables:
     """A folder of tables, and what to do about a missing row: make it, or report it."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.multi_head_attention import MultiHeadAttention
-from records.tables import Row, Tables
+from records.tables import Row, Tables, with_seeds
 
 RIVALS: dict[str, Row] = {
     "two heads": {},
@@ -99,5 +99,4 @@ def make_two_names(tables: Tables) -> None:
     It is the refuter of lesson 6: what cheaper models get right, and a larger party.
     """
     seeds = dict.fromkeys(RIVALS, 5) | {"two heads": 20}
-    tasks = [(model, seed) for model, number in seeds.items() for seed in range(1, number + 1)]
-    tables.extend("two_names", train_two_names, tasks, ["model", "seed"])
+    tables.extend("two_names", train_two_names, with_seeds(seeds), ["model", "seed"])

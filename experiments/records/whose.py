@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import ScaledDotProductAttention, SelfAttention
-from records.tables import Row, Tables
+from records.tables import Row, Tables, with_seeds
 
 KINDS, WIDTH, STEPS = 16, 64, 300  # a rival is right if it passes 35 %: one in four, and ten points
 LONGER = "question and every word, 1,200 steps"
@@ -88,5 +88,4 @@ def make_whose(tables: Tables) -> None:
 
     It is the refuter of lesson 9: what a cheaper model gets right, and a longer text.
     """
-    tasks = [(model, seed) for model, most in SEEDS.items() for seed in range(1, most + 1)]
-    tables.extend("whose", train_whose, tasks, ["model", "seed"])
+    tables.extend("whose", train_whose, with_seeds(SEEDS), ["model", "seed"])

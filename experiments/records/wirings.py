@@ -15,7 +15,7 @@ from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.positional_encoding import SinusoidalPositionalEncoding
 from annotated_transformer.tokens import BOS, PAD
 from records.aloud import TOKENS, batch, held_out, share
-from records.tables import Row, Tables
+from records.tables import Row, Tables, with_seeds
 
 # Set before the first run: a wrong one reads aloud if it passes 19.9 %, 110 of 1,111 and ten
 # points; the page's passes 90 % in at least 19 of 20 runs, and 10 % of numbers of twelve digits.
@@ -126,8 +126,7 @@ def make_wirings(tables: Tables) -> None:
     It is the refuter of lesson 12: which of them reads aloud, and which has a low loss.
     """
     seeds = {"yours": 20} | dict.fromkeys((*WRONG, LONGER), 5)
-    tasks = [(model, seed) for model, number in seeds.items() for seed in range(1, number + 1)]
-    tables.extend("wirings", measure_wiring, tasks, ["model", "seed"])
+    tables.extend("wirings", measure_wiring, with_seeds(seeds), ["model", "seed"])
 
 
 def make_wirings_longer(tables: Tables) -> None:

@@ -3,7 +3,13 @@
 Import from here.
 """
 
-from transformer_workbook.judge.cases import loaded, normal, numbers_for, random_cases
+from transformer_workbook.judge.cases import (
+    loaded,
+    normal,
+    numbers_for,
+    put_to_work,
+    random_cases,
+)
 from transformer_workbook.judge.catalogue import Mistake
 from transformer_workbook.judge.comparing import (
     Failure,
@@ -43,6 +49,7 @@ __all__ = [
     "normal",
     "number",
     "numbers_for",
+    "put_to_work",
     "question",
     "random_cases",
     "show",

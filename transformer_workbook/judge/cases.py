@@ -1,6 +1,7 @@
 """Cases: random arguments in which every axis has another size, so that a wrong axis shows."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -43,9 +44,12 @@ def random_cases(*shapes: str, least: int = 2) -> list[tuple[Tensor, ...]]:
     return cases
 
 
-def numbers_for(model: nn.Module, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
-    """Numbers for all parameters of a model, by their names."""
-    likes = enumerate(model.named_parameters())
+def numbers_for(
+    build: Callable[..., nn.Module], *sizes: Any, dtype: torch.dtype = torch.float64
+) -> dict[str, Tensor]:
+    """Numbers for all parameters of a model of these sizes, by their names."""
+    with torch.device("meta"):  # its shapes alone are needed; no number of the reader's is drawn
+        likes = enumerate(build(*sizes).named_parameters())
     return {name: normal(*like.shape, seed=i, dtype=dtype) for i, (name, like) in likes}
 
 
@@ -73,3 +77,10 @@ def loaded(layer: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module | None:
         raise Unfit(f"{first} is a parameter too many{without}")
     layer.to(next(iter(weights.values())).dtype).load_state_dict(dict(weights), strict=False)
     return layer
+
+
+def put_to_work(layer: nn.Module, weights: Mapping[str, Tensor], *inputs: Any) -> Any:
+    """Give a reader's layer these weights and call it; nothing while it has no parameters."""
+    known = loaded(layer, weights)
+    with torch.no_grad():
+        return None if known is None else known(*inputs)

@@ -10,9 +10,9 @@ from transformer_workbook.judge import (
     derivation,
     exercise,
     letters,
-    loaded,
     normal,
     number,
+    put_to_work,
     random_cases,
 )
 
@@ -81,9 +81,8 @@ def _build_and_run(
         return answer(query, memory, mask, *weights)
     W_s, W_h, v = weights
     named = {"W_s.weight": W_s, "W_h.weight": W_h, "v_a.weight": v[None]}
-    layer = loaded(answer(query.size(-1), memory.size(-1), len(v)), named)
-    with torch.no_grad():
-        return None if layer is None else layer(query, memory, mask)
+    layer = answer(query.size(-1), memory.size(-1), len(v))
+    return put_to_work(layer, named, query, memory, mask)
 
 
 @exercise(_additive_cases(), ask=_build_and_run)
@@ -190,9 +189,8 @@ def _look(
     kind: Any, query: Tensor, h: Tensor, mask: Tensor, weights: Weights
 ) -> tuple[Tensor, Tensor] | None:
     """Build a layer, give it weights, and let queries look at rows."""
-    layer = loaded(kind(query.size(-1), h.size(-1), len(weights["W.weight"])), weights)
-    with torch.no_grad():
-        return None if layer is None else layer(query, h, mask)
+    layer = kind(query.size(-1), h.size(-1), len(weights["W.weight"]))
+    return put_to_work(layer, weights, query, h, mask)
 
 
 def _case(

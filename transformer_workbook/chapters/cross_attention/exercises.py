@@ -7,8 +7,18 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from annotated_transformer.attention import SelfAttention
 from annotated_transformer.tokens import PAD
-from transformer_workbook.judge import derivation, exercise, letters, loaded, normal, random_cases
+from transformer_workbook.judge import (
+    derivation,
+    exercise,
+    letters,
+    loaded,
+    normal,
+    numbers_for,
+    put_to_work,
+    random_cases,
+)
 
 Shape = tuple[int, ...]
 
@@ -208,9 +218,7 @@ def _ask(
 ) -> Any:
     """Build a layer, give it weights, and let the words of one sentence ask those of another."""
     d_k, d_v = (len(weights[f"{name}.weight"]) for name in ("key", "value"))
-    layer = loaded(kind(x.size(-1), d_k, d_v), weights)
-    with torch.no_grad():
-        return None if layer is None else layer(x, memory, real)
+    return put_to_work(kind(x.size(-1), d_k, d_v), weights, x, memory, real)
 
 
 def _asking(
@@ -220,11 +228,8 @@ def _asking(
     dtype: torch.dtype = torch.float64,
 ) -> tuple[Tensor, Tensor, Tensor, Weights]:
     """Questions, texts with padding, which words are real, and weights for a layer."""
-    (d_model, d_k, d_v), batch, source = widths, len(lengths), max(lengths)
-    weights = {
-        f"{name}.weight": normal(width, d_model, seed=seed, dtype=dtype)
-        for seed, (name, width) in enumerate({"query": d_k, "key": d_k, "value": d_v}.items())
-    }
+    d_model, batch, source = widths[0], len(lengths), max(lengths)
+    weights = numbers_for(SelfAttention, *widths, dtype=dtype)
     real = torch.arange(source) < torch.tensor(lengths)[:, None]
     x = normal(batch, target, d_model, seed=10, dtype=dtype)
     return x, normal(batch, source, d_model, seed=11, dtype=dtype), real, weights

@@ -20,6 +20,7 @@ from transformer_workbook.judge import (
     normal,
     number,
     numbers_for,
+    put_to_work,
     question,
     random_cases,
     show,
@@ -166,10 +167,9 @@ def encoder_layer_case(
 ) -> tuple[Any, ...]:
     """Sentences of up to five words, and parameters for a layer of PyTorch's that reads them."""
     hidden = torch.arange(5) >= torch.tensor(lengths)[:, None]
-    with torch.device("meta"):  # its shapes alone are needed
-        theirs = nn.TransformerEncoderLayer(d_model, num_heads, d_ff)
+    weights = numbers_for(nn.TransformerEncoderLayer, d_model, num_heads, d_ff, dtype=dtype)
     x = normal(*hidden.shape, d_model, seed=100, dtype=dtype)
-    return x, hidden, num_heads, norm_first, numbers_for(theirs, dtype)
+    return x, hidden, num_heads, norm_first, weights
 
 
 def ask_encoder_layer(
@@ -240,16 +240,20 @@ def post_norm_case(
     d_model: int, num_heads: int, d_ff: int, dtype: torch.dtype = torch.float64
 ) -> tuple[Any, ...]:
     """Two sentences of five words, and parameters for a layer that reads them."""
-    with torch.device("meta"):  # their shapes alone are needed
-        parts = {
-            "attention": MultiHeadAttention(d_model, num_heads),
-            "inner": nn.Linear(d_model, d_ff),
-            "outer": nn.Linear(d_ff, d_model),
-            "norm_1": nn.LayerNorm(d_model),
-            "norm_2": nn.LayerNorm(d_model),
-        }
+
+    def parts() -> nn.Module:
+        return nn.ModuleDict(
+            {
+                "attention": MultiHeadAttention(d_model, num_heads),
+                "inner": nn.Linear(d_model, d_ff),
+                "outer": nn.Linear(d_ff, d_model),
+                "norm_1": nn.LayerNorm(d_model),
+                "norm_2": nn.LayerNorm(d_model),
+            }
+        )
+
     x = normal(2, 5, d_model, seed=100, dtype=dtype)
-    return x, num_heads, d_ff, numbers_for(nn.ModuleDict(parts), dtype)
+    return x, num_heads, d_ff, numbers_for(parts, dtype=dtype)
 
 
 def ask_post_norm_layer(
@@ -260,9 +264,7 @@ def ask_post_norm_layer(
     weights: dict[str, Tensor],
 ) -> Any:
     """Build the layer, give it its parameters, and send two sentences through it."""
-    layer = loaded(kind(x.size(-1), num_heads, d_ff), weights)
-    with torch.no_grad():
-        return None if layer is None else layer(x)
+    return put_to_work(kind(x.size(-1), num_heads, d_ff), weights, x)
 
 
 @exercise(

@@ -8,7 +8,14 @@ from torch import Tensor, nn
 
 from annotated_transformer.soft_lookup import masked_softmax
 from annotated_transformer.toy import toy_corpus
-from transformer_workbook.judge import derivation, exercise, loaded, normal, number, random_cases
+from transformer_workbook.judge import (
+    derivation,
+    exercise,
+    normal,
+    number,
+    put_to_work,
+    random_cases,
+)
 
 Weights = dict[str, Tensor]
 
@@ -28,9 +35,7 @@ def _attend(
     kind: Callable[..., nn.Module], s: Tensor, h: Tensor, mask: Tensor, weights: Weights
 ) -> Any:
     """Build a layer, give it weights, and let the states attend."""
-    layer = loaded(kind(s.size(-1)), weights)
-    with torch.no_grad():
-        return None if layer is None else layer(s, h, mask)
+    return put_to_work(kind(s.size(-1)), weights, s, h, mask)
 
 
 @exercise(
@@ -104,9 +109,8 @@ def _build_and_run(
         return answer(words, s, memory, mask, *weights)
     names = [f"cell.{name}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
     named = dict(zip([*names, "W_c.weight"], weights, strict=True))
-    layer = loaded(answer(words.size(-1), s.size(-1), len(weights[-1])), named)
-    with torch.no_grad():
-        return None if layer is None else layer(words, s, memory, mask)
+    layer = answer(words.size(-1), s.size(-1), len(weights[-1]))
+    return put_to_work(layer, named, words, s, memory, mask)
 
 
 @exercise(

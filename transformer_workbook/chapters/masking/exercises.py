@@ -17,9 +17,10 @@ from transformer_workbook.judge import (
     difference,
     equal,
     exercise,
-    loaded,
     normal,
     number,
+    numbers_for,
+    put_to_work,
     question,
     random_cases,
 )
@@ -282,20 +283,14 @@ def _put_to_work(
 ) -> Any:
     """Build a layer, give it weights, and let sentences pass through it, under a mask."""
     d_k, d_v = (len(weights[f"{name}.weight"]) for name in ("key", "value"))
-    layer = loaded(kind(x.size(-1), d_k, d_v), weights)
-    with torch.no_grad():
-        return None if layer is None else layer(x, mask)
+    return put_to_work(kind(x.size(-1), d_k, d_v), weights, x, mask)
 
 
 def _layer_case(
     *axes: int, d_k: int, d_v: int, mask: Tensor, dtype: torch.dtype = torch.float64
 ) -> tuple[Tensor, Tensor, Weights]:
     """Sentences, a mask, and weights for a layer that reads them."""
-    widths = {"query": d_k, "key": d_k, "value": d_v}
-    weights = {
-        f"{name}.weight": normal(width, axes[-1], seed=seed, dtype=dtype)
-        for seed, (name, width) in enumerate(widths.items())
-    }
+    weights = numbers_for(SelfAttention, axes[-1], d_k, d_v, dtype=dtype)
     return normal(*axes, seed=10, dtype=dtype), mask, weights
 
 

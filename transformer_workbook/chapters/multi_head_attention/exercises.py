@@ -7,7 +7,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_workbook.judge import derivation, exercise, letters, loaded, normal
+from transformer_workbook.judge import (
+    derivation,
+    exercise,
+    letters,
+    normal,
+    put_to_work,
+)
 
 
 @exercise(
@@ -106,9 +112,7 @@ def _put_to_work(
     weights: Weights,
 ) -> Any:
     """Build a layer, give it weights, and let two sentences pass through it."""
-    layer = loaded(kind(x.size(-1), num_heads, num_groups), weights)
-    with torch.no_grad():
-        return None if layer is None else layer(x)
+    return put_to_work(kind(x.size(-1), num_heads, num_groups), weights, x)
 
 
 def _case(
@@ -163,9 +167,7 @@ def _let_look(
     kind: Callable[..., nn.Module], num_heads: int, inputs: tuple[Tensor, ...], weights: Weights
 ) -> Any:
     """Build a layer, give it weights, and let the words of one sentence look at another."""
-    layer = loaded(kind(inputs[0].size(-1), num_heads), weights)
-    with torch.no_grad():
-        return None if layer is None else layer(*inputs)
+    return put_to_work(kind(inputs[0].size(-1), num_heads), weights, *inputs)
 
 
 def _heads(

@@ -8,14 +8,16 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from annotated_transformer.attention import SelfAttention
 from transformer_workbook.judge import (
     Unfit,
     derivation,
     exercise,
     form,
     is_number,
-    loaded,
     normal,
+    numbers_for,
+    put_to_work,
     question,
     random_cases,
     show,
@@ -127,20 +129,14 @@ def _put_to_work(
 ) -> Any:
     """Build a layer, give it weights, and let sentences pass through it."""
     d_k, d_v = (len(weights[f"{name}.weight"]) for name in ("key", "value"))
-    layer = loaded(kind(x.size(-1), d_k, d_v), weights)
-    with torch.no_grad():
-        return None if layer is None else layer(x)
+    return put_to_work(kind(x.size(-1), d_k, d_v), weights, x)
 
 
 def _case(
     *axes: int, d_k: int, d_v: int, dtype: torch.dtype = torch.float64
 ) -> tuple[Tensor, Weights]:
     """Sentences, and weights for a layer that reads them."""
-    widths = {"query": d_k, "key": d_k, "value": d_v}
-    weights = {
-        f"{name}.weight": normal(width, axes[-1], seed=seed, dtype=dtype)
-        for seed, (name, width) in enumerate(widths.items())
-    }
+    weights = numbers_for(SelfAttention, axes[-1], d_k, d_v, dtype=dtype)
     return normal(*axes, seed=10, dtype=dtype), weights
 
 

@@ -236,9 +236,7 @@ def _numbers(
     *rows: list[int], tokens: int, d: int, dtype: torch.dtype = torch.float64
 ) -> tuple[Tensor, Weights]:
     """A padded batch, and weights for a model that reads it."""
-    with torch.device("meta"):  # draws no number of the reader's
-        model = _NumberReader(tokens, d)
-    return pad(rows), numbers_for(model, dtype)
+    return pad(rows), numbers_for(_NumberReader, tokens, d, dtype=dtype)
 
 
 @exercise(

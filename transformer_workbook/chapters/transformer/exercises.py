@@ -23,6 +23,7 @@ from transformer_workbook.judge import (
     normal,
     number,
     numbers_for,
+    put_to_work,
     random_cases,
 )
 
@@ -140,7 +141,7 @@ def ask_language_model(
     kind: Callable[[TransformerConfig], nn.Module], config: TransformerConfig
 ) -> Any:
     """Build the model, load its weights, and compute the logits of three sentences."""
-    model = loaded(kind(config), numbers_for(half_a_transformer.reference(config)))
+    model = loaded(kind(config), numbers_for(half_a_transformer.reference, config))
     if model is None:
         return None
     generator = torch.Generator().manual_seed(0)
@@ -217,9 +218,7 @@ def _put_to_work(
     weights: Weights,
 ) -> Any:
     """Build a layer, give it weights, and let a batch pass through it."""
-    layer = loaded(kind(y.size(-1), heads), weights)
-    with torch.no_grad():
-        return None if layer is None else layer(y, memory, mask, memory_mask)
+    return put_to_work(kind(y.size(-1), heads), weights, y, memory, mask, memory_mask)
 
 
 def _layer_case(
@@ -233,9 +232,7 @@ def _layer_case(
     source, target = pad(digits), pad(words)
     y = normal(*target.shape, d, seed=100, dtype=dtype)
     memory = normal(*source.shape, d, seed=101, dtype=dtype)
-    with torch.device("meta"):  # draws no number of the reader's
-        parts = _DecoderParts(d, heads)
-    weights = numbers_for(parts, dtype)
+    weights = numbers_for(_DecoderParts, d, heads, dtype=dtype)
     return heads, y, memory, target_mask(target), padding_mask(source), weights
 
 
