@@ -115,7 +115,7 @@ def strange_faces(page: Page) -> set[tuple[str, str]]:
     }
 
 
-@pytest.mark.parametrize("name", ["12_transformer", "notation"])
+@pytest.mark.parametrize("name", ["12_transformer", "glossary"])
 def test_a_page_looks_the_same_on_a_machine_with_one_face(
     site: Path, browser: Browser, tmp_path: Path, name: str
 ) -> None:
@@ -136,7 +136,7 @@ def test_a_page_looks_the_same_on_a_machine_with_one_face(
         assert read(page) == read(rich)
         assert strange_faces(page) == set()
     faces = {address for address in fetched if address.endswith(".woff2")}
-    assert ("_static/fonts/hangul.woff2" in faces) == (name != "notation")
+    assert ("_static/fonts/hangul.woff2" in faces) == (name == "glossary")
     assert sum((site / face).stat().st_size for face in faces) < FACES
 
 
