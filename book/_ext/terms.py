@@ -12,7 +12,13 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
-LESSON = re.compile(r"book/(?:further/)?\d\d_")
+LESSON = re.compile(r"book/(?:further/)?(\d\d)_")
+EVERYDAY = {
+    "base": "19", "clipping": "13", "memory": "09 12", "merge": "15", "norm": "07",
+    "split": "01", "stack": "11 12", "value": "03 04 05 06 09",
+}  # fmt: skip
+"""Words that have another meaning too, and the lessons in which they are terms."""
+
 PROSE = nodes.paragraph, nodes.strong, nodes.emphasis
 
 
@@ -54,7 +60,7 @@ def pattern(words: dict[str, str]) -> re.Pattern[str]:
     ['mask', 'padding mask', '마스크']
     """
     found = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-    return re.compile(rf"(?<![\w-])({found})(?=s?(?![A-Za-z\d_-]))")
+    return re.compile(rf"(?<![\w-])({found})s?(?![A-Za-z\d_-])")
 
 
 def prose(document: nodes.document) -> Iterator[nodes.Text]:
@@ -71,15 +77,20 @@ def prose(document: nodes.document) -> Iterator[nodes.Text]:
 
 def mark(app: Sphinx, document: nodes.document, name: str) -> None:
     """Let the first place of each term open its meaning."""
-    if app.builder.format != "html" or not LESSON.match(name):
+    lesson = LESSON.match(name)
+    if app.builder.format != "html" or not lesson:
         return
-    meanings = dict(glossary(app.env))
+    meanings = {
+        word: said
+        for word, said in glossary(app.env).items()
+        if lesson[1] in EVERYDAY.get(word, lesson[1])
+    }
     words = pattern(meanings)
     for text in prose(document):
         parts: list[nodes.Node] = []
         end = 0
         for match in words.finditer(text):
-            if said := meanings.pop(match[0], ""):
+            if said := meanings.pop(match[1], ""):
                 parts += [nodes.Text(text[end : match.start()])]
                 parts += [opened("", match[0], meaning=said, ids=[f"meaning-{len(meanings)}"])]
                 end = match.end()
