@@ -23,9 +23,15 @@ MODELS = {
     "AdamW": ("adamw", "cosine", STEPS),
     "AdamW, longer": ("adamw", "cosine", 3 * STEPS // 2),
     "AdamW, WSD": ("adamw", "wsd", STEPS),
+    "AdamW, logits halved": ("adamw", "cosine", STEPS),
     "Muon": ("muon", "cosine", STEPS),
+    "Muon, WSD": ("muon", "wsd", STEPS),
+    "Muon, logits halved": ("muon", "cosine", STEPS),
 }
-"""The optimiser of the matrices in the layers, the schedule, and the number of steps."""
+"""The optimiser of the matrices in the layers, the schedule, and the number of steps.
+
+Halved logits begin nearer to a uniform choice: the output matrix is tied (the record `tied_start`).
+"""
 
 
 @cache
@@ -80,6 +86,8 @@ def train_with(name: str, rate: float, seed: int) -> Row:
                 norm_position="pre", dropout=0.0, has_source=False, max_length=TIME,
             )
         ).float()  # fmt: skip
+    for parameter in model.decoder_norm.parameters() if name.endswith("logits halved") else ():
+        parameter.data /= 2
     by_muon = [p for p in model.decoder.parameters() if p.dim() == 2 and kind == "muon"]
     others = [p for p in model.parameters() if all(p is not q for q in by_muon)]
     optimisers: list[torch.optim.Optimizer] = [torch.optim.AdamW(others, weight_decay=0.0)]
@@ -101,6 +109,7 @@ def make_optimisers(tables: Tables) -> None:
 
     What would refute "Muon learns more from a step": AdamW that has half as many steps again. If
     Muon is still ahead, it is worth more than these steps. Run: no difference is seen, so that it
-    is ahead at an equal number of steps, and would not be if a step took half as long again.
+    is ahead at an equal number of steps, and would not be if a step took half as long again. It is
+    ahead with WSD too, and with logits that begin half as large.
     """
     tune(tables, "optimisers", train_with, list(MODELS), RATES, "val_loss")

@@ -16,8 +16,11 @@ from transformer_workbook.notebook import drawn_in_float64
 
 STEPS, WARMUP, LONGER = 300, 30, 150
 RATES = [0.0025 * 2**k for k in range(8)]
-NARROW, WIDE = "standard 16", ("standard 128", "μP 128")
-MODELS = (NARROW, *(f"{kind} {width}" for width in (32, 64, 128) for kind in ("standard", "μP")))
+NARROW = "standard 16"
+WIDE = ("standard 128", "standard, logits divided 128", "μP 128")
+MODELS = (
+    NARROW, *(f"{kind} {width}" for width in (32, 64) for kind in ("standard", "μP")), *WIDE
+)  # fmt: skip
 """The models: a kind and a width. At 16, the width of the base, μP is the standard."""
 PARTS = ("standard, longer warm-up 128", "μP, matrices alone 128", "μP, logits not scaled 128")
 
@@ -40,7 +43,7 @@ def train_at(name: str, rate: float, seed: int) -> Row:
     groups: list[dict[str, Any]] = [{"params": list(model.parameters()), "lr": rate}]
     if kind.startswith("μP"):
         groups = width_groups(model, config(16), rate)
-    if kind == "μP":
+    if kind in {"μP", "standard, logits divided"}:
         scale_logits(model, config(16))
     if kind == "μP, matrices alone":
         groups = [group | {"lr": rate} for group in groups[1:]] + groups[:1]

@@ -24,6 +24,7 @@ RIVALS: dict[str, Row] = {
     "two heads, frozen queries and keys": {"frozen": True},
     "one head, a network for W_O": {"heads": 1, "network": True},
     "two layers of one head": {"heads": 1, "layers": 2, "whole": True, "skip": True},
+    "two layers of one head, no residual": {"heads": 1, "layers": 2, "whole": True},
 }
 
 
@@ -94,7 +95,7 @@ def train_two_names(model: str, seed: int) -> Row:
 
 
 def make_two_names(tables: Tables) -> None:
-    """Two heads at a party where each child drew two names, and nine models with less or other.
+    """Two heads at a party where each child drew two names, and ten models with less or other.
 
     It is the refuter of lesson 6: what cheaper models get right, and a larger party.
     """
