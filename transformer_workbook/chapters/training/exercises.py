@@ -16,7 +16,6 @@ from transformer_workbook.judge import derivation, exercise, form, is_number, no
 from transformer_workbook.judge.trials import settings_put_back
 from transformer_workbook.notebook.experiments import ToyTask
 
-
 FOUR = torch.tensor([4.0, 0.01, -2.0, -0.3])
 """Gradients of four parameters."""
 
