@@ -16,27 +16,32 @@ from transformer_workbook.judge import derivation, exercise, form, is_number, no
 from transformer_workbook.judge.trials import settings_put_back
 from transformer_workbook.notebook.experiments import ToyTask
 
-FOUR = torch.tensor([4.0, 0.01, -2.0, -0.3])
+FOUR = torch.tensor([4.0, 0.001, -2.0, 0.0], dtype=torch.float32)
 """Gradients of four parameters."""
+
+
+def _means(numbers: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """A gradient, and the running means before it."""
+    g, m, v = (normal(numbers, seed=seed + i) for i in range(3))
+    return g / 100, m / 50, v**2
 
 
 @exercise(
     [
-        (FOUR, torch.zeros(4), torch.zeros(4), 1, 0.5, 0.5),
-        (FOUR.flip(0), FOUR / 2, FOUR**2 / 2, 2, 0.5, 0.5),
-        (normal(2, 3, seed=0) / 100, normal(2, 3, seed=1) / 50, normal(2, 3, seed=2) ** 2, 7),
-        (normal(5, seed=3), normal(5, seed=4), normal(5, seed=5) ** 2 / 9, 40, 0.8, 0.95),
+        (FOUR, 0 * FOUR, 0 * FOUR, 1, 0.5, 0.5),
+        (*_means(3, seed=0), 7, 0.9, 0.98),
+        (*_means(5, seed=3), 40, 0.8, 0.95),
     ],
     gap=True,
 )
 def adam_move(
-    g: Float[Tensor, "..."],
-    m: Float[Tensor, "..."],
-    v: Float[Tensor, "..."],
+    g: Float[Tensor, " numbers"],
+    m: Float[Tensor, " numbers"],
+    v: Float[Tensor, " numbers"],
     t: int,
     beta1: float = 0.9,
     beta2: float = 0.98,
-) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."], Float[Tensor, "..."]]:
+) -> tuple[Float[Tensor, " numbers"], Float[Tensor, " numbers"], Float[Tensor, " numbers"]]:
     """Find Adam's move for a rate of 1, and both running means."""
     m = beta1 * m + (1 - beta1) * g
     v = beta2 * v + (1 - beta2) * g**2
