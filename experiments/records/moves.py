@@ -81,11 +81,9 @@ def measure_moves(name: str, seed: int) -> Row:
             loss = F.cross_entropy(logits.mT, words[:, 1:], ignore_index=PAD)
         rising = 1 if "no warm-up" in name else t / 25
         rate = PEAKS.get(name, 0.01) * min(rising, (25 / t) ** 0.5)
-        for i, (p, g) in enumerate(
-            zip(parameters, torch.autograd.grad(loss, parameters), strict=True)
-        ):
-            move, *means[i] = move_of(name, g, *means[i], t)
-            p.sub_(rate * move)
+        for i, g in enumerate(torch.autograd.grad(loss, parameters)):
+            move, *means[i] = move_of(name, g, means[i][0], means[i][1], t)
+            parameters[i].sub_(rate * move)
     source, words = batch([*TEST])
     said = words[:, :1]
     for _ in range(words.size(1) - 1):
