@@ -16,21 +16,47 @@ from transformer_workbook.judge import derivation, exercise, form, is_number, no
 from transformer_workbook.judge.trials import settings_put_back
 from transformer_workbook.notebook.experiments import ToyTask
 
+FOUR = torch.tensor([4.0, 0.001, -2.0, 0.0], dtype=torch.float32)
+"""Gradients of four parameters."""
+
+
+def _means(numbers: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """A gradient, and the running means before it."""
+    g, m, v = (normal(numbers, seed=seed + i) for i in range(3))
+    return g / 100, m / 50, v**2
+
 
 @exercise(
     [
-        (torch.tensor([2, 0, 4]), 5, 0.1),
-        (torch.tensor([1, 1, 6]), 8, 0.4),
-        (torch.tensor([5, 3, 0]), 6, 0.25),
-        (torch.tensor([0, 2, 1]), 4, 0.0),
-    ]
+        (FOUR, 0 * FOUR, 0 * FOUR, 1, 0.5, 0.5),
+        (*_means(3, seed=0), 7, 0.9, 0.98),
+        (*_means(5, seed=3), 40, 0.8, 0.95),
+    ],
+    gap=True,
 )
-def smoothed_targets(
-    target: Int[Tensor, " tokens"], vocab: int, smoothing: float
-) -> Float[Tensor, "tokens vocab"]:
-    """The smoothed targets of some tokens, a row for each."""
-    one_hot = F.one_hot(target, vocab)
-    return (1 - smoothing) * one_hot + smoothing / vocab
+def adam_move(
+    g: Float[Tensor, " numbers"],
+    m: Float[Tensor, " numbers"],
+    v: Float[Tensor, " numbers"],
+    t: int,
+    beta1: float = 0.9,
+    beta2: float = 0.98,
+) -> tuple[Float[Tensor, " numbers"], Float[Tensor, " numbers"], Float[Tensor, " numbers"]]:
+    """Find Adam's move for a rate of 1, and both running means."""
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    move = m_hat / (v_hat.sqrt() + 1e-6)
+    return move, m, v
+
+
+@exercise([(25, 1.0, 100), (400, 1.0, 100), (9, 0.01, 16), (81, 0.3, 36)], gap=True)
+def warm_up(t: int, peak: float, warmup: int) -> float:
+    """Find the rate of a step: it rises to the peak, then falls."""
+    rising = t / warmup
+    falling = (warmup / t) ** 0.5
+    return peak * min(rising, falling)
 
 
 @exercise(
@@ -68,6 +94,45 @@ def accumulate(
         gradient = sums[group].sum(dim=0)
         steps.append(gradient / tokens[group].sum())
     return steps
+
+
+@functools.cache
+def later_steps(beta1: float, beta2: float = 0.98) -> float:
+    """How long Adam's later steps are on pure noise, if the first has length 1."""
+    noise = torch.randn(60, 20_000, generator=torch.Generator().manual_seed(0)).double()
+    mean, square = torch.zeros(2, noise.size(1)).double()
+    for gradient in noise:
+        mean = beta1 * mean + (1 - beta1) * gradient
+        square = beta2 * square + (1 - beta2) * gradient**2
+    step = mean / (1 - beta1 ** len(noise)) / (square / (1 - beta2 ** len(noise))).sqrt()
+    return float(step.abs().mean())
+
+
+@question
+def refuting_beta(answer: Any, say: Callable[..., str]) -> str:
+    """For which β₁ are Adam's later steps on noise at least half as long as its first?"""
+    if not is_number(answer):
+        return say("no number", form=form(answer))
+    if not 0 <= answer < 1:
+        return say("no beta")
+    length = later_steps(float(answer))
+    return "" if length >= 0.5 else say("short", beta=show(float(answer)), length=length)
+
+
+@exercise(
+    [
+        (torch.tensor([2, 0, 4]), 5, 0.1),
+        (torch.tensor([1, 1, 6]), 8, 0.4),
+        (torch.tensor([5, 3, 0]), 6, 0.25),
+        (torch.tensor([0, 2, 1]), 4, 0.0),
+    ]
+)
+def smoothed_targets(
+    target: Int[Tensor, " tokens"], vocab: int, smoothing: float
+) -> Float[Tensor, "tokens vocab"]:
+    """The smoothed targets of some tokens, a row for each."""
+    one_hot = F.one_hot(target, vocab)
+    return (1 - smoothing) * one_hot + smoothing / vocab
 
 
 RATES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3]
@@ -128,29 +193,6 @@ def smoothed_gradient(
     q_right = 1 - smoothing + q_other
     gap = math.log(q_right / q_other)
     return of_right, of_everyone, of_loss, gap
-
-
-@functools.cache
-def later_steps(beta1: float, beta2: float = 0.98) -> float:
-    """How long Adam's later steps are on pure noise, if the first has length 1."""
-    noise = torch.randn(60, 20_000, generator=torch.Generator().manual_seed(0)).double()
-    mean, square = torch.zeros(2, noise.size(1)).double()
-    for gradient in noise:
-        mean = beta1 * mean + (1 - beta1) * gradient
-        square = beta2 * square + (1 - beta2) * gradient**2
-    step = mean / (1 - beta1 ** len(noise)) / (square / (1 - beta2 ** len(noise))).sqrt()
-    return float(step.abs().mean())
-
-
-@question
-def refuting_beta(answer: Any, say: Callable[..., str]) -> str:
-    """For which β₁ are Adam's later steps on noise at least half as long as its first?"""
-    if not is_number(answer):
-        return say("no number", form=form(answer))
-    if not 0 <= answer < 1:
-        return say("no beta")
-    length = later_steps(float(answer))
-    return "" if length >= 0.5 else say("short", beta=show(float(answer)), length=length)
 
 
 def _padded(
