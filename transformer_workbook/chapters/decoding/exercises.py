@@ -122,6 +122,49 @@ def extend_beam(
     return [divmod(place, vocab) for place in places]
 
 
+@exercise(
+    [
+        (torch.tensor([-0.5, -2.0]), torch.tensor([[-1.0, -1.5, -2.5], [-0.25, -3.0, -1.75]]), 2),
+        # the same word after both
+        (torch.tensor([-0.5, -0.75]), torch.tensor([[-0.25, -3.0, -4.0], [-0.5, -2.5, -5.0]]), 2),
+        (
+            torch.tensor([-0.5, -1.0, -4.0]).double(),
+            normal(3, 4, seed=3).log_softmax(-1).round(decimals=2),
+            4,
+        ),
+        (
+            torch.tensor([-3.0, -0.25, -1.25, -1.5]).double(),
+            (2 * normal(4, 5, seed=4)).log_softmax(-1).round(decimals=2),
+            3,
+        ),
+    ],
+    gap=True,
+)
+def grow_beam(
+    log_p: Float[Tensor, " beam"], after: Float[Tensor, "beam vocab"], size: int
+) -> tuple[Int[Tensor, " size"], Int[Tensor, " size"], Float[Tensor, " size"]]:
+    """Find a beam's best continuations: of which hypothesis, by which word, and their log p."""
+    totals = log_p[:, None] + after
+    place = totals.flatten().topk(size).indices
+    row = place // totals.size(1)
+    word = place % totals.size(1)
+    return row, word, totals[row, word]
+
+
+@exercise(
+    [
+        (-1.2, ["france", "pass", "<eos>", "<eos>", "<eos>", "<eos>"]),
+        (-2.7, ["peru", "surely", "lima", "<eos>", "<eos>", "<eos>"]),
+        (-2.4, ["cuba", "i", "think", "it", "is", "havana", "<eos>"]),
+    ],
+    gap=True,
+)
+def mean_log_p(log_p: float, text: list[str]) -> float:
+    """Score a finished text by the mean log-probability of the words that were written."""
+    written = text.index("<eos>")
+    return log_p / written
+
+
 CALLS = 3000
 """How often a search may ask the model, which makes it stop if it goes astray."""
 
