@@ -13,12 +13,6 @@ from torch import Tensor
 from transformer_workbook.judge import derivation, exercise, normal, number
 
 
-@exercise([(4, True), (4, False), (7, False), (12, True), (1, False)])
-def positions_read(length: int, cached: bool) -> int:
-    """How many positions pass through the decoder in all steps together."""
-    return length if cached else length * (length + 1) // 2
-
-
 @exercise(
     [
         (
@@ -53,12 +47,6 @@ def keep_rows(
     return longer, cache[row]
 
 
-@exercise([(2, 4, 16, 9, 7), (6, 8, 64, 20, 25), (3, 5, 11, 2, 13)])
-def cached_numbers(num_layers: int, num_heads: int, d_k: int, src: int, tgt: int) -> int:
-    """How many numbers the cache of one sentence holds."""
-    return 2 * num_layers * num_heads * d_k * (src + tgt)
-
-
 @functools.cache
 def misses(vocab: int, beam: int = 1, models: int = 10_000) -> float:
     """The share of random models of two words whose most probable sentence a beam misses."""
@@ -75,6 +63,83 @@ def misses(vocab: int, beam: int = 1, models: int = 10_000) -> float:
 def greedy_misses() -> float:
     """In what share of random models does greedy search miss the most probable sentence?"""
     return misses(30)
+
+
+CALLS = 3000
+"""How often a search may ask the model, which makes it stop if it goes astray."""
+
+
+@dataclass(frozen=True)
+class RandomModel:
+    """A model whose probabilities are random, and always the same after the same tokens."""
+
+    seed: int
+    vocab: int
+    bos: int
+    asked: list[int] = field(default_factory=list, compare=False, repr=False)
+
+    def __call__(self, tokens: Iterable[Any]) -> Tensor:
+        """The log-probabilities of the next token; BOS is never generated."""
+        said = [int(token) for token in tokens]
+        self.asked.append(len(said))
+        if len(self.asked) > CALLS:
+            raise RuntimeError(f"it has asked the model {CALLS} times, which is too often")
+        generator = torch.Generator().manual_seed(zlib.crc32(repr((self.seed, said)).encode()))
+        logits = 1.5 * torch.randn(self.vocab, generator=generator)
+        logits[self.bos] = -torch.inf
+        return logits.double().log_softmax(dim=-1)
+
+
+@dataclass(frozen=True)
+class NeverEmpty(RandomModel):
+    """The same, but no sentence of it is empty: EOS never comes first."""
+
+    eos: int = 0
+
+    def __call__(self, tokens: Iterable[Any]) -> Tensor:
+        """The log-probabilities of the next token; BOS is never generated, nor EOS after it."""
+        said = [int(token) for token in tokens]
+        log_probs = super().__call__(said)
+        if said == [self.bos]:
+            log_probs[self.eos] = -torch.inf
+        return log_probs.log_softmax(dim=-1)
+
+
+NextLogProbs = Callable[[list[int]], Tensor]
+
+
+@exercise(
+    [
+        (RandomModel(24, vocab=5, bos=1), 1, 2),
+        (RandomModel(2, vocab=7, bos=6), 6, 3),
+        (RandomModel(10, vocab=6, bos=0), 0, 4),
+        (RandomModel(110, vocab=7, bos=6), 6, 3),
+        (NeverEmpty(27, vocab=5, bos=1, eos=2), 1, 2),
+    ],
+    whole=True,
+    seconds=5.0,
+)
+def exact_search(following: NextLogProbs, bos: int, eos: int) -> list[int]:
+    """The most probable sentence of all, without BOS and EOS."""
+    heap = [(0.0, [bos])]
+    while True:
+        cost, tokens = heapq.heappop(heap)
+        if tokens[-1] == eos:  # whatever is left costs at least as much already
+            return tokens[1:-1]
+        for token, log_p in enumerate(following(tokens).tolist()):
+            heapq.heappush(heap, (cost - log_p, [*tokens, token]))
+
+
+@exercise([(4, True), (4, False), (7, False), (12, True), (1, False)])
+def positions_read(length: int, cached: bool) -> int:
+    """How many positions pass through the decoder in all steps together."""
+    return length if cached else length * (length + 1) // 2
+
+
+@exercise([(2, 4, 16, 9, 7), (6, 8, 64, 20, 25), (3, 5, 11, 2, 13)])
+def cached_numbers(num_layers: int, num_heads: int, d_k: int, src: int, tgt: int) -> int:
+    """How many numbers the cache of one sentence holds."""
+    return 2 * num_layers * num_heads * d_k * (src + tgt)
 
 
 @derivation(
@@ -163,71 +228,6 @@ def mean_log_p(log_p: float, text: list[str]) -> float:
     """Score a finished text by the mean log-probability of the words that were written."""
     written = text.index("<eos>")
     return log_p / written
-
-
-CALLS = 3000
-"""How often a search may ask the model, which makes it stop if it goes astray."""
-
-
-@dataclass(frozen=True)
-class RandomModel:
-    """A model whose probabilities are random, and always the same after the same tokens."""
-
-    seed: int
-    vocab: int
-    bos: int
-    asked: list[int] = field(default_factory=list, compare=False, repr=False)
-
-    def __call__(self, tokens: Iterable[Any]) -> Tensor:
-        """The log-probabilities of the next token; BOS is never generated."""
-        said = [int(token) for token in tokens]
-        self.asked.append(len(said))
-        if len(self.asked) > CALLS:
-            raise RuntimeError(f"it has asked the model {CALLS} times, which is too often")
-        generator = torch.Generator().manual_seed(zlib.crc32(repr((self.seed, said)).encode()))
-        logits = 1.5 * torch.randn(self.vocab, generator=generator)
-        logits[self.bos] = -torch.inf
-        return logits.double().log_softmax(dim=-1)
-
-
-@dataclass(frozen=True)
-class NeverEmpty(RandomModel):
-    """The same, but no sentence of it is empty: EOS never comes first."""
-
-    eos: int = 0
-
-    def __call__(self, tokens: Iterable[Any]) -> Tensor:
-        """The log-probabilities of the next token; BOS is never generated, nor EOS after it."""
-        said = [int(token) for token in tokens]
-        log_probs = super().__call__(said)
-        if said == [self.bos]:
-            log_probs[self.eos] = -torch.inf
-        return log_probs.log_softmax(dim=-1)
-
-
-NextLogProbs = Callable[[list[int]], Tensor]
-
-
-@exercise(
-    [
-        (RandomModel(24, vocab=5, bos=1), 1, 2),
-        (RandomModel(2, vocab=7, bos=6), 6, 3),
-        (RandomModel(10, vocab=6, bos=0), 0, 4),
-        (RandomModel(110, vocab=7, bos=6), 6, 3),
-        (NeverEmpty(27, vocab=5, bos=1, eos=2), 1, 2),
-    ],
-    whole=True,
-    seconds=5.0,
-)
-def exact_search(following: NextLogProbs, bos: int, eos: int) -> list[int]:
-    """The most probable sentence of all, without BOS and EOS."""
-    heap = [(0.0, [bos])]
-    while True:
-        cost, tokens = heapq.heappop(heap)
-        if tokens[-1] == eos:  # whatever is left costs at least as much already
-            return tokens[1:-1]
-        for token, log_p in enumerate(following(tokens).tolist()):
-            heapq.heappush(heap, (cost - log_p, [*tokens, token]))
 
 
 Hypotheses = list[tuple[float, list[int]]]
