@@ -13,12 +13,6 @@ from torch import Tensor
 from transformer_workbook.judge import derivation, exercise, normal, number
 
 
-@exercise([(4, True), (4, False), (7, False), (12, True), (1, False)])
-def positions_read(length: int, cached: bool) -> int:
-    """How many positions pass through the decoder in all steps together."""
-    return length if cached else length * (length + 1) // 2
-
-
 @exercise(
     [
         (
@@ -53,12 +47,6 @@ def keep_rows(
     return longer, cache[row]
 
 
-@exercise([(2, 4, 16, 9, 7), (6, 8, 64, 20, 25), (3, 5, 11, 2, 13)])
-def cached_numbers(num_layers: int, num_heads: int, d_k: int, src: int, tgt: int) -> int:
-    """How many numbers the cache of one sentence holds."""
-    return 2 * num_layers * num_heads * d_k * (src + tgt)
-
-
 @functools.cache
 def misses(vocab: int, beam: int = 1, models: int = 10_000) -> float:
     """The share of random models of two words whose most probable sentence a beam misses."""
@@ -75,51 +63,6 @@ def misses(vocab: int, beam: int = 1, models: int = 10_000) -> float:
 def greedy_misses() -> float:
     """In what share of random models does greedy search miss the most probable sentence?"""
     return misses(30)
-
-
-@derivation(
-    [
-        ([1.0, 0.35], [1.0, 0.65, 0.8, 0.8, 0.8, 0.8]),
-        ([0.5, 0.6, 0.9], [0.5, 0.4, 0.9, 0.9, 0.95]),
-        ([0.2], [0.3, 0.7, 0.4, 0.9, 0.9, 0.8, 0.95]),
-    ]
-)
-def turning_point(short: list[float], long: list[float]) -> tuple[float, float, float, float]:
-    """The α at which two sentences have the same score, in four steps."""
-    log_p_short = sum(map(math.log, short))
-    log_p_long = sum(map(math.log, long))
-    ratio = log_p_long / log_p_short
-    lengths = (5 + len(long)) / (5 + len(short))
-    alpha = math.log(ratio) / math.log(lengths)
-    return log_p_short, log_p_long, ratio, alpha
-
-
-@exercise(
-    [
-        (torch.tensor([-0.5, -2.0]), torch.tensor([[-1.0, -1.5, -2.5], [-0.25, -3.0, -1.75]]), 2),
-        # the same token after both
-        (torch.tensor([-0.5, -0.75]), torch.tensor([[-0.25, -3.0, -4.0], [-0.5, -2.5, -5.0]]), 2),
-        (
-            torch.tensor([-0.5, -1.0, -4.0]).double(),
-            normal(3, 4, seed=3).log_softmax(-1).round(decimals=2),
-            4,
-        ),
-        (
-            torch.tensor([-0.25, -3.0, -1.25, -1.5]).double(),
-            (2 * normal(4, 5, seed=4)).log_softmax(-1).round(decimals=2),
-            3,
-        ),
-    ],
-    whole=True,
-)
-def extend_beam(
-    log_prob: Float[Tensor, " beam"], following: Float[Tensor, "beam vocab"], size: int
-) -> list[tuple[int, int]]:
-    """The best continuations of all hypotheses, as pairs of row and token."""
-    vocab = following.size(1)
-    totals = log_prob[:, None] + following
-    places = totals.flatten().topk(size).indices.tolist()
-    return [divmod(place, vocab) for place in places]
 
 
 CALLS = 3000
@@ -185,6 +128,106 @@ def exact_search(following: NextLogProbs, bos: int, eos: int) -> list[int]:
             return tokens[1:-1]
         for token, log_p in enumerate(following(tokens).tolist()):
             heapq.heappush(heap, (cost - log_p, [*tokens, token]))
+
+
+@exercise([(4, True), (4, False), (7, False), (12, True), (1, False)])
+def positions_read(length: int, cached: bool) -> int:
+    """How many positions pass through the decoder in all steps together."""
+    return length if cached else length * (length + 1) // 2
+
+
+@exercise([(2, 4, 16, 9, 7), (6, 8, 64, 20, 25), (3, 5, 11, 2, 13)])
+def cached_numbers(num_layers: int, num_heads: int, d_k: int, src: int, tgt: int) -> int:
+    """How many numbers the cache of one sentence holds."""
+    return 2 * num_layers * num_heads * d_k * (src + tgt)
+
+
+@derivation(
+    [
+        ([1.0, 0.35], [1.0, 0.65, 0.8, 0.8, 0.8, 0.8]),
+        ([0.5, 0.6, 0.9], [0.5, 0.4, 0.9, 0.9, 0.95]),
+        ([0.2], [0.3, 0.7, 0.4, 0.9, 0.9, 0.8, 0.95]),
+    ]
+)
+def turning_point(short: list[float], long: list[float]) -> tuple[float, float, float, float]:
+    """The α at which two sentences have the same score, in four steps."""
+    log_p_short = sum(map(math.log, short))
+    log_p_long = sum(map(math.log, long))
+    ratio = log_p_long / log_p_short
+    lengths = (5 + len(long)) / (5 + len(short))
+    alpha = math.log(ratio) / math.log(lengths)
+    return log_p_short, log_p_long, ratio, alpha
+
+
+@exercise(
+    [
+        (torch.tensor([-0.5, -2.0]), torch.tensor([[-1.0, -1.5, -2.5], [-0.25, -3.0, -1.75]]), 2),
+        # the same token after both
+        (torch.tensor([-0.5, -0.75]), torch.tensor([[-0.25, -3.0, -4.0], [-0.5, -2.5, -5.0]]), 2),
+        (
+            torch.tensor([-0.5, -1.0, -4.0]).double(),
+            normal(3, 4, seed=3).log_softmax(-1).round(decimals=2),
+            4,
+        ),
+        (
+            torch.tensor([-0.25, -3.0, -1.25, -1.5]).double(),
+            (2 * normal(4, 5, seed=4)).log_softmax(-1).round(decimals=2),
+            3,
+        ),
+    ],
+    whole=True,
+)
+def extend_beam(
+    log_prob: Float[Tensor, " beam"], following: Float[Tensor, "beam vocab"], size: int
+) -> list[tuple[int, int]]:
+    """The best continuations of all hypotheses, as pairs of row and token."""
+    vocab = following.size(1)
+    totals = log_prob[:, None] + following
+    places = totals.flatten().topk(size).indices.tolist()
+    return [divmod(place, vocab) for place in places]
+
+
+@exercise(
+    [
+        (torch.tensor([-0.5, -2.0]), torch.tensor([[-1.0, -1.5, -2.5], [-0.25, -3.0, -1.75]]), 2),
+        # the same word after both
+        (torch.tensor([-0.5, -0.75]), torch.tensor([[-0.25, -3.0, -4.0], [-0.5, -2.5, -5.0]]), 2),
+        (
+            torch.tensor([-0.5, -1.0, -4.0]).double(),
+            normal(3, 4, seed=3).log_softmax(-1).round(decimals=2),
+            4,
+        ),
+        (
+            torch.tensor([-3.0, -0.25, -1.25, -1.5]).double(),
+            (2 * normal(4, 5, seed=4)).log_softmax(-1).round(decimals=2),
+            3,
+        ),
+    ],
+    gap=True,
+)
+def grow_beam(
+    log_p: Float[Tensor, " beam"], after: Float[Tensor, "beam vocab"], size: int
+) -> tuple[Int[Tensor, " size"], Int[Tensor, " size"], Float[Tensor, " size"]]:
+    """Find a beam's best continuations: of which hypothesis, by which word, and their log p."""
+    totals = log_p[:, None] + after
+    place = totals.flatten().topk(size).indices
+    row = place // totals.size(1)
+    word = place % totals.size(1)
+    return row, word, totals[row, word]
+
+
+@exercise(
+    [
+        (-1.2, ["france", "pass", "<eos>", "<eos>", "<eos>", "<eos>"]),
+        (-2.7, ["peru", "surely", "lima", "<eos>", "<eos>", "<eos>"]),
+        (-2.4, ["cuba", "i", "think", "it", "is", "havana", "<eos>"]),
+    ],
+    gap=True,
+)
+def mean_log_p(log_p: float, text: list[str]) -> float:
+    """Score a finished text by the mean log-probability of the words that were written."""
+    written = text.index("<eos>")
+    return log_p / written
 
 
 Hypotheses = list[tuple[float, list[int]]]

@@ -51,34 +51,33 @@ TEXTS = {
 
 
 def tree(
-    articles: Sequence[str],
-    nouns: Sequence[str],
-    first: Float[Tensor, "3"],
-    second: Float[Tensor, "before next"],
+    words: Sequence[str],
+    vocabulary: Sequence[str],
+    first: Float[Tensor, "words"],
+    second: Float[Tensor, "words vocab"],
 ) -> None:
-    """All sentences of the pencil, with the ways of greedy search and of a beam of 2."""
+    """The answers that begin with these words: the likeliest of each, greedy's and the beam's."""
     import matplotlib.pyplot as plt
 
-    both = first[:, None] * second
-    _, ax = plt.subplots(figsize=(5.4, 4.2))
-    paths = {(0, 0): (COLOURS[0], "greedy"), (1, 0): (COLOURS[1], "beam 2")}
-    box(ax, 0, 4, "BOS", "white", size=11)
-    for i, (article, p) in enumerate(zip(articles, first.tolist(), strict=True)):
-        middle = 7 - 3 * i
-        look: dict[str, Any] = {"color": "grey", "lw": 1, "ls": ":" if i == 2 else "-"}
-        for j, noun in enumerate(nouns):
-            height = middle + 0.9 * (1 - j)
-            colour, found = paths.get((i, j), ("grey", ""))
-            style = {"color": colour, "lw": 3} if found else look
-            ax.plot([1.4, 2.5], [middle, height], **style)
-            ax.text(2.6, height, f"{noun} {both[i, j].item():.2f}", va="center")
-            ax.text(4.4, height, found, va="center", color=colour)
-            if found:
-                ax.plot([0.25, 1.1], [4, middle], **style)
-        if i == 2:
-            ax.plot([0.25, 1.1], [4, middle], **look)
-        box(ax, 1.2, middle, f"{article}\n{p:.1f}", "white", size=11)
-    ax.set(xlim=(-0.3, 5.4), ylim=(-0.4, 8.3))
+    answers = first[:, None] * second
+    places = {(i, int(j)) for i, row in enumerate(answers) for j in row.topk(5).indices}
+    shown = sorted((i, -answers[i, j].item(), j) for i, j in places if answers[i, j] > 0.005)
+    marks = {int(first.argmax()): (COLOURS[0], "greedy")}
+    marks |= {int(answers.amax(1).argmax()): (COLOURS[1], "beam of 2")}
+    _, ax = plt.subplots(figsize=(6.4, 3.6))
+    for i, word in enumerate(words):
+        heights = [-n for n, (k, *_) in enumerate(shown) if k == i]
+        middle = sum(heights) / len(heights)
+        colour, name = marks.get(i, ("grey", ""))
+        ax.plot([0.3, 1], [-len(shown) / 2, middle], color=colour, lw=1 + 10 * first[i].item())
+        for height, (_, p, j) in zip(heights, (s for s in shown if s[0] == i), strict=True):
+            best = height == heights[0]
+            style: dict[str, Any] = {"color": colour if best else "grey", "lw": 1 - 10 * p}
+            ax.plot([1.4, 2.2], [middle, height], **style)
+            ax.text(2.3, height, f"{word} {vocabulary[j]} {-p:.2f}", va="center")
+            ax.text(3.6, height, name if best else "", va="center", color=colour)
+        box(ax, 1.2, middle, f"{word}\n{first[i]:.2f}", "white", size=11)
+    ax.set(xlim=(0, 4.2), ylim=(0.6 - len(shown), 0.6))
     ax.axis("off")
     plt.show()
 
