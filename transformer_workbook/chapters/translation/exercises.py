@@ -161,6 +161,65 @@ def corpus_bleu(sentences: list[Counts]) -> float:
     return 100 * brevity * mean
 
 
+def _said(text: str) -> list[str]:
+    """The words of a sentence."""
+    return text.split()
+
+
+def _grams(words: Sequence[str], n: int) -> list[Sequence[str]]:
+    """All runs of n neighbouring words of a sentence."""
+    return [words[i : i + n] for i in range(len(words) - n + 1)]
+
+
+@exercise(
+    [
+        (_said("a dog sees the dog"), _said("dog sees a man now"), 1),
+        (_said("a man or a man is"), _said("a man or a dog is"), 2),
+        (_said("so so so"), _said("so so so so"), 2),
+        (_said("I see two red cats"), _said("see two red cats I"), 3),
+        (["hello"], _said("hello you"), 2),
+    ],
+    gap=True,
+)
+def clipped_counts(ours: list[str], theirs: list[str], n: int) -> int:
+    """Count the n-grams of a translation that its reference has, each at most as often as there."""
+    left = _grams(theirs, n)
+    count = 0
+    for gram in _grams(ours, n):
+        if gram in left:
+            left.remove(gram)
+            count += 1
+    return count
+
+
+Sentences = list[list[str]]
+"""The words of each sentence."""
+
+BUS = _said("I am on a red bus")
+
+
+@exercise(
+    [
+        ([[*BUS[:4], "big", "bus"]], [BUS]),
+        ([BUS, _said("we sing a song now")], [[*BUS, "now"], _said("we sing songs all day")]),
+        ([BUS * 2, BUS[:5]], [BUS, BUS]),
+        ([BUS[:4], BUS], [BUS, BUS * 2]),
+    ],
+    gap=True,
+)
+def bleu_of_a_corpus(ours: Sentences, theirs: Sentences) -> float:
+    """Score translations by their references, from 0 to 100."""
+    shares = []
+    for n in (1, 2, 3, 4):
+        hits = sum(clipped_counts.reference(a, b, n) for a, b in zip(ours, theirs, strict=True))
+        every = sum(len(_grams(a, n)) for a in ours)
+        shares.append(hits / every)
+    c, r = sum(map(len, ours)), sum(map(len, theirs))
+    penalty = min(1, math.exp(1 - r / c))
+    mean = math.prod(shares) ** (1 / 4)
+    return 100 * penalty * mean
+
+
 def _precisions(wrong: Sequence[int], words: int = 20) -> list[float]:
     """The four precisions of a sentence of different words, of which some are wrong."""
     gaps = [b - a - 1 for a, b in pairwise([-1, *wrong, words])]
