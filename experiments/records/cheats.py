@@ -31,7 +31,7 @@ CHEATS: dict[str, Callable[[Texts], Texts]] = {
 def score_cheat(model: str, seed: int) -> Row:
     """BLEU, single words, and pairs with the penalty, on fifty captions and on fifty long ones."""
     torch.set_num_threads(1)
-    translator, words = Run.open(captions.CHECKPOINT), Tokenizer13a()
+    translator, words = Run.open(captions.CHECKPOINT), Tokenizer13a()  # type: ignore[no-untyped-call]
     every = list(captions.corpus().split(captions.TEST))
     longest = sorted(every, key=lambda pair: len(pair[1].split()))[-300:]
     row: Row = {"model": model, "seed": seed}
