@@ -42,97 +42,6 @@ def unfair_in(first: Result, second: Result) -> list[str]:
     return sorted(found)
 
 
-Pair = tuple[str, str]
-Words = dict[tuple[str, ...], int]
-"""The tokens of each word of a text, and how often the word occurs."""
-
-
-@exercise(
-    [
-        (
-            {
-                ("▁", "h", "u", "n", "d"): 5,
-                ("▁", "r", "u", "n", "d"): 4,
-                ("▁", "u", "n", "s"): 2,
-            },
-        ),
-        (
-            {
-                ("▁s", "ee"): 9,
-                ("▁a",): 12,
-                ("▁s", "a", "n", "d"): 2,
-                ("▁", "b", "a", "n", "d"): 3,
-                ("▁", "w", "a", "n", "k", "t"): 1,
-            },
-        ),
-        (
-            {
-                ("▁r", "o", "t"): 4,
-                ("▁b", "r", "o", "t"): 5,
-                ("▁b", "o", "o", "t"): 7,
-                ("▁b", "o", "o", "t", "e"): 4,
-            },
-        ),
-        ({("▁", "d", "u"): 6, ("▁", "d", "a"): 4, ("▁", "m", "a"): 3},),
-        ({("▁", "m", "a", "m", "a"): 3, ("▁d", "u"): 5, ("▁", "a"): 1},),
-        ({("▁", "o", "l", "a", "l", "a"): 3, ("▁d", "u"): 5},),
-    ]
-)
-def next_merge(words: Words) -> Pair:
-    """Find the pair of neighbouring tokens that is the most frequent in a text."""
-    counts: Counter[Pair] = Counter()
-    for tokens, count in words.items():
-        for pair in pairwise(tokens):
-            counts[pair] += count
-    best = max(counts, key=lambda pair: counts[pair])
-    return best
-
-
-@exercise(
-    [
-        ("▁hunde", [("u", "n"), ("un", "d"), ("▁", "h"), ("▁h", "und")]),
-        ("▁anna", [("a", "n"), ("n", "a"), ("▁", "an"), ("na", "n"), ("n", "e")]),
-        ("▁seesee", [("e", "e"), ("t", "ee"), ("s", "ee"), ("▁", "see")]),
-        ("▁abcd", [("b", "c"), ("a", "b"), ("bc", "d"), ("▁", "a"), ("▁", "ab")]),
-        ("▁ooo", [("o", "o"), ("▁", "oo")]),
-        ("▁abc", [("b", "c"), ("a", "b")]),
-        ("▁abc", [("a", "bc"), ("b", "c")]),
-    ]
-)
-def cut_into_subwords(word: str, merges: list[Pair]) -> list[str]:
-    """Cut a word into subwords with a list of merges."""
-    tokens = list(word)
-    for pair in merges:
-        joined = tokens[:1]
-        for token in tokens[1:]:
-            if (joined[-1], token) == pair:
-                joined[-1] += token
-            else:
-                joined.append(token)
-        tokens = joined
-    return tokens
-
-
-def _takes_the_longest_first(word: str, merges: list[Pair]) -> list[str]:
-    """The longest known token comes first."""
-    known, tokens = {"".join(pair) for pair in merges}, []
-    while word:
-        end = max(i for i in range(1, len(word) + 1) if i == 1 or word[:i] in known)
-        tokens.append(word[:end])
-        word = word[end:]
-    return tokens
-
-
-def _shortens_a_list_under_its_range(word: str, merges: list[Pair]) -> list[str]:
-    """The list gets shorter while its positions are gone through."""
-    tokens = list(word)
-    for pair in merges:
-        for i in range(len(tokens) - 1):
-            if tokens[i] == pair[0] and tokens[i + 1] == pair[1]:
-                tokens[i : i + 2] = ["".join(pair)]
-    return tokens
-
-
 Counts = tuple[list[int], list[int], int, int]
 """Of one sentence: matching n-grams and all of the hypothesis, for each n; both lengths."""
 
@@ -238,6 +147,97 @@ def five_wrong_words() -> float:
     """How far apart are the best and the worst BLEU with five wrong words of twenty?"""
     scores = [_bleu(wrong) for wrong in combinations(range(20), 5)]
     return max(scores) - min(scores)
+
+
+Pair = tuple[str, str]
+Words = dict[tuple[str, ...], int]
+"""The tokens of each word of a text, and how often the word occurs."""
+
+
+@exercise(
+    [
+        (
+            {
+                ("▁", "h", "u", "n", "d"): 5,
+                ("▁", "r", "u", "n", "d"): 4,
+                ("▁", "u", "n", "s"): 2,
+            },
+        ),
+        (
+            {
+                ("▁s", "ee"): 9,
+                ("▁a",): 12,
+                ("▁s", "a", "n", "d"): 2,
+                ("▁", "b", "a", "n", "d"): 3,
+                ("▁", "w", "a", "n", "k", "t"): 1,
+            },
+        ),
+        (
+            {
+                ("▁r", "o", "t"): 4,
+                ("▁b", "r", "o", "t"): 5,
+                ("▁b", "o", "o", "t"): 7,
+                ("▁b", "o", "o", "t", "e"): 4,
+            },
+        ),
+        ({("▁", "d", "u"): 6, ("▁", "d", "a"): 4, ("▁", "m", "a"): 3},),
+        ({("▁", "m", "a", "m", "a"): 3, ("▁d", "u"): 5, ("▁", "a"): 1},),
+        ({("▁", "o", "l", "a", "l", "a"): 3, ("▁d", "u"): 5},),
+    ]
+)
+def next_merge(words: Words) -> Pair:
+    """Find the pair of neighbouring tokens that is the most frequent in a text."""
+    counts: Counter[Pair] = Counter()
+    for tokens, count in words.items():
+        for pair in pairwise(tokens):
+            counts[pair] += count
+    best = max(counts, key=lambda pair: counts[pair])
+    return best
+
+
+@exercise(
+    [
+        ("▁hunde", [("u", "n"), ("un", "d"), ("▁", "h"), ("▁h", "und")]),
+        ("▁anna", [("a", "n"), ("n", "a"), ("▁", "an"), ("na", "n"), ("n", "e")]),
+        ("▁seesee", [("e", "e"), ("t", "ee"), ("s", "ee"), ("▁", "see")]),
+        ("▁abcd", [("b", "c"), ("a", "b"), ("bc", "d"), ("▁", "a"), ("▁", "ab")]),
+        ("▁ooo", [("o", "o"), ("▁", "oo")]),
+        ("▁abc", [("b", "c"), ("a", "b")]),
+        ("▁abc", [("a", "bc"), ("b", "c")]),
+    ]
+)
+def cut_into_subwords(word: str, merges: list[Pair]) -> list[str]:
+    """Cut a word into subwords with a list of merges."""
+    tokens = list(word)
+    for pair in merges:
+        joined = tokens[:1]
+        for token in tokens[1:]:
+            if (joined[-1], token) == pair:
+                joined[-1] += token
+            else:
+                joined.append(token)
+        tokens = joined
+    return tokens
+
+
+def _takes_the_longest_first(word: str, merges: list[Pair]) -> list[str]:
+    """The longest known token comes first."""
+    known, tokens = {"".join(pair) for pair in merges}, []
+    while word:
+        end = max(i for i in range(1, len(word) + 1) if i == 1 or word[:i] in known)
+        tokens.append(word[:end])
+        word = word[end:]
+    return tokens
+
+
+def _shortens_a_list_under_its_range(word: str, merges: list[Pair]) -> list[str]:
+    """The list gets shorter while its positions are gone through."""
+    tokens = list(word)
+    for pair in merges:
+        for i in range(len(tokens) - 1):
+            if tokens[i] == pair[0] and tokens[i + 1] == pair[1]:
+                tokens[i : i + 2] = ["".join(pair)]
+    return tokens
 
 
 @derivation([(5.0, 30, 20), (8.0, 16, 12), (2.5, 9, 8), (12.0, 40, 25), (3.0, 50, 20)])
