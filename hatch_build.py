@@ -10,8 +10,14 @@ import yaml
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
+LARGEST = 6_000_000  # bytes of a record or checkpoint that a wheel ships
 READ = re.compile(r"(?:records|checkpoints)/[\w./-]+")
 INSIDE = "transformer_workbook/course"
+
+
+def size_of(path: Path) -> int:
+    """Return how many bytes a file has, or the files of a folder."""
+    return sum(each.stat().st_size for each in [path, *path.rglob("*")] if each.is_file())
 
 
 class RepositoryAddress(MetadataHookInterface):
@@ -47,5 +53,6 @@ class Lessons(BuildHookInterface[Any]):
             build_data["force_include"][str(folder / path.name)] = f"{INSIDE}/book/{path.name}"
             for name in READ.findall(text):
                 for above in ("", "book/"):
-                    if (file := Path(self.root, above + name)).exists():
+                    file = Path(self.root, above + name)
+                    if file.exists() and size_of(file) < LARGEST:
                         build_data["force_include"][str(file)] = f"{INSIDE}/{above}{name}"

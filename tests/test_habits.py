@@ -11,6 +11,7 @@ from email.message import Message
 from email.parser import Parser
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from hatchling import build
 import annotated_transformer
 from check_dist import bill_of_materials, faults, package_files, requirements
 from check_tag import disagreements
+from hatch_build import INSIDE, Lessons, size_of
 
 ROOT = Path(__file__).resolve().parent.parent
 GITHUB = ROOT / ".github"
@@ -104,6 +106,15 @@ def test_what_does_not_belong_into_an_archive_or_is_missing_is_found() -> None:
     ):
         assert path in needed
         assert faults(needed - {path}, needed) == [f"{path} is missing"]
+
+
+def test_a_wheel_ships_the_lessons_and_nothing_large() -> None:
+    shipped: dict[str, dict[str, str]] = {"force_include": {}}
+    Lessons.initialize(SimpleNamespace(root=ROOT), "standard", shipped)  # type: ignore[arg-type]
+    inside = {name.removeprefix(f"{INSIDE}/") for name in shipped["force_include"].values()}
+    assert "book/15_translation.ipynb" in inside
+    assert "checkpoints/multi30k-de-en" not in inside  # 12 MB
+    assert sum(size_of(Path(path)) for path in shipped["force_include"]) < 6_000_000
 
 
 def test_what_a_wheel_needs_without_extras_is_read(tmp_path: Path) -> None:

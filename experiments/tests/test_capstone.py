@@ -77,7 +77,7 @@ def plain(text: str) -> str:
 
 PAGES = [
     ROOT / "book" / f"{name}.ipynb"
-    for name in ("15_translation", "deeper/checkpoint", "deeper/race")
+    for name in ("15_translation", "further/15_translation", "deeper/checkpoint", "deeper/race")
 ]
 
 

@@ -42,6 +42,113 @@ def unfair_in(first: Result, second: Result) -> list[str]:
     return sorted(found)
 
 
+Counts = tuple[list[int], list[int], int, int]
+"""Of one sentence: matching n-grams and all of the hypothesis, for each n; both lengths."""
+
+
+@exercise(
+    [
+        ([([8, 6, 4, 2], [9, 8, 7, 6], 9, 9), ([3, 2, 1, 0], [5, 4, 3, 2], 5, 8)],),
+        (
+            [
+                ([12, 9, 7, 5], [14, 13, 12, 11], 14, 9),
+                ([4, 2, 1, 1], [6, 5, 4, 3], 6, 7),
+                ([9, 7, 5, 3], [9, 8, 7, 6], 9, 10),
+            ],
+        ),
+        ([([5, 3], [7, 6], 7, 9), ([6, 5], [6, 5], 6, 6), ([2, 1], [8, 7], 8, 11)],),
+    ]
+)
+def corpus_bleu(sentences: list[Counts]) -> float:
+    """Compute BLEU for a corpus from the counts of its sentences."""
+    matches, totals, said, wanted = zip(*sentences, strict=True)
+    found = [sum(counts) for counts in zip(*matches, strict=True)]
+    runs = [sum(counts) for counts in zip(*totals, strict=True)]
+    precisions = [m / t for m, t in zip(found, runs, strict=True)]
+    brevity = min(1.0, math.exp(1 - sum(wanted) / sum(said)))
+    mean = math.pow(math.prod(precisions), 1 / len(precisions))
+    return 100 * brevity * mean
+
+
+def _said(text: str) -> list[str]:
+    """The words of a sentence."""
+    return text.split()
+
+
+def _grams(words: Sequence[str], n: int) -> list[Sequence[str]]:
+    """All runs of n neighbouring words of a sentence."""
+    return [words[i : i + n] for i in range(len(words) - n + 1)]
+
+
+@exercise(
+    [
+        (_said("a dog sees the dog"), _said("dog sees a man now"), 1),
+        (_said("a man or a man is"), _said("a man or a dog is"), 2),
+        (_said("so so so"), _said("so so so so"), 2),
+        (_said("I see two red cats"), _said("see two red cats I"), 3),
+        (["hello"], _said("hello you"), 2),
+    ],
+    gap=True,
+)
+def clipped_counts(ours: list[str], theirs: list[str], n: int) -> int:
+    """Count the n-grams of a translation that its reference has, each at most as often as there."""
+    left = _grams(theirs, n)
+    count = 0
+    for gram in _grams(ours, n):
+        if gram in left:
+            left.remove(gram)
+            count += 1
+    return count
+
+
+Sentences = list[list[str]]
+"""The words of each sentence."""
+
+BUS = _said("I am on a red bus")
+
+
+@exercise(
+    [
+        ([[*BUS[:4], "big", "bus"]], [BUS]),
+        ([BUS, _said("we sing a song now")], [[*BUS, "now"], _said("we sing songs all day")]),
+        ([BUS * 2, BUS[:5]], [BUS, BUS]),
+        ([BUS[:4], BUS], [BUS, BUS * 2]),
+    ],
+    gap=True,
+)
+def bleu_of_a_corpus(ours: Sentences, theirs: Sentences) -> float:
+    """Score translations by their references, from 0 to 100."""
+    shares = []
+    for n in (1, 2, 3, 4):
+        hits = sum(clipped_counts.reference(a, b, n) for a, b in zip(ours, theirs, strict=True))
+        every = sum(len(_grams(a, n)) for a in ours)
+        shares.append(hits / every)
+    c, r = sum(map(len, ours)), sum(map(len, theirs))
+    penalty = min(1, math.exp(1 - r / c))
+    mean = math.prod(shares) ** (1 / 4)
+    return 100 * penalty * mean
+
+
+def _precisions(wrong: Sequence[int], words: int = 20) -> list[float]:
+    """The four precisions of a sentence of different words, of which some are wrong."""
+    gaps = [b - a - 1 for a, b in pairwise([-1, *wrong, words])]
+    runs = [sum(max(0, gap - n + 1) for gap in gaps) for n in (1, 2, 3, 4)]
+    return [run / (words - n) for n, run in enumerate(runs)]
+
+
+def _bleu(wrong: Sequence[int]) -> float:
+    """The BLEU of that sentence."""
+    return 100 * math.prod(_precisions(wrong)) ** (1 / 4)
+
+
+@number(within=0.01)
+@cache
+def five_wrong_words() -> float:
+    """How far apart are the best and the worst BLEU with five wrong words of twenty?"""
+    scores = [_bleu(wrong) for wrong in combinations(range(20), 5)]
+    return max(scores) - min(scores)
+
+
 Pair = tuple[str, str]
 Words = dict[tuple[str, ...], int]
 """The tokens of each word of a text, and how often the word occurs."""
@@ -131,54 +238,6 @@ def _shortens_a_list_under_its_range(word: str, merges: list[Pair]) -> list[str]
             if tokens[i] == pair[0] and tokens[i + 1] == pair[1]:
                 tokens[i : i + 2] = ["".join(pair)]
     return tokens
-
-
-Counts = tuple[list[int], list[int], int, int]
-"""Of one sentence: matching n-grams and all of the hypothesis, for each n; both lengths."""
-
-
-@exercise(
-    [
-        ([([8, 6, 4, 2], [9, 8, 7, 6], 9, 9), ([3, 2, 1, 0], [5, 4, 3, 2], 5, 8)],),
-        (
-            [
-                ([12, 9, 7, 5], [14, 13, 12, 11], 14, 9),
-                ([4, 2, 1, 1], [6, 5, 4, 3], 6, 7),
-                ([9, 7, 5, 3], [9, 8, 7, 6], 9, 10),
-            ],
-        ),
-        ([([5, 3], [7, 6], 7, 9), ([6, 5], [6, 5], 6, 6), ([2, 1], [8, 7], 8, 11)],),
-    ]
-)
-def corpus_bleu(sentences: list[Counts]) -> float:
-    """Compute BLEU for a corpus from the counts of its sentences."""
-    matches, totals, said, wanted = zip(*sentences, strict=True)
-    found = [sum(counts) for counts in zip(*matches, strict=True)]
-    runs = [sum(counts) for counts in zip(*totals, strict=True)]
-    precisions = [m / t for m, t in zip(found, runs, strict=True)]
-    brevity = min(1.0, math.exp(1 - sum(wanted) / sum(said)))
-    mean = math.pow(math.prod(precisions), 1 / len(precisions))
-    return 100 * brevity * mean
-
-
-def _precisions(wrong: Sequence[int], words: int = 20) -> list[float]:
-    """The four precisions of a sentence of different words, of which some are wrong."""
-    gaps = [b - a - 1 for a, b in pairwise([-1, *wrong, words])]
-    runs = [sum(max(0, gap - n + 1) for gap in gaps) for n in (1, 2, 3, 4)]
-    return [run / (words - n) for n, run in enumerate(runs)]
-
-
-def _bleu(wrong: Sequence[int]) -> float:
-    """The BLEU of that sentence."""
-    return 100 * math.prod(_precisions(wrong)) ** (1 / 4)
-
-
-@number(within=0.01)
-@cache
-def five_wrong_words() -> float:
-    """How far apart are the best and the worst BLEU with five wrong words of twenty?"""
-    scores = [_bleu(wrong) for wrong in combinations(range(20), 5)]
-    return max(scores) - min(scores)
 
 
 @derivation([(5.0, 30, 20), (8.0, 16, 12), (2.5, 9, 8), (12.0, 40, 25), (3.0, 50, 20)])
