@@ -2,8 +2,8 @@
 
 Written down before the runs: by counting, 12.5 % are right without the first layer (8.3 % of twelve
 children) and 6.25 % without the second; a removal refutes the count if 22.5 % and 16.25 % are. A
-head is not missed if at least 95 % are right without it. After half the steps, 17 of 20 were not,
-so that the page trains for 600 steps; the other models stay at 300.
+head is not missed if at least 95 % are right without it. After 300 steps two of 20 models missed B
+or C, so that the page trains for 600, after which one of 20 did; the other models stay at 300.
 """
 
 from typing import Any
