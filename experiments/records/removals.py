@@ -24,7 +24,8 @@ RIVALS: dict[str, Row] = {
     "half as wide": {"d": 64},
     "twelve children": {"children": 12},
 }
-INSTEAD = {  # what a later layer reads in place of the heads' output (line, head, word, d)
+# What a later layer reads in place of the heads' output (line, head, word, d).
+INSTEAD: dict[str, Any] = {
     "zero": torch.zeros_like,
     "mean": lambda output: output.mean((0, 2), keepdim=True).expand_as(output),
     "other": lambda output: output.roll(1, dims=0),  # that of another line
@@ -36,8 +37,8 @@ class Model(nn.Module):
 
     def __init__(self, of: Row) -> None:
         super().__init__()
-        d, self.children = of.get("d", 128), of.get("children", 8)
-        self.table, self.places = nn.Embedding(32, d), nn.Embedding(2 * self.children, d)
+        d, places = of.get("d", 128), 2 * of.get("children", 8)
+        self.table, self.places = nn.Embedding(32, d), nn.Embedding(places, d)
         self.first = MultiHeadAttention(d, of.get("first", 1))
         self.second = MultiHeadAttention(d, of.get("second", 2))
         self.output = nn.Linear(d, 16)
@@ -62,14 +63,15 @@ def train_removals(model: str, seed: int) -> Row:
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     of, built = RIVALS[model], Model(RIVALS[model])
+    children: int = of.get("children", 8)
     adam = torch.optim.Adam(built.parameters(), lr=0.002)
     for _ in range(of.get("steps", 300)):
-        text, names, gifts = lines(32, built.children)
+        text, names, gifts = lines(32, children)
         loss: Any = F.cross_entropy(built(text, names).mT, gifts)
         adam.zero_grad()
         loss.backward()
         adam.step()
-    text, names, gifts = lines(4000 // built.children, built.children)
+    text, names, gifts = lines(4000 // children, children)
 
     def right(layer: Any, heads: list[int], instead: str = "zero") -> float:
         def hook(_: Any, args: Any, output: Tensor) -> None:
@@ -79,7 +81,7 @@ def train_removals(model: str, seed: int) -> Row:
             found = built(text, names).argmax(-1) == gifts
         return round(found.double().mean().item(), 3)
 
-    child = torch.arange(built.children)
+    child = torch.arange(children)
     true = {"first": (2 * child + 1, 2 * child), "second": (child, 2 * child + 1)}  # query, key
     row: Row = {"model": model, "seed": seed, "whole": right(built.first, [])}
     for place, (query, key) in true.items():

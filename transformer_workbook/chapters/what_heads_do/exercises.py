@@ -106,7 +106,7 @@ def _silenced(
     gap=True,
 )
 def without_heads(
-    model: nn.Module, layer: nn.Module, heads: list[int], text: Tensor, asked: Tensor
+    model: nn.Module, layer: Any, heads: list[int], text: Tensor, asked: Tensor
 ) -> Tensor:
     """What does a model say while some heads of a layer are silent?"""
 
