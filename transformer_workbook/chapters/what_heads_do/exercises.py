@@ -110,7 +110,7 @@ def without_heads(
 ) -> Tensor:
     """What does a model say while some heads of a layer are silent?"""
 
-    def silence(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> None:
+    def silence(module: nn.Module, args: Any, output: Tensor) -> None:
         output[:, heads] = 0
 
     handle = layer.attention.register_forward_hook(silence)
