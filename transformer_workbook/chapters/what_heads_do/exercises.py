@@ -71,7 +71,8 @@ class _Asks(nn.Module):
     def forward(
         self, text: Float[Tensor, "line word d_model"], asked: Float[Tensor, "line asked d_model"]
     ) -> Float[Tensor, "line asked 2"]:
-        """The logits."""
+        """The logits, in the type of the model, whatever type it is given."""
+        text, asked = (x.to(self.output.weight) for x in (text, asked))
         logits: Tensor = self.output(self.heads(asked, text, text))
         return logits
 
