@@ -13,7 +13,15 @@ from annotated_transformer.multi_head_attention import MultiHeadAttention
 from annotated_transformer.tokens import BOS, EOS, PAD
 from annotated_transformer.transformer import Transformer
 from transformer_workbook.chapters.find_the_bug.faulty.models import SMALL, patient
-from transformer_workbook.judge import derivation, exercise, letters, normal, number
+from transformer_workbook.judge import (
+    derivation,
+    exercise,
+    letters,
+    loaded,
+    normal,
+    number,
+    numbers_for,
+)
 from transformer_workbook.places import course_file
 
 NARROW, WIDE = torch.float32, torch.float64
@@ -41,6 +49,7 @@ def _in_either_type(answer: Callable[..., Any], weights: Tensor, relation: Tenso
         (_weights(5, 4, 3), torch.tensor([[1, 0, 0], [0, 0, 0], [0, 1, 1], [0, 0, 1]]).bool()),
     ],
     ask=_in_either_type,
+    gap=True,
 )
 def relation_score(
     weights: Float[Tensor, "heads query key"], relation: Bool[Tensor, "query key"]
@@ -49,6 +58,66 @@ def relation_score(
     related = (weights * relation).sum(dim=2)
     has_one = relation.any(dim=1)
     return related[:, has_one].mean(dim=1)
+
+
+class _Asks(nn.Module):
+    """A layer of heads whose words look at others, and logits."""
+
+    def __init__(self, d_model: int, num_heads: int, d: int) -> None:
+        super().__init__()
+        self.heads = MultiHeadAttention(d_model, num_heads, d, d)
+        self.output = nn.Linear(d_model, 2)
+
+    def forward(
+        self, text: Float[Tensor, "line word d_model"], asked: Float[Tensor, "line asked d_model"]
+    ) -> Float[Tensor, "line asked 2"]:
+        """The logits, in the type of the model, whatever type it is given."""
+        text, asked = (x.to(self.output.weight) for x in (text, asked))
+        logits: Tensor = self.output(self.heads(asked, text, text))
+        return logits
+
+
+def _silenced(
+    answer: Callable[..., Any], sizes: tuple[int, int, int], heads: list[int], *lines: Tensor
+) -> Any:
+    """What a model says without some heads, what it says afterwards, and the hooks left in it."""
+    dtype = lines[0].dtype
+    model = loaded(_Asks(*sizes), numbers_for(_Asks, *sizes, dtype=dtype))
+    assert isinstance(model, _Asks)
+    with torch.no_grad():
+        logits = answer(model, model.heads, heads, *lines)
+        if logits is None:
+            return None
+        hooks = sum(len(part._forward_hooks) for part in model.modules())
+        return {"logits": logits, "hooks left": hooks, "logits afterwards": model(*lines)}
+
+
+@exercise(
+    [
+        ((6, 3, 2), [0], normal(4, 5, 6, seed=0), normal(4, 7, 6, seed=1)),
+        (
+            (4, 4, 5),
+            [1, 2],
+            normal(5, 7, 4, seed=2, dtype=NARROW),
+            normal(5, 6, 4, seed=3, dtype=NARROW),
+        ),
+        ((5, 3, 4), [2, 0], normal(4, 6, 5, seed=4), normal(4, 5, 5, seed=5)),
+    ],
+    ask=_silenced,
+    gap=True,
+)
+def without_heads(
+    model: nn.Module, layer: Any, heads: list[int], text: Tensor, asked: Tensor
+) -> Tensor:
+    """What does a model say while some heads of a layer are silent?"""
+
+    def silence(module: nn.Module, args: Any, output: Tensor) -> None:
+        output[:, heads] = 0
+
+    handle = layer.attention.register_forward_hook(silence)
+    logits: Tensor = model(text, asked)
+    handle.remove()
+    return logits
 
 
 @dataclass(frozen=True)
