@@ -74,6 +74,7 @@ from records import (
     tying,
     whose,
     wirings,
+    wrong_lines,
 )
 from records.tables import RECORDS, Tables
 
@@ -133,6 +134,7 @@ TABLE = {
         Record("aloud_longer", aloud.make_aloud_longer, 6),
         Record("wirings", wirings.make_wirings, 6),
         Record("wirings_longer", wirings.make_wirings_longer, 3),
+        Record("wrong_lines", wrong_lines.make_wrong_lines, 5),
         Record("party", party.make_party, 2),
         Record("dinner", dinner.make_dinner, 10),
         Record("peeking", peeking.make_peeking, 4),
