@@ -1,13 +1,16 @@
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import pairwise
-from math import log
+from math import inf, log
 from typing import Any
 
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from annotated_transformer.batches import pad
+from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import Transformer
 from transformer_workbook.chapters.find_the_bug import cases as models
 from transformer_workbook.chapters.find_the_bug.cases import SRC, TGT_IN, put_to_test
@@ -309,3 +312,129 @@ def name_the_trainers(answer: Any, say: Callable[..., str]) -> str:
             return say(f"{invariant}: {state}", trainer=trainer, letter=letter)
     missing = {*TRAINERS.values()} - {*answer}
     return say("missing", trainer=min(missing)) if missing else ""
+
+
+# --- the gaps of the lesson, and its friend's test -----------------------------------------------
+
+
+def _look_up(answer: Callable[..., Any], table: Float[Tensor, "vocab vocab"], lines: Tensor) -> Any:
+    """Give a loss a table of logits as its model."""
+    return answer(nn.Embedding.from_pretrained(table), lines)  # type: ignore[no-untyped-call]
+
+
+@exercise(
+    [
+        (normal(7, 7, seed=40), pad([[1, 4, 2, 3, 5, 6], [2, 1, 4, 3, 6, 5, 6, 5]])),
+        (normal(9, 9, seed=41), pad([[5, 1, 2, 3, 4, 8, 7], [1, 1, 5, 3, 6], [2, 4, 2, 3, 7, 8]])),
+        (normal(6, 6, seed=42).float(), pad([[1, 2, 4, 3, 5, 5, 4, 5], [4, 1, 2, 3, 5]])),
+    ],
+    ask=_look_up,
+    gap=True,
+)
+def two_losses(
+    model: Callable[[Tensor], Tensor], lines: Int[Tensor, "line word"]
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """Find the mean loss of the second and third digit, and that of the words after the colon."""
+    logits = model(lines[:, :-1])
+    target = lines[:, 1:]
+    loss = F.cross_entropy(logits.mT, target, ignore_index=PAD, reduction="none")
+    digits = loss[:, :2].mean()
+    words = loss[:, 3:].sum() / (target[:, 3:] != PAD).sum()
+    return digits, words
+
+
+PARTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "look up": lambda ids: normal(9, 4, seed=50)[ids],
+    "look up, rising": lambda ids: ids[..., None] * torch.tensor([1.0, 2.0, 3.0, 5.0]),
+    "look up, balanced": lambda ids: ids[..., None] * torch.tensor([1.0, -1.0, 2.0, -2.0]),
+    "look up, one number": lambda ids: ids[..., None] * torch.tensor([0.0, 1.0, 0.0, 0.0]),
+    "alone": torch.tanh,
+    "past": lambda x: x.cumsum(dim=1),
+    "next": lambda x: x + F.pad(x[:, 1:], (0, 0, 0, 1)),
+    "whole line": lambda x: x - x.mean(dim=(1, 2), keepdim=True),
+    "other lines": lambda x: x - x.mean(dim=0),
+    "last to first": lambda x: torch.cat([x[:, :1] + x[:, -1:], x[:, 1:]], dim=1),
+    "rounding": lambda x: x + 1e-7 * x.sum(dim=1, keepdim=True),
+}
+"""Parts of a model, from ids or vectors to vectors; some of them see more than they may."""
+
+Walk = tuple[tuple[str, ...], Tensor, Tensor]
+
+
+def _walk(parts: str, first: list[int], second: list[int], word: int, becomes: int) -> Walk:
+    """Name parts, and make two batches of two lines that differ in one word of the first line."""
+    one = torch.tensor([first, second])
+    other = one.clone()
+    other[0, word] = becomes
+    return tuple(parts.split(" > ")), one, other
+
+
+def _through(answer: Callable[..., Any], names: tuple[str, ...], one: Tensor, other: Tensor) -> Any:
+    """Ask for a walk through these parts."""
+    return answer([PARTS[name] for name in names], one, other)
+
+
+@exercise(
+    [
+        _walk("look up > alone > next", [1, 4, 2, 6], [3, 1, 1, 5], 2, 3),
+        _walk("look up, rising > past > rounding > next", [8, 2, 5, 7, 6], [1, 3, 5, 4, 2], 3, 4),
+        _walk("look up, balanced > other lines > past", [1, 4, 2, 6, 5], [3, 1, 1, 5, 7], 1, 8),
+        _walk("look up, one number > whole line", [7, 4, 2], [3, 1, 1], 2, 0),
+    ],
+    ask=_through,
+    gap=True,
+)
+def parts_that_move(
+    model: Any, one: Int[Tensor, "line word"], other: Int[Tensor, "line word"]
+) -> Bool[Tensor, "part line word"]:
+    """Find after which part which words of two batches differ."""
+    rows = []
+    for part in model:
+        one, other = part(one), part(other)
+        change = (one - other).abs().amax(dim=-1)
+        rows.append(change > 1e-4)
+    return torch.stack(rows)
+
+
+def _weigh(kind: Callable[..., Any], scores: Float[Tensor, "line word word"]) -> Any:
+    """Let a reader's attention make weights of scores."""
+    return kind().weights(scores)
+
+
+@exercise(
+    [
+        (normal(2, 4, 4, seed=60),),
+        (normal(3, 5, 5, seed=61, dtype=torch.float32),),
+        (3 * normal(1, 3, 3, seed=62),),
+    ],
+    ask=_weigh,
+    gap=True,
+)
+def past_alone() -> nn.Module:
+    """Write the weights of an attention in which no word sees a later one."""
+
+    class Repaired(nn.Module):
+        def weights(self, scores: Tensor) -> Tensor:
+            past = torch.ones_like(scores).tril().bool()
+            return scores.masked_fill(~past, -inf).softmax(dim=-1)
+
+    return Repaired()
+
+
+def _try_on(test: Callable[..., Any], name: str) -> Any:
+    """Ask a test about a part."""
+    torch.manual_seed(0)
+    return test(PARTS[name])
+
+
+@exercise(
+    [(name,) for name in ("past", "next", "alone", "whole line", "other lines", "last to first")],
+    ask=_try_on,
+)
+def no_word_peeks(part: Callable[[Tensor], Tensor]) -> bool:
+    """Find what is wrong in a test that passes every part."""
+    one = torch.randn(2, 5, 8)
+    other = one.clone()
+    other[:, 4] = 0
+    before, after = part(one), part(other)
+    return torch.allclose(before[:, :4], after[:, :4])
