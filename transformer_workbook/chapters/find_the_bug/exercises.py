@@ -398,7 +398,7 @@ def parts_that_move(
 
 def _weigh(kind: Callable[..., Any], scores: Float[Tensor, "line word word"]) -> Any:
     """Let a reader's attention make weights of scores."""
-    return kind().weights(scores)
+    return kind(8, 8, 8).weights(scores)
 
 
 @exercise(
@@ -410,7 +410,7 @@ def _weigh(kind: Callable[..., Any], scores: Float[Tensor, "line word word"]) ->
     ask=_weigh,
     gap=True,
 )
-def past_alone() -> nn.Module:
+def past_alone(d_model: int, d_k: int, d_v: int) -> nn.Module:
     """Write the weights of an attention in which no word sees a later one."""
 
     class Repaired(nn.Module):
