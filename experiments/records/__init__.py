@@ -78,6 +78,7 @@ from records import (
     tying,
     whose,
     wirings,
+    wrong_lines,
 )
 from records.tables import RECORDS, Tables
 
@@ -138,6 +139,7 @@ TABLE = {
         Record("wirings", wirings.make_wirings, 6),
         Record("wirings_longer", wirings.make_wirings_longer, 3),
         Record("moves", moves.make_moves, 8),
+        Record("wrong_lines", wrong_lines.make_wrong_lines, 5),
         Record("party", party.make_party, 2),
         Record("cheats", cheats.make_cheats, 3),
         Record("dinner", dinner.make_dinner, 10),

@@ -1,13 +1,16 @@
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import pairwise
-from math import log
+from math import inf, log
 from typing import Any
 
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from annotated_transformer.batches import pad
+from annotated_transformer.tokens import PAD
 from annotated_transformer.transformer import Transformer
 from transformer_workbook.chapters.find_the_bug import cases as models
 from transformer_workbook.chapters.find_the_bug.cases import SRC, TGT_IN, put_to_test
@@ -28,57 +31,128 @@ from transformer_workbook.judge import (
 from transformer_workbook.judge.sentences import said, to_say
 
 
-@exercise([(model,) for model in models.FOR_PADDING], ask=put_to_test)
-def ignores_padding(model: Transformer) -> bool:
-    """Does more padding after the source change nothing?"""
-    model.eval()
-    longer = F.pad(SRC, (0, 3))
-    padded, plain = model(longer, TGT_IN), model(SRC, TGT_IN)
-    return torch.allclose(padded, plain)
+def _look_up(answer: Callable[..., Any], table: Float[Tensor, "vocab vocab"], lines: Tensor) -> Any:
+    """Give a loss a table of logits as its model."""
+    return answer(nn.Embedding.from_pretrained(table), lines)  # type: ignore[no-untyped-call]
 
 
-@exercise([(model,) for model in models.FOR_STEPS], ask=put_to_test)
-def steps_agree(model: Transformer) -> bool:
-    """Are the logits word by word those of all words at once?"""
-    model.eval()
-    state, steps = model.start(SRC), []
-    for token in TGT_IN.T:
-        logits, state = model.step(state, token)
-        steps.append(logits)
-    one_by_one, at_once = torch.stack(steps, dim=1), model(SRC, TGT_IN)
-    return torch.allclose(one_by_one, at_once)
+@exercise(
+    [
+        (normal(7, 7, seed=40), pad([[1, 4, 2, 3, 5, 6], [2, 1, 4, 3, 6, 5, 6, 5]])),
+        (normal(9, 9, seed=41), pad([[5, 1, 2, 3, 4, 8, 7], [1, 1, 5, 3, 6], [2, 4, 2, 3, 7, 8]])),
+        (normal(6, 6, seed=42).float(), pad([[1, 2, 4, 3, 5, 5, 4, 5], [4, 1, 2, 3, 5]])),
+    ],
+    ask=_look_up,
+    gap=True,
+)
+def two_losses(
+    model: Callable[[Tensor], Tensor], lines: Int[Tensor, "line word"]
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """Find the mean loss of the second and third digit, and that of the words after the colon."""
+    logits = model(lines[:, :-1])
+    target = lines[:, 1:]
+    loss = F.cross_entropy(logits.mT, target, ignore_index=PAD, reduction="none")
+    digits = loss[:, :2].mean()
+    words = loss[:, 3:].sum() / (target[:, 3:] != PAD).sum()
+    return digits, words
 
 
-OTHER_WORD = 4
+PARTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "look up": lambda ids: normal(9, 4, seed=50)[ids],
+    "look up, rising": lambda ids: ids[..., None] * torch.tensor([1.0, 2.0, 3.0, 5.0]),
+    "look up, balanced": lambda ids: ids[..., None] * torch.tensor([1.0, -1.0, 2.0, -2.0]),
+    "look up, one number": lambda ids: ids[..., None] * torch.tensor([0.0, 1.0, 0.0, 0.0]),
+    "alone": torch.tanh,
+    "past": lambda x: x.cumsum(dim=1),
+    "next": lambda x: x + F.pad(x[:, 1:], (0, 0, 0, 1)),
+    "whole line": lambda x: x - x.mean(dim=(1, 2), keepdim=True),
+    "other lines": lambda x: x - x.mean(dim=0),
+    "all but the last": lambda x: torch.cat([x[:, :-1], 0 * x[:, -1:]], dim=1),
+    "dropout": F.dropout,
+    "rounding": lambda x: x + 1e-7 * x.sum(dim=1, keepdim=True),
+}
+"""Parts of a model, from ids or vectors to vectors; some of them see more than they may."""
+
+Walk = tuple[tuple[str, ...], Tensor, Tensor]
 
 
-@exercise([(model,) for model in models.FOR_FUTURE], ask=put_to_test)
-def hides_the_future(model: Transformer) -> bool:
-    """Does no position depend on a later word?"""
-    model.eval()
-    before = model(SRC, TGT_IN)
-    for t in range(1, TGT_IN.size(1)):
-        changed = TGT_IN.clone()
-        changed[:, t] = OTHER_WORD
-        after = model(SRC, changed)
-        if not torch.allclose(after[:, :t], before[:, :t]):
-            return False
-    return True
+def _walk(parts: str, first: list[int], second: list[int], word: int, becomes: int) -> Walk:
+    """Name parts, and make two batches of two lines that differ in one word of the first line."""
+    one = torch.tensor([first, second])
+    other = one.clone()
+    other[0, word] = becomes
+    return tuple(parts.split(" > ")), one, other
 
 
-@exercise([(model,) for model in models.FOR_NORMS], ask=put_to_test)
-def norms_agree(model: Transformer) -> bool:
-    """Does each layer normalisation compute the formula?"""
-    x = normal(2, 3, 8, seed=0)
-    centred = x - x.mean(-1, keepdim=True)
-    variance = centred.square().mean(-1, keepdim=True)
-    norms = [part for part in model.modules() if isinstance(part, nn.LayerNorm)]
-    for part in norms:
-        normalised = centred / (variance + part.eps).sqrt()
-        expected = normalised * part.weight + part.bias
-        if not torch.allclose(part(x), expected):
-            return False
-    return True
+def _through(answer: Callable[..., Any], names: tuple[str, ...], one: Tensor, other: Tensor) -> Any:
+    """Ask for a walk through these parts."""
+    return answer([PARTS[name] for name in names], one, other)
+
+
+@exercise(
+    [
+        _walk("look up > alone > next", [1, 4, 2, 6], [3, 1, 1, 5], 2, 3),
+        _walk("look up, rising > past > rounding > next", [8, 2, 5, 7, 6], [1, 3, 5, 4, 2], 3, 4),
+        _walk("look up, balanced > other lines > past", [1, 4, 2, 6, 5], [3, 1, 1, 5, 7], 1, 8),
+        _walk("look up, one number > whole line", [7, 4, 2], [3, 1, 1], 2, 0),
+    ],
+    ask=_through,
+    gap=True,
+)
+def parts_that_move(
+    model: Any, one: Int[Tensor, "line word"], other: Int[Tensor, "line word"]
+) -> Bool[Tensor, "part line word"]:
+    """Find after which part which words of two batches differ."""
+    rows = []
+    for part in model:
+        one, other = part(one), part(other)
+        change = (one - other).abs().amax(dim=-1)
+        rows.append(change > 1e-4)
+    return torch.stack(rows)
+
+
+def _weigh(kind: Callable[..., Any], scores: Float[Tensor, "line word word"]) -> Any:
+    """Let a reader's attention make weights of scores."""
+    return kind(8, 8, 8).weights(scores)
+
+
+@exercise(
+    [
+        (normal(2, 4, 4, seed=60),),
+        (normal(3, 5, 5, seed=61, dtype=torch.float32),),
+        (normal(2, 3, 3, seed=62).round(),),
+    ],
+    ask=_weigh,
+    gap=True,
+)
+def past_alone(d_model: int, d_k: int, d_v: int) -> nn.Module:
+    """Write the weights of an attention in which no word sees a later one."""
+
+    class Repaired(nn.Module):
+        def weights(self, scores: Tensor) -> Tensor:
+            past = torch.ones_like(scores).tril().bool()
+            return scores.masked_fill(~past, -inf).softmax(dim=-1)
+
+    return Repaired()
+
+
+def _try_on(test: Callable[..., Any], name: str) -> Any:
+    """Ask a test about a part."""
+    torch.manual_seed(0)
+    return test(PARTS[name])
+
+
+@exercise(
+    [(name,) for name in ("past", "next", "alone", "whole line", "all but the last", "dropout")],
+    ask=_try_on,
+)
+def no_word_peeks(part: Callable[[Tensor], Tensor]) -> bool:
+    """Find what is wrong in a test that passes every part."""
+    one = torch.randn(2, 5, 8)
+    other = one.clone()
+    other[:, 4] = 0
+    before, after = part(one), part(other)
+    return torch.allclose(before[:, :4], after[:, :4])
 
 
 WIDTHS = [8, 16, 32, 64, 128, 256, 512, 1024]
@@ -96,16 +170,6 @@ def within_a_hundredth(d: int) -> bool:
 def too_wide_to_see() -> int:
     """From which width on does a tolerance of one per cent hide the unbiased deviation?"""
     return next(d for d in WIDTHS if within_a_hundredth(d))
-
-
-@derivation([(0.5, 3), (0.1, 20), (0.02, 100), (0.3, 8)])
-def what_a_pass_shows(p: float, n: int) -> tuple[float, float, float, float]:
-    """How much do n random sentences show on which nothing was found?"""
-    one_misses = 1 - p
-    all_miss = one_misses**n
-    needed = log(1 / 20) / log(one_misses)
-    share = 1 - (1 / 20) ** (1 / n)
-    return one_misses, all_miss, needed, share
 
 
 Case = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -243,6 +307,69 @@ def red_team(answer: Any, say: Callable[..., str]) -> str | Verdict:
         elif not equal(got, want):
             return Verdict("right", say("unseen", where=said(where), how=difference(got, want)))
     return crash or say("no bug")
+
+
+@exercise([(model,) for model in models.FOR_PADDING], ask=put_to_test)
+def ignores_padding(model: Transformer) -> bool:
+    """Does more padding after the source change nothing?"""
+    model.eval()
+    longer = F.pad(SRC, (0, 3))
+    padded, plain = model(longer, TGT_IN), model(SRC, TGT_IN)
+    return torch.allclose(padded, plain)
+
+
+@exercise([(model,) for model in models.FOR_STEPS], ask=put_to_test)
+def steps_agree(model: Transformer) -> bool:
+    """Are the logits word by word those of all words at once?"""
+    model.eval()
+    state, steps = model.start(SRC), []
+    for token in TGT_IN.T:
+        logits, state = model.step(state, token)
+        steps.append(logits)
+    one_by_one, at_once = torch.stack(steps, dim=1), model(SRC, TGT_IN)
+    return torch.allclose(one_by_one, at_once)
+
+
+OTHER_WORD = 4
+
+
+@exercise([(model,) for model in models.FOR_FUTURE], ask=put_to_test)
+def hides_the_future(model: Transformer) -> bool:
+    """Does no position depend on a later word?"""
+    model.eval()
+    before = model(SRC, TGT_IN)
+    for t in range(1, TGT_IN.size(1)):
+        changed = TGT_IN.clone()
+        changed[:, t] = OTHER_WORD
+        after = model(SRC, changed)
+        if not torch.allclose(after[:, :t], before[:, :t]):
+            return False
+    return True
+
+
+@exercise([(model,) for model in models.FOR_NORMS], ask=put_to_test)
+def norms_agree(model: Transformer) -> bool:
+    """Does each layer normalisation compute the formula?"""
+    x = normal(2, 3, 8, seed=0)
+    centred = x - x.mean(-1, keepdim=True)
+    variance = centred.square().mean(-1, keepdim=True)
+    norms = [part for part in model.modules() if isinstance(part, nn.LayerNorm)]
+    for part in norms:
+        normalised = centred / (variance + part.eps).sqrt()
+        expected = normalised * part.weight + part.bias
+        if not torch.allclose(part(x), expected):
+            return False
+    return True
+
+
+@derivation([(0.5, 3), (0.1, 20), (0.02, 100), (0.3, 8)])
+def what_a_pass_shows(p: float, n: int) -> tuple[float, float, float, float]:
+    """How much do n random sentences show on which nothing was found?"""
+    one_misses = 1 - p
+    all_miss = one_misses**n
+    needed = log(1 / 20) / log(one_misses)
+    share = 1 - (1 / 20) ** (1 / n)
+    return one_misses, all_miss, needed, share
 
 
 TRAINERS = {"A": 3, "B": 1, "C": 4, "D": 2}
