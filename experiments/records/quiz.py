@@ -141,6 +141,6 @@ def make_quiz(tables: Tables) -> None:
     others += [(way, "two first words", 128) for way in (BEAM, "beam of three, by the mean")]
     tasks += [(*other, seed) for other in others for seed in range(1, 6)]
     longer = "first, longer", "second, longer"
-    tasks += [(BEAM, quiz, 128, seed) for quiz in longer for seed in range(1, 4)]
+    tasks += [(BEAM, quiz, 128, seed) for quiz in longer for seed in range(1, 6)]
     keys = ["way", "quiz", "d", "seed"]
     tables.extend("quiz", answer, tasks, keys, workers=1)
