@@ -22,6 +22,7 @@ RUNS = {  # of each model, how many seeds at 8 guests and at 60
     "convolutions with gaps": (0, 5),
     "frozen W_Q and W_K": (0, 5),
     "mean of all guests": (0, 5),
+    "mean of what a network makes of each": (0, 5),
     "GRU, three times the rate": (0, 5),
     "GRU, three times as long": (0, 5),
 }
@@ -33,6 +34,7 @@ class Reader(nn.Module):
     def __init__(self, model: str) -> None:
         super().__init__()
         width, inputs = WIDTH * (4 if "wide" in model else 1), NAMES + 2
+        self.each = model.endswith("each")
         self.gaps = (1, 3, 9, 27) if "gaps" in model else (1, 1, 1, 1)
         self.output = nn.Linear(width, NAMES)
         self.layer: Any = SelfAttention(inputs, width, width)
@@ -43,7 +45,8 @@ class Reader(nn.Module):
             if "keeps" in model:
                 nn.init.constant_(self.layer.bias_hh_l0[width : 2 * width], 4)
         if "mean" in model:
-            self.layer = nn.Sequential(nn.Linear(inputs, 512), nn.ReLU(), nn.Linear(512, width))
+            wide = 32 if self.each else 512
+            self.layer = nn.Sequential(nn.Linear(inputs, wide), nn.ReLU(), nn.Linear(wide, width))
         if "convolutions" in model:
             widths = [inputs, *[width] * 3]
             layers = [nn.Conv1d(w, width, 3, dilation=g) for w, g in zip(widths, self.gaps)]  # noqa: B905
@@ -54,7 +57,7 @@ class Reader(nn.Module):
         if isinstance(self.layer, nn.GRU):
             return self.output(self.layer(x)[0][:, -1])
         if isinstance(self.layer, nn.Sequential):
-            return self.output(self.layer(x.mean(1)))
+            return self.output(self.layer(x).mean(1) if self.each else self.layer(x.mean(1)))
         if isinstance(self.layer, nn.ModuleList):
             for layer, gap in zip(self.layer, self.gaps, strict=True):
                 x = layer(F.pad(x.mT, (2 * gap, 0))).tanh().mT
@@ -92,7 +95,7 @@ def train_hats(model: str, guests: int, seed: int) -> Row:
 
 
 def make_hats(tables: Tables) -> None:
-    """Four models that remember the first guest, at two distances, and six rivals.
+    """Four models that remember the first guest, at two distances, and seven rivals.
 
     It is the refuter of lesson 10: what a GRU and a convolution learn with other settings.
     """
