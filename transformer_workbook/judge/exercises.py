@@ -96,7 +96,8 @@ class Exercise(Task):
     @cached_property
     def _slips(self) -> Subject:
         """Return the cases as questions to small changes of the reference."""
-        return replace(self.subject, known=lambda: list(slips_in(self.reference)))
+        slips = partial(slips_in, self.reference) if self.given is None else tuple
+        return replace(self.subject, known=lambda: list(slips()))
 
     def _put(self, number: int, answer: Any) -> Trial:
         return attempt(answer, self.cases[number], self.seconds, self.ask)
