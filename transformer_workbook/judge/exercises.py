@@ -22,8 +22,8 @@ from transformer_workbook.judge.comparing import (
 from transformer_workbook.judge.diagnosis import Diagnosis
 from transformer_workbook.judge.diagnosis.relations import (
     always_the_same,
+    are_telling,
     columns,
-    is_continuous,
     other_kind,
     swapped_entries,
     two_mistakes,
@@ -156,8 +156,8 @@ class Exercise(Task):
         return self.subject.named(answers, failing)
 
     def _mended(self, answers: list[Any]) -> str:
-        """Find the mistake of the catalogue that is made together with another, if floats tell."""
-        if not all(map(is_continuous, self.subject.right)):
+        """Find the mistake of the catalogue that is made together with another."""
+        if not are_telling(self.subject.right):
             return ""
         of = self.subject.of_mistake
         every = ((mistake.says, of(number)) for number, mistake in enumerate(self.mistakes))
@@ -211,6 +211,8 @@ class Exercise(Task):
             return none or self._in_case(told, some)
         if isinstance(answers[told], Failure):
             return self._in_case(told, diagnosis.failed(answers[told], told))
+        if sentence := diagnosis.step(answer, answers, self.gap):
+            return sentence
         shown = self._in_case(told, self.tell(answers[told], right[told]))
         return diagnosis.circumstance(answer, answers, right, shown)
 
