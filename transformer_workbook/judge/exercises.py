@@ -211,10 +211,13 @@ class Exercise(Task):
             return none or self._in_case(told, some)
         if isinstance(answers[told], Failure):
             return self._in_case(told, diagnosis.failed(answers[told], told))
-        if sentence := diagnosis.step(answer, answers, self.gap):
-            return sentence
-        shown = self._in_case(told, self.tell(answers[told], right[told]))
-        return diagnosis.circumstance(answer, answers, right, shown)
+        otherwise = self._in_case(told, self.tell(answers[told], right[told]))
+        step = self._step(answer, answers) or otherwise
+        return diagnosis.circumstance(answer, answers, right, step)
+
+    def _step(self, answer: Callable[..., Any], answers: list[Any]) -> str:
+        """Say how far the answer is right."""
+        return self._diagnosis.step(answer, answers, self.gap)
 
     def _in_case(self, number: int, sentence: str) -> str:
         """Say that a sentence holds for a case."""
@@ -265,6 +268,9 @@ class Derivation(Exercise):
             if equal([number, got], self._first_wrong(results), self.whole):
                 return mistake.says
         return ""
+
+    def _step(self, answer: Callable[..., Any], answers: list[Any]) -> str:
+        return ""  # the steps are what is returned
 
     def _first_wrong(self, answers: list[Any]) -> tuple[int, list[Any]]:
         """Return the number of the first wrong step, and its value in every case.

@@ -26,6 +26,8 @@ def of_steps(
     >>> of_steps([0.5, 2.5], [{"a": 1.5, "b": 0.5}, {"a": 3.5, "b": 2.5}],
     ...          [{"c": 1.5, "b": 9.5}, {"c": 3.5, "b": 1.5}], named=True)
     '`b` is the first step that is wrong.'
+    >>> of_steps([0.5], [{"q": 1.5, "b": 0.5}], [{"c": 1.5, "b": 9.5}], named=False)
+    '`q` is right; the mistake comes after it.'
     """
     steps = {name: [values.get(name) for values in right] for name in right[0]}
     for name, values in steps.items():
@@ -63,7 +65,8 @@ def values_of(
     def note(frame: FrameType, event: str, _: Any) -> None:
         if event == "return" and (code := frame.f_code) in codes and code.co_name[0] != "<":
             own = code.co_varnames[code.co_argcount :]
-            values.update({name: frame.f_locals[name] for name in own if name in frame.f_locals})
+            found = {name: frame.f_locals[name] for name in own if name in frame.f_locals}
+            values.update({name: value for name, value in found.items() if name != "_"})
 
     before = sys.getprofile()
     sys.setprofile(note)
