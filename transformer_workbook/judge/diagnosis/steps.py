@@ -8,7 +8,6 @@ from types import CodeType, FrameType
 from typing import Any
 
 from transformer_workbook.judge.comparing import equal
-from transformer_workbook.judge.diagnosis.places import partly_right
 from transformer_workbook.judge.diagnosis.relations import are_telling, relation
 from transformer_workbook.judge.sentences import said
 
@@ -41,7 +40,7 @@ def of_steps(
         if any(equal(got, values) for values in steps.values()):
             known = name if named or are_telling(got) else known
         elif named and name in steps:
-            if how := relation(got, steps[name]) or partly_right(got, steps[name]):
+            if how := relation(got, steps[name]):
                 return said("in the step `{name}`: {sentence}", name=name, sentence=how)
             return said("`{name}` is the first step that is wrong.", name=name)
     return known and said("`{name}` is right; the mistake comes after it.", name=known)
