@@ -253,8 +253,9 @@ class Diagnosis:
 
         In a loop a name has many values, of which only the last is known.
         """
-        tree = ast.walk(ast.parse(source_of(self.reference)))
-        named = named and not any(isinstance(node, ast.For | ast.While) for node in tree)
+        if named:
+            tree = ast.walk(ast.parse(source_of(self.reference)))
+            named = not any(isinstance(node, ast.For | ast.While) for node in tree)
         noted = partial(values_of, self.ask, list(codes_of(self.reference)))
         right = [calculate(self.reference, case, noted) for case in self.cases]
         noted = partial(values_of, self.ask, list(codes_of(answer)))

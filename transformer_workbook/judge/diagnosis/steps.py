@@ -49,7 +49,7 @@ def of_steps(
 def codes_of(function: Any) -> Iterator[CodeType]:
     """Iterate over the code of a function or of a class's methods, and that of functions inside."""
     written = vars(function).values() if isinstance(function, type) else [function]
-    found = [one.__code__ for one in map(inspect.unwrap, written) if inspect.isfunction(one)]
+    found = [inspect.unwrap(one).__code__ for one in written if inspect.isfunction(one)]
     for code in found:
         yield code
         found += [inside for inside in code.co_consts if isinstance(inside, CodeType)]
