@@ -405,16 +405,6 @@ def queries_for_keys(d_model: int, d_k: int, d_v: int) -> nn.Module:
             "entry 2 of 2: this is `layers` + result 1.",
         ),
         (
-            "offset_distance",
-            lambda k, d: sum(2 - 2 * math.sin(k * 1e4 ** (-i / d)) for i in range(0, d, 2)) ** 0.5,
-            "this comes out if one step is `2 * math.sin(offset * frequency)`.",
-        ),
-        (
-            "multiplications",
-            lambda n, d, k: (2 * n * n * d, 2 * d * d, k * d * d),
-            "the recurrence works at each of the n words.",
-        ),
-        (
             "window_mask",
             lambda ids, width: (
                 torch.ones(ids.size(1), ids.size(1)).tril().triu(-width) * (ids != 0)[:, None, None]

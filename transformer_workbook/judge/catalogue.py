@@ -88,17 +88,12 @@ def wrong(
     """Make the wrong answer that a row of a table describes."""
     if "function" in row:
         return names[row["function"]]
+    own = dict(names)
     try:
-        return run(changed(source, row["change"]), row["says"], names, name)
+        code = "from __future__ import annotations\n" + changed(source, row["change"])
     except ValueError as error:
         raise ValueError(f"{name}, {row['says']!r}: {error}") from error
-
-
-def run(code: str, says: str, names: Mapping[str, Any], name: str) -> Any:
-    """Run the source of a wrong answer among these names, and return what it defines."""
-    own = dict(names)
-    code = f"from __future__ import annotations\n{code}"
-    exec(compile(code, f"<{name}: {says}>", "exec"), own)
+    exec(compile(code, f"<{name}: {row['says']}>", "exec"), own)
     return own[name]
 
 

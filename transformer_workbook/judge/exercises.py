@@ -1,13 +1,13 @@
 """Exercises: functions and derivations that a reader writes, and how wrong ones are judged."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from inspect import signature
 from operator import itemgetter
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 from transformer_workbook.judge.catalogue import Mistake, mistakes_in, pairs_in
 from transformer_workbook.judge.comparing import (
@@ -22,8 +22,8 @@ from transformer_workbook.judge.comparing import (
 from transformer_workbook.judge.diagnosis import Diagnosis
 from transformer_workbook.judge.diagnosis.relations import (
     always_the_same,
+    are_telling,
     columns,
-    is_continuous,
     other_kind,
     swapped_entries,
     two_mistakes,
@@ -31,7 +31,6 @@ from transformer_workbook.judge.diagnosis.relations import (
 )
 from transformer_workbook.judge.probes import Remembered
 from transformer_workbook.judge.sentences import said
-from transformer_workbook.judge.slips import slips_in
 from transformer_workbook.judge.stubs import has_empty_lines, is_stub
 from transformer_workbook.judge.subjects import Subject
 from transformer_workbook.judge.tasks import Cases, Task, Verdict
@@ -93,12 +92,6 @@ class Exercise(Task):
             self.whole,
         )
 
-    @cached_property
-    def _slips(self) -> Subject:
-        """Return the cases as questions to small changes of the reference."""
-        slips = partial(slips_in, self.reference) if self.given is None else tuple
-        return replace(self.subject, known=lambda: list(slips()))
-
     def _put(self, number: int, answer: Any) -> Trial:
         return attempt(answer, self.cases[number], self.seconds, self.ask)
 
@@ -130,7 +123,7 @@ class Exercise(Task):
             return Verdict("right")
         if trials[-1].endless:
             return Verdict("wrong", self._in_case(len(trials) - 1, answers[-1].sentence))
-        named = self._named(self.subject, answers, failing) or self._diagnosis.swapped(answers)
+        named = self._named(answers, failing) or self._diagnosis.swapped(answers)
         sentence = named or self._by_itself(answer, answers, told)
         if trials[told].changed and not named:
             sentence = said(
@@ -158,40 +151,13 @@ class Exercise(Task):
         """Say how a wrong result differs from the right one."""
         return difference(got, want, self.whole)
 
-    def _named(self, subject: Subject, answers: list[Any], failing: list[int]) -> str:
-        """Find the first mistake of a subject that gives these answers."""
-        return subject.named(answers, failing)
-
-    def _by_first_wrong(self, subject: Subject, answers: list[Any]) -> str:
-        """Find the first mistake of a subject whose first wrong entry is that of these answers."""
-        number, got = self._first_wrong(answers)
-        for i, mistake in enumerate(subject.mistakes if number else ()):
-            results = list(subject.of_mistake(i))
-            if equal([number, got], self._first_wrong(results), self.whole):
-                return mistake.says
-        return ""
-
-    def _first_wrong(self, answers: list[Any]) -> tuple[int, list[Any]]:
-        """Return the number of the first wrong entry, or step, and its value in every case.
-
-        It is 0 if none is wrong, or there are not as many as asked for.
-        """
-        pairs = columns(answers, self.subject.right)
-        number = min(wrong_columns(pairs, self.whole), default=0)
-        return number, pairs[number - 1][0] if number else []
-
-    def _slipped(self, answers: list[Any]) -> str:
-        """Find the small change of the reference that gives these answers."""
-        if any(isinstance(got, Failure) for got in answers):
-            return ""
-        if sentence := self._named(self._slips, answers, self.subject.failing(answers)):
-            return sentence
-        subjects = (self.subject, self._slips)
-        return next(filter(None, (self._by_first_wrong(s, answers) for s in subjects)), "")
+    def _named(self, answers: list[Any], failing: list[int]) -> str:
+        """Find the first mistake that gives these answers."""
+        return self.subject.named(answers, failing)
 
     def _mended(self, answers: list[Any]) -> str:
-        """Find the mistake of the catalogue made together with another, if the numbers tell."""
-        if not all(isinstance(x, Tensor) or is_continuous(x) for x in self.subject.right):
+        """Find the mistake of the catalogue that is made together with another."""
+        if not are_telling(self.subject.right):
             return ""
         of = self.subject.of_mistake
         every = ((mistake.says, of(number)) for number, mistake in enumerate(self.mistakes))
@@ -236,9 +202,7 @@ class Exercise(Task):
             )
         if sentence := diagnosis.by_chance(answer, told) or self.related(answer, answers, right):
             return sentence
-        if sentence := diagnosis.wrong_axes(answers, right) or self._slipped(answers):
-            return sentence
-        if sentence := self._mended(answers):
+        if sentence := diagnosis.wrong_axes(answers, right) or self._mended(answers):
             return sentence
         if sentence := other_kind(answers, right):
             return sentence
@@ -247,8 +211,13 @@ class Exercise(Task):
             return none or self._in_case(told, some)
         if isinstance(answers[told], Failure):
             return self._in_case(told, diagnosis.failed(answers[told], told))
-        shown = self._in_case(told, self.tell(answers[told], right[told]))
-        return diagnosis.circumstance(answer, answers, right, shown)
+        otherwise = self._in_case(told, self.tell(answers[told], right[told]))
+        step = self._step(answer, answers) or otherwise
+        return diagnosis.circumstance(answer, answers, right, step)
+
+    def _step(self, answer: Callable[..., Any], answers: list[Any]) -> str:
+        """Say how far the answer is right."""
+        return self._diagnosis.step(answer, answers, self.gap)
 
     def _in_case(self, number: int, sentence: str) -> str:
         """Say that a sentence holds for a case."""
@@ -287,13 +256,30 @@ class Derivation(Exercise):
         values = {"number": number, "sentence": sentence}
         return said("step {number}: {sentence}", **values) if sentence else ""
 
-    def _named(self, subject: Subject, answers: list[Any], failing: list[int]) -> str:
-        if not self._first_wrong(answers)[0]:
-            return super()._named(subject, answers, failing)
+    def _named(self, answers: list[Any], failing: list[int]) -> str:
+        number, got = self._first_wrong(answers)
+        if not number:
+            return super()._named(answers, failing)
         if places := swapped_entries(answers, self.subject.right, self.whole):
             one, other = places
             return said("steps {one} and {other} have changed places.", one=one, other=other)
-        return self._by_first_wrong(subject, answers)
+        for i, mistake in enumerate(self.mistakes):
+            results = list(self.subject.of_mistake(i))
+            if equal([number, got], self._first_wrong(results), self.whole):
+                return mistake.says
+        return ""
+
+    def _step(self, answer: Callable[..., Any], answers: list[Any]) -> str:
+        return ""  # the steps are what is returned
+
+    def _first_wrong(self, answers: list[Any]) -> tuple[int, list[Any]]:
+        """Return the number of the first wrong step, and its value in every case.
+
+        It is 0 if no step is wrong, or the number of steps is not the one asked for.
+        """
+        pairs = columns(answers, self.subject.right)
+        number = min(wrong_columns(pairs, self.whole), default=0)
+        return number, pairs[number - 1][0] if number else []
 
     def tell(self, got: Any, want: Any) -> str:
         """Say which step is the first wrong one, and how it is wrong."""
