@@ -404,14 +404,6 @@ def queries_for_keys(d_model: int, d_k: int, d_v: int) -> nn.Module:
             lambda derivative, layers: (derivative**layers, layers + derivative**layers),
             "entry 2 of 2: this is `layers` + result 1.",
         ),
-        (
-            "window_mask",
-            lambda ids, width: (
-                torch.ones(ids.size(1), ids.size(1)).tril().triu(-width) * (ids != 0)[:, None, None]
-            ),
-            "two mistakes at once: the windows have one position too many: width counts the query "
-            "itself. Besides, these are numbers; True and False are asked for.",
-        ),
     ],
 )
 def test_what_readers_of_a_statement_wrote_is_told(name: str, answer: Any, told: str) -> None:

@@ -39,7 +39,7 @@ def of_steps(
             continue  # not assigned in every case
         if any(equal(got, values) for values in steps.values()):
             known = name if named or are_telling(got) else known
-        elif named and name in steps:
+        elif named and are_telling(steps.get(name, ())):
             if how := relation(got, steps[name]):
                 return said("in the step `{name}`: {sentence}", name=name, sentence=how)
             return said("`{name}` is the first step that is wrong.", name=name)
@@ -59,13 +59,18 @@ def values_of(
     ask: Callable[..., Any] | None, codes: Sequence[CodeType], function: Any, *case: Any
 ) -> dict[str, Any]:
     """Ask a function, and return the last values of all names that it assigns, in their order."""
-    values = dict[str, Any]()
+    values, given = dict[str, Any](), dict[FrameType, Values]()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
-        if event == "return" and (code := frame.f_code) in codes and code.co_name[0] != "<":
-            own = code.co_varnames[code.co_argcount :]
-            found = {name: frame.f_locals[name] for name in own if name in frame.f_locals}
-            values.update({name: value for name, value in found.items() if name != "_"})
+        if (code := frame.f_code) not in codes or code.co_name[0] == "<":
+            return
+        if event == "call":
+            given[frame] = dict(frame.f_locals)
+        if event == "return":
+            own, before = frame.f_locals, given.pop(frame, {})
+            assigned = (name for name in code.co_varnames if name in own and name != "_")
+            found = {name: own[name] for name in assigned if own[name] is not before.get(name)}
+            values.update(found)
 
     before = sys.getprofile()
     sys.setprofile(note)
