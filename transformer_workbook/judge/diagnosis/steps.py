@@ -32,7 +32,7 @@ def of_steps(
     for name, values in steps.items():
         if are_telling(values) and equal(answers, values):
             return said("this is `{name}`, a step on the way to what is asked for.", name=name)
-    known = ""
+    known, sure = "", named
     for name in given[0]:
         got = [values.get(name) for values in given]
         if any(value is None for value in got):
@@ -40,9 +40,13 @@ def of_steps(
         if any(equal(got, values) for values in steps.values()):
             known = name if named or are_telling(got) else known
         elif named and are_telling(steps.get(name, ())):
+            if not sure:
+                return said("`{name}` is wrong, or something before it.", name=name)
             if how := relation(got, steps[name]):
                 return said("in the step `{name}`: {sentence}", name=name, sentence=how)
             return said("`{name}` is the first step that is wrong.", name=name)
+        else:
+            sure = False  # another way, perhaps, or another name
     return known and said("`{name}` is right; the mistake comes after it.", name=known)
 
 
