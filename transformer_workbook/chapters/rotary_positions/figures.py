@@ -46,15 +46,15 @@ def by_distance(scores: Mapping[str, Float[Tensor, " distance"]], trained: int) 
     """The score of a key against its distance, a panel for each setting of the frequencies."""
     import matplotlib.pyplot as plt
 
-    size = {"figsize": (6.4, 5.2), "layout": "constrained"}
-    _, axes = plt.subplots(len(scores), sharex=True, sharey=True, **size)
+    figure = plt.figure(figsize=(6.4, 5.2), layout="constrained")
+    axes = figure.subplots(len(scores), sharex=True, sharey=True)
     for ax, (name, curve) in zip(axes, scores.items(), strict=True):
         ax.plot(curve.tolist(), color=COLOURS[0], linewidth=1.2)
         ax.plot(1, curve[1], "o", color=COLOURS[1])
         ax.axhline(curve[1], color=COLOURS[1], linewidth=0.8, linestyle=":")
         ax.axvline(trained, color="0.5", linestyle="--", linewidth=1)
         ax.set(ylabel="score", title=name)
-    axes[-1].set(xlabel=f"distance of the key (dashed: {trained}, the longest in training)")
+    axes[-1].set(xlabel=f"distance of the key (dashed: {trained}, the length of training)")
     plt.show()
 
 
