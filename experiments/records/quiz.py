@@ -1,7 +1,7 @@
 """The record of the two quizzes of lesson 14, trained and searched as on its page, and rivals.
 
-Greedy search begins with the likeliest first word, and no likeliest answer of the first quiz does:
-it finds 0 of 24, by counting. A rival of the beam is right if it finds more than a tenth.
+Greedy search begins with the most probable first word, and no most probable answer of the first
+quiz does: it finds 0 of 24, by counting. A rival of the beam is right if it finds over a tenth.
 """
 
 from collections import Counter
@@ -118,7 +118,7 @@ WAYS: dict[str, Callable[[Network, str], Text]] = {
 
 
 def answer(way: str, quiz: str, d: int, seed: int) -> Row:
-    """The share of 24 countries of which it finds the likeliest answer, and one that is right."""
+    """The share of 24 countries whose most probable answer it finds, and of right ones."""
     network = trained(quiz, seed, d, 300 * d // 128)
     found = [WAYS[way](network, land)[1:] for land in CAPITAL]
     found = [[word for word in text if word != "<eos>"] for text in found]

@@ -71,7 +71,8 @@ def make_transfer(tables: Tables) -> None:
 
     What would refute "a wide model needs lower rates for some of its parameters": something simpler
     that is as good as μP, as the rate of all of them divided by the width, a warm-up of half the
-    steps, or a part of the rule. Run: all are behind μP at the narrow model's rate.
+    steps, or a part of the rule. Run: all are behind μP at the narrow model's rate. One rate with
+    divided logits is not behind at a rate of its own, so μP's rates buy that the best one stays.
     """
     keys = ["model", "rate", "seed"]
     trials = [(name, rate, TRIAL) for name in MODELS for rate in RATES]

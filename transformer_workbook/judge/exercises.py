@@ -22,8 +22,8 @@ from transformer_workbook.judge.comparing import (
 from transformer_workbook.judge.diagnosis import Diagnosis
 from transformer_workbook.judge.diagnosis.relations import (
     always_the_same,
+    are_telling,
     columns,
-    is_continuous,
     other_kind,
     swapped_entries,
     two_mistakes,
@@ -156,8 +156,8 @@ class Exercise(Task):
         return self.subject.named(answers, failing)
 
     def _mended(self, answers: list[Any]) -> str:
-        """Find the mistake of the catalogue that is made together with another, if floats tell."""
-        if not all(map(is_continuous, self.subject.right)):
+        """Find the mistake of the catalogue that is made together with another."""
+        if not are_telling(self.subject.right):
             return ""
         of = self.subject.of_mistake
         every = ((mistake.says, of(number)) for number, mistake in enumerate(self.mistakes))
@@ -211,8 +211,13 @@ class Exercise(Task):
             return none or self._in_case(told, some)
         if isinstance(answers[told], Failure):
             return self._in_case(told, diagnosis.failed(answers[told], told))
-        shown = self._in_case(told, self.tell(answers[told], right[told]))
-        return diagnosis.circumstance(answer, answers, right, shown)
+        otherwise = self._in_case(told, self.tell(answers[told], right[told]))
+        step = self._step(answer, answers) or otherwise
+        return diagnosis.circumstance(answer, answers, right, step)
+
+    def _step(self, answer: Callable[..., Any], answers: list[Any]) -> str:
+        """Say how far the answer is right."""
+        return self._diagnosis.step(answer, answers, self.gap)
 
     def _in_case(self, number: int, sentence: str) -> str:
         """Say that a sentence holds for a case."""
@@ -263,6 +268,9 @@ class Derivation(Exercise):
             if equal([number, got], self._first_wrong(results), self.whole):
                 return mistake.says
         return ""
+
+    def _step(self, answer: Callable[..., Any], answers: list[Any]) -> str:
+        return ""  # the steps are what is returned
 
     def _first_wrong(self, answers: list[Any]) -> tuple[int, list[Any]]:
         """Return the number of the first wrong step, and its value in every case.

@@ -18,3 +18,16 @@ def _(X, M, A, G):
     B = G @ M.T
     S = A * (B - (A * B).sum(1, keepdim=True))
     return first, B, S, S.T @ X, first + S.T @ X
+
+
+@wrong("turned_attention", "scores divided by their sum, no exponential")
+def _(x, memory):
+    scores = x @ memory.mT / x.size(-1) ** 0.5
+    return scores / scores.sum(-1, keepdim=True) @ memory
+
+
+@wrong("memory_gradient", "the weights taken where the scores' gradient belongs")
+def _(X, M, A, G):
+    values, B = A.mT @ G, G @ M.mT
+    S = A * (B - (A * B).sum(1, keepdim=True))
+    return values, B, S, A.mT @ X, values + A.mT @ X

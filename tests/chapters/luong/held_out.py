@@ -1,3 +1,6 @@
+import torch
+from torch import nn
+
 from answers import wrong
 
 
@@ -35,3 +38,45 @@ def _(s, memory, W):
     de = memory @ W
     dc = (a[:, None] * (memory - c)).T
     return de, dc, dc @ de
+
+
+@wrong("attend_at_once", "the context in place of the state")
+class _(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.mix = nn.Linear(2 * d, d)
+
+    def forward(self, s, h, mask):
+        scores = s @ h.mT
+        scores = scores.masked_fill(~mask[:, None], -torch.inf)
+        weights = scores.softmax(dim=-1)
+        context = weights @ h
+        both = torch.cat([context, context], dim=-1)
+        return torch.tanh(self.mix(both)), weights
+
+
+@wrong("attend_at_once", "tanh before the matrix")
+class _(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.mix = nn.Linear(2 * d, d)
+
+    def forward(self, s, h, mask):
+        scores = s @ h.mT
+        scores = scores.masked_fill(~mask[:, None], -torch.inf)
+        weights = scores.softmax(dim=-1)
+        context = weights @ h
+        both = torch.cat([context, s], dim=-1)
+        return self.mix(torch.tanh(both)), weights
+
+
+@wrong("luong_context", "the weights")
+def _(states, memory):
+    return (states[1:] @ memory.T).softmax(-1)
+
+
+@wrong("luong_context", "mixes the states under weights of the words")
+def _(states, memory):
+    states = states[1:]
+    scores = states @ memory.T
+    return scores.T.softmax(-1) @ states

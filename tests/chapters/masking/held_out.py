@@ -32,3 +32,20 @@ def _(query, key, value):
     n = query.size(-2)
     hidden = torch.ones(n, n, dtype=torch.bool).triu(1)
     return scores.masked_fill(hidden, -1e30).softmax(dim=-1) @ value
+
+
+@wrong("window_mask", "one position too wide, in numbers")
+def _(ids, width):
+    near = torch.ones(ids.size(1), ids.size(1)).tril().triu(-width)
+    return near * (ids != 0)[:, None, None]
+
+
+@wrong("sees_the_future", "looks whether what comes later has moved")
+def _(logits, ids):
+    before = logits(ids)
+    for t in range(len(ids) - 1):
+        other = ids.clone()
+        other[t] += 1
+        if not torch.allclose(before[t + 1 :], logits(other)[t + 1 :]):
+            return True
+    return False

@@ -1,5 +1,6 @@
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from answers import wrong
 
@@ -58,3 +59,27 @@ class MyGroupedAttention(nn.Module):
         )
         w = (q @ k.mT / self.d**0.5).softmax(-1)
         return self.output((w @ v).transpose(1, 2).flatten(2))
+
+
+@wrong("multi_head_layer", "the heads stand before the batch in the view")
+class _(nn.Module):
+    def __init__(self, d_model, heads):
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(d_model, d_model)
+        self.key = nn.Linear(d_model, d_model)
+        self.value = nn.Linear(d_model, d_model)
+        self.output = nn.Linear(d_model, d_model)
+
+    def split(self, x):
+        batch, word, _ = x.shape
+        x = x.view(self.heads, batch, word, -1)
+        return x.transpose(0, 1)
+
+    def forward(self, query, key, value):
+        q = self.split(self.query(query))
+        k = self.split(self.key(key))
+        v = self.split(self.value(value))
+        each = F.scaled_dot_product_attention(q, k, v)
+        merged = each.transpose(1, 2).flatten(2)
+        return self.output(merged)

@@ -56,7 +56,7 @@ def tree(
     first: Float[Tensor, "words"],
     second: Float[Tensor, "words vocab"],
 ) -> None:
-    """The answers that begin with these words: the likeliest of each, greedy's and the beam's."""
+    """The answers that begin with these words: the best of each, greedy's and the beam's."""
     import matplotlib.pyplot as plt
 
     answers = first[:, None] * second

@@ -51,7 +51,9 @@ def adam_move(
     return move, m, v
 
 
-@exercise([(25, 1.0, 100), (400, 1.0, 100), (9, 0.01, 16), (81, 0.3, 36)], gap=True)
+@exercise(
+    [(25, 1.0, 100), (400, 1.0, 100), (9, 0.01, 16), (81, 0.3, 36), (10_000, 1.0, 100)], gap=True
+)
 def warm_up(t: int, peak: float, warmup: int) -> float:
     """Find the rate of a step: it rises to the peak, then falls."""
     rising = t / warmup

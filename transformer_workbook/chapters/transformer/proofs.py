@@ -142,7 +142,7 @@ def findings(
     holds(claim, who == wanted)
     different = len({tuple(row) for row in batch.tgt_out.tolist()})
     paid = curves["source ignored"][-1] * batch.num_tokens / 16
-    claim = "where the source is ignored, the loss of each of 16 different sentences is over ln 16"
+    claim = "where the source is ignored, the mean loss of 16 different sentences is over ln 16"
     holds(claim, different == 16 and paid > math.log(16))
 
 

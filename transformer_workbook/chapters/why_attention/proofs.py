@@ -111,7 +111,8 @@ def paths(path: Callable[..., int], ways: Mapping[str, Callable[[int], Any]]) ->
         found.append([path(n, way) for way in ways.values()])
         formulas.append([n, math.ceil((n - 1) / 2), power, 1, math.ceil((n - 1) / 4)])
     holds(
-        "n, (n−1)/(k−1), log_k n, 1 and 2(n−1)/(r−1), rounded up, give these path lengths", found == formulas
+        "n, (n−1)/(k−1), log_k n, 1 and 2(n−1)/(r−1), rounded up, give these path lengths",
+        found == formulas,
     )
 
 

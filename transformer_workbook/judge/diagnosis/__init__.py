@@ -1,5 +1,6 @@
 """Diagnosing: describe a wrong answer that no mistake of a catalogue explains."""
 
+import ast
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transformer_workbook.judge.catalogue import source_of
 from transformer_workbook.judge.comparing import Failure, equal, in_its_form
 from transformer_workbook.judge.diagnosis.arguments import (
     named_shape,
@@ -30,6 +32,7 @@ from transformer_workbook.judge.diagnosis.relations import (
     undefined,
     wrong_columns,
 )
+from transformer_workbook.judge.diagnosis.steps import codes_of, of_steps, values_of
 from transformer_workbook.judge.probes import Probe, Remembered
 from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.trials import attempt, calculate, settings_put_back
@@ -244,6 +247,22 @@ class Diagnosis:
     def failed(self, failure: Failure, case: int) -> str:
         """Say what an exception means."""
         return explained(failure, self.sizes[case]) or failure.sentence
+
+    def step(self, answer: Callable[..., Any], answers: Results, named: bool) -> str:
+        """Say up to which step the answer is right; ``named`` if it has the names of the steps.
+
+        In a loop a name has many values, of which only the last is known.
+        """
+        if named:
+            tree = ast.walk(ast.parse(source_of(self.reference)))
+            named = not any(isinstance(node, ast.For | ast.While) for node in tree)
+        noted = partial(values_of, self.ask, list(codes_of(self.reference)))
+        right = [calculate(self.reference, case, noted) for case in self.cases]
+        noted = partial(values_of, self.ask, list(codes_of(answer)))
+        given = [attempt(answer, case, BRIEFLY, noted).result for case in self.cases]
+        if any(isinstance(values, Failure) for values in (*right, *given)):
+            return ""
+        return of_steps(answers, given, right, named)
 
     def by_chance(self, answer: Callable[..., Any], told: int) -> str:
         """Say that the answer depends on random numbers, if the right one does not."""

@@ -4,6 +4,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,9 @@ Change = Callable[[Any], Any]
 
 ENOUGH = 3
 """With this many integers, being a sum, product or multiple of others is not by chance."""
+
+MANY = 12
+"""With this many integers, being what two mistakes give, or a step, is not by chance."""
 
 
 def is_sequence(result: Any) -> bool:
@@ -82,6 +86,10 @@ RELATIONS: tuple[Way, ...] = (
     *POWERS,
     Way("this is the logarithm of what is asked for.", lambda x: torch.as_tensor(x).log()),
     Way("what is asked for is the logarithm of this.", lambda x: torch.as_tensor(x).exp()),
+    Way(
+        "these are bits: the logarithm is the one to base 2, and the natural one is asked for.",
+        _numbers(lambda x: x / math.log(2)),
+    ),
     Way("this is rounded to integers.", _rounded(0)),
     Way("this is rounded to one decimal.", _rounded(1)),
     Way("this is rounded to two decimals.", _rounded(2)),
@@ -150,6 +158,10 @@ ASKED_FOR: tuple[Way, ...] = (
     Way("what is asked for is the softmax of this, along the last axis.", lambda x: x.softmax(-1)),
     Way("what is asked for is the tanh of this.", lambda x: x.tanh()),
     Way("what is asked for is how many these are.", len),
+    Way(
+        "every number is in a tensor of its own; `.item()` takes it out.",
+        lambda x: [entry.item() for entry in x] if is_sequence(x) else None,
+    ),
     Way("some numbers are nan where 0 is asked for; the others are right.", torch.nan_to_num),
     Way(
         "the right result comes first here, with more after it; it is asked for alone.",
@@ -436,6 +448,13 @@ def always_the_same(answers: Results, right: Results) -> str:
         return said("{number} everywhere", number=show(first)) if (numbers == first).all() else ""
     except Exception:  # not numbers, or a reader's objects, which may raise anything
         return ""
+
+
+def are_telling(results: Results) -> bool:
+    """Tell whether results have floats, or more integers than are equal to others by chance."""
+    with suppress(Exception):  # they are not numbers
+        return all(map(is_continuous, results)) or sum(map(len, map(flat, results))) >= MANY
+    return False
 
 
 def is_continuous(result: Any) -> bool:
