@@ -8,15 +8,14 @@ from annotated_transformer.rotary import rotary_frequencies, rotate
 from annotated_transformer.tokens import EOS
 from transformer_workbook.judge import derivation, exercise, letters, normal
 
-SETTINGS = 0.7 * 10.0 ** -torch.arange(3.0, dtype=torch.float64)
+SETTINGS = 0.7 * 10.0 ** -torch.arange(4.0, dtype=torch.float64)
 
 
 @exercise(
     [
-        (normal(2, 5, 4, seed=0), torch.arange(5), SETTINGS[:2]),
-        (normal(3, 6, seed=1).float(), torch.tensor([3, 7, 9]), SETTINGS.float()),
-        (normal(2, 2, 3, 6, seed=2), torch.tensor([0, 40, 900]), SETTINGS),
-        (normal(1, 4, 2, seed=3), torch.arange(2, 6), SETTINGS[:1]),
+        (normal(5, 6, seed=0), torch.arange(5), SETTINGS[:3]),
+        (normal(2, 3, 8, seed=1).float(), torch.tensor([3, 7, 9]), SETTINGS.float()),
+        (normal(2, 5, 3, 8, seed=2), torch.tensor([0, 40, 900]), SETTINGS),
     ],
     whole=True,
     gap=True,
