@@ -33,7 +33,7 @@ NOT_PROSE = {
 DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?!\w|\.\d)")
 NAMED = re.compile(
     r"(?:Python|PyTorch|Book|CUDA|NumPy|version|versions|[Ss]ections?|[Cc]hapters?|[Tt]ables?"
-    r"|[Ff]igures?|[Ee]quations?|Algorithm|Appendix|CC BY|§)\s*$"
+    r"|[Ff]igures?|[Ee]quations?|Algorithm|Appendix|CC BY|Llama|§)\s*$"
 )
 MACHINE_PATH = re.compile(
     r"(?<![\w.:/<])/(?:home|root|Users|tmp|var|usr|opt|mnt|srv|work|builds|private)/[\w.-]+"

@@ -42,6 +42,22 @@ def by_length(shares: Mapping[str, Sequence[float]], lengths: Sequence[int], tra
     plt.show()
 
 
+def by_distance(scores: Mapping[str, Float[Tensor, " distance"]], trained: int) -> None:
+    """The score of a key against its distance, a panel for each setting of the frequencies."""
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(6.4, 5.2), layout="constrained")
+    axes = figure.subplots(len(scores), sharex=True, sharey=True)
+    for ax, (name, curve) in zip(axes, scores.items(), strict=True):
+        ax.plot(curve.tolist(), color=COLOURS[0], linewidth=1.2)
+        ax.plot(1, curve[1], "o", color=COLOURS[1])
+        ax.axhline(curve[1], color=COLOURS[1], linewidth=0.8, linestyle=":")
+        ax.axvline(trained, color="0.5", linestyle="--", linewidth=1)
+        ax.set(ylabel="score", title=name)
+    axes[-1].set(xlabel=f"distance of the key (dashed: {trained}, the length of training)")
+    plt.show()
+
+
 def slowed(
     plain: Float[Tensor, " pair"], scaled: Mapping[str, Float[Tensor, " pair"]], length: int
 ) -> None:
