@@ -57,3 +57,20 @@ def delta_rule(
         mine = correct(mine, key, value)
     _, ours = package(k, k, v, empty, torch.ones(1, 1, 9), chunk=5)
     agree(1e-12, {"the package": ours[0, 0], "your rule": mine})
+
+
+@proof
+def chunks(in_chunks: Callable[..., Rows], package: Callable[..., Any]) -> None:
+    """A function in chunks computes what the package's recurrent form does, for both rules."""
+    q, v = torch.randn(11, 4), torch.randn(11, 3)
+    k, b = F.normalize(torch.randn(11, 4), dim=-1), torch.rand(11)
+    empty = torch.zeros(1, 1, 4, 3)
+    ours = [
+        package(*(x[None, None] for x in (q, k, v)), empty, strength, chunk=1)[0][0, 0]
+        for strength in (None, b[None, None])
+    ]
+    mine = [in_chunks(q, k, v), in_chunks(q, k, v, b)]
+    agree(
+        1e-12,
+        {"the package, one position after the other": torch.cat(ours), "chunks": torch.cat(mine)},
+    )
