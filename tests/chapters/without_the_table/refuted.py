@@ -37,7 +37,7 @@ def chunks():
 
 REFUTED = {
     blocks: "blocks of 1, 3, 10 and 64 differs from PyTorch's attention by",
-    forms: "the package in chunks differs from the table by",
+    forms: "the package in chunks differs from the attention matrix by",
     chunks: "chunks differs from the package, one position after the other by",
     delta_rule: "your rule differs from the package by",
 }

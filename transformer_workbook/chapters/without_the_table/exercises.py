@@ -32,6 +32,22 @@ def gated_delta_step(
     return new, q @ new
 
 
+@derivation([(1000, 16, 12, 8), (300, 8, 10, 5), (5000, 64, 24, 33)])
+def costs_of_a_state(n: int, d_k: int, d_v: int, pairs: int) -> tuple[float | int, ...]:
+    """What one head keeps after n tokens, from where on a state is smaller, and what it blurs."""
+    cache = n * (d_k + d_v)
+    state = d_k * d_v
+    equal = state / (d_k + d_v)
+    noise = (pairs - 1) / d_k
+    return cache, state, equal, noise
+
+
+@number()
+def read_back_exactly() -> int:
+    """Of 32 random pairs that the delta rule wrote once each, how many are read back exactly?"""
+    return 1  # the last: whatever was written before it has been moved
+
+
 @exercise(
     [
         (normal(4, 3, seed=0), normal(5, 3, seed=1), normal(5, 6, seed=2),
@@ -62,22 +78,6 @@ def masked_blocks(
         output = scale * output + weights @ v[block]
         top = new
     return output / total
-
-
-@derivation([(1000, 16, 12, 8), (300, 8, 10, 5), (5000, 64, 24, 33)])
-def costs_of_a_state(n: int, d_k: int, d_v: int, pairs: int) -> tuple[float | int, ...]:
-    """What one head keeps after n tokens, from where on a state is smaller, and what it blurs."""
-    cache = n * (d_k + d_v)
-    state = d_k * d_v
-    equal = state / (d_k + d_v)
-    noise = (pairs - 1) / d_k
-    return cache, state, equal, noise
-
-
-@number()
-def read_back_exactly() -> int:
-    """Of 32 random pairs that the delta rule wrote once each, how many are read back exactly?"""
-    return 1  # the last: whatever was written before it has been moved
 
 
 @exercise(

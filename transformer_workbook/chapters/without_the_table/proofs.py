@@ -30,7 +30,7 @@ def blocks(blockwise: Callable[[Rows, Rows, Rows, int], Rows]) -> None:
 
 
 @proof
-def forms(with_table: Attention, as_a_network: Attention, package: Callable[..., Any]) -> None:
+def forms(with_matrix: Attention, as_a_network: Attention, package: Callable[..., Any]) -> None:
     """Two functions, and the package's in chunks, compute the same."""
     q, k, v = torch.randn(11, 4), torch.randn(11, 4), torch.randn(11, 3)
     phi, ones = PositiveFeatures(), F.pad(v, (0, 1), value=1.0)[None, None]
@@ -39,7 +39,7 @@ def forms(with_table: Attention, as_a_network: Attention, package: Callable[...,
     agree(
         1e-12,
         {
-            "the table": with_table(q, k, v),
+            "the attention matrix": with_matrix(q, k, v),
             "the recurrent network": as_a_network(q, k, v),
             "the package in chunks": (sums[..., :-1] / sums[..., -1:])[0, 0],
         },
