@@ -135,9 +135,9 @@ def make_recall_shapes(tables: Tables) -> None:
     find all of 64 pairs as 64 × 8. Keys of length 1 find half in 64 × 4, since a key and its value
     come as one input of 64 numbers, and nearly all where it has 128.
     """
-    tasks = [(model, rate, seed) for model, rate in SHAPES.items() for seed in (1, 2, 3)]
+    tasks = [(model, rate, seed) for model, rate in SHAPES.items() for seed in range(1, 6)]
     keys = ["model", "rate", "seed"]
-    tables.extend("recall_shapes", partial(train_recall, 1), tasks, keys, workers=1)
+    tables.extend("recall_shapes", partial(train_recall, 1), tasks, keys)
 
 
 def make_recall_changed(tables: Tables) -> None:
