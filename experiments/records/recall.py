@@ -24,6 +24,13 @@ MODELS = [
     *(f"{kind} {width}" for kind in ("linear", "unit keys", "delta") for width in (8, 16, 32, 64)),
     "unit keys 24", "second order 8", "second order 16", "softmax 8", "softmax 64",
 ]  # fmt: skip
+SHAPES = {
+    "linear 64x4": 0.064,
+    "linear 64x8": 0.064,
+    "unit keys 64x4": 0.032,
+    "unit keys 64x4/128": 0.032,
+}
+"""Widths of keys, values and inputs, at the rate of the square head of that width of keys."""
 CHANGING = [f"{k} 32" for k in ("softmax", "linear", "unit keys", "decay", "delta", "gated delta")]
 
 
@@ -44,15 +51,16 @@ DIVIDED = {"linear": PositiveFeatures(), "second order": second_order}
 class Recall(nn.Module):
     """One head that reads pairs, and logits of the value of each key that it is asked for."""
 
-    def __init__(self, kind: str, width: int) -> None:
+    def __init__(self, kind: str, width: int, value_width: int, d_model: int) -> None:
         super().__init__()
         self.kind, self.features = kind, DIVIDED.get(kind, partial(F.normalize, dim=-1))
-        self.keys, self.values = (nn.Embedding(SYMBOLS, D_MODEL) for _ in range(2))
-        self.query, self.key, self.value = (nn.Linear(D_MODEL, width) for _ in range(3))
-        self.strength, self.forget = nn.Linear(D_MODEL, 1), nn.Linear(D_MODEL, 1)
+        self.keys, self.values = (nn.Embedding(SYMBOLS, d_model) for _ in range(2))
+        self.query, self.key = (nn.Linear(d_model, width) for _ in range(2))
+        self.value = nn.Linear(d_model, value_width)
+        self.strength, self.forget = nn.Linear(d_model, 1), nn.Linear(d_model, 1)
         nn.init.constant_(self.forget.bias, -4)  # at first a write fades by 2 %
         self.slope = nn.Parameter(torch.zeros(()))  # of a softmax's scores, towards later pairs
-        self.output = nn.Linear(width, SYMBOLS)
+        self.output = nn.Linear(value_width, SYMBOLS)
 
     def forward(self, keys: Tensor, values: Tensor, asked: Tensor) -> Tensor:
         """Read pairs (batch, time), then compute the logits for the keys that are asked for."""
@@ -86,9 +94,11 @@ def train_recall(times: int, model: str, rate: float, seed: int) -> Row:
     """Train one head on sequences of all lengths; the shares right by the number of keys."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    kind, width = model.rsplit(maxsplit=1)
+    kind, size = model.rsplit(maxsplit=1)
+    shape, _, d_model = size.partition("/")
+    width, _, value_width = shape.partition("x")
     with drawn_in_float64():
-        head = Recall(kind, int(width))
+        head = Recall(kind, int(width), int(value_width or width), int(d_model or D_MODEL))
     head.float()
 
     def loss_at(step: int) -> Tensor:
@@ -116,6 +126,18 @@ def make_recall(tables: Tables) -> None:
     equal size, 576 numbers, keys of length 1 find far more than second order.
     """
     tune(tables, "recall", partial(train_recall, 1), MODELS, RATES, "val_loss")
+
+
+def make_recall_shapes(tables: Tables) -> None:
+    """Heads whose keys are wider than their values, each at the rate of the square one.
+
+    It refuted "what is lost depends on the size of the state": with the feature map, 576 numbers
+    find all of 64 pairs as 64 × 8. Keys of length 1 find half in 64 × 4, since a key and its value
+    come as one input of 64 numbers, and nearly all where it has 128.
+    """
+    tasks = [(model, rate, seed) for model, rate in SHAPES.items() for seed in range(1, 6)]
+    keys = ["model", "rate", "seed"]
+    tables.extend("recall_shapes", partial(train_recall, 1), tasks, keys)
 
 
 def make_recall_changed(tables: Tables) -> None:

@@ -24,8 +24,20 @@ def delta_rule():
     proofs.delta_rule(lambda S, k, v: S + torch.outer(k, v), linear_attention)
 
 
+def chunks():
+    """It forgets the state between chunks."""
+
+    def apart(q, k, v, strength=None):
+        pieces = [x.split(4) for x in (q, k, v)]
+        parts = [(a @ b.T).tril() @ c for a, b, c in zip(*pieces, strict=True)]
+        return torch.cat(parts)
+
+    proofs.chunks(apart, linear_attention)
+
+
 REFUTED = {
     blocks: "blocks of 1, 3, 10 and 64 differs from PyTorch's attention by",
-    forms: "the package in chunks differs from the table by",
+    forms: "the package in chunks differs from the attention matrix by",
+    chunks: "chunks differs from the package, one position after the other by",
     delta_rule: "your rule differs from the package by",
 }

@@ -30,7 +30,7 @@ def blocks(blockwise: Callable[[Rows, Rows, Rows, int], Rows]) -> None:
 
 
 @proof
-def forms(with_table: Attention, as_a_network: Attention, package: Callable[..., Any]) -> None:
+def forms(with_matrix: Attention, as_a_network: Attention, package: Callable[..., Any]) -> None:
     """Two functions, and the package's in chunks, compute the same."""
     q, k, v = torch.randn(11, 4), torch.randn(11, 4), torch.randn(11, 3)
     phi, ones = PositiveFeatures(), F.pad(v, (0, 1), value=1.0)[None, None]
@@ -39,7 +39,7 @@ def forms(with_table: Attention, as_a_network: Attention, package: Callable[...,
     agree(
         1e-12,
         {
-            "the table": with_table(q, k, v),
+            "the attention matrix": with_matrix(q, k, v),
             "the recurrent network": as_a_network(q, k, v),
             "the package in chunks": (sums[..., :-1] / sums[..., -1:])[0, 0],
         },
@@ -57,3 +57,20 @@ def delta_rule(
         mine = correct(mine, key, value)
     _, ours = package(k, k, v, empty, torch.ones(1, 1, 9), chunk=5)
     agree(1e-12, {"the package": ours[0, 0], "your rule": mine})
+
+
+@proof
+def chunks(in_chunks: Callable[..., Rows], package: Callable[..., Any]) -> None:
+    """A function in chunks computes what the package's recurrent form does, for both rules."""
+    q, v = torch.randn(11, 4), torch.randn(11, 3)
+    k, b = F.normalize(torch.randn(11, 4), dim=-1), torch.rand(11)
+    empty = torch.zeros(1, 1, 4, 3)
+    ours = [
+        package(*(x[None, None] for x in (q, k, v)), empty, strength, chunk=1)[0][0, 0]
+        for strength in (None, b[None, None])
+    ]
+    mine = [in_chunks(q, k, v), in_chunks(q, k, v, b)]
+    agree(
+        1e-12,
+        {"the package, one position after the other": torch.cat(ours), "chunks": torch.cat(mine)},
+    )
