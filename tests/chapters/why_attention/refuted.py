@@ -39,6 +39,6 @@ REFUTED = {
     operation_counts: "this is not true: the counter finds 4n²d",
     whole_layers: "this is not true: the counter finds 2(4nd²",
     sequential_operations: "this is not true: that of the package's GRU also has n",
-    paths: "this is not true: the formulas of the text",
+    paths: "this is not true: n, (n−1)/(k−1), log_k n",
     out_of_reach: "this is not true: only in the dense convolutions",
 }
