@@ -32,7 +32,7 @@ def test_every_relation_is_told_by_its_own_name(way: Way) -> None:
     holes = [torch.where(x > 0, x, torch.nan) for x in TABLES]
     lists = [[3, 1, 2, 0], [7, 9]], [[4, 9], [7, 2, 3]]
     pairs = ([(x, x + 1)[::end] for x in VECTORS] for end in (1, -1))
-    entries = [list(x) for x in VECTORS]
+    entries = [[torch.tensor(x) for x in FRACTIONS], [torch.tensor(x) for x in NUMBERS]]
     kinds = FRACTIONS, NUMBERS, VECTORS, MATRICES, TABLES, TRUTHS, holes, entries, *lists, *pairs
     told = set()
     for given in kinds:
