@@ -22,7 +22,8 @@ from sphinx.locale import _
 # What a page of a part counts, where a lesson counts 1; sections that nobody looks for.
 WEIGHTS = {"Hands on": 0.8, "Deeper": 0.6, "": 0.5, "Reference": 0.3, "Solutions": 0.2}
 LEFT_OUT = {
-    "exercises", "more-exercises", "common-pitfalls", "glossary", "further-reading", "next",
+    "the-question", "one-picture", "so-in-practice", "exercises", "more-exercises",
+    "common-pitfalls", "glossary", "further-reading", "next",
 }  # fmt: skip
 
 FORM = """<h1>{title}</h1><form class="bd-search d-flex align-items-center" action="search.html">

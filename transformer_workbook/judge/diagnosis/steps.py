@@ -39,7 +39,7 @@ def of_steps(
             continue  # not assigned in every case
         if any(equal(got, values) for values in steps.values()):
             known = name if named or are_telling(got) else known
-        elif named and are_telling(steps.get(name, ())):
+        elif named and name in steps and are_telling(steps[name]):
             if not sure:
                 return said("`{name}` is wrong, or something before it.", name=name)
             if how := relation(got, steps[name]):
