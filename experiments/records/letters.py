@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.rotary import ntk_aware, rotary_frequencies
+from annotated_transformer.rotary import interpolated, ntk_aware, rotary_frequencies
+from records.lengths import slow_divided, turns
 from records.tables import Row, Tables, with_seeds
 
 LETTERS, WIDTH, LONG = 27, 64, 128
@@ -101,17 +102,17 @@ def train_letters(model: str, seed: int) -> Row:
     row: Row = {"model": model, "seed": seed}
     row |= {f"right_{n}": right(head, n, back) for n in (16, 32, 64, LONG)}
     plain = head.frequencies
-    turns = 16 * plain / (2 * torch.pi)
-    low, share, wide = turns < 1, (turns - 1).clamp(0, 1), ((turns - 1) / 3).clamp(0, 1)
+    turned = turns(plain, 16)
+    low, share, wide = turned < 1, (turned - 1).clamp(0, 1), ((turned - 1) / 3).clamp(0, 1)
     ways = {
-        "low": plain.where(~low, plain / 8),
-        "all": plain / 8,
+        "low": slow_divided(plain, 8, 16),
+        "all": interpolated(plain, 8),
         "high": plain.where(low, plain / 8),
         "ntk": ntk_aware(WIDTH, 10_000.0, 8.0).float(),
         "bands": plain * (share + (1 - share) / 8),
         "bands_to_4": plain * (wide + (1 - wide) / 8),
-        "low_by_2": plain.where(~low, plain / 2),
-        "low_by_32": plain.where(~low, plain / 32),
+        "low_by_2": slow_divided(plain, 2, 16),
+        "low_by_32": slow_divided(plain, 32, 16),
         "low_off": plain * ~low,
     }
     row |= dict.fromkeys([*ways, "short", "low_kept", "high_kept", "all_kept", "window"], "")

@@ -71,9 +71,9 @@ def values_of(
         if event == "call":
             given[frame] = dict(frame.f_locals)
         if event == "return":
-            own, before = frame.f_locals, given.pop(frame, {})
+            own, first = frame.f_locals, given.pop(frame, {})
             assigned = (name for name in code.co_varnames if name in own and name != "_")
-            found = {name: own[name] for name in assigned if own[name] is not before.get(name)}
+            found = {name: own[name] for name in assigned if own[name] is not first.get(name)}
             values.update(found)
 
     before = sys.getprofile()
