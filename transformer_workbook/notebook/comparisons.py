@@ -13,8 +13,13 @@ They stand in ``records/comparisons.toml``, beside the records whose rows they c
 
 A condition names a column and the values by which its rows are found; ``best`` takes those rows
 whose learning rate had the lowest mean of that column over the seeds that choose. Only fresh seeds
-are compared, those between the two of ``fresh``, 1 to 99 unless said otherwise. A claim is ``>`` or
-``<`` if the interval of the difference lies on that side of zero, ``~`` if it contains zero.
+are compared, those between the two of ``fresh``, 1 to 99 unless said otherwise.
+
+A claim is ``>`` or ``<`` where the runs settle which is larger: at most a twentieth of all such
+claims may be chance (Benjamini and Hochberg 1995). It is ``~`` where the 95 % interval of the
+difference lies within ``margin``, so that a larger one is excluded, and ``?`` where neither is
+settled. Runs are independent, and the difference is Welch's; where both arms of a seed share what
+makes runs differ, ``paired`` names it, and the difference is taken seed by seed.
 """
 
 import math
@@ -36,17 +41,12 @@ from transformer_workbook.notebook.intervals import (
 from transformer_workbook.notebook.tables import table
 from transformer_workbook.places import course_file
 
-SIGNS = {">": 1, "<": -1, "~": 0}
-"""Of the interval of a difference, by the relation that is claimed."""
+RELATIONS = (">", "<", "~", "?")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Conditions whose runs are compared, and the claims about them.
-
-    All its claims hold together at 95 %: each interval of a difference is widened by their number
-    (Bonferroni).
-    """
+    """Conditions whose runs are compared, and the claims about them."""
 
     folder: Path  # of the records
     records: Sequence[str]  # the tables that hold the runs
@@ -56,9 +56,10 @@ class Comparison:
     refuter: str = ""  # the record or comparison whose rows another method made
     scale: float = 100.0  # from the column's unit to that of the measure: from shares to per cent
     log: bool = False  # the natural logarithm of the column is compared
-    paired: bool = True  # runs with the same seed met the same batches
+    paired: str = ""  # what the runs of a seed share: "one trained model"
     fresh: Sequence[int] = (1, 99)  # the first and the last seed that chose no setting
     decimals: int = 1  # that are shown
+    margin: float = 0.0  # a smaller difference would not matter, in the unit of the measure
     most: float = 100.0  # that can be measured, as 0 is the least: intervals are shown up to there
 
     @cached_property
@@ -100,22 +101,22 @@ class Comparison:
         return max(0.0, mean.low), min(self.most, mean.high)
 
     def difference(self, first: str, second: str) -> Interval:
-        """Compute by how much the mean of the first is larger, for all claims at once."""
+        """Compute by how much the mean of the first is larger, with its 95 % interval."""
         compare = paired_difference if self.paired else difference
-        return compare(self.runs(first), self.runs(second), len(self.claims))
+        return compare(self.runs(first), self.runs(second))
 
 
 def comparisons(folder: StrPath | None = None) -> dict[str, Comparison]:
     """Read all comparisons of a folder of records, by name.
 
     Raises:
-        InputError: if a claim has another relation than ``>``, ``<`` and ``~``.
+        InputError: if a claim has another relation than ``>``, ``<``, ``~`` and ``?``.
     """
     folder = require_path("folder", folder or course_file("records"))
     found = tomllib.loads((folder / "comparisons.toml").read_text("utf-8"))
     for comparison in found.values():
         for _, relation, _ in comparison["claims"]:
-            require_choice("relation", relation, SIGNS)
+            require_choice("relation", relation, RELATIONS)
     return {name: Comparison(folder, **comparison) for name, comparison in found.items()}
 
 

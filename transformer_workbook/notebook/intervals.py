@@ -1,8 +1,8 @@
 """The uncertainty of comparisons: intervals of means, of differences and of shares.
 
-The interval has the level that its caller asks for, by default 95 %. If several
-comparisons are made at once, their number widens each interval, so that *all* of them hold
-together at that level (Bonferroni).
+Every interval of the course is made here, each at 95 % by itself (Student 1908, Welch 1947,
+Wilson 1927). Whether too many of the claims that rest on them may be chance is asked once, of all
+of them together, in tests/test_claims.py (Benjamini and Hochberg 1995).
 
 SciPy is imported where it is needed: only the book depends on it.
 """
@@ -49,7 +49,7 @@ class Interval:
         return int(self.low > 0) - int(self.high < 0)
 
 
-def mean_interval(values: Sequence[float], comparisons: int = 1, level: float = LEVEL) -> Interval:
+def mean_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     """Compute the mean of independent runs, mean ± t · s/√n (Student 1908).
 
     >>> print(mean_interval([88.0, 90.0, 91.0, 89.0, 92.0]))
@@ -62,14 +62,14 @@ def mean_interval(values: Sequence[float], comparisons: int = 1, level: float = 
         raise InputError(f"there are {len(values)} values: an interval needs at least two runs.")
     from scipy import stats
 
-    joint = _joint(level, comparisons)
+    _require_level(level)
     mean, error = sum(values) / len(values), float(stats.sem(values))
-    half = float(stats.t.ppf((1 + joint) / 2, len(values) - 1)) * error
+    half = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * error
     return Interval(mean, mean - half, mean + half)
 
 
 def paired_difference(
-    ours: Sequence[float], theirs: Sequence[float], comparisons: int = 1, level: float = LEVEL
+    ours: Sequence[float], theirs: Sequence[float], level: float = LEVEL
 ) -> Interval:
     """Compute the mean of ours - theirs, run by run: both had the same seed, or the same data.
 
@@ -82,12 +82,10 @@ def paired_difference(
     if len(ours) != len(theirs):
         raise InputError(f"{len(ours)} and {len(theirs)} runs cannot be paired.")
     pairs = zip(ours, theirs, strict=True)
-    return mean_interval([one - other for one, other in pairs], comparisons, level)
+    return mean_interval([one - other for one, other in pairs], level)
 
 
-def difference(
-    ours: Sequence[float], theirs: Sequence[float], comparisons: int = 1, level: float = LEVEL
-) -> Interval:
+def difference(ours: Sequence[float], theirs: Sequence[float], level: float = LEVEL) -> Interval:
     """Compute the difference of the means of independent runs of unequal variance (Welch 1947).
 
     >>> print(difference([90.0, 92.0, 91.0], [80.0, 90.0, 70.0]))
@@ -98,7 +96,7 @@ def difference(
     """
     if min(len(ours), len(theirs)) < 2:
         raise InputError(f"there are {len(ours)} and {len(theirs)} runs: each side needs two.")
-    joint = _joint(level, comparisons)
+    _require_level(level)
     value = sum(ours) / len(ours) - sum(theirs) / len(theirs)
     if len(set(ours)) == len(set(theirs)) == 1:  # nothing varies: no degrees of freedom
         return Interval(value, value, value)
@@ -108,13 +106,11 @@ def difference(
     errors = [variance(side) / len(side) for side in (ours, theirs)]
     freedoms = [e * e / (len(side) - 1) for e, side in zip(errors, (ours, theirs), strict=True)]
     freedom = sum(errors) ** 2 / sum(freedoms)
-    half = float(stats.t.ppf((1 + joint) / 2, freedom)) * sum(errors) ** 0.5
+    half = float(stats.t.ppf((1 + level) / 2, freedom)) * sum(errors) ** 0.5
     return Interval(value, value - half, value + half)
 
 
-def share_interval(
-    successes: int, trials: int, comparisons: int = 1, level: float = LEVEL
-) -> Interval:
+def share_interval(successes: int, trials: int, level: float = LEVEL) -> Interval:
     """Compute the share of successes in that many trials, with the interval of Wilson (1927).
 
     >>> f"{share_interval(4, 6):.2f}"
@@ -127,12 +123,11 @@ def share_interval(
         raise InputError(f"{successes} successes of {trials} trials: 0 ≤ successes ≤ trials ≥ 1.")
     from scipy import stats
 
-    joint = _joint(level, comparisons)
-    found = stats.binomtest(successes, trials).proportion_ci(joint, method="wilson")
+    _require_level(level)
+    found = stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
     return Interval(successes / trials, float(found.low), float(found.high))
 
 
-def _joint(level: float, comparisons: int) -> float:
-    if not 0 < level < 1 or comparisons < 1:
-        raise InputError(f"level={level} must be in (0, 1), comparisons={comparisons} at least 1.")
-    return 1 - (1 - level) / comparisons
+def _require_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise InputError(f"level={level} must be in (0, 1).")
