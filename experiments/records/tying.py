@@ -114,7 +114,7 @@ def make_tied(tables: Tables) -> None:
 
     What would refute "to start with smaller logits is no better": one that is, each at its
     best rate. Run: the small gain is behind on captions and Multi30k, the small embeddings more so;
-    on the toy corpus no difference is seen. On trigrams of 63 symbols the small gain is ahead. So
+    on the toy corpus it is not settled. On trigrams of 63 symbols the small gain is ahead. So
     today's start stays. Longer trainings were not run.
     """
     tune(tables, "tied", train_tied, MODELS, RATES)
