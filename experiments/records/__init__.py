@@ -124,6 +124,7 @@ TABLE = {
         Record("recurrent_times", recurrent.make_recurrent_times, 1),
         Record("transformers", transformers.make_transformers, 40),
         Record("transformers_second", transformers.make_transformers_second, 8),
+        Record("test_sentences", transformers.make_test_sentences, 8),
         Record("language_models", language.make_language_models, 15),
         Record("language_models_longer", language.make_language_models_longer, 20),
         Record("phrase_book", phrase_book.make_phrase_book, 15),

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from annotated_transformer.capture import capture_attention
-from transformer_workbook.notebook import COLOURS, heat_map
+from transformer_workbook.notebook import COLOURS, course_file, heat_map
 
 
 def clocks(clock: Float[Tensor, "9 4"]) -> None:
@@ -72,3 +72,22 @@ def sixteen_symbols(model: Any) -> None:
     ax.axvline(8, color="black", linewidth=1)
     ax.set(xlabel="position of the key", ylabel="position of the query")
     plt.show()
+
+
+def seeds_and_sentences() -> None:
+    """Glue the standard errors of learned positions' gain, by seeds and by test sentences."""
+    import numpy as np
+    import pandas as pd
+    from myst_nb import glue
+
+    record = pd.read_csv(course_file("records/test_sentences.csv"), dtype={"right": str})
+    right = {
+        name: np.array([[int(bit) for bit in bits] for bits in rows.right])  # (seeds, sentences)
+        for name, rows in record.groupby("model")
+    }
+    gain = right["learned"].mean(0) - right["sinusoidal"].mean(0)
+    seeds = sum(of_one.mean(1).var(ddof=1) / len(of_one) for of_one in right.values())
+    sentences = gain.var(ddof=1) / len(gain)
+    glue("error-seeds", f"{100 * seeds**0.5:.2f}", display=False)
+    glue("error-sentences", f"{100 * sentences**0.5:.2f}", display=False)
+    glue("error-both", f"{(1 + sentences / seeds) ** 0.5:.2f}", display=False)
