@@ -203,6 +203,16 @@ def test_what_fails_below_an_open_gap_names_it_and_the_rest_runs(tmp_path: Path)
     assert shown[5][0]["data"]["text/plain"] == "right"
 
 
+def test_without_the_published_model_a_lesson_says_so_and_goes_on(tmp_path: Path) -> None:
+    lesson = nbformat.from_dict(to_do(LESSONS["21_real_weights"]))  # type: ignore[no-untyped-call]
+    elsewhere = "published.FOLDER = '.weights/nowhere'"
+    lesson.cells.insert(2, nbformat.v4.new_code_cell(elsewhere))  # type: ignore[no-untyped-call]
+    NotebookClient(lesson, resources={"metadata": {"path": tmp_path}}).execute()
+    told = json.dumps(lesson)
+    assert "○ this cell needs the published model: `make weights` fetches it (83 MB)." in told
+    assert '"output_type": "error"' not in told
+
+
 def test_a_check_of_a_gap_is_an_exercise_of_the_judge() -> None:
     gaps = [exercises.TASKS[name] for names in exercises.GAPS.values() for name in names]
     assert all(isinstance(task, Exercise) for task in gaps)

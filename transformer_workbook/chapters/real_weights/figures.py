@@ -63,3 +63,16 @@ def search() -> Any:
                 row[title] = f"{of.recall_1} [{of.recall_1_low}, {of.recall_1_high}]"
         found.append(row)
     return table(found)
+
+
+def wrong() -> Any:
+    """Show what each mistake in loading does to the search of a thousand captions."""
+    import pandas as pd
+
+    rows = pd.read_csv(course_file("records/wrong_weights.csv"))
+    columns = ["mistake", "recall at 1", "against the right model", "distance, last layer"]
+    found = [
+        [row.mistake, row.recall_1, f"{row.gain} [{row.low}, {row.high}]", f"{row.distance:.0e}"]
+        for row in rows.itertuples()
+    ]
+    return table(found, columns=columns)
