@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import comparing_pages
-import fetch_weights
 from browser import VIEWS, launched
 from starting import *  # noqa: F403
 from starting import NO_BROWSER
@@ -29,11 +28,7 @@ BEFORE = pytest.StashKey[dict[Path, str]]()
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before `-m` chooses: tests in a browser are slow, a notebook without a change can wait."""
     later = comparing_pages.left_out() if config.getoption("nbval", False) else set()
-    missing = not (fetch_weights.FOLDER.is_dir() or os.environ.get("CI"))
-    unread = comparing_pages.of_the_published_model() if missing else set()
     for item in items:
-        if item.path in unread:
-            item.add_marker(pytest.mark.skip(fetch_weights.MISSING))
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
         if item.path in later:

@@ -204,7 +204,8 @@ def test_what_fails_below_an_open_gap_names_it_and_the_rest_runs(tmp_path: Path)
 
 
 def test_without_the_published_model_a_lesson_says_so_and_goes_on(tmp_path: Path) -> None:
-    lesson = nbformat.from_dict(to_do(LESSONS["21_real_weights"]))  # type: ignore[no-untyped-call]
+    written = json.dumps(to_do(LESSONS["21_real_weights"]))
+    lesson = nbformat.reads(written, as_version=4)  # type: ignore[no-untyped-call]
     elsewhere = "published.FOLDER = '.weights/nowhere'"
     lesson.cells.insert(2, nbformat.v4.new_code_cell(elsewhere))  # type: ignore[no-untyped-call]
     NotebookClient(lesson, resources={"metadata": {"path": tmp_path}}).execute()
