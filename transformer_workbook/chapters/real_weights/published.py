@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from annotated_transformer.exchange import MINILM
-from annotated_transformer.ground.errors import InputError
 from transformer_workbook.judge.open_gaps import note_need
 from transformer_workbook.judge.sentences import said
 from transformer_workbook.places import course_file
