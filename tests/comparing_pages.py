@@ -130,6 +130,11 @@ def notebooks() -> list[Path]:
     return [path for pattern in ("*.ipynb", "*/*.ipynb") for path in ROOT.glob(f"book/{pattern}")]
 
 
+def of_the_published_model() -> set[Path]:
+    """Return the notebooks that can only be compared where its weights are."""
+    return {path for path in notebooks() if "published_model()" in code(path)}
+
+
 def drawn() -> set[Path]:
     """Return the lessons that are compared though nothing has changed."""
     lessons = list(ROOT.glob("book/[0-9]*.ipynb"))

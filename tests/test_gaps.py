@@ -203,6 +203,24 @@ def test_what_fails_below_an_open_gap_names_it_and_the_rest_runs(tmp_path: Path)
     assert shown[5][0]["data"]["text/plain"] == "right"
 
 
+def test_what_needs_a_published_model_that_is_not_here_says_so_and_the_rest_runs(
+    tmp_path: Path,
+) -> None:
+    cells = [
+        "from transformer_workbook.chapters.real_weights import published",
+        "published.FOLDER = '.weights/nowhere'\nfolder = published.published_model()",
+        "folder / 'config.json'",
+        "print('goes on')",
+    ]
+    notebook = nbformat.v4.new_notebook(  # type: ignore[no-untyped-call]
+        cells=[nbformat.v4.new_code_cell(source) for source in cells]  # type: ignore[no-untyped-call]
+    )
+    NotebookClient(notebook, resources={"metadata": {"path": tmp_path}}).execute()
+    told = [cell.outputs[0]["text"] for cell in notebook.cells[1:]]
+    said = "○ this cell needs the published model: `make weights` fetches it (83 MB).\n"
+    assert told == [said, said, "goes on\n"]
+
+
 def test_a_check_of_a_gap_is_an_exercise_of_the_judge() -> None:
     gaps = [exercises.TASKS[name] for names in exercises.GAPS.values() for name in names]
     assert all(isinstance(task, Exercise) for task in gaps)

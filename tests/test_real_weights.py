@@ -11,6 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 from transformers import (
     BertConfig,
     BertForMaskedLM,
@@ -28,6 +30,7 @@ from transformers import (
 from transformers.activations import ACT2CLS, ACT2FN
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS, RotaryEmbeddingConfigMixin
 
+import write_minilm_states
 import write_small_bert
 from annotated_transformer import layers
 from annotated_transformer.exchange import load_model
@@ -36,6 +39,7 @@ from annotated_transformer.exchange.model_files import ACTIVATIONS, WITHOUT
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.language_model import LanguageModelConfig
 from annotated_transformer.tokens import PAD
+from comparing_pages import ROOT
 from oracles import assert_close, randomise
 
 BERT = {
@@ -454,3 +458,29 @@ def test_minilm_is_the_model_of_hugging_face(minilm):
     # What https://sbert.net/docs/quickstart.html prints for these three sentences.
     published = torch.tensor([[1, 0.6660, 0.1046], [0.6660, 1, 0.1411], [0.1046, 0.1411, 1]])
     assert_close((vectors @ vectors.T)[:3, :3], published, 1e-4)
+
+
+def test_the_states_beside_the_lesson_are_those_that_hugging_face_computes(minilm):
+    stored = load_file(write_minilm_states.FILE)
+    for name, found in write_minilm_states.hidden_states(minilm).items():
+        assert_close(stored[name], found, 1e-5)
+
+
+def test_the_lines_of_the_second_page_let_a_gpt2_continue_a_text(tmp_path, monkeypatch, capsys):
+    theirs = gpt2(tmp_path, n_positions=64)
+    words = {f"w{i}": i for i in range(30)}
+    words = {word: i for word, i in words.items() if i not in (5, 6, 7)}
+    words |= {"The": 5, "Transformer": 6, "is": 7}
+    tokenizer = Tokenizer(WordLevel(words, unk_token="w0"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda name, **_: str(tmp_path))
+    page = (ROOT / "book" / "further" / "21_real_weights.ipynb").read_text(encoding="utf-8")
+    cells = ["".join(cell["source"]) for cell in json.loads(page)["cells"]]
+    (lines,) = re.findall(r"```python\n(.*?)```", "\n".join(cells), re.DOTALL)
+    exec(lines, {})
+    continued = theirs.generate(
+        torch.tensor([[5, 6, 7]]), max_new_tokens=20, do_sample=False, eos_token_id=None,
+        pad_token_id=0, attention_mask=torch.ones(1, 3, dtype=torch.long),
+    )  # fmt: skip
+    assert capsys.readouterr().out.strip() == tokenizer.decode(continued[0].tolist())

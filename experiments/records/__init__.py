@@ -224,6 +224,8 @@ TABLE = {
         Record("search_settings", meaning.make_search_settings, 1, "capstone"),
         Record("search_ranks", meaning.make_search_ranks, 3, "capstone"),
         Record("search", meaning.make_search, 1, "capstone"),
+        Record("search_years", meaning.make_search_years, 1, "capstone"),
+        Record("wrong_weights", meaning.make_wrong_weights, 4, "capstone"),
         Record("race_speed", race.make_speeds, 5, "capstone"),
         Record("race_tries", race.make_tries, 180, "capstone"),
         Record("race_pace", race.make_pace, 7, "capstone"),

@@ -29,6 +29,7 @@ BM25 = [(k, b) for k in (0.3, 0.6, 1.2, 2.4) for b in (0.0, 0.25, 0.5, 0.75, 1.0
 RARITY = (10.0, 1.0, 0.1, 0.03, 0.01, 0.003, 0.001)
 """a of the weight a / (a + p) of a token of frequency p: small, and only rare tokens count."""
 RESAMPLES = 2000
+GELU_TANH = torch.nn.GELU(approximate="tanh")
 COURSE = "276bbefd"
 """The commit whose lessons and glossary are searched: the record stays that of one text."""
 
@@ -42,17 +43,18 @@ def minilm() -> tuple[Any, Tokenizer]:
 
 
 @torch.no_grad()
+def embeddings(texts: Sequence[str], model: Any = None) -> torch.Tensor:
+    """Return MiniLM's embedding of each text, or that of a model given in its place."""
+    model, tokenizer = model or minilm()[0], minilm()[1]
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # little padding
+    batches = [[texts[i] for i in order[at : at + 50]] for at in range(0, len(order), 50)]
+    read = [torch.tensor([e.ids for e in tokenizer.encode_batch(batch)]) for batch in batches]
+    return torch.cat([*map(model.sentence_vectors, read)])[np.argsort(order)]
+
+
 def by_sentence_vector(queries: Sequence[str], texts: Sequence[str]) -> Scores:
     """Compute the cosine of MiniLM's sentence vectors."""
-    model, tokenizer = minilm()
-
-    def vectors(texts: Sequence[str]) -> torch.Tensor:
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # little padding
-        batches = [[texts[i] for i in order[at : at + 50]] for at in range(0, len(order), 50)]
-        read = [torch.tensor([e.ids for e in tokenizer.encode_batch(batch)]) for batch in batches]
-        return torch.cat([*map(model.sentence_vectors, read)])[np.argsort(order)]
-
-    scores: Scores = (vectors(queries) @ vectors(texts).T).numpy()
+    scores: Scores = (embeddings(queries) @ embeddings(texts).T).numpy()
     return scores
 
 
@@ -313,3 +315,110 @@ def make_search(tables: Tables) -> None:
             row |= {f"{measure}_low": round(low, digits), f"{measure}_high": round(high, digits)}
         rows.append(row)
     tables.write("search", rows)
+
+
+def make_search_years(tables: Tables) -> None:
+    """How much more the sentence encoder gains on captions that it may have seen than on new ones.
+
+    What would refute "it gains more where it may have seen the texts": an interval of the
+    difference of the two gains that contains 0. Run: both do.
+    """
+    rivals = ["component_removed", "stems"]
+    if tables.check or tables.path("search_years").exists():
+        tables.extend("search_years", dict, [(rival,) for rival in rivals], ["against"])
+        return
+    generator, rows = np.random.default_rng(0), list[Row]()
+    for rival in rivals:
+        gains = []
+        for split in CAPTIONS:
+            of_split = [row for row in read(tables.path("search_ranks")) if row["split"] == split]
+            first = {name: np.array([row[name] == "1" for row in of_split]) for name in SEARCHES}
+            gains.append(100.0 * first[SEARCHES[0]] - 100.0 * first[rival])
+        drawn = [
+            gain[generator.integers(len(gain), size=(RESAMPLES, len(gain)))].mean(axis=1)
+            for gain in gains
+        ]
+        low, high = np.quantile(drawn[0] - drawn[1], [0.025, 0.975])
+        seen, new = (gain.mean() for gain in gains)
+        row: Row = {"against": rival, "gain_2016": round(seen, 1), "gain_2017": round(new, 1)}
+        row |= {"difference": round(seen - new, 1), "low": round(low, 1), "high": round(high, 1)}
+        rows.append(row)
+    tables.write("search_years", rows)
+
+
+def _epsilon(model: Any) -> None:
+    for module in model.modules():
+        if isinstance(module, torch.nn.LayerNorm):
+            module.eps = 1e-5
+
+
+def _heads(attention: Any) -> None:
+    attention.num_heads = attention.num_kv_heads = 6
+    attention.d_k = attention.d_v = 64
+
+
+def _swap(parts: Any, one: str, other: str) -> None:
+    first, second = getattr(parts, one), getattr(parts, other)
+    setattr(parts, one, second)
+    setattr(parts, other, first)
+
+
+def _turn(linear: Any) -> None:
+    linear.weight = torch.nn.Parameter(linear.weight.detach().T.contiguous())
+
+
+def _in_layers(change: Callable[[Any], object]) -> Callable[[Any], object]:
+    return lambda model: [change(layer) for layer in model.encoder]
+
+
+WRONG: dict[str, Callable[[Any], object]] = {
+    "none": lambda model: None,
+    "ε = 1e-5": _epsilon,
+    "GELU by tanh": _in_layers(lambda layer: setattr(layer.feed_forward, "activation", GELU_TANH)),
+    "ReLU": _in_layers(lambda layer: setattr(layer.feed_forward, "activation", torch.relu)),
+    "6 heads": _in_layers(lambda layer: _heads(layer.self_attention)),
+    "positions from 1": lambda model: model.positions.table.data.copy_(
+        model.positions.table.data.roll(-1, 0)
+    ),
+    "norms swapped": _in_layers(lambda layer: _swap(layer, "residual_1", "residual_2")),
+    "W^Q and W^K swapped": _in_layers(lambda layer: _swap(layer.self_attention, "query", "key")),
+    "W^Q transposed": _in_layers(lambda layer: _turn(layer.self_attention.query)),
+    "W^V transposed": _in_layers(lambda layer: _turn(layer.self_attention.value)),
+}
+"""Mistakes in loading after which all shapes fit."""
+
+
+def make_wrong_weights(tables: Tables) -> None:
+    """What a mistake in loading does to the search of 1,000 new captions by their translations.
+
+    What would refute "search does not tell the wrong models": a mistake after which it finds
+    clearly fewer of 1,000, while hidden states are all but equal. Run: see the rows; the distance
+    is the largest of any hidden state of the last layer, the cosine the least of any caption.
+    """
+    if tables.check or tables.path("wrong_weights").exists():
+        tables.extend("wrong_weights", dict, [(name,) for name in WRONG], ["mistake"])
+        return
+    ranked = read(tables.path("search_ranks"))
+    queries = [row["query"] for row in ranked if row["split"] == CAPTIONS[1]]
+    _, texts = captions.corpus().sides(CAPTIONS[1])
+    rows: list[Row] = []
+    right: list[Any] = []
+    for name, change in WRONG.items():
+        model = load_model(FOLDER)
+        with torch.no_grad():
+            change(model)
+        ids = torch.tensor([e.ids for e in minilm()[1].encode_batch(texts[:50])])
+        with torch.no_grad():
+            states = model(ids)[ids != 0]
+        found = embeddings(texts, model)
+        first = ranks((embeddings(queries, model) @ found.T).numpy(), own(queries)) <= 1
+        right = right or [first, found, states]
+        lost = 100.0 * first - 100.0 * right[0]
+        drawn = np.random.default_rng(0).integers(len(lost), size=(RESAMPLES, len(lost)))
+        low, high = np.quantile(lost[drawn].mean(axis=1), [0.025, 0.975])
+        row: Row = {"mistake": name, "recall_1": round(100 * first.mean(), 1)}
+        row |= {"gain": round(lost.mean(), 1), "low": round(low, 1), "high": round(high, 1)}
+        row["least_cosine"] = round(float((found * right[1]).sum(dim=1).min()), 6)
+        row["distance"] = f"{float((states - right[2]).abs().max()):.0e}"
+        rows.append(row)
+    tables.write("wrong_weights", rows)

@@ -1,4 +1,7 @@
-"""Open gaps: while one is not passed, what fails below it says which, and "run all" goes on."""
+"""Open gaps: while one is not passed, what fails below it says which, and "run all" goes on.
+
+A file that is not on this machine is such a gap.
+"""
 
 from types import TracebackType
 from typing import Any
@@ -6,12 +9,22 @@ from typing import Any
 from transformer_workbook.judge.progress import in_a_notebook
 from transformer_workbook.judge.sentences import said
 
-OPEN: dict[str, None] = {}
-"""The checks that were run and have not been passed yet, in the order of the page."""
+OPEN: dict[str, str] = {}
+"""What a cell that fails says, by the checks that were run and have not been passed yet, in the
+order of the page."""
 
 
 def note_gap(name: str, passed: bool) -> None:
     """Remember whether a gap has been passed."""
+    note_need(
+        name,
+        passed,
+        said("○ this cell needs `{name}`, which you have not passed above.", name=name),
+    )
+
+
+def note_need(name: str, there: bool, told: str) -> None:
+    """Remember whether something is there, and what a cell that fails without it says."""
     if not in_a_notebook():
         return
     from IPython import get_ipython
@@ -19,8 +32,8 @@ def note_gap(name: str, passed: bool) -> None:
     shell = get_ipython()
     before = bool(OPEN)
     OPEN.pop(name, None)
-    if not passed:
-        OPEN[name] = None
+    if not there:
+        OPEN[name] = told
     if OPEN and not before:
         shell.set_custom_exc((Exception,), _tell)
         shell.events.register("post_run_cell", _go_on)
@@ -37,9 +50,7 @@ def _tell(
     tb_offset: int | None = None,
 ) -> None:
     """Say which gap is open, in place of a traceback."""
-    print(
-        said("○ this cell needs `{name}`, which you have not passed above.", name=next(iter(OPEN)))
-    )
+    print(next(iter(OPEN.values())))
 
 
 def _go_on(result: Any) -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 from torch import Tensor
@@ -8,20 +9,23 @@ from transformer_workbook.places import course_file
 
 
 def stored(theirs: Mapping[str, Tensor]) -> Any:
-    """The tensors of a file: the embeddings and the first layer, the other layers counted."""
-    shown = [name for name in theirs if "layer." not in name or "layer.0." in name]
+    """The weights of a file that are not of its later layers; biases and the others are counted."""
+    shown = [
+        name
+        for name in theirs
+        if ("layer." not in name or "layer.0." in name) and name.endswith("weight")
+    ]
     rows = [[name, " × ".join(map(str, theirs[name].shape))] for name in shown]
-    rows.append([f"{len(theirs) - len(shown)} more, of the other layers", ""])
+    rows.append([f"{len(theirs) - len(shown)} more: biases, other layers", ""])
     return table(rows, columns=["name", "shape"])
 
 
 def mistakes(distances: Mapping[str, Tensor]) -> None:
-    """How far hidden states are from theirs after each layer; the text quotes two."""
+    """How far hidden states are from theirs after each layer."""
     import matplotlib.pyplot as plt
-    from myst_nb import glue
 
     _, ax = plt.subplots(figsize=(7.2, 3.4))
-    for marker, (name, distance) in zip("osD^v", distances.items(), strict=False):
+    for marker, (name, distance) in zip(cycle("osD^vPX*"), distances.items(), strict=False):
         plotted = 10 ** distance.log10().round(decimals=1)
         ax.plot(range(len(plotted)), plotted, marker=marker, label=name)
     ax.set_yscale("log")
@@ -29,9 +33,6 @@ def mistakes(distances: Mapping[str, Tensor]) -> None:
     ax.set(xlabel="layer (0: embeddings)", ylabel="largest difference")
     ax.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
     plt.show()
-    for label, name in (("right", "none"), ("epsilon", "ε = 1e-5")):
-        exponent = round(float(distances[name][-1].log10()))
-        glue(f"{label}-distance", f"$10^{{{exponent}}}$", display=False)
 
 
 SEARCHES = {
@@ -62,3 +63,16 @@ def search() -> Any:
                 row[title] = f"{of.recall_1} [{of.recall_1_low}, {of.recall_1_high}]"
         found.append(row)
     return table(found)
+
+
+def wrong() -> Any:
+    """Show what each mistake in loading does to the search of a thousand captions."""
+    import pandas as pd
+
+    rows = pd.read_csv(course_file("records/wrong_weights.csv"))
+    columns = ["mistake", "recall at 1", "against the right model", "distance, last layer"]
+    found = [
+        [row.mistake, row.recall_1, f"{row.gain} [{row.low}, {row.high}]", f"{row.distance:.0e}"]
+        for row in rows.itertuples()
+    ]
+    return table(found, columns=columns)

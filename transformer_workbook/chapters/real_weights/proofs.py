@@ -1,39 +1,28 @@
-from pathlib import Path
+from collections.abc import Mapping
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from annotated_transformer.exchange import load_model
 from transformer_workbook.notebook.proofs import agree, proof
 from transformer_workbook.places import course_file
-
-SAID = ("sentence_vectors", "component_removed", "stems", "untranslated")
-"""The searches whose findings the text says."""
 
 
 @proof
 def stored_the_other_way(stored: Tensor, x: Tensor, found: Tensor) -> None:
     """The product with the stored matrix is what nn.Linear computes with the transposed one."""
     inputs, outputs = stored.shape
-    linear = nn.Linear(inputs, outputs, bias=False)
+    linear = nn.Linear(inputs, outputs, bias=False, dtype=x.dtype)
     linear.load_state_dict({"weight": stored.T.to(linear.weight)})
     agree(1e-12, {"nn.Linear with the transposed matrix": linear(x), "your x W": found})
 
 
 @proof
-def hidden_states(model: nn.Module, folder: Path) -> None:
-    """What Hugging Face's class computed, the package and the reader's class compute, too."""
-    written = load_file(folder / "hidden_states.safetensors")
-    ids, segments = written["ids"], written["segments"]
-    real = ids != 0
+def hidden_states(model: nn.Module, written: Mapping[str, Tensor]) -> None:
+    """What Hugging Face's class computed after the last layer, the package computes too."""
+    real = written["ids"] != 0
     with torch.inference_mode():
-        found = {
-            "Hugging Face's class": written["after layer 4"],
-            "the package": load_model(folder).double()(ids, segments),
-            "your class": model(ids, segments),
-        }
-    agree(1e-5, {name: states[real].double() for name, states in found.items()})
+        found = model(written["ids"])
+    agree(1e-5, {"Hugging Face's class": written["states"][-1][real], "the package": found[real]})
 
 
 def numbers() -> None:
@@ -43,13 +32,7 @@ def numbers() -> None:
 
     rows = pd.read_csv(course_file("records/search.csv")).set_index(["split", "search"])
     seen, new = "test_2016_flickr", "test_2017_flickr"
-    found = {
-        f"{label}-{name}": f"{rows.recall_1[split, name]:.1f}"
-        for label, split in (("new", new), ("course", "course"))
-        for name in SAID
-        if (split, name) in rows.index
-    }
-    found |= {name: str(rows[name]["course", "stems"]) for name in ("queries", "texts")}
+    found = {name: str(rows[name]["course", "stems"]) for name in ("queries", "texts")}
     gains = {
         "seen-layers": (seen, "component_removed"),
         "new-gain": (new, "stems"),
@@ -61,5 +44,13 @@ def numbers() -> None:
     for name, (split, other) in gains.items():
         row = rows.loc[split, f"sentence_vectors − {other}"]
         found[name] = f"{row.recall_1} [{row.recall_1_low}, {row.recall_1_high}]"
+    years = pd.read_csv(course_file("records/search_years.csv")).set_index("against")
+    for name, other in (("years-layers", "component_removed"), ("years-stems", "stems")):
+        row = years.loc[other]
+        found[name] = f"{row.difference} [{row.low}, {row.high}]"
+    wrong = pd.read_csv(course_file("records/wrong_weights.csv")).set_index("mistake")
+    for name, mistake in (("ReLU", "ReLU"), ("heads", "6 heads"), ("norms", "norms swapped")):
+        row = wrong.loc[mistake]
+        found[f"wrong-{name}"] = f"{-row.gain} [{-row.high}, {-row.low}]"
     for name, text in found.items():
         glue(name, text, display=False)
