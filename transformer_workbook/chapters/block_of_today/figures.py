@@ -1,5 +1,5 @@
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transformer_workbook.notebook import COLOURS, arrow, box, table
@@ -52,6 +52,19 @@ def _block(ax: Any, title: str, *sublayers: list[tuple[str, str]]) -> None:
     ax.set_title(title, fontsize=12)
     ax.set(xlim=(-2.6, 2.8), ylim=(-1.3, 9.6))
     ax.axis("off")
+
+
+def largest_scores(found: Mapping[str, Sequence[float]], every: int) -> None:
+    """Draw the largest attention score over the steps of training, a line for each model."""
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=(5.2, 3.2))
+    for (name, scores), colour, style in zip(found.items(), COLOURS, ("-", "--"), strict=False):
+        steps = [every * i for i in range(len(scores))]
+        ax.plot(steps, scores, style, color=colour, label=name)
+    ax.set(yscale="log", xlabel="steps of training", ylabel="largest score")
+    ax.legend(frameon=False)
+    plt.show()
 
 
 CHANGES: Mapping[str, tuple[str, str, int]] = {
