@@ -187,6 +187,7 @@ TABLE = {
         Record("qk_norm", qk_norm.make_qk_norm, 6),
         Record("block_rates", block.make_block_rates, 20),
         Record("block_times", block.make_block_times, 1),
+        Record("norm_times", block.make_norm_times, 1),
         Record("pass_times", passes.make_pass_times, 1),
         Record("cache_passes", passes.make_cache_passes, 2),
         Record("recall", recall.make_recall, 12),
