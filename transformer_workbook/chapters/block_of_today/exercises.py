@@ -147,6 +147,15 @@ def shared_keys(
     return keys.repeat_interleave(group, dim=1)
 
 
+@number()
+def largest_score() -> float:
+    """With QK-norm and without gains, how large can a score of 64 numbers be, divided by √d_k?"""
+    d_k = 64
+    longest = torch.full((d_k,), 3.0)  # any vector
+    normed = longest / longest.square().mean().sqrt()
+    return (normed @ normed / d_k**0.5).item()  # a key that points where the query does
+
+
 @exercise(
     [
         (normal(2, 3, 8, seed=0), normal(4, seed=1), 2),
@@ -175,12 +184,3 @@ def sizes_of_a_gated_layer(
     freed = 2 * d * d * (1 - num_kv_heads / num_heads)
     wider = as_large + freed / (3 * d)
     return plain, gated, as_large, freed, wider
-
-
-@number()
-def largest_score() -> float:
-    """With QK-norm and without gains, how large can a score of 64 numbers be, divided by √d_k?"""
-    d_k = 64
-    longest = torch.full((d_k,), 3.0)  # any vector
-    normed = longest / longest.square().mean().sqrt()
-    return (normed @ normed / d_k**0.5).item()  # a key that points where the query does
