@@ -100,7 +100,8 @@ class Model(nn.Module):
         old = model.startswith(OLD)
         self.tokens = nn.Embedding(len(TOKENS), WIDTH)
         self.positions = nn.Embedding(20, WIDTH) if old else None
-        self.layers = nn.Sequential(Block(model), Block(model))
+        self.blocks = [Block(model), Block(model)]
+        self.layers = nn.Sequential(*self.blocks)
         self.norm = nn.LayerNorm(WIDTH) if old else nn.RMSNorm(WIDTH, eps=1e-6)
         self.output = nn.Linear(WIDTH, len(TOKENS), bias=old)
 
@@ -126,7 +127,8 @@ def train_qk_norm(name: str, rate: float, seed: int) -> Row:
     slow = [p for key, p in model.named_parameters() if "q_proj" in key or "k_proj" in key]
     others = [p for p in model.parameters() if all(p is not q for q in slow)]
     slow_rate = rate / SLOWER if name == SLOW else rate
-    adam = torch.optim.Adam([{"params": others}, {"params": slow, "lr": slow_rate}], lr=rate)
+    groups: list[dict[str, Any]] = [{"params": others}, {"params": slow, "lr": slow_rate}]
+    adam = torch.optim.Adam(groups, lr=rate)
     first = 100 if name == WARM else 1  # steps until the rate is whole
     warm_up = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: min(1.0, (step + 1) / first))
     largest = 0.0
@@ -140,7 +142,7 @@ def train_qk_norm(name: str, rate: float, seed: int) -> Row:
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adam.step()
         warm_up.step()
-        largest = max(largest, *(block.attention.largest for block in model.layers))
+        largest = max(largest, *(block.attention.largest for block in model.blocks))
     with torch.no_grad():
         logits, words = read_aloud(model, rows(range(4, 10_000, 9)))
     right = ((logits.argmax(dim=-1) == words) | (words == 0)).all(dim=1)
