@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.evaluation import perplexity
@@ -186,3 +187,40 @@ def make_block_times(tables: Tables) -> None:
     """Time of a training step and of a decode step, and bytes of KV cache for each position."""
     # One at a time: nothing else may run beside what is timed.
     tables.extend("block_times", time_block, [(name,) for name in MODELS], ["model"], workers=1)
+
+
+class PlainRMSNorm(nn.Module):
+    """RMSNorm as its formula says."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Divide by the root of the mean square."""
+        return self.weight * x / (x.square().mean(dim=-1, keepdim=True) + 1e-6).sqrt()
+
+
+NORMS = {"nn.LayerNorm": nn.LayerNorm, "nn.RMSNorm": nn.RMSNorm, "the formula": PlainRMSNorm}
+
+
+def time_norms(width: int) -> Row:
+    """Time each norm of 1,024 vectors in turns, with its gradient and without, in microseconds."""
+    torch.set_num_threads(1)
+    x = torch.randn(1024, width, requires_grad=True)
+    norms = [kind(width) for kind in NORMS.values()]
+    both = [lambda norm=norm: norm(x).sum().backward() for norm in norms]
+    with_gradient = times_in_turns(*both, repeats=REPEATS, skip=5)
+    with torch.inference_mode():
+        alone = times_in_turns(
+            *[lambda norm=norm: norm(x) for norm in norms], repeats=REPEATS, skip=5
+        )
+    row: Row = {"width": width}
+    for name, one, two in zip(NORMS, alone, with_gradient, strict=True):
+        row |= {f"{name}, forward": round(1e6 * one), f"{name}, both": round(1e6 * two)}
+    return row
+
+
+def make_norm_times(tables: Tables) -> None:
+    """Microseconds for 1,024 vectors: LayerNorm and RMSNorm of PyTorch, and RMSNorm's formula."""
+    tables.extend("norm_times", time_norms, [(64,), (1024,)], ["width"], workers=1)

@@ -32,11 +32,11 @@ class SigmoidGate(nn.Module):
 
     def __init__(self, d_model, d_ff):
         super().__init__()
-        self.gate, self.inner = linear(d_model, d_ff), linear(d_model, d_ff)
-        self.outer = linear(d_ff, d_model)
+        self.gate_proj, self.up_proj = linear(d_model, d_ff), linear(d_model, d_ff)
+        self.down_proj = linear(d_ff, d_model)
 
     def forward(self, x):
-        return self.outer(self.gate(x).sigmoid() * self.inner(x))
+        return self.down_proj(self.gate_proj(x).sigmoid() * self.up_proj(x))
 
 
 def swiglu():
@@ -50,24 +50,24 @@ def as_large():
 class InTurns(nn.Module):
     """Its query heads take the heads of keys in turns."""
 
-    def __init__(self, d_model, num_heads, num_kv_heads):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim):
         super().__init__()
-        self.d, self.group = d_model // num_heads, num_heads // num_kv_heads
-        self.query, self.output = linear(d_model, d_model), linear(d_model, d_model)
-        self.key, self.value = (linear(d_model, num_kv_heads * self.d) for _ in range(2))
-        self.query_norm, self.key_norm = (nn.RMSNorm(self.d, eps=1e-6) for _ in range(2))
+        self.d, self.group = head_dim, num_heads // num_kv_heads
+        self.q_proj, self.o_proj = linear(d_model, d_model), linear(d_model, d_model)
+        self.k_proj, self.v_proj = (linear(d_model, num_kv_heads * self.d) for _ in range(2))
+        self.q_norm, self.k_norm = (nn.RMSNorm(self.d, eps=1e-6) for _ in range(2))
 
     def forward(self, x):
         query, key, value = (
             part(x).unflatten(-1, (-1, self.d)).transpose(1, 2)
-            for part in (self.query, self.key, self.value)
+            for part in (self.q_proj, self.k_proj, self.v_proj)
         )
         at, frequencies = torch.arange(x.size(1)), rotary_frequencies(self.d)
-        query = rotate(self.query_norm(query), at, frequencies)
-        key = rotate(self.key_norm(key), at, frequencies)
+        query = rotate(self.q_norm(query), at, frequencies)
+        key = rotate(self.k_norm(key), at, frequencies)
         key, value = (y.repeat(1, self.group, 1, 1) for y in (key, value))
         heads = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-        return self.output(heads.transpose(1, 2).flatten(2))
+        return self.o_proj(heads.transpose(1, 2).flatten(2))
 
 
 def attention():
@@ -80,12 +80,12 @@ class BlockInTurns(nn.Module):
     def __init__(self, d_model, num_heads, num_kv_heads, d_ff):
         super().__init__()
         self.norm_1, self.norm_2 = (nn.RMSNorm(d_model, eps=1e-6) for _ in range(2))
-        self.attention = InTurns(d_model, num_heads, num_kv_heads)
-        self.feed_forward = SigmoidGate(d_model, d_ff)
+        self.attention = InTurns(d_model, num_heads, num_kv_heads, d_model // num_heads)
+        self.network = SigmoidGate(d_model, d_ff)
 
     def forward(self, x):
         x = x + self.attention(self.norm_1(x))
-        return x + self.feed_forward(self.norm_2(x))
+        return x + self.network(self.norm_2(x))
 
 
 def block():

@@ -1,8 +1,10 @@
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from transformer_workbook.notebook import COLOURS, arrow, box, table
+from transformer_workbook.notebook.comparisons import comparisons
 from transformer_workbook.places import course_file
 
 SAME, NEW = "#cfe3f5", "#ffdf9e"
@@ -54,6 +56,19 @@ def _block(ax: Any, title: str, *sublayers: list[tuple[str, str]]) -> None:
     ax.axis("off")
 
 
+def largest_scores(found: Mapping[str, Sequence[float]], every: int) -> None:
+    """Draw the largest attention score over the steps of training, a line for each model."""
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=(5.2, 3.2))
+    for (name, scores), colour, style in zip(found.items(), COLOURS, ("-", "--"), strict=False):
+        steps = [every * i for i in range(len(scores))]
+        ax.plot(steps, scores, style, color=colour, label=name)
+    ax.set(yscale="log", xlabel="steps of training", ylabel="largest score")
+    ax.legend(frameon=False)
+    plt.show()
+
+
 CHANGES: Mapping[str, tuple[str, str, int]] = {
     "2017": ("2017, pre-norm", "o-", 0),
     "QK-norm": ("2017 with QK-norm", "s--", 1),
@@ -94,3 +109,61 @@ def costs() -> Any:
         "bytes of KV cache a token": record.cache_bytes,
     }
     return table(pd.DataFrame(rows).set_index(record.model))
+
+
+def norm_times() -> Any:
+    """Show the times of norms, from the record."""
+    import pandas as pd
+
+    record = pd.read_csv(course_file("records/norm_times.csv"), index_col="width")
+    pairs = [name.split(", ") for name in record.columns]
+    names = dict.fromkeys(name for name, _ in pairs)
+    rows = {
+        f"{name}, {width} wide": {
+            "forward, µs": record.loc[width, f"{name}, forward"],
+            "with gradient, µs": record.loc[width, f"{name}, both"],
+        }
+        for width in record.index
+        for name in names
+    }
+    return table(pd.DataFrame(rows).T)
+
+
+def rates() -> None:
+    """Draw the numbers read aloud over the learning rate, from the record of QK-norm."""
+    import matplotlib.pyplot as plt
+    import pandas as pd
+
+    record = pd.read_csv(course_file("records/qk_norm.csv"))
+    fig, ax = plt.subplots(figsize=(5.2, 3.2))
+    for name, mark, colour in (("no QK-norm", "o-", 0), ("QK-norm", "s--", 1)):
+        some = record[record.model == name]
+        style: dict[str, Any] = {"color": COLOURS[colour], "markersize": 4}
+        ax.plot(some.rate, 100 * some.right, mark[0], alpha=0.3, **style)
+        ax.plot(100 * some.groupby("rate").right.mean(), mark, label=name, **style)
+    found = sorted(record.rate.unique())
+    ax.set(xscale="log", xlabel="learning rate", ylabel="new numbers read, %")
+    ax.set_xticks(found, [f"{rate:g}" for rate in found], size=9)
+    ax.minorticks_off()
+    fig.legend(loc="outside upper center", ncols=2, frameon=False)
+    plt.show()
+
+
+def single_changes() -> Any:
+    """Show the gain of each change alone with the joint 95 % intervals of Dunnett (1955)."""
+    from scipy import stats
+
+    block = comparisons()["block"]
+    names = [first for first, _, _ in block.claims]
+    runs = [block.runs(name) for name in names]
+    base = block.runs(block.claims[0][2])
+    found = stats.dunnett(*runs, control=base, rng=0).confidence_interval(0.95)
+    spans = zip(found.low, found.high, strict=True)
+    rows = [
+        {
+            "gain, points": f"{fmean(ours) - fmean(base):.1f}",
+            "95 % interval": f"{low:.1f} to {high:.1f}",
+        }
+        for ours, (low, high) in zip(runs, spans, strict=True)
+    ]
+    return table(rows, rows=names)

@@ -30,6 +30,24 @@ def _drawn(module: Any) -> Any:
     return module
 
 
+PACKAGE = {
+    "gate_proj": "gate", "up_proj": "inner", "down_proj": "outer",
+    "q_proj": "query", "k_proj": "key", "v_proj": "value", "o_proj": "output",
+    "q_norm": "query_norm", "k_norm": "key_norm",
+    "norm_1": "residual_1.norm", "attention": "self_attention",
+    "norm_2": "residual_3.norm", "network": "feed_forward",
+}  # fmt: skip
+"""Of the parts of a block: their published names, and the package's."""
+
+
+def _for_package(layer: nn.Module) -> dict[str, Tensor]:
+    """Return the parameters of a layer under the names of the package."""
+    return {
+        ".".join(PACKAGE.get(part, part) for part in name.split(".")): tensor
+        for name, tensor in layer.state_dict().items()
+    }
+
+
 @proof
 def rms_norm(plain: Callable[..., nn.Module]) -> None:
     """With the same gain, a class normalises as PyTorch's."""
@@ -44,8 +62,8 @@ def swiglu(plain: Callable[..., nn.Module], package: type[GatedFeedForward]) -> 
     """Two classes compute what the sum over the hidden units is, one at a time."""
     x, mine, ours = torch.randn(2, 3, 5), _drawn(plain(5, 4)), package(5, 4)
     remove_biases(ours)
-    ours.load_state_dict(mine.state_dict())
-    W, V, W_2 = (mine.state_dict()[f"{name}.weight"] for name in ("gate", "inner", "outer"))
+    ours.load_state_dict(kept := _for_package(mine))
+    W, V, W_2 = (kept[f"{name}.weight"] for name in ("gate", "inner", "outer"))
     total = torch.zeros_like(x)
     for i in range(4):
         z = x @ W[i]
@@ -69,8 +87,8 @@ def as_large(plain: Any, gated: Any) -> None:
 @proof
 def attention(plain: Callable[..., nn.Module]) -> None:
     """A class computes what PyTorch's grouped attention does, one query head at a time, too."""
-    x, mine = torch.randn(2, 5, WIDTH), _drawn(plain(WIDTH, HEADS, KV_HEADS))
-    d, kept = WIDTH // HEADS, mine.state_dict()
+    x, mine = torch.randn(2, 5, WIDTH), _drawn(plain(WIDTH, HEADS, KV_HEADS, d := WIDTH // HEADS))
+    kept = _for_package(mine)
     at, frequencies = torch.arange(5), rotary_frequencies(d)
 
     def heads(name: str) -> Float[Tensor, "batch heads time d"]:
@@ -87,15 +105,6 @@ def attention(plain: Callable[..., nn.Module]) -> None:
     agree(1e-12, {"PyTorch's grouped attention": expected, "your class": mine(x)})
 
 
-NAMES = {
-    "norm_1": "residual_1.norm",
-    "attention": "self_attention",
-    "norm_2": "residual_3.norm",
-    "feed_forward": "feed_forward",
-}
-"""Of the parts of a block: the lesson's, and the package's."""
-
-
 @proof
 def block(plain: Callable[..., nn.Module], package: type[DecoderLayer]) -> None:
     """With the same random weights, the lesson's block and the package's layer are one."""
@@ -103,11 +112,7 @@ def block(plain: Callable[..., nn.Module], package: type[DecoderLayer]) -> None:
     config = LanguageModelConfig(9, 9, WIDTH, 1, HEADS, D_FF, **TODAY)
     ours = package(config.self_attention(), None, config.feed_forward(), config.residual).double()
     remove_biases(ours)
-    renamed = {}
-    for name, tensor in mine.state_dict().items():
-        part, _, rest = name.partition(".")
-        renamed[f"{NAMES[part]}.{rest}"] = tensor
-    ours.load_state_dict(renamed)
+    ours.load_state_dict(_for_package(mine))
     output, _ = ours(
         x, ours.self_attention.empty(2), causal_mask(5), positions=torch.arange(5)[None]
     )
