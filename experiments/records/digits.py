@@ -8,8 +8,6 @@ from typing import Any
 
 import torch
 from sklearn.datasets import load_digits
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -26,7 +24,6 @@ STEPS = {"1, learned, equal FLOPs": 79, "4, learned, equal FLOPs": 1453}  # of o
 CUTS = ["1, learned", "2, learned", "4, learned", *STEPS]
 PLACES = ["2, none", "2, axial", "2, learned and axial", "2, learned, shuffled",
           "2, axial, shuffled", "2, convolutions", "2, convolutions, shuffled"]  # fmt: skip
-BASELINES = {"logistic regression": LogisticRegression, "support vectors": SVC}
 
 
 class AxialAttention(MultiHeadAttention):
@@ -115,24 +112,12 @@ def train_digits(model: str, rate: float, seed: int) -> Row:
     return row | {"right": round(right, 4)}
 
 
-def fit_baseline(model: str, rate: float, seed: int) -> Row:
-    """Fit a classifier of scikit-learn, whose C is the rate, and whose loss the share of errors."""
-    learn, validate, test = ((x.flatten(1).numpy(), y.numpy()) for x, y in split(seed))
-    fitted = BASELINES[model](C=rate, max_iter=5000).fit(*learn)
-    row = {"model": model, "rate": rate, "seed": seed}
-    return row | {
-        "val_loss": f"{1 - fitted.score(*validate):.3e}",
-        "right": round(fitted.score(*test), 4),
-    }
-
-
 def make_digits(tables: Tables) -> None:
-    """Digits as patches of 1, 4 and 16 pixels, with equal steps and with equal FLOPs; baselines.
+    """Digits as patches of 1, 4 and 16 pixels, with equal steps and with equal FLOPs.
 
     What would refute an order of the patch sizes: the same models with as many FLOPs as patches of
-    2 × 2 have. They have the same order. Support vectors, which know no patches, are better.
+    2 × 2 have. They have the same order.
     """
-    tune(tables, "digits", fit_baseline, BASELINES, (0.1, 1.0, 10.0), "val_loss")
     tune(tables, "digits", train_digits, CUTS, RATES, "val_loss")
 
 
