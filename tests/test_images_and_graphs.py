@@ -1,4 +1,4 @@
-"""Pictures as tokens: the lesson's Vision Transformer beside oracles."""
+"""Images as tokens: Vision Transformers of the lesson and of its second page beside oracles."""
 
 from functools import cache
 from pathlib import Path
@@ -9,11 +9,13 @@ import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
+from transformer_workbook.exercises.images_and_graphs import cut_images
 from transformers import ViTConfig, ViTModel
 
 from oracles import assert_close, randomise
 
-LESSON = Path(__file__).resolve().parent.parent / "book" / "26_images_and_graphs.ipynb"
+BOOK = Path(__file__).resolve().parent.parent / "book"
+PAGE = "26_images_and_graphs.ipynb"
 SIZES = {
     "image_size": 8, "patch_size": 2, "num_channels": 1, "hidden_size": 32, "num_hidden_layers": 2,
     "num_attention_heads": 4, "intermediate_size": 64, "layer_norm_eps": 1e-5,
@@ -28,15 +30,21 @@ OURS = {
 
 
 @cache
-def lesson():
-    """What the lesson defines."""
-    names = {}
-    cells = [cell for cell in nbformat.read(LESSON, as_version=4).cells if cell.cell_type == "code"]
-    exec(cells[0].source.partition("\n\nset_up")[0], names)
-    for cell in cells:
-        if cell.source.startswith(("def ", "class ")):
-            exec(cell.source.partition("\n\n\n")[0], names)
+def defined(page):
+    """What a page defines in its functions and classes."""
+    names = {"patchify": cut_images.reference}
+    notebook = nbformat.read(BOOK / page, as_version=4)
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    exec(cells[0].partition("\n\nnotebook.set_up")[0], names)
+    for source in cells:
+        if source.startswith(("def ", "class ")):
+            exec(source.partition("\n\n\n")[0], names)
     return names
+
+
+def paper():
+    """The paper's model and its FLOPs, on the second page."""
+    return defined(f"further/{PAGE}")
 
 
 def in_float64(model):
@@ -44,13 +52,13 @@ def in_float64(model):
 
 
 @torch.no_grad()
-def test_the_lessons_model_is_that_of_hugging_face():
-    theirs, ours = in_float64(ViTModel(ViTConfig(**SIZES), False)), lesson()["PlainViT"](2).double()
+def test_the_second_pages_model_is_that_of_hugging_face():
+    theirs, ours = in_float64(ViTModel(ViTConfig(**SIZES), False)), paper()["PlainViT"](2).double()
     weights = {}
     for name, weight in theirs.state_dict().items():
         for old, new in OURS.items():
             name = name.replace(old, new)
-        weights[name] = weight.flatten(1) if name == "embed.weight" else weight
+        weights[name] = weight
     missing, unknown = ours.load_state_dict(weights, strict=False)
     assert (missing, unknown) == (["output.weight", "output.bias"], [])
     ours.output = nn.Identity()
@@ -58,9 +66,25 @@ def test_the_lessons_model_is_that_of_hugging_face():
     assert_close(ours(pictures), theirs(pictures[:, None]).last_hidden_state[:, 0])
 
 
+@torch.no_grad()
+def test_the_lessons_model_is_the_papers_with_other_positions():
+    theirs, ours = in_float64(paper()["PlainViT"](2)), defined(PAGE)["ViT"]().double()
+    weights = theirs.state_dict()
+    weights["embed.weight"] = weights["embed.weight"].flatten(1)
+    weights["class_token"] = weights.pop("first")[0, 0]
+    ours = randomise(ours)
+    places = (ours.rows[:, None] + ours.columns).flatten(0, 1)
+    theirs.positions.copy_(torch.cat([torch.zeros(1, 32), places])[None])
+    del weights["positions"]
+    missing, unknown = ours.load_state_dict(weights, strict=False)
+    assert (missing, unknown) == (["rows", "columns"], [])
+    images = torch.randn(3, 8, 8, dtype=torch.float64)
+    assert_close(ours(images), theirs(images))
+
+
 @pytest.mark.parametrize(("size", "steps"), [(1, 79), (2, 400), (4, 1453)])
 def test_the_flops_of_a_picture_are_those_counted(size, steps):
-    model, flops = (lesson()[name] for name in ("PlainViT", "flops"))
+    model, flops = (paper()[name] for name in ("PlainViT", "flops"))
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         model(size)(torch.zeros(1, 8, 8))
     assert counter.get_total_flops() == flops(size)

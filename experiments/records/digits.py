@@ -8,8 +8,6 @@ from typing import Any
 
 import torch
 from sklearn.datasets import load_digits
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -24,9 +22,7 @@ from records.trials import tune
 D_MODEL, BATCH, WARMUP, RATES = 32, 64, 40, (2e-3, 4e-3, 8e-3)
 STEPS = {"1, learned, equal FLOPs": 79, "4, learned, equal FLOPs": 1453}  # of others 400
 CUTS = ["1, learned", "2, learned", "4, learned", *STEPS]
-PLACES = ["2, none", "2, axial", "2, learned and axial", "2, learned, shuffled",
-          "2, axial, shuffled", "2, convolutions", "2, convolutions, shuffled"]  # fmt: skip
-BASELINES = {"logistic regression": LogisticRegression, "support vectors": SVC}
+PLACES = ["2, none", "2, axial", "2, learned and axial"]
 
 
 class AxialAttention(MultiHeadAttention):
@@ -92,16 +88,12 @@ def train_digits(model: str, rate: float, seed: int) -> Row:
     """Train one network; the share of the test pictures that it names."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    size, kind, *more = model.split(", ")
-    network = convolutions() if kind == "convolutions" else VisionTransformer(int(size), kind)
-    order = torch.arange((8 // int(size)) ** 2)
-    if "shuffled" in more:
-        order = torch.randperm(len(order), generator=torch.Generator().manual_seed(1))
-    parts = []
-    for pictures, digits in split(seed):
-        x = F.unfold(pictures[:, None], int(size), stride=int(size)).mT[:, order]
-        parts.append((F.fold(x.mT, 8, 2, stride=2) if kind == "convolutions" else x, digits))
-    learn, validate, test = parts
+    size, kind = model.split(", ")[:2]
+    network = VisionTransformer(int(size), kind)
+    learn, validate, test = (
+        (F.unfold(pictures[:, None], int(size), stride=int(size)).mT, digits)
+        for pictures, digits in split(seed)
+    )
 
     def loss_at(_: int) -> Tensor:
         batch = torch.randint(len(learn[1]), (BATCH,))
@@ -115,31 +107,19 @@ def train_digits(model: str, rate: float, seed: int) -> Row:
     return row | {"right": round(right, 4)}
 
 
-def fit_baseline(model: str, rate: float, seed: int) -> Row:
-    """Fit a classifier of scikit-learn, whose C is the rate, and whose loss the share of errors."""
-    learn, validate, test = ((x.flatten(1).numpy(), y.numpy()) for x, y in split(seed))
-    fitted = BASELINES[model](C=rate, max_iter=5000).fit(*learn)
-    row = {"model": model, "rate": rate, "seed": seed}
-    return row | {
-        "val_loss": f"{1 - fitted.score(*validate):.3e}",
-        "right": round(fitted.score(*test), 4),
-    }
-
-
 def make_digits(tables: Tables) -> None:
-    """Digits as patches of 1, 4 and 16 pixels, with equal steps and with equal FLOPs; baselines.
+    """Digits as patches of 1, 4 and 16 pixels, with equal steps and with equal FLOPs.
 
     What would refute an order of the patch sizes: the same models with as many FLOPs as patches of
-    2 × 2 have. They have the same order. Support vectors, which know no patches, are better.
+    2 × 2 have. They have the same order.
     """
-    tune(tables, "digits", fit_baseline, BASELINES, (0.1, 1.0, 10.0), "val_loss")
     tune(tables, "digits", train_digits, CUTS, RATES, "val_loss")
 
 
 def make_digits_positions(tables: Tables) -> None:
-    """Patches of 2 × 2 with other positions, and shuffled by one permutation for all pictures.
+    """Patches of 2 × 2 with other positions.
 
-    What would refute "axial positions use no neighbours, since a shuffle costs them nothing":
-    convolutions, which know nothing but neighbours, to which it costs nothing that is seen either.
+    What would refute "values must carry the place": the record of halves, in which queries and keys
+    alone have it, and nothing is lost.
     """
     tune(tables, "digits_positions", train_digits, PLACES, RATES, "val_loss")

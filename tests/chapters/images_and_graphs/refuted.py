@@ -13,7 +13,7 @@ def in_bands(pictures, size):
 def of_one_pixel(size):
     """A model that looks at the first pixel alone, and has all parts."""
     model = nn.Module()
-    model.embed, model.layers = nn.Linear(size * size, 32), nn.ModuleList()
+    model.embed, model.layers = nn.Conv2d(1, 32, size, stride=size), nn.ModuleList()
     model.first = nn.Parameter(torch.zeros(1, 1, 32))
     model.positions = nn.Parameter(torch.zeros(1, 17, 32))
     model.norm, model.output = nn.LayerNorm(32), nn.Linear(32, 10)

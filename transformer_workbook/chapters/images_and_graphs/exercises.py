@@ -1,9 +1,60 @@
 import math
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from transformer_workbook.judge import derivation, exercise, letters, normal
+
+
+@exercise(
+    [
+        (torch.arange(16.0, dtype=torch.float64).view(1, 4, 4), 2),
+        (normal(2, 4, 6, seed=6).float(), 2),
+        (normal(2, 6, 9, seed=7), 3),
+        (normal(3, 8, 4, seed=8), 4),
+    ],
+    gap=True,
+)
+def cut_images(
+    images: Float[Tensor, "batch height width"], size: int
+) -> Float[Tensor, "batch patches pixels"]:
+    """Cut images into patches, row by row, each of them row by row."""
+    batch, height, width = images.shape
+    x = images.view(batch, height // size, size, width // size, size)
+    x = x.transpose(2, 3)
+    return x.flatten(3).flatten(1, 2)
+
+
+@exercise(
+    [
+        (normal(2, 6, 5, seed=9), normal(5, seed=10), normal(2, 5, seed=11), normal(3, 5, seed=12)),
+        (
+            normal(3, 4, 3, seed=13).float(),
+            normal(3, seed=14).float(),
+            normal(2, 3, seed=15).float(),
+            normal(2, 3, seed=16).float(),
+        ),
+        (
+            normal(1, 8, 4, seed=17),
+            normal(4, seed=18),
+            normal(4, 4, seed=19),
+            normal(2, 4, seed=20),
+        ),
+    ],
+    gap=True,
+)
+def token_places(
+    x: Float[Tensor, "batch patches d"],
+    class_token: Float[Tensor, " d"],
+    rows: Float[Tensor, "row d"],
+    columns: Float[Tensor, "column d"],
+) -> Float[Tensor, "batch tokens d"]:
+    """Add to each patch the vectors of its row and column, and put the class token in front."""
+    places = rows[:, None] + columns
+    x = x + places.flatten(0, 1)
+    first = class_token.expand(len(x), 1, -1)
+    return torch.cat([first, x], dim=1)
 
 
 @exercise(
@@ -41,12 +92,12 @@ def assemble(
 
 @derivation([(8, 2, 1, 32), (224, 16, 3, 768), (12, 3, 2, 5)])
 def costs_of_patches(side: int, size: int, channels: int, d_model: int) -> tuple[int, ...]:
-    """Count what patches of one size cost: tokens, table, embedding, and the FLOPs of the table."""
+    """Count what patches cost: tokens, attention matrix, embedding, and the FLOPs of attention."""
     tokens = (side // size) ** 2 + 1
-    table = tokens**2
+    matrix = tokens**2
     embedding = channels * size**2 * d_model
     flops = 4 * tokens**2 * d_model
-    return tokens, table, embedding, flops
+    return tokens, matrix, embedding, flops
 
 
 @letters

@@ -25,11 +25,11 @@ def patches(cut: Cut) -> None:
 @proof
 @torch.no_grad()
 def vision_transformer(plain: Any) -> None:
-    """A convolution and PyTorch's encoder layers, with the same weights, give the same logits."""
+    """Unfolded patches and PyTorch's layers, with the same weights, give the same logits."""
     mine, pictures = plain(2), torch.randn(3, 8, 8)
     mine.first.normal_()
-    W, b = mine.embed.weight, mine.embed.bias
-    x = F.conv2d(pictures[:, None], W.view(-1, 1, 2, 2), b, stride=2).flatten(2).mT
+    W, b = mine.embed.weight.flatten(1), mine.embed.bias
+    x = F.linear(F.unfold(pictures[:, None], 2, stride=2).mT, W, b)
     x = torch.cat([mine.first.expand(3, 1, -1), x], dim=1) + mine.positions
     for layer in mine.layers:
         heads, d_ff = layer.self_attention.num_heads, layer.feed_forward.inner.out_features
