@@ -29,7 +29,7 @@ def roofline(peak: float, bandwidth: float, speeds: dict[int, float]) -> None:
         ax.annotate(name, (tokens / 2, speed / 1e9), (5, -12), textcoords="offset points", size=10)
     ax.axvline(ridge, color="0.7", linewidth=1, zorder=0)
     ax.annotate("ridge point", (ridge, high), (3, -11), textcoords="offset points", size=9)
-    ax.set(xscale="log", yscale="log", xlim=(0.3, 2 * last), ylim=(memory[0], high))
+    ax.set(xscale="log", yscale="log", xlim=(0.3, 3 * last), ylim=(memory[0], high))
     ax.set(xlabel="arithmetic intensity, FLOPs a byte", ylabel="billion FLOPs a second")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter("{x:g}")
