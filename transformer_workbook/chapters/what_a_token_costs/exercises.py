@@ -54,32 +54,11 @@ def cache_step(
     return heads, keys, values
 
 
-@exercise([([3, 9, 5], 2, 4, 16, 2), ([7, 2], 6, 8, 64, 4), ([4, 11, 6, 8], 5, 3, 10, 1)])
-def padded_cache(lengths: list[int], layers: int, kv_heads: int, d_k: int, itemsize: int) -> int:
-    """How many bytes the KV cache of a padded batch has."""
-    positions = len(lengths) * max(lengths)
-    numbers = 2 * layers * kv_heads * d_k
-    return positions * numbers * itemsize
-
-
 @exercise([(1000, 8, 3, 20, 2), (700, 6, 4, 5, 4), (2400, 12, 7, 31, 1)])
 def bytes_of_a_step(weights: int, cached: int, batch: int, past: int, itemsize: int) -> int:
     """How many bytes a decode step moves."""
     caches = batch * (past + 1) * cached
     return itemsize * (weights + caches)
-
-
-@derivation([(3, 20, 8, 2, 16, 2, 300), (5, 7, 6, 3, 10, 4, 25), (2, 30, 12, 4, 8, 1, 90)])
-def intensities(
-    n: int, t: int, h: int, g: int, d_k: int, itemsize: int, ridge: int
-) -> tuple[float | int, ...]:
-    """Which part of a decode step does a larger batch help, in five steps?"""
-    flops = 4 * n * h * d_k * t
-    moved = 2 * n * g * d_k * t * itemsize
-    attention = flops / moved
-    matrices = 2 * n / itemsize
-    enough = ridge * itemsize / 2
-    return flops, moved, attention, matrices, enough
 
 
 H100 = 989e12, 3.35e12
@@ -107,3 +86,24 @@ def largest_batch(limit: float = 20.0, **of_step: int) -> int:
 def texts_at_once() -> int:
     """How many texts of 8,000 tokens can be continued with 50 tokens a second each?"""
     return largest_batch()
+
+
+@derivation([(3, 20, 8, 2, 16, 2, 300), (5, 7, 6, 3, 10, 4, 25), (2, 30, 12, 4, 8, 1, 90)])
+def intensities(
+    n: int, t: int, h: int, g: int, d_k: int, itemsize: int, ridge: int
+) -> tuple[float | int, ...]:
+    """Which part of a decode step does a larger batch help, in five steps?"""
+    flops = 4 * n * h * d_k * t
+    moved = 2 * n * g * d_k * t * itemsize
+    attention = flops / moved
+    matrices = 2 * n / itemsize
+    enough = ridge * itemsize / 2
+    return flops, moved, attention, matrices, enough
+
+
+@exercise([([3, 9, 5], 2, 4, 16, 2), ([7, 2], 6, 8, 64, 4), ([4, 11, 6, 8], 5, 3, 10, 1)])
+def padded_cache(lengths: list[int], layers: int, kv_heads: int, d_k: int, itemsize: int) -> int:
+    """How many bytes the KV cache of a padded batch has."""
+    positions = len(lengths) * max(lengths)
+    numbers = 2 * layers * kv_heads * d_k
+    return positions * numbers * itemsize
