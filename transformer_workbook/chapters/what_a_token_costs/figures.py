@@ -4,26 +4,38 @@ from transformer_workbook.notebook import COLOURS, table
 from transformer_workbook.places import course_file
 
 
-def roofline(peak: float, bandwidth: float) -> None:
-    """Draw the roofline of a processor, with a float32 matrix times 1, 20 and 400 vectors."""
+def roofline(peak: float, bandwidth: float, speeds: dict[int, float]) -> None:
+    """Draw the roofline of a processor, with the FLOPs a second at which some tokens pass it.
+
+    The weights are in float32, so that the intensity of a pass is half the number of its tokens.
+    """
     import matplotlib.pyplot as plt
 
-    ridge = peak / bandwidth
-    fig, ax = plt.subplots(figsize=(5.2, 3.4))
-    ax.plot([0.1, ridge], [0.1 * bandwidth / 1e9, peak / 1e9], color=COLOURS[1], label="memory")
-    ax.plot([ridge, 1000], [peak / 1e9] * 2, "--", color=COLOURS[0], label="arithmetic")
-    for tokens in (1, 20, 400):
-        intensity = tokens / 2
-        height = min(peak, intensity * bandwidth) / 1e9
-        ax.plot(intensity, height, "ko", markersize=5)
-        place: dict[str, Any] = {"textcoords": "offset points", "va": "top", "size": 10}
-        ax.annotate(f"{tokens} at once", (intensity, height), (4, -5), **place)
-    ax.set(xscale="log", yscale="log", xlim=(0.1, 1000), ylim=(1, 300))
-    ax.set_xticks([0.1, 1, 10, 100, 1000], ["0.1", "1", "10", "100", "1,000"])
-    ax.set_yticks([1, 10, 100], ["1", "10", "100"])
+    ridge, high = peak / bandwidth, 2.5 * peak / 1e9
+    last = max(2 * ridge, max(speeds))
+    fig, ax = plt.subplots(figsize=(5.6, 3.6))
+    memory = [0.3 * bandwidth / 1e9, peak / 1e9]
+    ax.plot([0.3, ridge], memory, color=COLOURS[1], label=f"memory: {bandwidth / 1e9:.0f}")
+    ax.plot(
+        [ridge, last],
+        [peak / 1e9] * 2,
+        "--",
+        color=COLOURS[0],
+        label=f"arithmetic: {peak / 1e9:.0f}",
+    )
+    ax.plot([n / 2 for n in speeds], [s / 1e9 for s in speeds.values()], "ko", label="measured")
+    for tokens, speed in speeds.items():
+        name = f"{tokens} token" + "s" * (tokens > 1)
+        ax.annotate(name, (tokens / 2, speed / 1e9), (5, -12), textcoords="offset points", size=10)
+    ax.axvline(ridge, color="0.7", linewidth=1, zorder=0)
+    ax.annotate("ridge point", (ridge, high), (3, -11), textcoords="offset points", size=9)
+    ax.set(xscale="log", yscale="log", xlim=(0.3, 3 * last), ylim=(memory[0], high))
     ax.set(xlabel="arithmetic intensity, FLOPs a byte", ylabel="billion FLOPs a second")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter("{x:g}")
     ax.minorticks_off()
-    fig.legend(loc="outside upper center", ncols=2, frameon=False)
+    title = "billion bytes and billion FLOPs a second"
+    fig.legend(loc="outside upper center", ncols=3, frameon=False, title=title)
     plt.show()
 
 

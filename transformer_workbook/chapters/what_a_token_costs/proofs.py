@@ -57,6 +57,7 @@ def numbers() -> None:
         "one": f"{own[1].mean():.0f}",
         "calls": f"{one_text.narrow_milliseconds[1].mean():.0f}",
         "read": f"{own[256].mean() / 256:.2f}",
+        "memory": f"{own[1].mean() - one_text.shared_milliseconds[1].mean():.0f}",
         "times": f"{256 * own[1].mean() / own[256].mean():.0f}",
         "sixteen": f"{each.own_milliseconds[16].mean() / each.own_milliseconds[1].mean():.1f}",
     }
