@@ -194,7 +194,7 @@ TABLE = {
         Record("states", states.make_states, 4),
         Record("selective", selective.make_selective, 6),
         Record("ciphers", ciphers.make_ciphers, 3),
-        Record("experts", experts.make_experts, 12),
+        Record("experts", experts.make_experts, 3),
         Record("digits", digits.make_digits, 5),
         Record("digits_positions", digits.make_digits_positions, 5),
         Record("induction", induction.make_induction, 4),

@@ -14,7 +14,9 @@ from annotated_transformer.layers import FeedForward
 from records.tables import Row, Tables, with_seeds
 
 LETTERS = " abcdefghijklmnopqrstuvwxyz"
-MODELS: dict[str, tuple[int, int, int, float, float]] = {  # experts, width, k, loss, step of the bias
+MODELS: dict[
+    str, tuple[int, int, int, float, float]
+] = {  # experts, width, k, loss, bias
     "loss": (8, 16, 1, 1.0, 0.0),
     "alone": (8, 16, 1, 0.0, 0.0),
     "frozen": (8, 16, 1, 1.0, 0.0),
@@ -53,7 +55,9 @@ class Layer(nn.Module):
         y = torch.zeros_like(x)
         for i, expert in enumerate(self.experts):
             token, place = (routing.chosen == i).nonzero(as_tuple=True)
-            y = y.index_add(0, token, routing.weights[token, place, None] * expert(x[token]))
+            y = y.index_add(
+                0, token, routing.weights[token, place, None] * expert(x[None, token])[0]
+            )
         return y[:, :27], routing
 
 

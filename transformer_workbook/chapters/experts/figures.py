@@ -1,29 +1,7 @@
 from torch import Tensor
 
-from transformer_workbook.notebook import COLOURS
-from transformer_workbook.places import course_file
 
-NAMES = {"no balance": "no balance", "frozen": "frozen", "8 experts": "loss", "bias": "bias"}
-
-
-def loads() -> None:
-    """Draw how the tokens are shared out to eight experts, the busiest first, from the record."""
-    import matplotlib.pyplot as plt
-    import pandas as pd
-
-    rows = pd.read_csv(course_file("records/experts.csv")).query("seed > 0").groupby("model")
-    _, axes = plt.subplots(1, 4, figsize=(7, 2.6), sharey=True)
-    for ax, (model, title), colour in zip(axes, NAMES.items(), COLOURS, strict=False):
-        group = rows.get_group(model)
-        shares = [100 * group[f"load_{n}"].mean() for n in range(1, 9)]
-        ax.bar(range(1, 9), shares, color=colour)
-        ax.axhline(100 / 8, color="black", linestyle="--", linewidth=1)
-        ax.set(title=title, xticks=(1, 4, 8), xlabel="expert")
-    axes[0].set_ylabel("tokens, %")
-    plt.show()
-
-
-def who_goes_where(writer: Tensor, ways: dict[str, Tensor]) -> None:
+def loads(writer: Tensor, ways: dict[str, Tensor]) -> None:
     """Draw the share of each writer's lines that each of eight experts gets, for several models."""
     import matplotlib.pyplot as plt
     import torch
