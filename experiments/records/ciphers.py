@@ -14,9 +14,7 @@ from annotated_transformer.layers import FeedForward
 from records.tables import Row, Tables, with_seeds
 
 LETTERS = " abcdefghijklmnopqrstuvwxyz"
-MODELS: dict[
-    str, tuple[int, int, int, float, float]
-] = {  # experts, width, k, loss, bias
+MODELS: dict[str, tuple[int, int, int, float, float]] = {  # experts, width, k, loss, bias
     "loss": (8, 16, 1, 1.0, 0.0),
     "alone": (8, 16, 1, 0.0, 0.0),
     "frozen": (8, 16, 1, 1.0, 0.0),
