@@ -1,18 +1,50 @@
 import math
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_workbook.judge import derivation, exercise, normal, number
 
 
-@exercise([(normal(4, 3, seed=0), 2), (normal(3, 5, seed=1).float(), 3), (normal(2, 6, seed=2), 4)])
-def top_k_gate(logits: Float[Tensor, "token expert"], k: int) -> Float[Tensor, "token expert"]:
-    """Weigh the k experts of each token with the largest logits; the weight of all others is 0."""
-    values, chosen = logits.topk(k)
-    weights = values.softmax(dim=-1)
-    return torch.zeros_like(logits).scatter(-1, chosen, weights)
+@exercise(
+    [
+        (normal(4, 3, seed=0), 2),
+        (normal(3, 5, seed=1).float(), 3),
+        (normal(6, 4, seed=2), 1),
+        (3 * normal(5, 6, seed=3), 4),
+    ],
+    whole=True,
+    gap=True,
+)
+def top_k_gate(
+    logits: Float[Tensor, "token expert"], k: int
+) -> tuple[Float[Tensor, "token expert"], Float[Tensor, "token k"], Int[Tensor, "token k"]]:
+    """Choose k experts for each token; their weights sum to 1, but for k = 1 they stay p."""
+    p = logits.softmax(dim=-1)
+    weights, chosen = p.topk(k)
+    if k > 1:
+        weights = weights / weights.sum(dim=-1, keepdim=True)
+    return p, weights, chosen
+
+
+@exercise(
+    [
+        (normal(6, 4, seed=4).softmax(-1), torch.tensor([[0], [1], [1], [3], [1], [0]])),
+        (normal(3, 5, seed=5).float().softmax(-1), torch.tensor([[0, 2], [2, 1], [0, 1]])),
+        (normal(4, 3, seed=6).softmax(-1), torch.tensor([[2], [2], [2], [2]])),
+    ],
+    whole=True,
+    gap=True,
+)
+def load_balancing_loss(
+    p: Float[Tensor, "token expert"], chosen: Int[Tensor, "token k"]
+) -> Float[Tensor, ""]:
+    """Write E times the sum over all experts of share times mean probability."""
+    number = p.size(1)
+    counts = chosen.flatten().bincount(minlength=number)
+    shares = counts / chosen.numel()
+    return number * (shares * p.mean(dim=0)).sum()
 
 
 @exercise(
