@@ -21,7 +21,8 @@ from transformer_workbook.notebook.following import (
     loss_of,
 )
 
-RATE, EPOCHS = 1e-3, {"1 epoch": 6, "3 epochs": 19, "10 epochs": 62, "48 epochs": 300}
+RATE, SEEDS = 1e-3, 3
+EPOCHS = {"1 epoch": 6, "3 epochs": 19, "10 epochs": 62, "48 epochs": 300}
 MODELS = ["before", *EPOCHS, "4,000 examples", "eight plain texts", "apart", "from scratch"]
 
 
@@ -59,7 +60,8 @@ def train_forgetting(model: str, seed: int) -> Row:
         built.load_state_dict(pretrained(seed, model == "apart"))
     texts, kept = task.plain("train", seed), task.plain("val")
     before, ends = nats(built, kept)
-    examples, draw = task.mixture(4000 if model.startswith("4") else 200, seed), random.Random(seed)
+    number, draw = 4000 if model == "4,000 examples" else 200, random.Random(seed)
+    examples = task.mixture(number, seed)
     if model.startswith("eight"):
 
         def loss_at(_: int) -> Tensor:
@@ -81,9 +83,9 @@ def train_forgetting(model: str, seed: int) -> Row:
     row["tokens"] = round(tokens_right(built, asked), 4)
     row["plain"] = round(math.exp(after.mean().item()), 3)
     share = rise[ends].sum() / rise.sum() if rise.sum() > 0 else torch.tensor(math.nan)
-    row["at_ends"] = round(share.item(), 4) if model in EPOCHS else ""
+    row["at_ends"] = round(share.item(), 4) if model in (*EPOCHS, "4,000 examples") else ""
     row |= {"plain_20": "", "plain_60": ""}
-    if model in ("48 epochs", "from scratch"):
+    if model in ("48 epochs", "4,000 examples", "from scratch"):
         start = {name: weight.clone() for name, weight in built.state_dict().items()}
         for steps in (20, 60):
             again = task.build(seed)
@@ -100,6 +102,6 @@ def make_forgetting(tables: Tables) -> None:
     It is the refuter of "the model forgets": where its loss rises, how soon it is back, whether
     plain texts in each batch prevent it, and translations asked for in the model's own form.
     """
-    keys, tasks = ["model", "seed"], with_seeds(dict.fromkeys(MODELS, 3))
+    keys, tasks = ["model", "seed"], with_seeds(dict.fromkeys(MODELS, SEEDS))
     by_seed = sorted(tasks, key=lambda task: task[1])
     tables.extend("forgetting", train_forgetting, by_seed, keys, workers=1)

@@ -12,11 +12,12 @@ import torch
 from records.tables import Row, Tables, with_seeds
 from transformer_workbook.notebook import storyteller as s
 
+STARTS = (0, 1)  # of the five pretrainings, those whose rows are made
 MODELS = {
     "tuned": 20,
     "predicts only": 5,
     "not pretrained": 5,
-    "not pretrained, 600 steps": 2,
+    "not pretrained, 600 steps": 1,
     "the nearest of the 200": 5,
 }
 
@@ -69,5 +70,5 @@ def make_storytellers(tables: Tables) -> None:
     It is the refuter of lesson 25: models without pretraining, also with three times the steps, and
     the story of the nearest among the 200 requests.
     """
-    keys = ["model", "seed"]
-    tables.extend("storytellers", train_storyteller, with_seeds(MODELS), keys, workers=1)
+    tasks = [task for task in with_seeds(MODELS) if (task[1] - 1) % 5 in STARTS]
+    tables.extend("storytellers", train_storyteller, tasks, ["model", "seed"], workers=1)

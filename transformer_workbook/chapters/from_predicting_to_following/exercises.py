@@ -84,4 +84,4 @@ def weight_of_an_answer(prompt: int, short: int, other: int, long: int) -> tuple
 @letters
 def two_tasks_in_a_row() -> str:
     """What does a model tell that was asked for two stories at once?"""
-    return "B"  # the notebook's solution tries it
+    return "C"  # the notebook's solution tries it
