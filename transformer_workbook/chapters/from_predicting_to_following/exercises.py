@@ -3,25 +3,49 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.tokens import EOS, PAD
+from annotated_transformer.tokens import PAD
 from transformer_workbook.judge import derivation, exercise, letters, normal
+
+END, ASSISTANT = 2, 4  # their ids in the lesson
+
+
+LETTER = {"role": "user", "content": "tell a sad story about the witch ."}
+TOLD = {"role": "assistant", "content": "a young witch cries ."}
+ASKED = {"role": "user", "content": "who cries ?"}
+HOUSE = {"role": "system", "content": "be kind ."}
+
+
+@exercise(
+    [([LETTER], True), ([LETTER, TOLD], False), ([HOUSE, LETTER, TOLD, ASKED], True), ([], False)],
+    whole=True,
+    gap=True,
+)
+def conversation_as_text(messages: list[dict[str, str]], add_generation_prompt: bool) -> list[str]:
+    """Write a conversation as one text; for an answer it ends in <assistant>."""
+    text = ["<start>"]
+    for message in messages:
+        text += [f"<{message['role']}>", *message["content"].split(), "<end>"]
+    if add_generation_prompt:
+        text += ["<assistant>"]
+    return text
 
 
 @exercise(
     [
-        ([([8, 4, 5, 9], [6, 7])],),
-        ([([8, 5, 9], [7]), ([8, 4, 4, 9], [5, 6, 5])],),
-        ([([8, 6, 9], [4, 4, 5]), ([8, 9], [7, 6]), ([8, 4, 5, 9], [6])],),
+        ([1, 3, 8, 5, 2, 4, 6, 7, 2],),
+        ([1, 3, 8, 2, 4, 7, 2, 3, 9, 5, 2, 4, 5, 6, 5, 2],),
+        ([1, 3, 6, 6, 2, 4, 9, 2, 4, 8, 2, 3, 7, 2],),
     ],
     whole=True,
+    gap=True,
 )
-def turns_and_labels(turns: list[tuple[list[int], list[int]]]) -> tuple[list[int], list[int]]:
-    """Write a conversation of several turns; the labels are those of all answers and their EOS."""
-    text, labels = [], []
-    for prompt, answer in turns:
-        text += [*prompt, *answer, EOS]
-        labels += [PAD] * len(prompt) + [*answer, EOS]
-    return text[:-1], labels[1:]
+def turns_and_labels(ids: list[int]) -> tuple[list[int], list[int]]:
+    """Label a conversation of several turns: what all answers say counts, and their <end>."""
+    labels, counts = [], False
+    for token in ids:
+        labels.append(token if counts else -100)
+        counts = (counts or token == ASSISTANT) and token != END
+    return ids[:-1], labels[1:]
 
 
 @exercise(
@@ -43,8 +67,8 @@ def answer_loss(
     labels = ids[:, 1:]
     places = torch.arange(1, ids.size(1))
     given = places < prompts[:, None]
-    labels = labels.masked_fill(given, PAD)
-    return F.cross_entropy(logits[:, :-1].mT, labels, ignore_index=PAD)
+    labels = labels.masked_fill(given | (labels == PAD), -100)
+    return F.cross_entropy(logits[:, :-1].mT, labels)
 
 
 @derivation([(6, 1, 6, 9), (10, 2, 4, 12), (7, 3, 8, 5)])
@@ -59,5 +83,5 @@ def weight_of_an_answer(prompt: int, short: int, other: int, long: int) -> tuple
 
 @letters
 def two_tasks_in_a_row() -> str:
-    """Does a model that learned to reverse and to translate also reverse a translation?"""
-    return "B"  # the notebook's solution tries it
+    """What does a model tell that was asked for two stories at once?"""
+    return "C"  # the notebook's solution tries it
