@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.optimize import curve_fit
+from scipy.optimize import curve_fit, least_squares
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -24,7 +24,11 @@ WIDTHS, STEPS = (8, 16, 24, 32, 48, 64), (720, 1440, 2880)
 LARGE, LONG = "128 × 7300", "32 × 7300"  # all of the text once, the first for ten times the money
 RATES, LARGE_RATES = (1e-2, 2e-2, 4e-2), (2.5e-3, 5e-3, 1e-2)
 TIME, BATCH = 32, 16
-LAWS = ("law", "without E", "layers alone", "on the way")
+LEFT_OUT = tuple(f"law, left out {width}" for width in WIDTHS)
+LAWS = (
+    "law", "without E", "layers alone", "on the way",
+    *LEFT_OUT, "without E, left out 8", "with a product", "Huber, logarithms",
+)  # fmt: skip
 
 
 @cache
@@ -108,10 +112,28 @@ def make_sizes_large(tables: Tables) -> None:
     tune(tables, "sizes_large", train_size, [LARGE, LONG], LARGE_RATES, "val_loss")
 
 
-def loss_of(at: Any, E: float, A: float, alpha: float, B: float, beta: float) -> Any:
-    """Compute the law of lesson 27: parameters in ten thousands, tokens in millions."""
-    parameters, tokens = at
-    return E + A / (parameters / 1e4) ** alpha + B / (tokens / 1e6) ** beta
+def loss_of(at: Any, E: float, A: float, alpha: float, B: float, beta: float, c: float = 0) -> Any:
+    """Compute the law of lesson 27: parameters in ten thousands, tokens in millions.
+
+    ``c`` is the factor of a term in which both act together.
+    """
+    size, text = (at[0] / 1e4) ** -alpha, (at[1] / 1e6) ** -beta
+    return E + A * size + B * text + c * size * text
+
+
+def fitted(law: str, at: Any, losses: Any) -> Any:
+    """Fit a law: E, A, α, B, β, and the factor of the product if it has one."""
+    if law.startswith("without E"):
+        four, _ = curve_fit(lambda at, *four: loss_of(at, 0.0, *four), at, losses, [0.5] * 4)
+        return np.array([0.0, *four])
+    if law == "Huber, logarithms":
+        start = fitted("law", at, losses)
+        off = lambda five: np.log(loss_of(at, *five)) - np.log(losses)  # noqa: E731
+        return least_squares(off, start, loss="huber", f_scale=1e-3, bounds=(0, np.inf)).x
+    number = 6 if law == "with a product" else 5
+    bounds = ([0.0] * 5 + [-np.inf] * (number - 5), np.inf)
+    found, _ = curve_fit(loss_of, at, losses, [0.5] * number, bounds=bounds, maxfev=20_000)
+    return found
 
 
 def fit_law(law: str, seed: int) -> Row:
@@ -121,32 +143,31 @@ def fit_law(law: str, seed: int) -> Row:
     longest = {r["parameters"]: r for r in runs if r["model"].endswith(f"× {STEPS[-1]}")}
     column = "in_layers" if law == "layers alone" else "parameters"
     shares = {STEPS[0]: "quarter", STEPS[1]: "half", STEPS[2]: "val_loss"}
+    _, _, out = law.partition(", left out ")
+    kept = [r for r in runs if r["model"].split()[0] != out]
     losses = [
         longest[r["parameters"]][shares[int(r["model"].split()[-1])]]
         if law == "on the way" else r["val_loss"]
-        for r in runs
+        for r in kept
     ]  # fmt: skip
-    without = law == "without E"
-    curve = (lambda at, *four: loss_of(at, 0.0, *four)) if without else loss_of
-    start = [0.5] * (4 if without else 5)
-    at = np.array([[float(r[axis]) for r in runs] for axis in (column, "tokens")])
-    found, _ = curve_fit(curve, at, np.array(losses, float), start, bounds=(0, np.inf))
-    *_, alpha, _, beta = found
+    at = np.array([[float(r[axis]) for r in kept] for axis in (column, "tokens")])
+    found = fitted(law, at, np.array(losses, float))
+    off = np.array(losses, float) - loss_of(at, *found)
     large, long = (
-        curve(np.array([float(aside[name][axis]) for axis in (column, "tokens")]), *found)
+        loss_of(np.array([float(aside[name][axis]) for axis in (column, "tokens")]), *found)
         for name in (LARGE, LONG)
     )
-    row = {"model": law, "seed": seed, "E": 0.0 if without else found[0]}
-    row |= {"alpha": alpha, "beta": beta, "large": large, "long": long}
-    return {k: f"{v:.4f}" if isinstance(v, float) else v for k, v in row.items()}
+    row = {"model": law, "seed": seed, "E": found[0], "alpha": found[2], "beta": found[4]}
+    row |= {"error": float((off**2).mean() ** 0.5), "large": large, "long": long}
+    return {k: v if k in ("model", "seed") else f"{v:.4f}" for k, v in row.items()}
 
 
 def make_sizes_laws(tables: Tables) -> None:
-    """What four laws, fitted to the runs of one seed, say of that seed's runs kept aside.
+    """What laws, fitted to the runs of one seed, say of that seed's runs kept aside.
 
     What would refute "the law is known": another one that fits the same runs, and says something
-    else. Run: without E the fit is about as close and comes nearer to the large run, which is below
-    the law; the small model that reads all of the text lies between what the two say of it.
+    else. Run: without E; without one of the six sizes; with a product of size and text, which was
+    chosen after both runs kept aside were known; a Huber loss of logarithms.
     """
     tasks = [(law, seed) for law in LAWS for seed in SEEDS]
     tables.extend("sizes_laws", fit_law, tasks, ["model", "seed"])

@@ -1,12 +1,44 @@
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer_workbook.judge import derivation, exercise, number
 
 
 def _losses(tokens: list[float], least: float, factor: float, power: float) -> Tensor:
     return least + factor * torch.tensor(tokens, dtype=torch.float64) ** -power
+
+
+def _network(width: int) -> nn.Module:
+    hidden = nn.Linear(6, width), nn.ReLU(), nn.Linear(width, 5)
+    return nn.Sequential(nn.Embedding(5, 3), nn.Flatten(), *hidden)
+
+
+@exercise([(_network(4), 1e6), (_network(9), 5e5), (nn.Linear(3, 7), 12_345.0)], gap=True)
+def size_and_tokens(model: nn.Module, C: float) -> tuple[int, int]:
+    """Write how many parameters a model has, and how many tokens it reads for C FLOPs."""
+    N = sum(weight.numel() for weight in model.parameters())
+    D = int(C / (6 * N))
+    return N, D
+
+
+@exercise(
+    [
+        (torch.tensor([1.0, 10.0, 100.0]), torch.tensor([2.0, 1.6, 1.25])),
+        (torch.tensor([3e8, 1e9, 3e9]), torch.tensor([2.31, 2.02, 1.83])),
+        (torch.tensor([2e3, 5e3, 9e3, 4e4]), torch.tensor([30.0, 41.0, 60.0, 118.0])),
+    ],
+    gap=True,
+)
+def power_law(
+    C: Float[Tensor, " runs"], y: Float[Tensor, " runs"]
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """Write the factor and the exponent of y = a C^b, by the line through the logarithms."""
+    u, v = C.log(), y.log()
+    du, dv = u - u.mean(), v - v.mean()
+    b = (du * dv).sum() / (du * du).sum()
+    a = (v.mean() - b * u.mean()).exp()
+    return a, b
 
 
 @exercise(
@@ -39,6 +71,13 @@ def exponent(
     return -(x * y).sum() / (x * x).sum()
 
 
+@number(within=0.01)
+def tokens_for_a_parameter() -> float:
+    """By the second fit of the Chinchilla runs, how many tokens a parameter are best?"""
+    N, D = compute_optimal.reference(5.76e23, 482.01, 0.3478, 2085.43, 0.3658)
+    return D / N
+
+
 @derivation([(1e9, 2e10, 100.0, 0.5, 1e15), (7e10, 1.4e12, 10.0, 0.35, 4e14),
              (30.0, 70.0, 1000.0, 0.25, 9000.0)])  # fmt: skip
 def a_larger_budget(
@@ -50,10 +89,3 @@ def a_larger_budget(
     grows = times**0.5
     falls = grows**-alpha
     return flops, hours, grows, falls
-
-
-@number(within=0.01)
-def tokens_for_a_parameter() -> float:
-    """By the second fit of the Chinchilla runs, how many tokens a parameter are best?"""
-    N, D = compute_optimal.reference(5.76e23, 482.01, 0.3478, 2085.43, 0.3658)
-    return D / N

@@ -1,5 +1,8 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
 
 from transformer_workbook.notebook import COLOURS
 from transformer_workbook.places import course_file
@@ -33,4 +36,28 @@ def runs(law: Callable[..., Any], interval: tuple[float, float]) -> None:
     ax.minorticks_off()
     ax.set(xlabel="tokens, millions", ylabel="loss, nats a letter")
     ax.legend(title="parameters", frameon=False, fontsize=9, bbox_to_anchor=(1, 1))
+    plt.show()
+
+
+def valleys(
+    sizes: Sequence[int],
+    losses: Float[Tensor, "budget size"],
+    budgets: Float[Tensor, " budget"],
+    predicted: tuple[float, float],
+    measured: tuple[float, float],
+) -> None:
+    """Draw the losses against the size, a curve for each budget, and the run that was predicted."""
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=(5.6, 4))
+    for C, row, colour, mark in zip(
+        budgets.tolist(), losses.tolist(), COLOURS, "osD", strict=False
+    ):
+        ax.plot(sizes, row, f"{mark}-", color=colour, lw=1, label=f"{C:.0e} FLOPs")
+        ax.plot(sizes[row.index(min(row))], min(row), mark, color=colour, ms=12, mfc="none")
+    ax.plot(*predicted, "x", color="black", ms=11, mew=2, label="predicted")
+    ax.plot(*measured, "*", color=COLOURS[3], ms=11, label="measured")
+    ax.set_xscale("log")
+    ax.set(xlabel="parameters", ylabel="loss, nats a character")
+    ax.legend(frameon=False)
     plt.show()
