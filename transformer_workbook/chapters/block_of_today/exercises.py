@@ -100,7 +100,7 @@ def modern_attention(d: int, heads: int, kv_heads: int, head_dim: int) -> nn.Mod
             self.k_norm = nn.RMSNorm(head_dim, eps=1e-6)
 
         def split(self, x: Tensor) -> Tensor:
-            return x.unflatten(-1, (-1, head_dim)).transpose(1, 2)
+            return x.view(*x.shape[:-1], -1, head_dim).transpose(1, 2)
 
         def forward(self, x: Tensor) -> Tensor:
             q, k = self.split(self.q_proj(x)), self.split(self.k_proj(x))

@@ -92,7 +92,7 @@ def attention(plain: Callable[..., nn.Module]) -> None:
     at, frequencies = torch.arange(5), rotary_frequencies(d)
 
     def heads(name: str) -> Float[Tensor, "batch heads time d"]:
-        return torch.stack((x @ kept[f"{name}.weight"].T).split(d, dim=-1), dim=1)
+        return torch.stack(torch.split(x @ kept[f"{name}.weight"].T, d, dim=-1), dim=1)
 
     query, key = (
         rotate(F.rms_norm(heads(name), (d,), kept[f"{name}_norm.weight"], 1e-6), at, frequencies)
