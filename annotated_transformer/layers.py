@@ -130,9 +130,9 @@ class EncoderLayer(nn.Module):
         self.residual_1, self.residual_2 = residual(), residual()
 
     def forward(
-        self, x: Float[Tensor, "batch src d_model"], mask: Bool[Tensor, "#batch 1 #src src"]
+        self, x: Float[Tensor, "batch src d_model"], mask: Bool[Tensor, "#batch 1 #src src"] | None
     ) -> Float[Tensor, "batch src d_model"]:
-        """Apply the layer."""
+        """Apply the layer; without a mask, every position sees every other."""
         x = self.residual_1(x, lambda y: self.self_attention(y, y, y, mask))
         x = self.residual_2(x, self.feed_forward)
         return x
