@@ -1,8 +1,9 @@
 import math
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn import functional as F
 
 from transformer_workbook.judge import derivation, exercise, normal, number
 
@@ -82,3 +83,19 @@ def costs_of_experts(
 def dropped_at_random() -> int:
     """With 64 tokens and 8 experts, what per cent of random choices exceed a capacity of 1?"""
     return 13  # of 64 throws of a die with 8 faces, the excess over 8, on average
+
+
+@exercise(
+    [
+        (torch.tensor([0, 1, 0, 0, 1, 2]), 3, 2),
+        (torch.tensor([2, 2, 2, 0, 2]), 4, 1),
+        (torch.tensor([1, 0, 1, 0, 1]), 2, 3),
+        (torch.tensor([3, 3, 1, 3, 3, 1, 3]), 4, 3),
+    ],
+    whole=True,
+)
+def finds_room(chosen: Int[Tensor, " token"], experts: int, room: int) -> Bool[Tensor, " token"]:
+    """Say which tokens find room, if each expert takes the first tokens that choose it."""
+    sent = F.one_hot(chosen, experts)
+    place = (sent.cumsum(dim=0) * sent).sum(dim=-1)
+    return place <= room
