@@ -33,14 +33,15 @@ MODELS: dict[str, Row] = {
     "DPO": {},
     "DPO, swapped pairs": {"pairs": "swapped"},
     "DPO, coin tosses": {"pairs": "coins"},
-    "DPO, β 0.1": {"beta": 0.1},
-    "DPO, four times the steps": {"steps": 320},
     "no reference": {"loss": "free"},
-    "no reference, β 0.1": {"loss": "free", "beta": 0.1},
-    "no reference, a third of the rate": {"loss": "free", "rate": RATE / 3},
     "no reference, mean log p": {"loss": "mean"},
     "fine-tuning on the preferred": {"loss": "likelihood"},
-    "LoRA, rank 1": {"rank": 1, "rate": 1e-2},
+    "DPO, β 0.1": {"beta": 0.1},
+    "DPO, β 3": {"beta": 3.0},
+    "DPO, four times the steps": {"steps": 320},
+    "no reference, a third of the rate": {"loss": "free", "rate": RATE / 3},
+    "LoRA, rank 1": {"rank": 1, "rate": 3 * RATE},
+    "LoRA, rank 1, ten times the rate": {"rank": 1, "rate": 10 * RATE},
 }
 TWENTY = ("before", "DPO", "LoRA, rank 1")
 Pair = tuple[str, str, str]  # a country, the preferred answer, the other
