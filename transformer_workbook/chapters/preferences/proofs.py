@@ -44,3 +44,17 @@ def adapted(kind: Callable[..., nn.Module]) -> None:
     results["the merged matrix"] = x @ ours.weight.T + layer.bias
     results["outer products"] = layer(x) + 3 * x @ outer.T
     agree(1e-12, results)
+
+
+@proof
+def merging(model: nn.Module, texts: Tensor, merge: Callable[[nn.Module], None]) -> None:
+    """A model whose layers have a change of low rank, as if trained, before and after merging."""
+    with torch.no_grad():
+        before = model(texts)
+        for part in model.modules():
+            if isinstance(part, LoRALinear):
+                nn.init.normal_(part.B)
+        unmerged = model(texts)
+        holds("the changes count", (unmerged - before).abs().max() > 0.1)
+        merge(model)
+        agree(1e-12, {"the layers beside each other": unmerged, "merged": model(texts)})
