@@ -37,9 +37,10 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "what_a_token_costs": ("costs", "latent_attention", "paged_cache", "speculative"),
     "without_the_table": ("linear_attention",),
     "experts": ("experts",),
-    "from_predicting_to_following": ("lora",),
+    "from_predicting_to_following": (),
     "images_and_graphs": (),
     "how_it_scales": ("muon", "transfer"),
+    "preferences": ("lora",),
 }
 """By the stem of a chapter's notebook, which is its name without the number."""
 
