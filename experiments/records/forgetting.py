@@ -21,7 +21,7 @@ from transformer_workbook.notebook.following import (
     loss_of,
 )
 
-RATE, SEEDS = 1e-3, 3
+RATE, SEEDS = 1e-3, 5
 EPOCHS = {"1 epoch": 6, "3 epochs": 19, "10 epochs": 62, "48 epochs": 300}
 MODELS = ["before", *EPOCHS, "4,000 examples", "eight plain texts", "apart", "from scratch"]
 
@@ -104,4 +104,4 @@ def make_forgetting(tables: Tables) -> None:
     """
     keys, tasks = ["model", "seed"], with_seeds(dict.fromkeys(MODELS, SEEDS))
     by_seed = sorted(tasks, key=lambda task: task[1])
-    tables.extend("forgetting", train_forgetting, by_seed, keys, workers=1)
+    tables.extend("forgetting", train_forgetting, by_seed, keys)
