@@ -48,6 +48,12 @@ def turns_and_labels(ids: list[int]) -> tuple[list[int], list[int]]:
     return ids[:-1], labels[1:]
 
 
+@letters
+def two_tasks_in_a_row() -> str:
+    """What does a model tell that was asked for two stories at once?"""
+    return "C"  # the notebook's solution tries it
+
+
 @exercise(
     [
         (normal(2, 4, 6, seed=0), torch.tensor([[4, 5, 3, 2], [5, 4, 2, 0]]), torch.tensor([2, 1])),
@@ -81,7 +87,22 @@ def weight_of_an_answer(prompt: int, short: int, other: int, long: int) -> tuple
     return counted, share, by_tokens, of_a_token
 
 
-@letters
-def two_tasks_in_a_row() -> str:
-    """What does a model tell that was asked for two stories at once?"""
-    return "C"  # the notebook's solution tries it
+@exercise(
+    [
+        ([2, 5, 3, 4], 9),
+        ([3, 1, 6, 2, 2], 10),
+        ([1, 4, 2, 9, 1], 9),
+        ([2, 3, 4, 1], 10),
+        ([4, 7, 2], 5),
+    ],
+    whole=True,
+)
+def turns_that_fit(lengths: list[int], most: int) -> list[int]:
+    """Keep the first message, and as many of the latest ones, without a hole, as fit."""
+    kept, left = [], most - lengths[0]
+    for turn in range(len(lengths) - 1, 0, -1):
+        if lengths[turn] > left:
+            break
+        left -= lengths[turn]
+        kept.append(turn)
+    return [0, *reversed(kept)]
