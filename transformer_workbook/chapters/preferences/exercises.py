@@ -119,7 +119,7 @@ def a_new_reference() -> str:
     return "A"  # the notebook's solution tries it
 
 
-@derivation([(1 / 8, 1 / 2, 0.75, 1.0), (0.3, 0.1, 0.9, 0.5), (0.02, 0.4, 0.6, 2.0)])
+@derivation([(1 / 8, 1 / 2, 0.75, 1.0), (0.3, 0.1, 0.35, 0.5), (0.02, 0.4, 0.6, 2.0)])
 def where_dpo_settles(
     good: float, bad: float, often: float, beta: float
 ) -> tuple[float, float, float]:
