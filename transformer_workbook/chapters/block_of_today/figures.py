@@ -60,7 +60,9 @@ def largest_scores(found: Mapping[str, Sequence[float]], every: int) -> None:
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(5.2, 3.2))
-    for (name, scores), colour, style in zip(found.items(), COLOURS, ("-", "--", "-.", ":"), strict=False):
+    for (name, scores), colour, style in zip(
+        found.items(), COLOURS, ("-", "--", "-.", ":"), strict=False
+    ):
         steps = [every * i for i in range(len(scores))]
         ax.plot(steps, scores, style, color=colour, label=name)
     ax.set(yscale="log", xlabel="steps of training", ylabel="largest score")
