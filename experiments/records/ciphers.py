@@ -1,6 +1,7 @@
 """The record of lesson 24's experts, trained as on its page: they read eight secret alphabets.
 
-Before the runs: the page's arm counts if 95 of 100 letters are right in 19 of 20 runs. A rival
+Before these runs, but after trials of weight, rate and width with a few seeds (1 to 5), in other
+code: the page's arm counts if 95 of 100 letters are right in 19 of 20 runs. A rival
 fails if what is possible by counting, after its router has chosen, stays below 85 of 100.
 """
 
