@@ -133,8 +133,6 @@ TABLE = {
         Record("test_sentences", transformers.make_test_sentences, 8),
         Record("language_models", language.make_language_models, 15),
         Record("language_models_longer", language.make_language_models_longer, 20),
-        Record("source_masks", language.make_source_masks, 40),
-        Record("source_masks_rotary", language.make_source_masks_rotary, 30),
         Record("phrase_book", phrase_book.make_phrase_book, 15),
         Record("hybrids", language.make_hybrids, 6),
         Record("hybrids_longer", language.make_hybrids_longer, 6),

@@ -3,13 +3,11 @@
 from functools import partial
 from typing import Any
 
-import torch
 from torch import nn
 
 from annotated_transformer.evaluation import alignment_errors, perplexity
-from annotated_transformer.language_model import LanguageModel, LanguageModelConfig, ReadState
+from annotated_transformer.language_model import LanguageModel, LanguageModelConfig
 from annotated_transformer.linear_attention import LinearAttention
-from annotated_transformer.masking import padding_mask
 from records.tables import Row, Tables
 from records.toy_training import RATES, STEPS, measure, task, train
 from records.trials import SEEDS, tune, tuned_rate
@@ -17,21 +15,14 @@ from transformer_workbook.notebook import exactly_right
 
 SIZES = {"num_layers": 4, "d_ff": 320}  # as many parameters as the Transformer of `transformers`
 MODELS: dict[str, dict[str, Any]] = {"causal": {}, "prefix": {"prefix_mask": True}}
-ROTARY: dict[str, dict[str, Any]] = {
-    f"rotary, {name}": {"positions": "rotary", **changes} for name, changes in MODELS.items()
-}
 LONGER = 2 * STEPS
-SOURCES = ("itself", "after it", "both directions")
-"""What a source word sees in `source_masks`: in both directions, half of the heads each way."""
 
 
-def build_language_model(
-    name: str, seed: int = 0, kind: type[LanguageModel] = LanguageModel
-) -> LanguageModel:
+def build_language_model(name: str, seed: int = 0) -> LanguageModel:
     """Build an untrained language model, whose weights were drawn in float64."""
     model = task().build(
-        kind, LanguageModelConfig.tiny, seed, norm_position="pre", dropout=0.0,
-        max_length=128, **SIZES, **(MODELS | ROTARY)[name],
+        LanguageModel, LanguageModelConfig.tiny, seed, norm_position="pre", dropout=0.0,
+        max_length=128, **SIZES, **MODELS[name],
     )  # fmt: skip
     return model.float()
 
@@ -73,51 +64,6 @@ def make_language_models_longer(tables: Tables) -> None:
     }
     runs = [(name, rate, seed) for name, rate in rates.items() for seed in SEEDS]
     tables.extend("language_models_longer", train_longer, runs, ["model", "rate", "seed"])
-
-
-class OtherSource(LanguageModel):
-    """A language model whose source words see themselves, what is after them, or all by halves."""
-
-    sees = ""
-
-    def start(self, src: Any) -> ReadState:
-        """Read the source with the mask that ``sees`` names."""
-        itself = torch.eye(src.size(1), dtype=torch.bool)
-        before = itself.new_ones(itself.shape).tril()
-        half = self.config.num_heads // 2
-        masks = {
-            "itself": itself[None],
-            "after it": before.T[None],
-            "both directions": torch.stack(half * [before] + half * [before.T]),
-        }
-        mask = padding_mask(src) & masks[self.sees] | itself  # padding sees itself, read by no one
-        return self.read(self.src_embedding, self.empty(len(src)), src, mask)[1]
-
-
-def train_other_source(name: str, rate: float, seed: int) -> Row:
-    """Train a language model with another mask on its source."""
-    model = build_language_model("causal", seed, OtherSource)
-    model.sees = name
-    train(model, STEPS, rate, seed)
-    return {"model": name, "rate": rate, "seed": seed, **measure(model, "")}
-
-
-def make_source_masks(tables: Tables) -> None:
-    """Language models whose source words see less than with a prefix mask, or all by halves.
-
-    It is the other method for "the prefix mask is behind because a source word sees more": a source
-    word that sees all of the source, but by heads that each look one way.
-    """
-    tune(tables, "source_masks", train_other_source, SOURCES, RATES)
-
-
-def make_source_masks_rotary(tables: Tables) -> None:
-    """The language models with rotary positions, a causal mask and a prefix mask.
-
-    It is the other method for "a full mask gives a head no direction": positions inside attention,
-    which tell every head how far and on which side a word stands.
-    """
-    tune(tables, "source_masks_rotary", train_language_model, ROTARY, RATES)
 
 
 HYBRID_STEPS = 500
