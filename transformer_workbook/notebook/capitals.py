@@ -1,6 +1,7 @@
 """A small model that is asked for capitals: the words, the template, and what it answers."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,7 +39,7 @@ def numbers(text: str) -> Tensor:
 
 def small_model() -> LanguageModel:
     """Build an untrained model of two layers."""
-    model = LanguageModelConfig.tiny(
+    config: Any = LanguageModelConfig.tiny(
         len(WORDS),
         len(WORDS),
         d_model=48,
@@ -49,7 +50,7 @@ def small_model() -> LanguageModel:
         norm_position="pre",
         has_source=False,
     )
-    return LanguageModel(model)
+    return LanguageModel(config)
 
 
 @torch.no_grad()
