@@ -270,7 +270,9 @@ def axes(name: str) -> list[dict[str, set[int]]]:
     return found
 
 
-AS_LONG = {"encoder_layer", "decoder_layer", "cross_attention_layer", "may_attend"}
+AS_LONG = {
+    "encoder_layer", "decoder_layer", "cross_attention_layer", "may_attend", "cut_images"
+}  # fmt: skip
 """Where a mistake runs only if two axes are as long, as they are in the first case."""
 
 

@@ -31,9 +31,12 @@ def top_k_gate(
 
 @exercise(
     [
-        (normal(6, 4, seed=4).softmax(-1), torch.tensor([[0], [1], [1], [3], [1], [0]])),
+        (
+            normal(6, 4, seed=4).softmax(-1),
+            torch.tensor([[0, 2], [1, 3], [1, 0], [3, 1], [1, 2], [0, 1]]),
+        ),
         (normal(3, 5, seed=5).float().softmax(-1), torch.tensor([[0, 2], [2, 1], [0, 1]])),
-        (normal(4, 3, seed=6).softmax(-1), torch.tensor([[2], [2], [2], [2]])),
+        (normal(4, 3, seed=6).softmax(-1), torch.tensor([[2, 1], [2, 0], [2, 1], [1, 2]])),
     ],
     whole=True,
     gap=True,

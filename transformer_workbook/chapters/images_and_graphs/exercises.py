@@ -28,18 +28,18 @@ def cut_images(
 
 @exercise(
     [
-        (normal(2, 6, 5, seed=9), normal(5, seed=10), normal(2, 5, seed=11), normal(3, 5, seed=12)),
+        (normal(4, 6, 5, seed=9), normal(5, seed=10), normal(2, 5, seed=11), normal(3, 5, seed=12)),
         (
-            normal(3, 4, 3, seed=13).float(),
-            normal(3, seed=14).float(),
-            normal(2, 3, seed=15).float(),
-            normal(2, 3, seed=16).float(),
+            normal(3, 8, 5, seed=13).float(),
+            normal(5, seed=14).float(),
+            normal(2, 5, seed=15).float(),
+            normal(4, 5, seed=16).float(),
         ),
         (
-            normal(1, 8, 4, seed=17),
-            normal(4, seed=18),
-            normal(4, 4, seed=19),
-            normal(2, 4, seed=20),
+            normal(7, 8, 3, seed=17),
+            normal(3, seed=18),
+            normal(4, 3, seed=19),
+            normal(2, 3, seed=20),
         ),
     ],
     gap=True,
@@ -59,22 +59,6 @@ def token_places(
 
 @exercise(
     [
-        (normal(2, 3, 4, 6, seed=0), 2),
-        (normal(4, 2, 6, 9, seed=1).float(), 3),
-        (normal(3, 2, 8, 4, seed=2), 4),
-    ]
-)
-def patchify(
-    pictures: Float[Tensor, "batch channels height width"], size: int
-) -> Float[Tensor, "batch patches pixels"]:
-    """Cut pictures into patches, row by row; of a patch, one channel comes after the other."""
-    batch, channels, height, width = pictures.shape
-    x = pictures.view(batch, channels, height // size, size, width // size, size)
-    return x.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)
-
-
-@exercise(
-    [
         (normal(2, 6, 4, seed=3), 6),
         (normal(2, 6, 9, seed=4).float(), 9),
         (normal(3, 8, 4, seed=5), 4),
@@ -90,6 +74,12 @@ def assemble(
     return x.transpose(2, 3).reshape(batch, -1, width)
 
 
+@letters
+def same_logits() -> str:
+    """Which changes of a picture do the logits not show, without positions?"""
+    return "AD"  # the notebook's solution tries them
+
+
 @derivation([(8, 2, 1, 32), (224, 16, 3, 768), (12, 3, 2, 5)])
 def costs_of_patches(side: int, size: int, channels: int, d_model: int) -> tuple[int, ...]:
     """Count what patches cost: tokens, attention matrix, embedding, and the FLOPs of attention."""
@@ -100,7 +90,17 @@ def costs_of_patches(side: int, size: int, channels: int, d_model: int) -> tuple
     return tokens, matrix, embedding, flops
 
 
-@letters
-def same_logits() -> str:
-    """Which changes of a picture do the logits not show, without positions?"""
-    return "AD"  # the notebook's solution tries them
+@exercise(
+    [
+        (normal(2, 3, 4, 6, seed=0), 2),
+        (normal(4, 2, 6, 9, seed=1).float(), 3),
+        (normal(3, 2, 8, 4, seed=2), 4),
+    ]
+)
+def patchify(
+    pictures: Float[Tensor, "batch channels height width"], size: int
+) -> Float[Tensor, "batch patches pixels"]:
+    """Cut pictures into patches, row by row; of a patch, one channel comes after the other."""
+    batch, channels, height, width = pictures.shape
+    x = pictures.view(batch, channels, height // size, size, width // size, size)
+    return x.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)

@@ -59,7 +59,7 @@ def sentence_vectors(
     [
         (normal(3, 2, 4, 5, seed=3), normal(3, 2, 4, 5, seed=4),
          torch.tensor([[5, 6, 7, 8], [8, 9, 0, 0]])),
-        (normal(2, 3, 2, 4, seed=5).float(), normal(2, 3, 2, 4, seed=6).float(),
+        (normal(5, 3, 2, 4, seed=5).float(), normal(5, 3, 2, 4, seed=6).float(),
          torch.tensor([[5, 0], [8, 9], [4, 0]])),
         (normal(4, 2, 5, 3, seed=7), normal(4, 2, 5, 3, seed=8),
          torch.tensor([[5, 0, 0, 0, 0], [8, 9, 3, 0, 0]])),

@@ -29,9 +29,9 @@ def roofline_bound(
 
 @exercise(
     [
-        tuple(normal(2, 3, n, 4, seed=i) for i, n in enumerate((1, 1, 1, 5, 5))),
-        tuple(normal(1, 2, n, 3, seed=10 + i) for i, n in enumerate((4, 4, 4, 0, 0))),
-        tuple(normal(3, 1, n, 2, seed=20 + i).float() for i, n in enumerate((3, 3, 3, 2, 2))),
+        tuple(normal(6, 3, n, 4, seed=i) for i, n in enumerate((2, 2, 2, 5, 5))),
+        tuple(normal(5, 2, n, 3, seed=10 + i) for i, n in enumerate((4, 4, 4, 0, 0))),
+        tuple(normal(4, 5, n, 2, seed=20 + i).float() for i, n in enumerate((3, 3, 3, 6, 6))),
     ],
     gap=True,
 )
