@@ -207,7 +207,7 @@ def test_what_needs_a_published_model_that_is_not_here_says_so_and_the_rest_runs
     tmp_path: Path,
 ) -> None:
     cells = [
-        "from transformer_workbook.chapters.real_weights import published",
+        "from transformer_workbook.judge import published",
         "published.FOLDER = '.weights/nowhere'\nfolder = published.published_model()",
         "folder / 'config.json'",
         "print('goes on')",
