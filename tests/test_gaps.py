@@ -180,6 +180,14 @@ def test_another_lesson_is_refused_in_one_sentence(course: Path) -> None:
 # --- what fails below a gap ----------------------------------------------------------------------
 
 
+def notebook_of(cells: list[str]) -> nbformat.NotebookNode:
+    new = nbformat.v4
+    found: nbformat.NotebookNode = new.new_notebook(  # type: ignore[no-untyped-call]
+        cells=[new.new_code_cell(source) for source in cells]  # type: ignore[no-untyped-call]
+    )
+    return found
+
+
 def test_what_fails_below_an_open_gap_names_it_and_the_rest_runs(tmp_path: Path) -> None:
     cells = [
         "from transformer_workbook.judge.exercises import exercise",
@@ -191,9 +199,7 @@ def test_what_fails_below_an_open_gap_names_it_and_the_rest_runs(tmp_path: Path)
         "def f(x):\n    y = x + 1\n    return y\none_more(f)",
         "1 / 0",
     ]
-    notebook = nbformat.v4.new_notebook(  # type: ignore[no-untyped-call]
-        cells=[nbformat.v4.new_code_cell(source) for source in cells]  # type: ignore[no-untyped-call]
-    )
+    notebook = notebook_of(cells)
     with pytest.raises(Exception, match="ZeroDivisionError"):
         NotebookClient(notebook, resources={"metadata": {"path": tmp_path}}).execute()
     shown = [copy.copy(cell.outputs) for cell in notebook.cells]
@@ -212,9 +218,7 @@ def test_what_needs_a_published_model_that_is_not_here_says_so_and_the_rest_runs
         "folder / 'config.json'",
         "print('goes on')",
     ]
-    notebook = nbformat.v4.new_notebook(  # type: ignore[no-untyped-call]
-        cells=[nbformat.v4.new_code_cell(source) for source in cells]  # type: ignore[no-untyped-call]
-    )
+    notebook = notebook_of(cells)
     NotebookClient(notebook, resources={"metadata": {"path": tmp_path}}).execute()
     told = [cell.outputs[0]["text"] for cell in notebook.cells[1:]]
     said = "○ this cell needs the published model: `make weights` fetches it (83 MB).\n"

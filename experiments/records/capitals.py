@@ -5,7 +5,6 @@ ones; a rival of the reference model if it does both on average.
 """
 
 import random
-from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
 
@@ -15,6 +14,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.language_model import LanguageModel
 from annotated_transformer.lora import add_lora
+from records.fitting import fit_one_cycle
 from records.tables import Row, Tables, with_seeds
 from transformer_workbook.notebook.capitals import (
     CAPITAL,
@@ -60,18 +60,6 @@ def log_p(model: LanguageModel, lands: list[str], answers: list[str]) -> Tensor:
     return (each * (ids[:, 1:] > 0))[:, len(REQUEST.split()) - 1 :].sum(dim=1)
 
 
-def train(model: LanguageModel, rate: float, steps: int, loss_at: Callable[[], Tensor]) -> None:
-    """Adam, with a rate that rises and falls."""
-    adam = torch.optim.Adam([p for p in model.parameters() if p.requires_grad])
-    schedule = torch.optim.lr_scheduler.OneCycleLR(adam, rate, steps)
-    for _ in range(steps):
-        loss = loss_at()
-        adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        adam.step()
-        schedule.step()
-
-
 @cache
 def begun(seed: int) -> tuple[LanguageModel, list[str]]:
     """Train the model that knows all capitals; and draw the order of the countries."""
@@ -80,13 +68,13 @@ def begun(seed: int) -> tuple[LanguageModel, list[str]]:
     lands = dice.sample(sorted(CAPITAL), len(CAPITAL))
     model = small_model()
 
-    def loss_at() -> Tensor:
+    def loss_at(_: int) -> Tensor:
         asked = dice.choices(lands, k=32)
         return -log_p(
             model, asked, [written(x, CAPITAL[x], dice.random() < 0.5) for x in asked]
         ).mean()
 
-    train(model, 5e-3, 400, loss_at)
+    fit_one_cycle(model, 5e-3, 400, loss_at)
     return model, lands
 
 
@@ -116,7 +104,7 @@ def train_capitals(name: str, seed: int) -> Row:
     if rank := how.get("rank"):
         add_lora(model.decoder, rank)
 
-    def loss_at() -> Tensor:
+    def loss_at(_: int) -> Tensor:
         asked, better, worse = map(list, zip(*dice.sample(pairs, 32), strict=True))
         good = log_p(model, asked, better)
         if loss == "likelihood":
@@ -133,7 +121,7 @@ def train_capitals(name: str, seed: int) -> Row:
         return -F.logsigmoid(beta * margin).mean()
 
     if steps := how.get("steps", STEPS):
-        train(model, how.get("rate", RATE), steps, loss_at)
+        fit_one_cycle(model, how.get("rate", RATE), steps, loss_at)
     friendly, right = of_100(model, lands[20:])
     row: Row = {"model": name, "seed": seed, "friendly": friendly, "right": right}
     row["friendly_compared"], row["right_compared"] = of_100(model, lands[:20])

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from annotated_transformer import toy
 from annotated_transformer.experts import Router, Routing
 from annotated_transformer.layers import FeedForward
+from records.fitting import fit_one_cycle
 from records.tables import Row, Tables, with_seeds
 
 LETTERS = " abcdefghijklmnopqrstuvwxyz"
@@ -74,18 +75,16 @@ def train_ciphers(model: str, seed: int) -> Row:
         return alphabets[torch.randint(8, (len(lines), 1)), lines]
 
     layer, steps = Layer(model), 800 if model.endswith("steps") else 400
-    adam = torch.optim.Adam([p for p in layer.parameters() if p.requires_grad])
-    rate = torch.optim.lr_scheduler.OneCycleLR(adam, 0.02, steps)
-    for _ in range(steps):
+
+    def loss_at(_: int) -> Tensor:
         plain = lines[torch.randint(len(lines) - 500, (32,))]
         y, routing = layer(encipher(plain))
-        loss = F.cross_entropy(y, plain.flatten()) + layer.loss * routing.imbalance
         if layer.step:
             layer.router.balance(routing, layer.step)
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        rate.step()
+        loss: Tensor = F.cross_entropy(y, plain.flatten()) + layer.loss * routing.imbalance
+        return loss
+
+    fit_one_cycle(layer, 0.02, steps, loss_at)
     new = lines[-500:]
     secret = encipher(new)
     with torch.no_grad():

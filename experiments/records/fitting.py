@@ -24,3 +24,21 @@ def fit(
         adam.zero_grad()
         loss.backward()
         adam.step()
+
+
+def fit_one_cycle(
+    model: nn.Module,
+    rate: float,
+    steps: int,
+    loss_at: Callable[[int], Tensor],
+    optimizer: type[torch.optim.Optimizer] = torch.optim.Adam,
+) -> None:
+    """Train as a page of the book does, with PyTorch's OneCycleLR, on the loss of every step."""
+    trained: Any = optimizer([p for p in model.parameters() if p.requires_grad])
+    schedule = torch.optim.lr_scheduler.OneCycleLR(trained, rate, steps)
+    for step in range(steps):
+        loss: Any = loss_at(step)
+        trained.zero_grad()
+        loss.backward()
+        trained.step()
+        schedule.step()

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from annotated_transformer.layers import EncoderLayer, FeedForward, Residual
 from annotated_transformer.multi_head_attention import MultiHeadAttention
 from records.digits import convolutions
+from records.fitting import fit_one_cycle
 from records.tables import Row, Tables, with_seeds
 
 WIDTH, STEPS = 32, 400
@@ -105,16 +106,12 @@ def train_halves(model: str, seed: int) -> Row:
 
     def trained(answers: int) -> nn.Module:
         net, steps = network(model, answers), 4 * STEPS if "1,600" in model else STEPS
-        adam = torch.optim.Adam(net.parameters())
-        most = 0.02 if model.startswith("conv") else 0.005
-        rate = torch.optim.lr_scheduler.OneCycleLR(adam, most, steps)
-        for _ in range(steps):
+
+        def loss_at(_: int) -> Tensor:
             x, y = batch(learn[torch.randint(len(learn), (64 if answers == 10 else 32,))], answers)
-            loss = F.cross_entropy(net(x), y)
-            adam.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            adam.step()
-            rate.step()
+            return F.cross_entropy(net(x), y)
+
+        fit_one_cycle(net, 0.02 if model.startswith("conv") else 0.005, steps, loss_at)
         return net
 
     def batch(which: Tensor, answers: int) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.rotary import interpolated, ntk_aware, rotary_frequencies
+from records.fitting import fit_one_cycle
 from records.lengths import slow_divided, turns
 from records.tables import Row, Tables, with_seeds
 
@@ -62,15 +63,12 @@ def trained(model: str) -> Head:
     """Train a head on random letters."""
     head, length = Head(model), 128 if model == "trained on 128" else 16
     steps, back = 800 if model == "twice the steps" else 400, 3 if "three" in model else 1
-    adam = torch.optim.Adam(head.parameters())
-    rate = torch.optim.lr_scheduler.OneCycleLR(adam, 0.01, steps)
-    for _ in range(steps):
+
+    def loss_at(_: int) -> Tensor:
         tokens = torch.randint(LETTERS, (64, length))
-        loss = F.cross_entropy(head(tokens)[:, back:].mT, tokens[:, :-back])
-        adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        adam.step()
-        rate.step()
+        return F.cross_entropy(head(tokens)[:, back:].mT, tokens[:, :-back])
+
+    fit_one_cycle(head, 0.01, steps, loss_at)
     return head
 
 

@@ -281,6 +281,13 @@ MEASURES: dict[str, Callable[[Any], Any]] = {
 SEARCHES = ("sentence_vectors", *GRIDS, "untranslated")
 
 
+def resampled_ends(values: Any) -> tuple[float, float]:
+    """Compute the ends of the 95 % interval of a mean over queries, by drawing queries anew."""
+    drawn = np.random.default_rng(0).integers(len(values), size=(RESAMPLES, len(values)))
+    low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
 def make_search(tables: Tables) -> None:
     """Recall and mean reciprocal rank of each search, with intervals by bootstrap over queries.
 
@@ -300,7 +307,6 @@ def make_search(tables: Tables) -> None:
     rows: list[Row] = []
     for split, kind in tasks:
         of_split = [row for row in read(tables.path("search_ranks")) if row["split"] == split]
-        drawn = np.random.default_rng(0).integers(len(of_split), size=(RESAMPLES, len(of_split)))
         row: Row = {"split": split, "search": kind, "queries": len(of_split)}
         row["texts"] = of_split[0]["texts"]
         for measure, function in MEASURES.items():
@@ -309,7 +315,7 @@ def make_search(tables: Tables) -> None:
                 for name in kind.split(" − ")
             )
             values = mine - other[0] if other else mine
-            low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
+            low, high = resampled_ends(values)
             digits = 3 if math.isclose(function(np.array(1)), 1) else 1
             row[measure] = round(values.mean(), digits)
             row |= {f"{measure}_low": round(low, digits), f"{measure}_high": round(high, digits)}
@@ -414,8 +420,7 @@ def make_wrong_weights(tables: Tables) -> None:
         first = ranks((embeddings(queries, model) @ found.T).numpy(), own(queries)) <= 1
         right = right or [first, found, states]
         lost = 100.0 * first - 100.0 * right[0]
-        drawn = np.random.default_rng(0).integers(len(lost), size=(RESAMPLES, len(lost)))
-        low, high = np.quantile(lost[drawn].mean(axis=1), [0.025, 0.975])
+        low, high = resampled_ends(lost)
         row: Row = {"mistake": name, "recall_1": round(100 * first.mean(), 1)}
         row |= {"gain": round(lost.mean(), 1), "low": round(low, 1), "high": round(high, 1)}
         row["least_cosine"] = round(float((found * right[1]).sum(dim=1).min()), 6)

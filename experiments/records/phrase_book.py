@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from annotated_transformer.toy import Pair, toy_corpus
+from records.fitting import fit_one_cycle
 from records.tables import Row, Tables
 from transformer_workbook.chapters.language_model import exercises as lesson
 
@@ -30,14 +31,12 @@ def train_phrase_book(known: str, seed: int) -> Row:
     rows = [torch.tensor([number[w] for w in ["⏎", *line, "⏎"]]) for line in lines]
     text = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
     model: Any = lesson.decoder_only.reference(len(words), LONGEST, 64, 4, 3)
-    adam = torch.optim.AdamW(model.parameters())
-    rate = torch.optim.lr_scheduler.OneCycleLR(adam, 4e-3, STEPS)
-    for _ in range(STEPS):
+
+    def loss_at(_: int) -> Any:
         ids = text[torch.randint(len(text), (ROWS,))]
-        lesson.loss_of_every_word.reference(model, ids).backward()
-        adam.step()
-        adam.zero_grad()
-        rate.step()
+        return lesson.loss_of_every_word.reference(model, ids)
+
+    fit_one_cycle(model, 4e-3, STEPS, loss_at, torch.optim.AdamW)
 
     @torch.no_grad()
     def is_right(pair: Pair) -> bool:

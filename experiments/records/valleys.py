@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer import toy
+from records.fitting import fit_one_cycle
 from records.tables import Row, Tables, with_seeds
 
 BUDGETS, NEXT, WIDTHS = torch.tensor([2e8, 6e8, 2e9]), 2e10, (8, 16, 32, 64, 128)
@@ -53,14 +54,12 @@ def loss_after(width: int, C: float, text: str) -> float:
     tokens = int(C / 6 / size(width))
     rounds = [torch.randperm(len(train)) for _ in range(1 + tokens // len(train))]
     batches = torch.cat(rounds)[:tokens].split(64)
-    adam = torch.optim.Adam(model.parameters())
-    schedule = torch.optim.lr_scheduler.OneCycleLR(adam, 0.02, len(batches))
-    for rows in batches:
-        loss = F.cross_entropy(model(train[rows, :8]), train[rows, 8])
-        adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        adam.step()
-        schedule.step()
+
+    def loss_at(step: int) -> Tensor:
+        rows = train[batches[step]]
+        return F.cross_entropy(model(rows[:, :8]), rows[:, 8])
+
+    fit_one_cycle(model, 0.02, len(batches), loss_at)
     with torch.no_grad():
         return F.cross_entropy(model(held[:, :8]), held[:, 8]).item()
 
