@@ -1,4 +1,4 @@
-"""The block of today, made by settings alone, beside the decoder layers of Hugging Face."""
+"""The modern block, made by settings alone, beside the decoder layers of Hugging Face."""
 
 import pytest
 import torch

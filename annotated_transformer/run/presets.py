@@ -36,7 +36,7 @@ PRESETS = {
         {},
     ),
     "modern": Preset(
-        "as tiny, with the block of today: RMSNorm, SwiGLU, rotary positions, QK-norm",
+        "as tiny, with the modern block: RMSNorm, SwiGLU, rotary positions, QK-norm",
         {},
     ),
     "medium": Preset(

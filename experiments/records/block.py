@@ -1,4 +1,4 @@
-"""The records of the block of today: one change of the block of 2017 at a time, and all of them."""
+"""The records of the modern block: one change of the block of 2017 at a time, and all of them."""
 
 from typing import Any
 
@@ -95,7 +95,7 @@ MORE_SEEDS = (6, 7, 8, 9, 10)
 def make_block_more(tables: Tables) -> None:
     """Five more fresh seeds of both blocks of 2017 and of that of today.
 
-    What would refute "the block of today is ahead of that of 2017": models of another width, each
+    What would refute "the modern block is ahead of that of 2017": models of another width, each
     tuned again (`block_narrow`). Run: there no difference is seen, and the book says so.
     """
     rates = {name: tuned_rate(tables, "block", train_block, name, RATES) for name in COMPARED}
@@ -115,7 +115,7 @@ def train_narrow(name: str, rate: float, seed: int) -> Row:
 def make_block_narrow(tables: Tables) -> None:
     """Language models of half the width, with the block of 2017 and with that of today.
 
-    It is the other method for "the block of today is ahead": heads of 8 numbers, and a network
+    It is the other method for "the modern block is ahead": heads of 8 numbers, and a network
     that has hardly room for a gate. The trials of today's chose a rate at which seeds differ much.
     """
     tune(tables, "block_narrow", train_narrow, NARROWED, RATES)
