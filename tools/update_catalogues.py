@@ -16,7 +16,6 @@ from pathlib import Path
 from babel.messages import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
-from sphinx_intl.basic import update
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
@@ -95,8 +94,22 @@ def main(folder: Path, new: list[str]) -> None:
 
 
 def bring(templates: Path, locale: Path) -> None:
-    """Update the catalogues in a folder by their templates."""
-    update(str(locale), str(templates), [*TRANSLATED], line_width=0, ignore_obsolete=True, jobs=1)
+    """Update the catalogues in a folder by their templates.
+
+    A sentence that changed is translated anew: a guess from a similar one is hardly ever right, and
+    to look for it took ten minutes.
+    """
+    for path in sorted(templates.rglob("*.pot")):
+        template = read_po(path.open("rb"))
+        for language in TRANSLATED:
+            name = path.relative_to(templates).with_suffix(".po")
+            target = locale / language / "LC_MESSAGES" / name
+            catalogue = read_po(target.open("rb"), locale=language) if target.exists() else template
+            catalogue.locale = language
+            catalogue.update(template, no_fuzzy_matching=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as file:
+                write_po(file, catalogue, width=0, ignore_obsolete=True)
 
 
 if __name__ == "__main__":
