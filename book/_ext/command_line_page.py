@@ -1,0 +1,48 @@
+"""The page of the command line: what a command takes, from the program itself, and an example."""
+
+from typing import Any
+
+from docutils import nodes
+from sources_page import Cell, table
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+from typer.main import get_command
+
+from annotated_transformer import cli
+
+COLUMNS = {"it takes": 32, "which means": 68}
+
+
+class CommandDirective(SphinxDirective):
+    """One command: what it does, its example, which a test runs, and what it takes."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return a sentence, a block of code and a table."""
+        self.env.note_dependency(cli.__file__)
+        command = get_command(cli.app).commands[self.arguments[0]]
+        example = "\n".join(self.content)
+        rows = [taken(parameter) for parameter in command.params]
+        return [
+            *(nodes.paragraph("", said) for said in command.help.split("\n\n")),
+            nodes.literal_block(example, example, language="bash"),
+            table(COLUMNS, rows, "commands"),
+        ]
+
+
+def taken(parameter: Any) -> list[Cell]:
+    """Show an argument or an option, and its help."""
+    if parameter.param_type_name == "argument":
+        shown = parameter.metavar or parameter.name.upper()
+    else:
+        value = "" if parameter.is_flag else f" {parameter.metavar or parameter.type.name}"
+        shown = f"{parameter.opts[0]}{value}"
+    return [[nodes.literal("", shown)], [nodes.Text(parameter.help or "")]]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
+    app.add_directive("command", CommandDirective)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
