@@ -62,10 +62,7 @@ class RecurrentModel {
 
   // x Wᵀ + b; an attention's matrices have no b.
   linear(x, name) {
-    const product = timesTransposed(x, this.weights[`${name}.weight`]);
-    const bias = this.weights[`${name}.bias`]?.data;
-    if (!bias) return product;
-    return { ...product, data: product.data.map((entry, at) => entry + bias[at % bias.length]) };
+    return timesTransposed(x, this.weights[`${name}.weight`], this.weights[`${name}.bias`]?.data);
   }
 
   embed(side, ids) {
